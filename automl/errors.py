@@ -1,0 +1,76 @@
+"""Errors and warnings of the project.
+
+::
+
+    AutoMLError                 exit code 1: our fault
+    ├── SettingsError           exit code 2: usage or settings   (ValueError)
+    ├── DataError               exit code 3: the data            (ValueError)
+    ├── ServiceError            exit code 4: an outside service  (RuntimeError)
+    └── InterruptedRunError     exit code 130 or 143             (RuntimeError)
+    AutoMLWarning               something was changed, dropped or given up
+
+Every message is one sentence: what was found, where, and what was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class AutoMLError(Exception):
+    """Root of all errors raised on purpose.
+
+    Keyword fields are kept as attributes and survive pickling.
+    """
+
+    exit_code: int = 1
+
+    def __init__(self, message: str, **fields: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        fields = self.__dict__.get("fields", {})
+        if name in fields:
+            return fields[name]
+        raise AttributeError(name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.fields)
+
+
+class SettingsError(AutoMLError, ValueError):
+    """A setting, option or argument is not usable."""
+
+    exit_code = 2
+
+
+class DataError(AutoMLError, ValueError):
+    """The table cannot be used; `problems` lists every problem found, one sentence each."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, problems: Sequence[str] = (), **fields: Any) -> None:
+        super().__init__(message, problems=tuple(problems) or (message,), **fields)
+
+
+class ServiceError(AutoMLError, RuntimeError):
+    """A service outside this process (tracking server, orchestrator, remote file) failed."""
+
+    exit_code = 4
+
+
+class InterruptedRunError(AutoMLError, RuntimeError):
+    """The run was stopped by a signal and can be resumed."""
+
+    exit_code = 130
+
+
+class AutoMLWarning(UserWarning):
+    """Something was dropped, changed or given up; the message says what and why."""
+
+
+def _rebuild(kind: type[AutoMLError], message: str, fields: dict[str, Any]) -> AutoMLError:
+    return kind(message, **fields)

@@ -1,0 +1,33 @@
+"""Random streams: one root integer per run, one independent stream per purpose and key."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+
+class Purpose(IntEnum):
+    """What a stream is used for; the number is part of the stream's key and never reused."""
+
+    SPLIT = 1
+    FOLDS = 2
+    OPTIMIZER = 3
+    ALLOCATOR = 4
+    ESTIMATOR = 5
+    CANDIDATES = 6
+    ENSEMBLE = 7
+    FINAL = 8
+    SAMPLE = 9
+    BOOTSTRAP = 10
+
+
+def stream(root: int, purpose: Purpose, *keys: int) -> np.random.Generator:
+    """Generator that depends on `root`, `purpose` and `keys` alone, never on scheduling."""
+    return np.random.default_rng(np.random.SeedSequence(root, spawn_key=(int(purpose), *keys)))
+
+
+def integer_seed(root: int, purpose: Purpose, *keys: int) -> int:
+    """Integer in [0, 2**31) for estimators that take a `random_state`."""
+    sequence = np.random.SeedSequence(root, spawn_key=(int(purpose), *keys))
+    return int(sequence.generate_state(1, np.uint32)[0] >> 1)

@@ -1,0 +1,199 @@
+"""The small frozen records that travel between stages, processes and files.
+
+Scores are maximized: 0 is the baseline, 1 is ideal, negative is worse than the baseline.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+JsonScalar = None | bool | int | float | str
+FloatArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.integer[Any]]
+BoolArray = NDArray[np.bool_]
+
+
+class Task(StrEnum):
+    """Kind of target."""
+
+    BINARY = "binary"
+    MULTICLASS = "multiclass"
+    REGRESSION = "regression"
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the target has classes."""
+        return self is not Task.REGRESSION
+
+
+class TrialStatus(StrEnum):
+    """How a trial ended."""
+
+    COMPLETE = "complete"
+    RACED = "raced"
+    TIMED_OUT = "timed_out"
+    OUT_OF_MEMORY = "out_of_memory"
+    CRASHED = "crashed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One point of a family's search space.
+
+    Parameters
+    ----------
+    family
+        Registry key of the algorithm family.
+    values
+        Every active hyperparameter by name, virtual and `prep.*` ones included.
+    path
+        The categorical choices from the family's root to the leaf, each as ``name=value``;
+        together with the family it is the signature (B14, section 3.1.2).
+    """
+
+    family: str
+    values: Mapping[str, JsonScalar] = field(default_factory=dict)
+    path: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Configuration, (self.family, dict(self.values), self.path)
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @property
+    def signature(self) -> str:
+        """``family/name=value/…``, the context of the numerical hyperparameters."""
+        return "/".join((self.family, *self.path))
+
+    @property
+    def id(self) -> str:
+        """16 hexadecimal digits, equal for equal family and values."""
+        text = json.dumps([self.family, dict(self.values)], sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {"family": self.family, "values": dict(self.values), "path": list(self.path)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Configuration:
+        """Inverse of `to_json`."""
+        return cls(data["family"], data["values"], tuple(data["path"]))
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """What one (repeat, fold) of one configuration gave.
+
+    Parameters
+    ----------
+    score : homogenized performance index
+    rows : number of validation rows
+    fit_seconds : preprocessing and fit, wall seconds
+    predict_seconds : prediction of all validation rows, wall seconds
+    """
+
+    repeat: int
+    fold: int
+    score: float
+    rows: int
+    fit_seconds: float
+    predict_seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return dict(self.__dict__)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One evaluated decision of the search.
+
+    Parameters
+    ----------
+    index : decision number, from 0
+    score : row-weighted mean of the fold scores; None unless the status is complete or raced
+    metrics : every metric over all validation rows, natural sign; empty unless complete
+    seconds : wall seconds on the slot
+    peak_memory_mib : greatest anonymous resident memory of the trial's processes
+    origin : what proposed it (`floor`, `default`, `portfolio`, or the optimizer's name)
+    stage : `search` or `candidates`
+    reason : one sentence for a trial that is not complete
+    started_at : unix seconds
+    """
+
+    run_id: str
+    index: int
+    configuration: Configuration
+    status: TrialStatus
+    score: float | None
+    folds: tuple[FoldResult, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    peak_memory_mib: float = 0.0
+    origin: str = ""
+    stage: str = "search"
+    reason: str = ""
+    started_at: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """Unique over all runs, sortable within one."""
+        return f"{self.run_id}-{self.stage[0]}{self.index:05d}"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every planned fold was scored."""
+        return self.status is TrialStatus.COMPLETE
+
+    @property
+    def fold_scores(self) -> tuple[float, ...]:
+        """Scores in the order of the folds."""
+        return tuple(result.score for result in self.folds)
+
+    @property
+    def fit_seconds(self) -> float:
+        """Seconds inside preprocessing and fit, all folds."""
+        return sum(result.fit_seconds for result in self.folds)
+
+    @property
+    def predict_milliseconds(self) -> float:
+        """Mean milliseconds to predict one row."""
+        rows = sum(result.rows for result in self.folds)
+        return 1000.0 * sum(r.predict_seconds for r in self.folds) / rows if rows else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {
+            **self.__dict__,
+            "configuration": self.configuration.to_json(),
+            "status": str(self.status),
+            "folds": [result.to_json() for result in self.folds],
+            "metrics": dict(self.metrics),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Trial:
+        """Inverse of `to_json`."""
+        return cls(
+            **{
+                **data,
+                "configuration": Configuration.from_json(data["configuration"]),
+                "status": TrialStatus(data["status"]),
+                "folds": tuple(FoldResult(**result) for result in data["folds"]),
+            }
+        )

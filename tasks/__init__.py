@@ -1,0 +1,1 @@
+"""Prefect tasks, one module per stage; each makes one call into `automl`."""
