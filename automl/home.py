@@ -1,0 +1,189 @@
+"""Where runs live: one home folder, one folder per run.
+
+::
+
+    home/
+      mlflow.db  artifacts/        tracking store (unless MLFLOW_TRACKING_URI is set)
+      prefect/                     state of the local orchestrator
+      runs/RUN_ID/
+        run.json                   run id, settings, start, data facts; written first
+        lock                       held while a process drives the run
+        table/  test/              memory-mappable training and test tables
+        journal/                   trials, one append-only segment per driving process
+        stages/NAME.json           one record per finished stage
+        predictions/  models/      out-of-fold predictions, fold models
+        bundle/                    the final model
+        outbox.json                how far the tracking store has caught up
+        run.log  workers.log
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from automl.errors import SettingsError
+
+RUN_ID = re.compile(r"^\d{8}-\d{6}-[0-9a-f]{4}$")
+
+
+def default_home() -> Path:
+    """`AUTOML_HOME`, else ``./automl-home``."""
+    return Path(os.environ.get("AUTOML_HOME") or "automl-home").resolve()
+
+
+def new_run_id() -> str:
+    """Identifier that sorts by time, such as ``20260314-150926-3f2a``."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths of one run."""
+
+    path: Path
+
+    @property
+    def run_id(self) -> str:
+        """The folder's name."""
+        return self.path.name
+
+    @property
+    def facts_file(self) -> Path:
+        """`run.json`."""
+        return self.path / "run.json"
+
+    @property
+    def table(self) -> Path:
+        """Training rows."""
+        return self.path / "table"
+
+    @property
+    def test(self) -> Path:
+        """Untouched test rows; absent when there are none."""
+        return self.path / "test"
+
+    @property
+    def journal(self) -> Path:
+        """Trials."""
+        return self.path / "journal"
+
+    @property
+    def stages(self) -> Path:
+        """Stage records."""
+        return self.path / "stages"
+
+    @property
+    def predictions(self) -> Path:
+        """Out-of-fold predictions of complete trials."""
+        return self.path / "predictions"
+
+    @property
+    def models(self) -> Path:
+        """Fold models of the best trials."""
+        return self.path / "models"
+
+    @property
+    def bundle(self) -> Path:
+        """The final model."""
+        return self.path / "bundle"
+
+    def read_facts(self) -> dict[str, Any]:
+        """Content of `run.json`.
+
+        Raises
+        ------
+        SettingsError
+            If the run does not exist or never got as far as its first line.
+        """
+        try:
+            facts: dict[str, Any] = json.loads(self.facts_file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, json.JSONDecodeError):
+            raise SettingsError(
+                f"run {self.run_id} has no readable run.json", run=self.run_id
+            ) from None
+        return facts
+
+    def write_facts(self, facts: dict[str, Any]) -> None:
+        """Replace `run.json` atomically."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        temporary = self.facts_file.with_suffix(".tmp")
+        temporary.write_text(json.dumps(facts, indent=1), encoding="utf-8")
+        temporary.replace(self.facts_file)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the run; released by the system when the process dies.
+
+        Raises
+        ------
+        SettingsError
+            If another process drives this run.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.path / "lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise SettingsError(
+                f"run {self.run_id} is being driven by another process", run=self.run_id
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+@dataclass(frozen=True)
+class Home:
+    """The state folder of one installation."""
+
+    path: Path
+
+    @property
+    def runs(self) -> Path:
+        """Folder of all run folders."""
+        return self.path / "runs"
+
+    def run(self, run_id: str) -> RunFolder:
+        """Folder of an existing run; a unique prefix of its id is enough.
+
+        Raises
+        ------
+        SettingsError
+            If no run, or more than one, has this id or prefix.
+        """
+        matches = [f for f in self.run_folders() if f.run_id.startswith(run_id)]
+        exact = [f for f in matches if f.run_id == run_id]
+        if exact or len(matches) == 1:
+            return (exact or matches)[0]
+        if matches:
+            found = ", ".join(f.run_id for f in matches[:5])
+            raise SettingsError(f"run {run_id!r} is ambiguous: {found}", run=run_id)
+        raise SettingsError(f"no run {run_id!r} in {self.path}; see `automl runs`", run=run_id)
+
+    def run_folders(self) -> list[RunFolder]:
+        """All run folders, oldest first."""
+        if not self.runs.is_dir():
+            return []
+        return [RunFolder(p) for p in sorted(self.runs.iterdir()) if RUN_ID.match(p.name)]
+
+    def create_run(self) -> RunFolder:
+        """Folder of a new run."""
+        while True:
+            folder = RunFolder(self.runs / new_run_id())
+            try:
+                folder.path.mkdir(parents=True, mode=0o700)
+            except FileExistsError:
+                continue
+            return folder

@@ -1,0 +1,284 @@
+"""Settings of a run and the presets that fill them.
+
+Precedence: command line or argument > environment (`AUTOML_*`) > settings file > preset > default.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from automl.errors import SettingsError
+
+PresetName = Literal["thesis", "fast", "balanced", "best"]
+DEFAULT_BUDGET_SECONDS = 600.0
+MINIMUM_BUDGET_SECONDS = 10.0
+
+_DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h|d)?\s*$")
+_UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
+
+
+def parse_duration(text: str | float) -> float:
+    """Seconds of a duration such as ``90``, ``90s``, ``10m``, ``1.5h``.
+
+    Raises
+    ------
+    SettingsError
+        If the text is not a positive number with an optional unit s, m, h or d.
+    """
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        seconds = float(text)
+    else:
+        match = _DURATION.match(str(text))
+        if match is None:
+            raise SettingsError(
+                f"a duration must look like 90s, 10m or 1.5h; got {text!r}", value=text
+            )
+        seconds = float(match.group(1)) * _UNIT_SECONDS[match.group(2)]
+    if not 0 < seconds < float("inf"):
+        raise SettingsError(f"a duration must be positive; got {text!r}", value=text)
+    return seconds
+
+
+class Settings(BaseModel):
+    """Everything that decides the outcome of a run; shown as a form in the Prefect UI."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: str = Field(
+        description="Table to learn from: a file, a URI, sklearn:NAME or openml:NAME"
+    )
+    target: str = Field(description="Column to predict")
+    task: Literal["auto", "binary", "multiclass", "regression"] = "auto"
+    name: str = Field(default="", description="Problem name; default: table name and target")
+    preset: PresetName = "balanced"
+    budget_seconds: float = Field(
+        default=DEFAULT_BUDGET_SECONDS,
+        description="Wall-clock seconds for the whole run; guards only when trials is given",
+        ge=MINIMUM_BUDGET_SECONDS,
+    )
+    trials: int | None = Field(
+        default=None, description="Number of search trials instead of a time budget", ge=1
+    )
+    metric: str | dict[str, float] = Field(
+        default="index", description="index, a metric's name, weights by name, or FILE.py:FUNCTION"
+    )
+    positive: str | None = Field(default=None, description="Positive class of a binary target")
+    cost_matrix: list[list[float]] | None = Field(
+        default=None, description="Cost of predicting column j for true class i"
+    )
+    families: tuple[str, ...] = Field(default=(), description="Only these families")
+    exclude: tuple[str, ...] = Field(default=(), description="Families left out")
+    family_folder: str | None = Field(default=None, description="Folder with own family files")
+    roles: dict[str, str] = Field(default={}, description="Column roles that override detection")
+    optimizer: str = Field(default="hypercube", description="Optimizer inside each family")
+    allocator: str = Field(default="uniform", description="How turns are given to families")
+    portfolio: bool = Field(default=True, description="Begin with the hand-ordered portfolio")
+    lookback: int = Field(
+        default=4, description="Decision i sees the results of decisions up to i - lookback", ge=1
+    )
+    racing: bool = Field(default=True, description="End hopeless trials before their last fold")
+    data_mode: Literal["all", "halves"] = Field(
+        default="all", description="Search on all training rows, or on half S with tests on half H"
+    )
+    folds: int = Field(default=5, ge=2, le=50)
+    holdout_above_rows: int | None = Field(
+        default=50_000, description="Above this many rows one holdout replaces the folds"
+    )
+    candidate_limit: int = Field(default=10, ge=1)
+    candidate_repeats: int = Field(default=2, ge=1)
+    selection_test: Literal["thesis", "paired"] = "paired"
+    top_n: int = Field(default=3, description="Models promoted per level of the tree", ge=1)
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    criteria: dict[str, float] = Field(
+        default={
+            "generalization": 1.0,
+            "speed": 0.0,
+            "stability": 0.0,
+            "simplicity": 0.0,
+            "interpretability": 0.0,
+        },
+        description="Weights of the ranking criteria among indistinguishable models",
+    )
+    ensemble: Literal["greedy", "none"] = "greedy"
+    final: Literal["bag", "refit"] = "bag"
+    bag_up_to_rows: int = Field(default=20_000, ge=0)
+    max_predict_ms: float | None = Field(
+        default=None, description="Upper limit of milliseconds to predict one row", gt=0
+    )
+    reserve: float = Field(
+        default=0.2, description="Share of the budget kept for the stages after the search", ge=0
+    )
+    test: str | None = Field(default=None, description="Table of untouched test rows")
+    test_share: float = Field(
+        default=0.0, description="Share of rows set aside as test rows", ge=0, lt=0.9
+    )
+    groups: str | None = Field(default=None, description="Column whose groups stay together")
+    time: str | None = Field(default=None, description="Column that orders the rows in time")
+    weights: str | None = Field(default=None, description="Column of sample weights")
+    class_weight: Literal["none", "balanced"] = "none"
+    workers: int = Field(default=0, description="Trials at a time; 0: one per core", ge=0)
+    threads: int = Field(default=1, description="Threads per trial", ge=1)
+    trial_seconds: float | None = Field(default=None, description="Limit of one trial", gt=0)
+    memory_mib: float | None = Field(default=None, description="Memory limit of one trial", gt=0)
+    predictions_quota_mib: float = Field(default=2048.0, gt=0)
+    seed: int = Field(default=0, ge=0)
+    cost_aware: bool = Field(
+        default=False, description="Let measured seconds influence decisions under a trial budget"
+    )
+
+    @field_validator("budget_seconds", "trial_seconds", mode="before")
+    @classmethod
+    def _duration(cls, value: Any) -> Any:
+        return value if value is None else parse_duration(value)
+
+    @field_validator("families", "exclude", mode="before")
+    @classmethod
+    def _comma_separated(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Settings:
+        if self.groups and self.time:
+            raise ValueError("groups and time cannot be combined; give one of them")
+        if self.test and self.test_share:
+            raise ValueError("test and test_share cannot be combined; give one of them")
+        return self
+
+    @property
+    def problem(self) -> str:
+        """Name of the experiment: `name`, else table stem and target."""
+        if self.name:
+            return self.name
+        stem = re.split(r"[/\\:]", self.table.rstrip("/"))[-1].split(".")[0]
+        return f"{stem}-{self.target}"
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "thesis": {
+        "data_mode": "halves",
+        "folds": 10,
+        "holdout_above_rows": None,
+        "portfolio": False,
+        "racing": False,
+        "candidate_repeats": 3,
+        "selection_test": "thesis",
+        "criteria": {
+            "generalization": 1.0,
+            "speed": 1.0,
+            "stability": 1.0,
+            "simplicity": 1.0,
+            "interpretability": 1.0,
+        },
+        "ensemble": "none",
+        "final": "refit",
+        "reserve": 0.4,
+    },
+    "fast": {
+        "folds": 3,
+        "holdout_above_rows": 10_000,
+        "candidate_limit": 4,
+        "candidate_repeats": 1,
+        "final": "refit",
+        "reserve": 0.15,
+    },
+    "balanced": {},
+    "best": {
+        "folds": 8,
+        "holdout_above_rows": None,
+        "candidate_limit": 20,
+        "bag_up_to_rows": 1_000_000,
+        "reserve": 0.25,
+    },
+}
+
+
+def resolve_settings(
+    given: Mapping[str, Any],
+    *,
+    file: str | Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Settings from every source, in their order of precedence.
+
+    Parameters
+    ----------
+    given
+        Values of the command line or the call; None means not given.
+    file
+        YAML file with the same keys.
+    environment
+        Defaults to the process environment; `AUTOML_BUDGET_SECONDS=60` sets `budget_seconds`.
+
+    Raises
+    ------
+    SettingsError
+        If a key is unknown (the nearest known name is proposed) or a value is not usable.
+    """
+    from_file = _read_file(Path(file)) if file else {}
+    from_environment = _read_environment(os.environ if environment is None else environment)
+    explicit = {key: value for key, value in given.items() if value is not None}
+    merged = {**from_file, **from_environment, **explicit}
+    _refuse_unknown(merged, "settings")
+    preset = str(merged.get("preset", "balanced"))
+    if preset not in PRESETS:
+        raise SettingsError(
+            f"preset must be one of {', '.join(PRESETS)}; got {preset!r}", setting="preset"
+        )
+    return _validated({**PRESETS[preset], **merged})
+
+
+def _validated(values: Mapping[str, Any]) -> Settings:
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        setting = ".".join(str(part) for part in first["loc"]) or "settings"
+        found = "" if first["type"] in {"missing", "value_error"} else f"; got {first['input']!r}"
+        reason = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"setting {setting}: {reason}{found}", setting=setting) from None
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"settings file {path} does not exist", file=str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"settings file {path} cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise SettingsError(f"settings file {path} is not valid YAML: {reason}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise SettingsError(f"settings file {path} must hold keys and values", file=str(path))
+    _refuse_unknown(content, f"settings file {path}")
+    return content
+
+
+def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in Settings.model_fields:
+        text = environment.get(f"AUTOML_{field.upper()}")
+        if text is not None:
+            found[field] = yaml.safe_load(text) if text[:1] in "[{" else text
+    return found
+
+
+def _refuse_unknown(values: Mapping[str, Any], where: str) -> None:
+    for key in values:
+        if key in Settings.model_fields:
+            continue
+        near = difflib.get_close_matches(str(key), Settings.model_fields, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise SettingsError(f"{where}: unknown setting {key!r}{hint}", setting=str(key))
