@@ -46,7 +46,7 @@ def stored_kind(series: pd.Series) -> str:
         return "number"
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return "date"
-    if dtype == object:
+    if pd.api.types.is_object_dtype(dtype):
         inferred = pd.api.types.infer_dtype(series, skipna=True)
         return {
             "boolean": "boolean",
@@ -62,7 +62,7 @@ def stored_kind(series: pd.Series) -> str:
 
 
 def values_of(series: pd.Series) -> tuple[NDArray[np.intp], list[Any]]:
-    """Position of each row's value among the distinct values (−1 is missing), and these values."""
+    """Position of each row's value among the distinct values (-1 is missing), and these values."""
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy().astype(np.intp), list(series.dtype.categories)
     try:
@@ -80,23 +80,11 @@ def category_text(value: object, stored: str) -> str | None:
     stored : see `stored_kind`
         What the column held at first; texts are read as this where they can be.
     """
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value)) if stored != "number" else str(int(value))
-    if isinstance(value, (int, np.integer)):
-        return str(bool(value)) if stored == "boolean" and value in (0, 1) else str(int(value))
-    if isinstance(value, (float, np.floating)):
-        return _float_text(value, stored)
-    text = str(value)
-    if text.strip() in NOMINAL_MARKERS:
-        return None
-    if stored == "number":
-        try:
-            return _float_text(float(text), stored)
-        except ValueError:
-            return text
-    if stored == "boolean" and text.strip().lower() in ("true", "false"):
-        return text.strip().capitalize()
-    return text
+    if isinstance(value, str):
+        return _read_text(value, stored)
+    if isinstance(value, (bool, np.bool_, int, np.integer, float, np.floating)):
+        return _number_text(value, stored)
+    return str(value)
 
 
 def category_texts(series: pd.Series, stored: str) -> list[str]:
@@ -111,7 +99,7 @@ def category_texts(series: pd.Series, stored: str) -> list[str]:
 def category_codes(
     values: tuple[NDArray[np.intp], list[Any]], known: Mapping[str, int], stored: str, unseen: int
 ) -> NDArray[np.intp]:
-    """Category code of each row: −1 for missing, `unseen` for a text that is not `known`."""
+    """Category code of each row: -1 for missing, `unseen` for a text that is not `known`."""
     codes, distinct = values
     table = np.full(len(distinct) + 1, -1, dtype=np.intp)
     for position, value in enumerate(distinct):
@@ -213,12 +201,27 @@ def date_parts(
     }
 
 
-def _float_text(value: float | np.floating[Any], stored: str) -> str | None:
-    if value != value:  # noqa: PLR0124 - NaN
+def _number_text(value: Any, stored: str) -> str | None:
+    if np.isnan(value):
         return None
-    if stored == "boolean" and value in (0.0, 1.0):
-        return str(bool(value))
-    return str(int(value)) if np.isfinite(value) and float(value).is_integer() else str(value)
+    if value in (0, 1) and (stored == "boolean" or isinstance(value, (bool, np.bool_))):
+        return str(int(value)) if stored == "number" else str(bool(value))
+    is_whole = np.isfinite(value) and float(value).is_integer()
+    return str(int(value)) if is_whole else str(value)
+
+
+def _read_text(text: str, stored: str) -> str | None:
+    short = text.strip()
+    if short in NOMINAL_MARKERS:
+        return None
+    if stored == "boolean" and short.lower() in ("true", "false"):
+        return short.capitalize()
+    if stored == "number":
+        try:
+            return _number_text(float(short), stored)
+        except ValueError:
+            return text
+    return text
 
 
 def _number_first(text: str) -> tuple[int, float, str]:
@@ -249,10 +252,7 @@ def _number(value: Any, name: str, stored: str) -> float:
 
 
 def _date_texts(values: pd.Series) -> pd.Series:
-    texts = [
-        None if value is None or value != value else category_text(value, "text")
-        for value in values
-    ]  # noqa: PLR0124 - NaN
+    texts = [None if pd.isna(value) else category_text(value, "text") for value in values]
     return pd.Series(texts, dtype=object)
 
 

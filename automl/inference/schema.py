@@ -298,7 +298,7 @@ def _transform_column(column: ColumnSchema, series: pd.Series) -> dict[str, Any]
         codes = category_codes(
             values_of(series), column.codes, column.stored, len(column.categories)
         )
-        values = pd.Categorical.from_codes(codes, dtype=column.dtype, validate=False)  # type: ignore[call-overload]
+        values = pd.Categorical.from_codes(codes, dtype=column.dtype, validate=False)
         return {column.outputs[0]: values}
     if column.role == "numeric":
         return {
