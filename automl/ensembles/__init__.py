@@ -1,0 +1,1 @@
+"""Ensembles of evaluated models, and the evidence for them (SPEC K)."""

@@ -335,11 +335,8 @@ def _target_facts(
     sizes = np.bincount(y, weights=weight, minlength=n_classes)
     frequencies = sizes / sizes.sum()
     errors = None if costs is None else error_weights(costs, frequencies)
-    cells = np.arange(n_classes**2)
-    expected = ClassificationOutcome(
-        cells // n_classes,
-        np.eye(n_classes)[cells % n_classes],
-        np.outer(frequencies, frequencies).ravel(),
+    expected = ClassificationOutcome.of_counts(
+        np.outer(frequencies, frequencies),
         error_weights=errors,
         beta=beta,
         positive=positive,

@@ -69,6 +69,28 @@ class ClassificationOutcome:
         self._labels: IntArray | None = None
         self._counts: FloatArray | None = None
 
+    @classmethod
+    def of_counts(
+        cls,
+        raw_counts: FloatArray,
+        *,
+        error_weights: FloatArray | None = None,
+        beta: float = 1.0,
+        positive: int | None = None,
+        costs: FloatArray | None = None,
+    ) -> ClassificationOutcome:
+        """Outcome without rows for metrics that read the counts, (K, K), alone."""
+        outcome = cls(
+            np.empty(0, dtype=np.int32),
+            np.empty((0, len(raw_counts)), dtype=np.float32),
+            error_weights=error_weights,
+            beta=beta,
+            positive=positive,
+            costs=costs,
+        )
+        outcome._counts = raw_counts
+        return outcome
+
     @property
     def n_classes(self) -> int:
         """Number of classes, K."""

@@ -1,0 +1,218 @@
+"""Greedy ensemble selection with replacement, sorted start and bagged library (SPEC K4).
+
+References
+----------
+.. [1] Caruana, Niculescu-Mizil, Crew and Ksikes (2004), Ensemble selection from libraries of
+   models.
+.. [2] Caruana, Munson and Niculescu-Mizil (2006), Getting the most out of ensemble selection.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.ensembles.library import Library
+from automl.records import FloatArray, IntArray
+
+Score = Callable[..., float]
+
+
+@dataclass(frozen=True)
+class GreedySelection:
+    """What greedy selection found.
+
+    Parameters
+    ----------
+    weights : (n members,), non-negative, sum 1
+    score : maximized
+        Score of the weighted blend on the rows that it was learned on (optimistic).
+    best_single : maximized
+        Score of the best single member on the same rows.
+    n_evaluations
+        Blends and members scored.
+    is_complete
+        False if the deadline cut it short.
+    """
+
+    weights: FloatArray
+    score: float
+    best_single: float
+    n_evaluations: int
+    is_complete: bool
+
+
+def greedy_weights(
+    predictions: Sequence[NDArray[Any]],
+    y: NDArray[Any],
+    score: Score,
+    *,
+    rng: np.random.Generator,
+    n_rounds: int = 40,
+    sorted_start: int = 10,
+    n_bags: int = 5,
+    bag_share: float = 0.5,
+    rows: IntArray | None = None,
+    sample_weight: FloatArray | None = None,
+    groups: Sequence[str] | None = None,
+    max_members: int = 100,
+    max_rows: int = 5_000,
+    deadline: float | None = None,
+) -> FloatArray:
+    """Weights, (n members,), of `greedy_selection`; the parameters are the same."""
+    return greedy_selection(
+        predictions,
+        y,
+        score,
+        rng=rng,
+        n_rounds=n_rounds,
+        sorted_start=sorted_start,
+        n_bags=n_bags,
+        bag_share=bag_share,
+        rows=rows,
+        sample_weight=sample_weight,
+        groups=groups,
+        max_members=max_members,
+        max_rows=max_rows,
+        deadline=deadline,
+    ).weights
+
+
+def greedy_selection(
+    predictions: Sequence[NDArray[Any]],
+    y: NDArray[Any],
+    score: Score,
+    *,
+    rng: np.random.Generator,
+    n_rounds: int = 40,
+    sorted_start: int = 10,
+    n_bags: int = 5,
+    bag_share: float = 0.5,
+    rows: IntArray | None = None,
+    sample_weight: FloatArray | None = None,
+    groups: Sequence[str] | None = None,
+    max_members: int = 100,
+    max_rows: int = 5_000,
+    deadline: float | None = None,
+) -> GreedySelection:
+    """Weights of the blend that a greedy search with replacement finds best.
+
+    Each bag starts with the best N of its members (N up to `sorted_start`, by score), then adds
+    `n_rounds` times the member that helps most, and keeps its best state. The weights are the mean
+    over the bags. Above `max_rows` rows, a sample proposes three members in each round and all
+    rows choose among them. Equal scores go to the member that is better alone, then to the first.
+
+    Parameters
+    ----------
+    predictions : n members of (n, K) or (n,)
+        Out-of-fold predictions; memory-mapped arrays are read by rows.
+    y : (n,), codes or values
+    score
+        Called as ``score(y, prediction)``, and with the sample weights third if there are any.
+    n_rounds, sorted_start, n_bags : positive
+        One bag uses the whole library.
+    bag_share : in (0, 1]
+        Share of the members in each bag, at least five members.
+    rows : indices, or None for all
+        Rows to learn from.
+    sample_weight : (n,), non-negative
+    groups : (n members,)
+        Families: the best three of each survive when the library is cut to `max_members`.
+    deadline : seconds of `time.monotonic`, or None
+        The best weights so far are returned then; the result depends on the clock.
+
+    Returns
+    -------
+    GreedySelection
+        O(n_bags * (n_rounds + sorted_start) * members * rows) time.
+
+    Raises
+    ------
+    ValueError
+        If there are no predictions.
+    """
+    clock = Deadline(deadline)
+    library = Library.build(
+        predictions,
+        y,
+        score,
+        rows=rows,
+        sample_weight=sample_weight,
+        groups=groups,
+        max_members=max_members,
+        max_rows=max_rows,
+        rng=rng,
+        has_time=clock.has_time,
+    )
+    totals = np.zeros(len(predictions))
+    for bag in range(n_bags):
+        members = _bag_members(len(library.members), n_bags, bag_share, rng)
+        counts = _select(library, members, n_rounds, sorted_start, clock)
+        totals[library.members] += counts / counts.sum()
+        if not clock.has_time() and bag + 1 < n_bags:
+            break
+    weights = totals / totals.sum()
+    return GreedySelection(
+        weights,
+        library.score_weights(weights),
+        library.best_single,
+        library.n_evaluations,
+        clock.has_time(),
+    )
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A point of the monotonic clock, or none."""
+
+    at: float | None
+
+    def has_time(self) -> bool:
+        """Whether the deadline is still ahead."""
+        return self.at is None or time.monotonic() < self.at
+
+
+def _bag_members(n_members: int, n_bags: int, share: float, rng: np.random.Generator) -> IntArray:
+    """Sorted positions of one bag's members."""
+    size = min(n_members, max(5, round(share * n_members)))
+    if n_bags == 1 or size == n_members:
+        return np.arange(n_members)
+    return np.sort(rng.choice(n_members, size=size, replace=False))
+
+
+def _select(
+    library: Library, members: IntArray, n_rounds: int, sorted_start: int, clock: Deadline
+) -> FloatArray:
+    """How often each library member was taken in the best state of one bag.
+
+    Members are in the order of their own scores, so the sorted start takes the first ones.
+    """
+    blend = library.empty_blend()
+    best_score, best_size = -np.inf, 0
+    taken: list[int] = []
+    for member in members[:sorted_start]:
+        blend.add(int(member))
+        taken.append(int(member))
+        score = blend.score()
+        if score > best_score:
+            best_score, best_size = score, len(taken)
+        if not clock.has_time():
+            break
+    for member in taken[best_size:]:
+        blend.remove(member)
+    del taken[best_size:]
+    for _ in range(n_rounds):
+        choice = blend.best_addition(members, clock.has_time)
+        if choice is None:
+            break
+        member, score = choice
+        blend.add(member)
+        taken.append(member)
+        if score > best_score:
+            best_score, best_size = score, len(taken)
+    return np.bincount(taken[:best_size], minlength=len(library.members)).astype(np.float64)
