@@ -1,0 +1,1 @@
+"""Search spaces: distributions, the hyperparameter tree, text files and encodings (SPEC A)."""

@@ -1,0 +1,487 @@
+"""The search space of one family: a tree of hyperparameters (SPEC A2-A4; B14 section 3.1).
+
+How it is written (the full grammar, with examples, is in docs/families.md)::
+
+    prep:                                    # categorical leaves of the preprocessing
+      prep.scaler: [standard, minmax]        # list of values; the first is the default
+    tree:
+      C: {type: loguniform, low: 0.001, high: 1000, default: 1.0}
+      shrinking: {type: categorical, branch: false, choices: [true, false]}
+      kernel:                                # `type: categorical` may be left out
+        default: rbf                         # else the first choice
+        choices:
+          linear:
+          rbf:
+            weight: 3                        # else 1
+            tree:
+              gamma: {type: loguniform, low: 1e-5, high: 10, default: 0.1}
+    rules:
+      - "C * gamma < 5000"                   # redrawn while one does not hold
+
+Numbers: ``uniform loguniform normal lognormal gmm``, keys ``low high mean sd weights means sds log
+integer``, or one line as in ``C: loguniform(low=0.001, high=1000)``. Without `default` a number's
+is the median. Categorical nodes branch (their choices make the path and the signature); with
+``branch: false`` they are nominal leaves. Every node may have ``only: classification|regression``
+and ``virtual: true``; a choice may have ``value weight tree only sets encode``; ``default`` may be
+``{classification: a, regression: b}``. Files are read as YAML 1.2: only true/false are booleans
+(``yes no on off`` are strings) and ``1e-5`` is a number.
+
+A constructor argument that takes words or numbers is a categorical with a number further in that
+sets the same `argument`; the deepest one wins::
+
+    max_features:
+      default: sqrt
+      choices:
+        sqrt: {encode: "sqrt(n_columns) / n_columns"}
+        log2: {encode: "log2(n_columns) / n_columns"}
+        all: {value: null, encode: 1}        # the value is None, the path max_features=null
+        share:
+          tree:
+            max_features_share: {type: uniform, low: 0.1, high: 1, argument: max_features}
+
+so `estimator_values` gives ``max_features="sqrt"`` or ``max_features=0.37``, and never the word
+``share``. ``sets: false`` on a choice leaves the argument out (the estimator's own default).
+`encode` is what the numeric column of a surrogate holds for that choice (SPEC A5).
+
+Rules and encodings are expressions (`automl.spaces.expressions`) over hyperparameters and the
+facts ``n_rows n_columns n_classes``; a rule with an inactive or unknown name holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from automl.errors import SettingsError
+from automl.records import Configuration, FloatArray, JsonScalar
+from automl.spaces.branches import expand
+from automl.spaces.distributions import Categorical, Distribution, Numerical, category_key
+from automl.spaces.expressions import FACTS, Expression
+from automl.spaces.grammar import Place, parse_prep, parse_tree, written_names
+from automl.spaces.narrowing import narrow_nodes
+from automl.spaces.nodes import Hyperparameter, Signature, value_text
+from automl.spaces.text import nearest
+
+MAX_DRAWS = 1000
+"""Draws of one signature before a rule is called unsatisfiable."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpaceTree:
+    """Search space of one family for one kind of target.
+
+    Parameters
+    ----------
+    family : registry key
+    nodes : roots of the tree in the order of the text, then the `prep.*` leaves
+    rules : expressions that legal configurations satisfy
+    facts : known numbers about the data that rules may read
+    priors : distributions that replace a leaf's in one signature (SPEC O1), by (path, name)
+    """
+
+    family: str
+    nodes: tuple[Hyperparameter, ...]
+    rules: tuple[Expression, ...] = ()
+    facts: Mapping[str, float] = field(default_factory=dict)
+    priors: Mapping[tuple[tuple[str, ...], str], Distribution] = field(default_factory=dict)
+
+    @classmethod
+    def build(
+        cls,
+        family: str,
+        tree: Mapping[str, Any] | None,
+        *,
+        prep: Mapping[str, Any] | None = None,
+        rules: Sequence[str] = (),
+        kind: str = "classification",
+        source: str = "",
+    ) -> SpaceTree:
+        """Space from the ``tree:``, ``prep:`` and ``rules:`` of a family's text.
+
+        Raises
+        ------
+        SettingsError
+            With the fields `file` (`source`), `key` and `reason`; also when the default breaks
+            a rule.
+        """
+        place = Place(source or family)
+        nodes = parse_tree(tree, place.at("tree"), kind)
+        nodes += parse_prep(prep, place.at("prep"), kind)
+        known = {*written_names(tree), *(prep or {}), *FACTS}
+        parsed = []
+        for i, text in enumerate(rules):
+            rule = place.at("rules", i).expression(text)
+            for name in sorted(rule.names - known):
+                place.at("rules", i).fail(
+                    f"reads the unknown name {name!r} ({nearest(name, known)})"
+                )
+            parsed.append(rule)
+        space = cls(family, nodes, tuple(parsed))
+        try:
+            space.default()
+        except SettingsError as error:
+            place.at("rules").fail(f"the default configuration must satisfy the rules: {error}")
+        return space
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SpaceTree, (self.family, self.nodes, self.rules, self.facts, self.priors)
+
+    # --- signatures -------------------------------------------------------------------------
+
+    @cached_property
+    def _by_path(self) -> dict[tuple[str, ...], Signature]:
+        found = {}
+        for branch in expand(self.nodes):
+            known = {**self.facts, **branch.values}
+            if all(rule.holds(known) for rule in self.rules if rule.names <= known.keys()):
+                leaves = (self._with_prior(branch.path, node) for node in branch.nodes)
+                found[branch.path] = Signature(
+                    self.family, branch.path, branch.values, tuple(leaves), branch.probability
+                )
+        total = sum(signature.probability for signature in found.values())
+        if not found:
+            raise SettingsError(f"the rules of {self.family} leave no signature")
+        return {
+            path: replace(signature, probability=signature.probability / total)
+            for path, signature in found.items()
+        }
+
+    def _with_prior(self, path: tuple[str, ...], node: Hyperparameter) -> Hyperparameter:
+        prior = self.priors.get((path, node.name))
+        if prior is None:
+            return node
+        default = node.default
+        if isinstance(prior, Numerical):
+            assert isinstance(default, int | float)
+            default = prior.closest(default)
+        return replace(node, distribution=prior, default=default)
+
+    @cached_property
+    def _cumulative(self) -> FloatArray:
+        shares = list(accumulate(s.probability for s in self._by_path.values()))
+        return np.asarray(shares[:-1])
+
+    @cached_property
+    def _listed(self) -> list[Signature]:
+        return list(self._by_path.values())
+
+    def signatures(self) -> list[Signature]:
+        """Every legal path through the branches, in tree order; probabilities sum to 1.
+
+        Paths that a rule over branching choices (and facts) forbids are not listed.
+        """
+        return list(self._listed)
+
+    def signature(self, key: Signature | Configuration | Sequence[str] | str) -> Signature:
+        """The signature of a path, of a configuration, or of a name like ``svm/kernel=rbf``.
+
+        Raises
+        ------
+        SettingsError
+            If this space has no such signature.
+        """
+        path: tuple[str, ...]
+        if isinstance(key, Signature | Configuration):
+            path = key.path
+        elif isinstance(key, str):
+            path = next((s.path for s in self._listed if s.name == key), (key,))
+        else:
+            path = tuple(key)
+        if path not in self._by_path:
+            names = [s.name for s in self._listed]
+            wanted = key if isinstance(key, str) else "/".join((self.family, *path))
+            raise SettingsError(
+                f"{self.family} has no signature {wanted!r} ({nearest(wanted, names)})"
+            )
+        return self._by_path[path]
+
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """Every node of the tree, ancestors first; a name comes once for each of its contexts."""
+        return list(_walk(self.nodes))
+
+    @cached_property
+    def _known_names(self) -> dict[str, None]:
+        return dict.fromkeys(node.name for node in _walk(self.nodes))
+
+    def size(self) -> int | float:
+        """Number of distinct configurations, ignoring rules over leaves; may be infinite."""
+        return sum(
+            math.prod(leaf.distribution.size for leaf in signature.leaves)
+            for signature in self._listed
+        )
+
+    # --- drawing ----------------------------------------------------------------------------
+
+    def sample(self, rng: np.random.Generator) -> Configuration:
+        """One legal configuration: a signature by its probability, then its leaves (B14 3.1.3).
+
+        Raises
+        ------
+        SettingsError
+            If no draw of the signature satisfied the rules.
+        """
+        chosen = self._listed[int(np.searchsorted(self._cumulative, rng.random(), "right"))]
+        return self.sample_signature(chosen, rng)
+
+    def sample_signature(
+        self, signature: Signature | Sequence[str] | str, rng: np.random.Generator
+    ) -> Configuration:
+        """One legal configuration of a signature, leaves independent.
+
+        Raises
+        ------
+        SettingsError
+            If none of `MAX_DRAWS` draws satisfied the rules, or the signature is not known.
+        """
+        found = signature if isinstance(signature, Signature) else self.signature(signature)
+        leaves = found.leaves
+        for _ in range(MAX_DRAWS):
+            values = dict(found.branches)
+            for leaf in leaves:
+                values[leaf.name] = leaf.distribution.draw(rng)
+            broken = self.broken_rule(values) if self.rules else None
+            if broken is None:
+                return Configuration(self.family, values, found.path)
+        raise SettingsError(f"{found.name}: {MAX_DRAWS} draws broke the rule `{broken}`")
+
+    def default(self, signature: Signature | Sequence[str] | str | None = None) -> Configuration:
+        """Configuration of defaults, of the whole space or of one signature.
+
+        Raises
+        ------
+        SettingsError
+            If the defaults break a rule (possible only with `facts` or within a signature).
+        """
+        return self.complete({} if signature is None else dict(self.signature(signature).branches))
+
+    # --- checking ---------------------------------------------------------------------------
+
+    def complete(self, partial: Mapping[str, Any]) -> Configuration:
+        """Configuration from some values: defaults filled in, inactive values dropped.
+
+        Raises
+        ------
+        SettingsError
+            If a name is unknown, a value is not allowed, or a rule is broken.
+        """
+        for name in partial:
+            if name not in self._known_names:
+                hint = nearest(name, self._known_names)
+                raise SettingsError(
+                    f"{self.family} has no hyperparameter {name!r} ({hint})", key=name
+                )
+        path: list[str] = []
+        self._follow(self.nodes, partial, path)
+        if tuple(path) not in self._by_path:
+            raise SettingsError(f"{'/'.join((self.family, *path))} is forbidden by a rule")
+        signature = self._by_path[tuple(path)]
+        values = dict(signature.branches)
+        for leaf in signature.leaves:
+            values[leaf.name] = self._value(leaf, partial)
+        broken = self.broken_rule(values)
+        if broken is not None:
+            raise SettingsError(f"{signature.name} must satisfy the rule `{broken}`", rule=broken)
+        return Configuration(self.family, values, signature.path)
+
+    def _follow(
+        self, nodes: Sequence[Hyperparameter], partial: Mapping[str, Any], path: list[str]
+    ) -> None:
+        """Append the branching choices that `partial` and the defaults make."""
+        for node in nodes:
+            if node.branch:
+                value = self._value(node, partial)
+                path.append(f"{node.name}={value_text(value)}")
+                self._follow(node.choice(value).children, partial, path)
+
+    def _value(self, node: Hyperparameter, partial: Mapping[str, Any]) -> JsonScalar:
+        value = node.coerce(partial[node.name]) if node.name in partial else node.default
+        if not node.distribution.contains(value):
+            raise SettingsError(
+                f"{self.family}: {node.name} must be {node.allowed()}; got {partial[node.name]!r}",
+                key=node.name,
+            )
+        return value
+
+    def broken_rule(self, values: Mapping[str, Any]) -> str | None:
+        """Text of the first rule that does not hold, or None."""
+        known = {**self.facts, **values} if self.facts else values
+        return next((rule.text for rule in self.rules if not rule.holds(known)), None)
+
+    def is_legal(self, configuration: Configuration) -> str | None:
+        """Reason why the configuration is not one of this space, or None."""
+        if configuration.family != self.family:
+            return f"its family is {configuration.family}, not {self.family}"
+        signature = self._by_path.get(configuration.path)
+        if signature is None:
+            return f"{self.family} has no signature {configuration.signature!r}"
+        values, names = configuration.values, signature.names
+        for name in names:
+            if name not in values:
+                return f"{name} is missing"
+        if len(values) > len(names):
+            return f"{sorted(set(values) - set(names))} are not active in {signature.name}"
+        for name, value in signature.branches.items():
+            if category_key(values[name]) != category_key(value):
+                return f"{name} is {values[name]!r}, which is not on its path"
+        for leaf in signature.leaves:
+            if not leaf.distribution.contains(values[leaf.name]):
+                return f"{leaf.name} must be {leaf.allowed()}; got {values[leaf.name]!r}"
+        broken = self.broken_rule(values)
+        return None if broken is None else f"it breaks the rule `{broken}`"
+
+    # --- the unit cube ----------------------------------------------------------------------
+
+    def to_unit(self, configuration: Configuration) -> tuple[Signature, FloatArray]:
+        """Signature, and positions of its numericals in [0, 1] in the signature's order.
+
+        Nominal values are not part of the cube; read them from the configuration.
+
+        Raises
+        ------
+        SettingsError
+            If the configuration's signature is not one of this space.
+        """
+        signature = self.signature(configuration)
+        positions = np.empty(len(signature.numericals))
+        for i, leaf in enumerate(signature.numericals):
+            assert isinstance(leaf.distribution, Numerical)
+            positions[i] = leaf.distribution.cdf(configuration.values[leaf.name])  # type: ignore[arg-type]
+        return signature, positions
+
+    def from_unit(
+        self,
+        signature: Signature | Sequence[str] | str,
+        unit: Sequence[float] | FloatArray,
+        nominals: Mapping[str, JsonScalar] | None = None,
+    ) -> Configuration:
+        """Inverse of `to_unit`; nominals that are not given take their defaults.
+
+        The rules are not checked (`is_legal` does); positions outside [0, 1] are clipped.
+        """
+        found = signature if isinstance(signature, Signature) else self.signature(signature)
+        values = dict(found.branches)
+        for leaf, position in zip(found.numericals, unit, strict=True):
+            assert isinstance(leaf.distribution, Numerical)
+            values[leaf.name] = leaf.distribution.value(float(position))
+        for leaf in found.nominals:
+            values[leaf.name] = self._value(leaf, nominals or {})
+        return Configuration(self.family, values, found.path)
+
+    def axes(
+        self, signature: Signature | Sequence[str] | str, points: int | Mapping[str, int]
+    ) -> dict[str, tuple[JsonScalar, ...]]:
+        """Values of a grid for each leaf of a signature (SPEC D1).
+
+        Parameters
+        ----------
+        points : at least 1
+            Values of each numerical (or by name, 1 where left out): the middles of as many
+            equally probable parts. Integers with fewer values give all; nominals always do.
+        """
+        found = signature if isinstance(signature, Signature) else self.signature(signature)
+        result: dict[str, tuple[JsonScalar, ...]] = {}
+        for leaf in found.leaves:
+            distribution = leaf.distribution
+            if isinstance(distribution, Categorical):
+                result[leaf.name] = distribution.values
+                continue
+            count = points if isinstance(points, int) else points.get(leaf.name, 1)
+            if distribution.size <= count:
+                result[leaf.name] = tuple(range(int(distribution.low), int(distribution.high) + 1))
+            else:
+                grid = (distribution.value((i + 0.5) / count) for i in range(count))
+                result[leaf.name] = tuple(dict.fromkeys(grid))
+        return result
+
+    # --- other spaces -----------------------------------------------------------------------
+
+    def narrow(self, overrides: Mapping[str, Any]) -> SpaceTree:
+        """Space with other ranges: hyperparameter name -> distribution, or allowed values.
+
+        See `automl.spaces.narrowing` for the forms. Learned priors of the names are dropped.
+
+        Raises
+        ------
+        SettingsError
+            If a name is unknown or an override does not fit.
+        """
+        nodes = narrow_nodes(self.nodes, overrides, self.family)
+        touched = {key.rsplit("/", 1)[-1] for key in overrides}
+        priors = {key: prior for key, prior in self.priors.items() if key[1] not in touched}
+        return replace(self, nodes=nodes, priors=priors)
+
+    def with_facts(self, **facts: float) -> SpaceTree:
+        """Space whose rules know ``n_rows``, ``n_columns``, ``n_classes`` of the data.
+
+        Raises
+        ------
+        SettingsError
+            If a fact has another name.
+        """
+        for name in facts:
+            if name not in FACTS:
+                raise SettingsError(f"{name!r} is no fact ({nearest(name, FACTS)})")
+        return replace(self, facts={**self.facts, **facts})
+
+    def with_distribution(
+        self, signature: Signature | Sequence[str] | str, name: str, distribution: Distribution
+    ) -> SpaceTree:
+        """Space with another distribution of one leaf in one signature: a learned prior (O1).
+
+        Raises
+        ------
+        SettingsError
+            If the signature has no such leaf or the distribution is of another kind.
+        """
+        found = self.signature(signature)
+        leaves = {leaf.name: leaf for leaf in found.leaves}
+        if name not in leaves:
+            raise SettingsError(f"{found.name} has no leaf {name!r} ({nearest(name, leaves)})")
+        old = leaves[name].distribution
+        fits = isinstance(distribution, Numerical) == isinstance(old, Numerical) and (
+            not isinstance(old, Numerical)
+            or not isinstance(distribution, Numerical)
+            or old.integer == distribution.integer
+        )
+        if isinstance(old, Categorical) and isinstance(distribution, Categorical):
+            fits = all(old.contains(value) for value in distribution.values)
+            fits = fits and len(old.values) == len(distribution.values)
+        if not fits:
+            raise SettingsError(
+                f"{found.name}: the prior of {name!r} must be of the kind it replaces"
+            )
+        return replace(self, priors={**self.priors, (found.path, name): distribution})
+
+    def estimator_values(self, configuration: Configuration) -> dict[str, JsonScalar]:
+        """Constructor arguments: without virtual and `prep.*` ones, `argument` names applied.
+
+        Of several hyperparameters on the way that set one argument the deepest wins.
+
+        Raises
+        ------
+        SettingsError
+            If the configuration's signature is not one of this space.
+        """
+        values = configuration.values
+        found: dict[str, JsonScalar] = {}
+        for node in self.signature(configuration).nodes:
+            if node.virtual or node.is_prep:
+                continue
+            value = values[node.name]
+            if not node.choices or node.choice(value).sets:
+                found[node.argument] = value
+        return found
+
+
+def _walk(nodes: Sequence[Hyperparameter]) -> list[Hyperparameter]:
+    return [
+        found
+        for node in nodes
+        for found in (node, *(x for choice in node.choices for x in _walk(choice.children)))
+    ]
