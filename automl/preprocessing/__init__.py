@@ -1,0 +1,24 @@
+"""Typed frame to matrix (SPEC M1 to M6): encode, impute, filter, scale, reduce.
+
+Every step is a scikit-learn transformer that also works alone on any DataFrame;
+`TablePreprocessor` runs them in that order on blocks of numbers and category codes.
+"""
+
+from automl.preprocessing.encoding import OTHER, Encoder
+from automl.preprocessing.filtering import VarianceFilter
+from automl.preprocessing.imputation import MISSING, Imputer
+from automl.preprocessing.pipeline import TablePreprocessor, build_preprocessor
+from automl.preprocessing.reduction import Reducer
+from automl.preprocessing.scaling import Scaler
+
+__all__ = [
+    "MISSING",
+    "OTHER",
+    "Encoder",
+    "Imputer",
+    "Reducer",
+    "Scaler",
+    "TablePreprocessor",
+    "VarianceFilter",
+    "build_preprocessor",
+]

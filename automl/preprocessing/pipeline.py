@@ -1,0 +1,268 @@
+"""The preprocessing of one pipeline: a typed frame in, a matrix for the learner out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from automl.errors import DataError, SettingsError
+from automl.preprocessing.blocks import Blocks, Numbers, take_apart
+from automl.preprocessing.encoding import Codes, Encoder, Table
+from automl.preprocessing.filtering import VarianceFilter, varying
+from automl.preprocessing.imputation import Imputer
+from automl.preprocessing.reduction import Reducer
+from automl.preprocessing.scaling import Scaler
+
+JsonScalar = None | bool | int | float | str
+Matrix = NDArray[np.float32] | pd.DataFrame
+
+DEFAULTS: dict[str, JsonScalar] = {
+    "prep.encoder": "onehot",
+    "prep.numeric_imputer": "mean",
+    "prep.nominal_imputer": "category",
+    "prep.variance": 0.0,
+    "prep.variance_raw": False,
+    "prep.scaler": "none",
+    "prep.reducer": "none",
+    "prep.reducer_share": None,
+}
+_FLOAT32_LARGEST = float(np.finfo(np.float32).max)
+
+
+class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]
+    """Encode, impute, filter, scale, reduce (SPEC M5) on blocks of numbers and codes.
+
+    Parameters
+    ----------
+    encoder, imputer, variance_filter, scaler, reducer
+        The steps; see their classes. They are fitted in place.
+
+    Notes
+    -----
+    The output is a C-contiguous float32 array (n_rows, n_outputs) without infinite values, and without missing ones
+    unless the numeric imputer is ``none``; with the ``native`` encoder it is a frame of float32 columns and then
+    category columns, called ``f0``, ``f1``, … because some learners refuse some names (`get_feature_names_out` has
+    the real ones). Indicators are neither scaled nor dropped for a low variance, only when constant.
+    The raw form of the variance filter (X20 section II-A) sees the raw numeric columns only, those with missing
+    values once more before imputing. If every column is dropped, one column of zeros remains.
+    `fit_transform` encodes by the target out of fold, so it is not ``fit(...).transform(...)``.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        imputer: Imputer,
+        variance_filter: VarianceFilter,
+        scaler: Scaler,
+        reducer: Reducer,
+    ) -> None:
+        self.encoder = encoder
+        self.imputer = imputer
+        self.variance_filter = variance_filter
+        self.scaler = scaler
+        self.reducer = reducer
+
+    def fit(self, frame: pd.DataFrame, y: ArrayLike | None = None) -> Self:
+        """Learn every step from a typed frame (n_rows, n_columns) and its target (n_rows,)."""
+        self.fit_transform(frame, y)
+        return self
+
+    def fit_transform(self, frame: pd.DataFrame, y: ArrayLike | None = None, **_: object) -> Matrix:
+        """Fit every step and transform the training rows.
+
+        Raises
+        ------
+        SettingsError
+            If a step's parameter is not allowed, or a step needs a target and gets none.
+        DataError
+            If there are no rows.
+        """
+        if not len(frame):
+            raise DataError("at least one training row is needed; got none")
+        blocks = take_apart(frame)
+        self.n_features_in_ = frame.shape[1]
+        self.numeric_names_ = blocks.numeric_names
+        self.observed_ = self._worth_imputing(blocks.numbers)
+        self.encoder.fit_blocks(blocks, y)
+        codes = blocks.codes
+        encoded = (
+            self.encoder.outside_fold(codes, y)
+            if self.encoder.method == "target"
+            else self._encode(codes)
+        )
+        numbers, indicators = self._split(blocks.numbers, encoded)
+        numbers = self._fit_numbers(numbers)
+        self.varying_indicators_ = varying(indicators)
+        return self._finish(numbers, indicators, codes, y, fit=True)
+
+    def transform(self, frame: pd.DataFrame) -> Matrix:
+        """Matrix of a typed frame with the columns of the training frame.
+
+        Raises
+        ------
+        DataError
+            If the columns are not those of the training frame.
+        """
+        blocks = take_apart(frame)
+        self._check(blocks)
+        codes = self.encoder.match(blocks)
+        numbers, indicators = self._split(blocks.numbers, self._encode(codes))
+        numbers = self.imputer.transform_block(numbers)
+        numbers = self.scaler.transform_block(numbers[:, self.kept_numbers_])
+        return self._finish(numbers, indicators, codes)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
+        """Names of the output columns, in order."""
+        observed = [
+            name for name, keep in zip(self.numeric_names_, self.observed_, strict=True) if keep
+        ]
+        encoded = self.encoder.names()
+        names = observed if self._has_indicators else [*observed, *encoded]
+        names = [names[i] for i in np.flatnonzero(self.kept_numbers_)]
+        if self.encoder.method == "native":
+            return np.array([*names, *encoded] or ["constant"], dtype=object)
+        if self._has_indicators:
+            names += [encoded[i] for i in np.flatnonzero(self.varying_indicators_)]
+        return np.array(self.reducer.block_names(names or ["constant"]), dtype=object)
+
+    @property
+    def _has_indicators(self) -> bool:
+        return self.encoder.method in ("onehot", "native")
+
+    def _worth_imputing(self, numbers: Numbers) -> NDArray[np.bool_]:
+        """Raw numeric columns that go on; thesis form: not those with missing values that hardly vary."""
+        keep = np.ones(numbers.shape[1], dtype=bool)
+        if not self.variance_filter.raw:
+            return keep
+        incomplete = np.flatnonzero(np.isnan(numbers).any(axis=0))
+        before = VarianceFilter(self.variance_filter.threshold, raw=True)
+        keep[incomplete] = before.fit_block(numbers[:, incomplete]).keep_
+        return keep
+
+    def _encode(self, codes: list[Codes]) -> list[Table]:
+        return [] if self.encoder.method == "native" else self.encoder.encode(codes)
+
+    def _split(self, numbers: Numbers, encoded: list[Table]) -> tuple[Numbers, Table]:
+        """Columns to be imputed, filtered and scaled; and indicators."""
+        raw = numbers if self.observed_.all() else numbers[:, self.observed_]
+        if self._has_indicators:
+            return raw, np.hstack([np.empty((len(raw), 0), dtype=np.float32), *encoded])
+        return np.hstack([raw, *encoded]) if encoded else raw, np.empty((len(raw), 0), np.float32)
+
+    def _fit_numbers(self, numbers: Numbers) -> Numbers:
+        numbers = self.imputer.fit_block(numbers).transform_block(numbers)
+        n_raw = int(self.observed_.sum())
+        self.variance_filter.fit_block(numbers[:, :n_raw])
+        kept = np.concatenate([self.variance_filter.keep_, varying(numbers[:, n_raw:])])
+        self.kept_numbers_ = kept
+        numbers = numbers if kept.all() else numbers[:, kept]
+        return self.scaler.fit_block(numbers).transform_block(numbers)
+
+    def _finish(
+        self,
+        numbers: Numbers,
+        indicators: Table,
+        codes: list[Codes],
+        y: ArrayLike | None = None,
+        *,
+        fit: bool = False,
+    ) -> Matrix:
+        if self.encoder.method == "native":
+            return self._native_frame(numbers, codes)
+        if not self.varying_indicators_.all():
+            indicators = indicators[:, self.varying_indicators_]
+        if self.reducer.method == "none":
+            joined = _joined(numbers, indicators)
+            if fit:
+                self.reducer.fit_block(np.empty((0, joined.shape[1])))
+            return joined
+        both = np.hstack([numbers, indicators])
+        if both.shape[1] == 0:
+            both = np.zeros((len(both), 1))
+        if fit:
+            self.reducer.fit_block(both, y)
+        return _float32(self.reducer.transform_block(both))
+
+    def _native_frame(self, numbers: Numbers, codes: list[Codes]) -> pd.DataFrame:
+        values = _float32(numbers)
+        n_numbers = values.shape[1]
+        frame = pd.DataFrame(values, columns=[f"f{i}" for i in range(n_numbers)])
+        columns = self.encoder.categoricals(codes).values()
+        nominal = {f"f{n_numbers + i}": column for i, column in enumerate(columns)}
+        if not n_numbers and not nominal:
+            return pd.DataFrame({"f0": np.zeros(len(values), dtype=np.float32)})
+        return pd.concat([frame, pd.DataFrame(nominal)], axis=1) if nominal else frame
+
+    def _check(self, blocks: Blocks) -> None:
+        expected = (self.numeric_names_, self.encoder.nominal_names_)
+        found = (blocks.numeric_names, blocks.nominal_names)
+        if found != expected:
+            raise DataError(
+                f"the typed frame must have the numeric columns {expected[0]} and the nominal columns "
+                f"{expected[1]}; got {found[0]} and {found[1]}"
+            )
+
+
+def build_preprocessor(choices: Mapping[str, JsonScalar], *, seed: int) -> TablePreprocessor:
+    """Unfitted preprocessor of a configuration's ``prep.*`` values.
+
+    Parameters
+    ----------
+    choices
+        Values by name; names that do not begin with ``prep.`` are left alone, absent ones take `DEFAULTS`.
+    seed
+        Decides the parts of cross-fitted target encoding.
+
+    Raises
+    ------
+    SettingsError
+        If a name is unknown, or the native encoder meets a reducer.
+    """
+    given = {name: value for name, value in choices.items() if name.startswith("prep.")}
+    unknown = sorted(set(given) - set(DEFAULTS))
+    if unknown:
+        raise SettingsError(
+            f"{unknown[0]!r} is not a preprocessing choice; known are {', '.join(DEFAULTS)}"
+        )
+    values = {**DEFAULTS, **given}
+    if values["prep.encoder"] == "native" and values["prep.reducer"] != "none":
+        raise SettingsError(
+            f"prep.reducer must be none with the native encoder; got {values['prep.reducer']!r}"
+        )
+    share = values["prep.reducer_share"]
+    return TablePreprocessor(
+        encoder=Encoder(
+            str(values["prep.encoder"]), str(values["prep.nominal_imputer"]), random_state=seed
+        ),
+        imputer=Imputer(str(values["prep.numeric_imputer"])),
+        variance_filter=VarianceFilter(
+            float(values["prep.variance"] or 0.0), raw=bool(values["prep.variance_raw"])
+        ),
+        scaler=Scaler(str(values["prep.scaler"])),
+        reducer=Reducer(str(values["prep.reducer"]), None if share is None else float(share)),
+    )
+
+
+def _joined(numbers: Numbers, indicators: Table) -> NDArray[np.float32]:
+    n_rows, n_numbers = numbers.shape
+    width = n_numbers + indicators.shape[1]
+    out = np.zeros((n_rows, max(width, 1)), dtype=np.float32)
+    out[:, :n_numbers] = _float32(numbers)
+    out[:, n_numbers:width] = indicators
+    return out
+
+
+def _float32(values: Numbers) -> NDArray[np.float32]:
+    """C-contiguous float32, magnitudes beyond its range at its ends."""
+    if values.size:
+        largest = max(
+            abs(np.fmax.reduce(values, axis=None)), abs(np.fmin.reduce(values, axis=None))
+        )
+        if largest > _FLOAT32_LARGEST:
+            values = np.clip(values, -_FLOAT32_LARGEST, _FLOAT32_LARGEST)
+    return np.ascontiguousarray(values, dtype=np.float32)
