@@ -36,10 +36,11 @@ class Task(StrEnum):
 
 
 class TrialStatus(StrEnum):
-    """How a trial ended."""
+    """How a trial ended; `raced` was stopped as hopeless, `partial` was asked for fewer folds or rows."""
 
     COMPLETE = "complete"
     RACED = "raced"
+    PARTIAL = "partial"
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
     CRASHED = "crashed"
@@ -96,6 +97,25 @@ class Configuration:
 
 
 @dataclass(frozen=True)
+class Fidelity:
+    """How much of the data a proposal asks for.
+
+    Parameters
+    ----------
+    folds : number of folds to run; None runs all
+    row_share : share of the training rows of each fold, in (0, 1]
+    """
+
+    folds: int | None = None
+    row_share: float = 1.0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every fold and row is used."""
+        return self.folds is None and self.row_share == 1.0
+
+
+@dataclass(frozen=True)
 class FoldResult:
     """What one (repeat, fold) of one configuration gave.
 
@@ -126,7 +146,7 @@ class Trial:
     Parameters
     ----------
     index : decision number, from 0
-    score : row-weighted mean of the fold scores; None unless the status is complete or raced
+    score : row-weighted mean of the fold scores; None unless complete, raced or partial
     metrics : every metric over all validation rows, natural sign; empty unless complete
     seconds : wall seconds on the slot
     peak_memory_mib : greatest anonymous resident memory of the trial's processes
@@ -142,6 +162,7 @@ class Trial:
     status: TrialStatus
     score: float | None
     folds: tuple[FoldResult, ...] = ()
+    fidelity: Fidelity = field(default_factory=Fidelity)
     metrics: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     peak_memory_mib: float = 0.0
@@ -182,6 +203,7 @@ class Trial:
             **self.__dict__,
             "configuration": self.configuration.to_json(),
             "status": str(self.status),
+            "fidelity": dict(self.fidelity.__dict__),
             "folds": [result.to_json() for result in self.folds],
             "metrics": dict(self.metrics),
         }
@@ -194,6 +216,7 @@ class Trial:
                 **data,
                 "configuration": Configuration.from_json(data["configuration"]),
                 "status": TrialStatus(data["status"]),
+                "fidelity": Fidelity(**data["fidelity"]),
                 "folds": tuple(FoldResult(**result) for result in data["folds"]),
             }
         )

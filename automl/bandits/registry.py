@@ -1,0 +1,53 @@
+"""Allocators by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from automl.bandits.protocol import Allocator
+from automl.bandits.uniform import Uniform, UniformSeconds
+from automl.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class AllocatorEntry:
+    """A named allocator.
+
+    Parameters
+    ----------
+    reads_clock
+        Whether its decisions depend on measured seconds.
+    """
+
+    make: Callable[[], Allocator]
+    summary: str
+    source: str
+    reads_clock: bool = False
+
+
+ALLOCATORS: dict[str, AllocatorEntry] = {
+    "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.2"),
+    "uniform_seconds": AllocatorEntry(
+        UniformSeconds, "equal seconds for every family", "H18 7.2", reads_clock=True
+    ),
+}
+
+
+def get_allocator(name: str) -> AllocatorEntry:
+    """Entry of an allocator.
+
+    Raises
+    ------
+    SettingsError
+        If there is none of this name; the nearest one is proposed.
+    """
+    if name in ALLOCATORS:
+        return ALLOCATORS[name]
+    near = difflib.get_close_matches(name, ALLOCATORS, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise SettingsError(
+        f"allocator must be one of {', '.join(ALLOCATORS)}; got {name!r}{hint}",
+        setting="allocator",
+    )

@@ -1,0 +1,125 @@
+"""The shrinking hypercube: local search in the unit cube of each signature.
+
+Notation
+--------
+side : length of a cube's edge in unit coordinates
+center : best point of a cube so far, (n_numericals,) in [0, 1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from automl.optimizers.protocol import Proposal
+from automl.records import Configuration, FloatArray, JsonScalar, Trial
+from automl.spaces.tree import SpaceTree
+
+INITIAL_SIDE = 0.5
+SHRINK = 0.95
+THRESHOLD = 0.01
+GREATEST_SIDE = 2.0
+
+
+@dataclass
+class _Cube:
+    side: float = INITIAL_SIDE
+    center: FloatArray | None = None
+    nominals: Mapping[str, JsonScalar] = field(default_factory=dict)
+    score: float = -np.inf
+
+    def restart(self) -> None:
+        self.side, self.center, self.nominals, self.score = INITIAL_SIDE, None, {}, -np.inf
+
+    def learn(self, point: FloatArray, nominals: Mapping[str, JsonScalar], score: float) -> None:
+        if self.center is None or score > self.score:
+            is_first = self.center is None
+            self.center, self.nominals, self.score = point, nominals, score
+            self.side = self.side if is_first else min(2.0 * self.side, GREATEST_SIDE)
+            return
+        self.side *= SHRINK
+        if self.side < THRESHOLD:
+            self.restart()
+
+
+class ShrinkingHypercube:
+    """Several cubes per signature, each shrinking around its best point.
+
+    A cube doubles its side and moves on improvement, shrinks by a small factor otherwise and
+    restarts from a random point below a threshold. Points are drawn from the part of the cube
+    inside the unit box of the numericals' cumulative distributions; leaf-level nominals keep
+    the center's value and are redrawn with probability `side`.
+
+    Parameters
+    ----------
+    space
+        Space of one family.
+    n_cubes
+        Cubes per signature, asked in turn.
+
+    References
+    ----------
+    .. [1] Bermúdez-Chacón, Algorithm 1 (after Gonnet et al., 2010).
+    """
+
+    def __init__(self, space: SpaceTree, *, n_cubes: int = 2) -> None:
+        self._space = space
+        self._n_cubes = n_cubes
+        self._signatures = {signature.path: signature for signature in space.signatures()}
+        self._cubes: dict[tuple[str, ...], list[_Cube]] = {}
+        self._asked: dict[str, int] = {}
+        self._turn: dict[tuple[str, ...], int] = {}
+        self._worst = 0.0
+
+    def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
+        """Point from the next cube of a signature drawn by its probability."""
+        fresh = self._space.sample(rng)
+        cubes = self._cubes_of(fresh.path)
+        turn = self._turn.get(fresh.path, 0)
+        self._turn[fresh.path] = turn + 1
+        cube = cubes[turn % self._n_cubes]
+        configuration = fresh if cube.center is None else self._draw(cube, fresh, rng)
+        taken = {other.id for other in pending}
+        if configuration.id in taken:
+            configuration = self._space.sample_signature(self._signatures[fresh.path], rng)
+        self._asked[configuration.id] = turn % self._n_cubes
+        return Proposal(configuration)
+
+    def tell(self, trial: Trial) -> None:
+        """Move, shrink or restart the cube that asked; a foreign trial goes to the first cube."""
+        if trial.is_complete and trial.score is not None:
+            score = trial.score
+            self._worst = min(self._worst, score)
+        else:
+            score = self._worst
+        configuration = trial.configuration
+        _, point = self._space.to_unit(configuration)
+        asked_by = self._asked.pop(configuration.id, None)
+        cube = self._cubes_of(configuration.path)[asked_by or 0]
+        nominals = self._nominals(configuration)
+        if asked_by is not None:
+            cube.learn(point, nominals, score)
+        elif trial.is_complete and score > cube.score:
+            cube.center, cube.nominals, cube.score = point, nominals, score
+
+    def _cubes_of(self, path: tuple[str, ...]) -> list[_Cube]:
+        return self._cubes.setdefault(path, [_Cube() for _ in range(self._n_cubes)])
+
+    def _nominals(self, configuration: Configuration) -> dict[str, JsonScalar]:
+        names = self._signatures[configuration.path].nominals
+        return {name: configuration.values[name] for name in names}
+
+    def _draw(self, cube: _Cube, fresh: Configuration, rng: np.random.Generator) -> Configuration:
+        assert cube.center is not None
+        low = np.maximum(cube.center - cube.side / 2, 0.0)
+        high = np.minimum(cube.center + cube.side / 2, 1.0)
+        point = rng.uniform(low, high)
+        redrawn = self._nominals(fresh)
+        nominals = {
+            name: redrawn[name] if rng.random() < cube.side else value
+            for name, value in cube.nominals.items()
+        }
+        configuration = self._space.from_unit(self._signatures[fresh.path], point, nominals)
+        return configuration if self._space.is_legal(configuration) is None else fresh

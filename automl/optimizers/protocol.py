@@ -1,0 +1,47 @@
+"""What every optimizer answers: ask for a proposal, tell of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from automl.records import Configuration, Fidelity, Trial
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A configuration to evaluate and how much of the data to spend on it."""
+
+    configuration: Configuration
+    fidelity: Fidelity = field(default_factory=Fidelity)
+
+
+class Optimizer(Protocol):
+    """Proposes configurations of one space; holds no generator, no clock and no data.
+
+    Equal tells and equal generators give equal proposals, so a pickled optimizer continues
+    identically.
+    """
+
+    def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
+        """Next proposal, or None when the space is exhausted.
+
+        Parameters
+        ----------
+        pending
+            Configurations of this space that are being evaluated.
+        rng
+            Stream of this decision alone.
+        """
+        ...
+
+    def tell(self, trial: Trial) -> None:
+        """Take a finished trial of this space, whoever proposed it.
+
+        A trial that failed counts as the worst score seen; one that is not complete is
+        evidence of lower fidelity and is never compared with complete ones.
+        """
+        ...

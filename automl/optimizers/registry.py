@@ -1,0 +1,48 @@
+"""Optimizers by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from automl.errors import SettingsError
+from automl.optimizers.hypercube import ShrinkingHypercube
+from automl.optimizers.protocol import Optimizer
+from automl.optimizers.random_search import RandomSearch
+from automl.spaces.tree import SpaceTree
+
+
+@dataclass(frozen=True)
+class OptimizerEntry:
+    """A named optimizer: how to make one for a space, a line about it and its source."""
+
+    make: Callable[[SpaceTree], Optimizer]
+    summary: str
+    source: str
+
+
+OPTIMIZERS: dict[str, OptimizerEntry] = {
+    "random": OptimizerEntry(RandomSearch, "independent draws from the prior", "B14 3.4.1, X20 IV"),
+    "hypercube": OptimizerEntry(
+        ShrinkingHypercube, "shrinking hypercubes around the best points", "B14 Algorithm 1"
+    ),
+}
+
+
+def get_optimizer(name: str) -> OptimizerEntry:
+    """Entry of an optimizer.
+
+    Raises
+    ------
+    SettingsError
+        If there is none of this name; the nearest one is proposed.
+    """
+    if name in OPTIMIZERS:
+        return OPTIMIZERS[name]
+    near = difflib.get_close_matches(name, OPTIMIZERS, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise SettingsError(
+        f"optimizer must be one of {', '.join(OPTIMIZERS)}; got {name!r}{hint}",
+        setting="optimizer",
+    )
