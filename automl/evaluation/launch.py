@@ -1,0 +1,176 @@
+"""The driver's side of one supervisor process: start, readiness, end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import IO, Any
+from uuid import uuid4
+
+from automl.errors import AutoMLError
+from automl.evaluation import processes
+
+MARKER = "AUTOML_SLOTS"
+_LOG_TAIL_BYTES = 2000
+
+
+class SupervisorProcess:
+    """A running supervisor and the driver's ends of its sockets.
+
+    The constructor does not wait for the supervisor's imports; `wait_ready` does.
+
+    Parameters
+    ----------
+    n_slots : number of lines
+    context : handed to every job
+    threads : threads of the numerical libraries in each worker
+    log_path
+        File that the output of all workers is appended to; a temporary one when None.
+    preload : modules imported before the workers are forked
+    """
+
+    def __init__(
+        self,
+        n_slots: int,
+        *,
+        context: str,
+        threads: int,
+        log_path: Path | None,
+        preload: tuple[str, ...],
+    ) -> None:
+        self.marker = f"{MARKER}={uuid4().hex}"
+        self._ready = False
+        self._gate = threading.Lock()
+        self._log: IO[bytes] = (
+            tempfile.TemporaryFile("a+b") if log_path is None else log_path.open("a+b")  # noqa: SIM115
+        )
+        pairs = [
+            socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(n_slots + 1)
+        ]
+        (self.control, control), *lines = pairs
+        self.lines = [own for own, _ in lines]
+        theirs = [line for _, line in lines]
+        command = [
+            *(sys.executable, "-P", "-m", "automl.evaluation.supervisor"),
+            *("--control", str(control.fileno())),
+            *("--lines", ",".join(str(line.fileno()) for line in theirs)),
+            *("--driver", str(os.getpid())),
+            *("--context", context),
+            *("--threads", str(threads)),
+            *("--preload", ",".join(preload)),
+        ]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            env=_environment(threads, self.marker),
+            pass_fds=[end.fileno() for end in (control, *theirs)],
+            start_new_session=True,
+        )
+        for end in (control, *theirs):
+            end.close()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has not ended."""
+        return self.process.poll() is None
+
+    def wait_ready(self, timeout: float) -> None:
+        """Return when the imports are done and workers can be forked.
+
+        Raises
+        ------
+        AutoMLError
+            If the supervisor ends before, or is not ready after `timeout` seconds.
+        """
+        with self._gate:
+            until = time.monotonic() + timeout
+            while not self._ready:
+                if self._poll_ready(min(1.0, max(0.0, until - time.monotonic()))):
+                    return
+                if not self.is_running:
+                    raise AutoMLError(
+                        f"the supervisor of the worker slots ended with code "
+                        f"{self.process.returncode} while it started: {self.log_tail()}"
+                    )
+                if time.monotonic() > until:
+                    raise AutoMLError(
+                        f"the supervisor of the worker slots was not ready after {timeout:g} s"
+                    )
+
+    def _poll_ready(self, seconds: float) -> bool:
+        poller = select.poll()
+        poller.register(self.control, select.POLLIN)
+        if not self._ready and poller.poll(1000 * seconds):
+            with contextlib.suppress(OSError):
+                self._ready = self.control.recv(64, socket.MSG_DONTWAIT) == b"ready"
+            if not self._ready:  # its end: the process is ending
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(1.0)
+        return self._ready
+
+    def log_tail(self) -> str:
+        """Last line that the supervisor or a worker wrote."""
+        self._log.flush()
+        size = os.fstat(self._log.fileno()).st_size
+        data = os.pread(self._log.fileno(), _LOG_TAIL_BYTES, max(0, size - _LOG_TAIL_BYTES))
+        lines = data.decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "it wrote nothing"
+
+    def end(self, grace: float) -> None:
+        """End the supervisor and everything below it; waits at most about `grace` seconds.
+
+        The lines stay open: the threads that wait on them see their end.
+        """
+        with self._gate, contextlib.suppress(OSError):
+            if self._poll_ready(0.0):
+                self.control.shutdown(socket.SHUT_RDWR)
+            else:
+                self.process.kill()  # still importing: it has no children
+        try:
+            self.process.wait(grace)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.returncode != 0 and self._ready:
+            self._kill_rest()
+        self.control.close()
+        self._log.close()
+
+    def _kill_rest(self) -> None:
+        """End what a supervisor left that did not end in order."""
+        until = time.monotonic() + 1.0
+        while processes.kill_marked(self.marker) and time.monotonic() < until:
+            time.sleep(0.005)
+
+
+def _environment(threads: int, marker: str) -> dict[str, str]:
+    """Environment of the supervisor: the driver's import path, fixed threads and hashes.
+
+    OpenBLAS and MKL start threads when they are loaded, so they get one there; the worker sets
+    `threads` after its fork.
+    """
+    name, _, value = marker.partition("=")
+    own: dict[str, Any] = {
+        name: value,
+        "OMP_NUM_THREADS": threads,
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "OPENBLAS_NUM_THREADS": 1,
+        "MKL_NUM_THREADS": 1,
+        "BLIS_NUM_THREADS": 1,
+        "NUMEXPR_NUM_THREADS": threads,
+        "LOKY_MAX_CPU_COUNT": threads,
+        "PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path),
+        "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
+        "PYTHONUNBUFFERED": "",
+    }
+    return {**os.environ, **{key: str(text) for key, text in own.items()}}

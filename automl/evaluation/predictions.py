@@ -1,0 +1,136 @@
+"""Out-of-fold predictions of the complete trials, as memory-mapped files."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+from collections.abc import Collection
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+
+from automl.errors import AutoMLWarning, ServiceError
+from automl.records import FloatArray
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_SUFFIX = ".npy"
+_MIB = 1 << 20
+
+
+class PredictionStore:
+    """One float32 file per trial, up to a quota; several processes may use a folder at once.
+
+    Parameters
+    ----------
+    folder
+        Made with the first prediction.
+    quota_mib : most disk space of all predictions together
+    """
+
+    def __init__(self, folder: str | Path, quota_mib: float) -> None:
+        self._folder = Path(folder)
+        self._quota_mib = quota_mib
+
+    def save(self, trial_id: str, array: FloatArray) -> bool:
+        """Keep a prediction, whole or not at all; replaces one of the same trial.
+
+        Parameters
+        ----------
+        trial_id
+            Letters, digits, ``_``, ``.`` and ``-``.
+        array : (n_rows, n_classes) or (n_rows,)
+            Stored as float32.
+
+        Returns
+        -------
+            Whether it was kept. Over the quota, or on a full disk, it is not (AutoMLWarning);
+            `prune` makes room.
+
+        Raises
+        ------
+        ServiceError
+            If the folder cannot be written.
+        """
+        path = self._path(trial_id)
+        values = np.ascontiguousarray(array, dtype=np.float32)
+        if self.size_mib() + values.nbytes / _MIB > self._quota_mib:
+            _warn(f"predictions of trial {trial_id} are not kept: over {self._quota_mib:g} MiB")
+            return False
+        draft = self._folder / f".{trial_id}-{uuid4().hex}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with draft.open("xb") as file:
+                np.save(file, values, allow_pickle=False)
+            draft.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise ServiceError(f"{path}: predictions cannot be written: {error}") from error
+        return True
+
+    def load(self, trial_id: str) -> FloatArray:
+        """Read-only memory map of a prediction.
+
+        Raises
+        ------
+        KeyError
+            If there is none that is whole.
+        """
+        path = self._path(trial_id)
+        try:
+            values: FloatArray = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise KeyError(f"no predictions of trial {trial_id}: {error}") from error
+        return values
+
+    def has(self, trial_id: str) -> bool:
+        """Whether `load` gives a prediction."""
+        try:
+            self.load(trial_id)
+        except KeyError:
+            return False
+        return True
+
+    def trial_ids(self) -> list[str]:
+        """Trials whose predictions are kept, sorted."""
+        return sorted(path.name.removesuffix(_SUFFIX) for path in self._files())
+
+    def prune(self, keep: Collection[str]) -> int:
+        """Delete the predictions of all other trials; return how many.
+
+        Maps that are in use stay valid.
+        """
+        wanted, deleted = set(keep), 0
+        for path in self._files():
+            if path.name.removesuffix(_SUFFIX) not in wanted:
+                path.unlink(missing_ok=True)
+                deleted += 1
+        return deleted
+
+    def size_mib(self) -> float:
+        """Disk space of all predictions, MiB."""
+        total = 0
+        for path in self._files():
+            with contextlib.suppress(FileNotFoundError):
+                total += path.stat().st_size
+        return total / _MIB
+
+    def _files(self) -> list[Path]:
+        if not self._folder.is_dir():
+            return []
+        return [
+            path
+            for path in self._folder.iterdir()
+            if path.name.endswith(_SUFFIX) and not path.name.startswith(".")
+        ]
+
+    def _path(self, trial_id: str) -> Path:
+        if not _NAME.fullmatch(trial_id):
+            raise ValueError(f"a trial id must be letters, digits, _ . -; got {trial_id!r}")
+        return self._folder / f"{trial_id}{_SUFFIX}"
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, AutoMLWarning, stacklevel=3)

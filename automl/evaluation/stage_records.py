@@ -1,0 +1,97 @@
+"""Small files that say which stage of a run is finished, and with what result."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from automl.errors import AutoMLWarning, ServiceError
+from automl.evaluation.journal import plain, sync_folder
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_SUFFIX = ".json"
+
+
+class StageRecords:
+    """One JSON file per finished stage; a record is there whole or not at all.
+
+    Parameters
+    ----------
+    folder
+        Made with the first record.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+
+    def write(self, name: str, data: Mapping[str, Any]) -> None:
+        """Write or replace a record; durable when this returns.
+
+        Parameters
+        ----------
+        name
+            Letters, digits, ``_``, ``.`` and ``-``.
+        data
+            JSON data; numpy numbers and arrays are converted.
+
+        Raises
+        ------
+        ValueError
+            If the name has other characters.
+        ServiceError
+            If it cannot be written; an earlier record of that name stays.
+        """
+        path = self._path(name)
+        text = json.dumps(dict(data), default=plain, indent=1)
+        draft = self._folder / f".{name}-{uuid4().hex}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with draft.open("x", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+            sync_folder(self._folder)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise ServiceError(f"{path}: the stage record cannot be written: {error}") from error
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """The record, or None if there is none (or a damaged one: AutoMLWarning)."""
+        path = self._path(name)
+        try:
+            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            warnings.warn(
+                f"{path}: the stage record is damaged and ignored: {error}",
+                AutoMLWarning,
+                stacklevel=2,
+            )
+            return None
+        return data
+
+    def names(self) -> list[str]:
+        """Names of all records, sorted."""
+        if not self._folder.is_dir():
+            return []
+        found = (path.name for path in self._folder.iterdir())
+        return sorted(
+            name.removesuffix(_SUFFIX)
+            for name in found
+            if name.endswith(_SUFFIX) and not name.startswith(".")
+        )
+
+    def _path(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"a stage record's name must be letters, digits, _ . -; got {name!r}")
+        return self._folder / f"{name}{_SUFFIX}"
