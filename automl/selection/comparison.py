@@ -1,0 +1,175 @@
+"""The multiple comparison with the best candidate (B14, algorithm 2; SPEC J3, J4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+
+from automl.errors import SettingsError
+from automl.records import FloatArray
+from automl.statistics.adjustment import holm
+from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
+from automl.statistics.paired import corrected_t_all_pairs, friedman, nemenyi_friedman
+from automl.statistics.results import PairwiseResult, TestResult
+from automl.statistics.unpaired import anova, kruskal_wallis, nemenyi_joint_ranks, tukey
+
+Procedure = Literal["thesis", "paired", "friedman"]
+Normality = Literal["kolmogorov_smirnov", "lilliefors"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Which groups are not significantly different from the best one.
+
+    Parameters
+    ----------
+    tests
+        Every test that led to the decision, in order: name, statistic, p-value.
+    post_hoc
+        Name of the pairwise test; empty if none was needed.
+    best
+        Group with the highest mean.
+    pvalues, statistics : (k,) or None
+        Of the pairwise test against the best; None if none was needed.
+    kept : (k,)
+        Whether the group is kept.
+    """
+
+    tests: tuple[TestResult, ...]
+    post_hoc: str
+    best: int
+    pvalues: tuple[float, ...] | None
+    statistics: tuple[float, ...] | None
+    kept: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class ComparisonSettings:
+    """How groups are compared.
+
+    Parameters
+    ----------
+    procedure
+        `thesis`: ANOVA with Tukey if neither normality nor equal variances is rejected, else
+        Kruskal-Wallis with Nemenyi. `paired`: corrected t over all pairs with Holm. `friedman`:
+        Friedman with Nemenyi.
+    normality
+        `kolmogorov_smirnov` as in the thesis, or `lilliefors`, which corrects for the estimated
+        parameters.
+    test_train_ratio : non-negative
+        Validation rows / training rows of a fold, for `paired`.
+    """
+
+    procedure: Procedure = "thesis"
+    normality: Normality = "kolmogorov_smirnov"
+    test_train_ratio: float = 1.0 / 9.0
+
+    def __post_init__(self) -> None:
+        for value, allowed in (
+            (self.procedure, get_args(Procedure)),
+            (self.normality, get_args(Normality)),
+        ):
+            if value not in allowed:
+                raise SettingsError(f"test must be one of {', '.join(allowed)}; got {value!r}")
+        if not self.test_train_ratio >= 0:
+            raise SettingsError(f"test_train_ratio must be >= 0; got {self.test_train_ratio}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return dict(self.__dict__)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        return cls(**data)
+
+
+def compare_with_best(
+    groups: Sequence[FloatArray], alpha: float, settings: ComparisonSettings
+) -> Comparison:
+    """Groups that are not significantly worse than the one with the highest mean.
+
+    One group, fewer than two scores each, or scores without any spread: all are kept without a
+    test. The omnibus test not significant: all are kept.
+
+    Parameters
+    ----------
+    groups : k of (n,), k >= 1
+    alpha : in (0, 1)
+        Significance level of every test.
+    settings
+        Tests to use.
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite or paired groups have different lengths.
+    """
+    samples = [np.asarray(group, dtype=np.float64) for group in groups]
+    joint = np.concatenate(samples)
+    if not np.isfinite(joint).all():
+        raise ValueError("scores must be finite")
+    best = int(np.argmax([sample.mean() for sample in samples]))
+    is_testable = len(samples) > 1 and min(map(len, samples)) > 1 and np.ptp(joint) > 1e-12
+    if not is_testable:
+        return Comparison((), "", best, None, None, (True,) * len(samples))
+    if settings.procedure == "paired":
+        return _decide(
+            (),
+            corrected_t_all_pairs(samples, test_train_ratio=settings.test_train_ratio),
+            best,
+            alpha,
+        )
+    tests, omnibus = _omnibus(samples, alpha, settings)
+    if omnibus.pvalue >= alpha:
+        return Comparison((*tests, omnibus), "", best, None, None, (True,) * len(samples))
+    post_hoc = _post_hoc(samples, omnibus.name, best)
+    return _decide((*tests, omnibus), post_hoc, best, alpha)
+
+
+def _omnibus(
+    samples: Sequence[FloatArray], alpha: float, settings: ComparisonSettings
+) -> tuple[tuple[TestResult, ...], TestResult]:
+    """Tests of the assumptions, and the test whether any group differs."""
+    if settings.procedure == "friedman":
+        return (), friedman(samples)
+    normality = normality_of_residuals(samples, settings.normality)
+    variances = bartlett(samples)
+    is_parametric = normality.pvalue >= alpha and variances.pvalue >= alpha
+    return (normality, variances), (anova if is_parametric else kruskal_wallis)(samples)
+
+
+def normality_of_residuals(samples: Sequence[FloatArray], test: Normality) -> TestResult:
+    """The most extreme of the groups' normality tests, its p-value adjusted by Holm.
+
+    Each group's residuals are tested on their own. Below 4 values Lilliefors' test does not
+    exist and the Kolmogorov-Smirnov test is used.
+    """
+    has_table = test == "lilliefors" and min(map(len, samples)) >= 4
+    function = lilliefors if has_table else kolmogorov_smirnov
+    results = [function(sample - sample.mean()) for sample in samples]
+    adjusted = holm([result.pvalue for result in results])
+    worst = int(np.argmin(adjusted))
+    return TestResult(
+        f"{results[worst].name}, Holm", results[worst].statistic, float(adjusted[worst])
+    )
+
+
+def _post_hoc(samples: Sequence[FloatArray], omnibus: str, best: int) -> PairwiseResult:
+    if omnibus == "ANOVA":
+        return tukey(samples, reference=best)
+    if omnibus == "Kruskal-Wallis":
+        return nemenyi_joint_ranks(samples, reference=best)
+    return nemenyi_friedman(samples)
+
+
+def _decide(
+    tests: tuple[TestResult, ...], pairs: PairwiseResult, best: int, alpha: float
+) -> Comparison:
+    pvalues = tuple(map(float, pairs.pvalue[best]))
+    kept = tuple(p >= alpha or i == best for i, p in enumerate(pvalues))
+    statistics = tuple(map(float, pairs.statistic[best]))
+    return Comparison(tests, pairs.name, best, pvalues, statistics, kept)

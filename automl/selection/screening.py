@@ -1,0 +1,85 @@
+"""Screening: which trials of the search are worth fresh folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from automl.statistics.paired import corrected_t
+
+
+@dataclass(frozen=True)
+class Screening:
+    """Which trials go on.
+
+    Parameters
+    ----------
+    kept : positions, best first
+    pvalues : (n trials,)
+        One-sided corrected t-test that the best trial is better, on the search's folds; 1 for the
+        best itself and where there is a single fold.
+    reasons : (n trials,)
+        One sentence each.
+    """
+
+    kept: tuple[int, ...]
+    pvalues: tuple[float, ...]
+    reasons: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {key: list(value) for key, value in self.__dict__.items()}
+
+
+def screen(
+    scores: ArrayLike, *, alpha: float = 0.05, limit: int = 10, test_train_ratio: float
+) -> Screening:
+    """Trials not clearly worse than the best one, at most `limit`.
+
+    The p-values are not adjusted for the number of trials: screening saves time, it proves
+    nothing, and fresh folds decide.
+
+    Parameters
+    ----------
+    scores : (n trials, n folds), maximized, finite
+        On the same folds; a single fold admits no test and the best `limit` go on.
+    alpha : in (0, 1)
+    limit : positive
+    test_train_ratio : non-negative
+        Validation rows / training rows of a fold.
+
+    Raises
+    ------
+    ValueError
+        If the scores are not a finite, non-empty matrix or `limit` is not positive.
+    """
+    matrix = np.asarray(scores, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.size == 0 or not np.isfinite(matrix).all():
+        raise ValueError("scores must be a finite matrix of trials by folds")
+    if limit < 1:
+        raise ValueError(f"limit must be positive; got {limit}")
+    order = np.argsort(-matrix.mean(axis=1), kind="stable")
+    best = int(order[0])
+    pvalues = [_pvalue(matrix, best, i, test_train_ratio) for i in range(len(matrix))]
+    equals = [int(i) for i in order if pvalues[i] >= alpha]
+    kept = tuple(equals[:limit])
+    reasons = []
+    for i, pvalue in enumerate(pvalues):
+        if i in kept:
+            reasons.append("goes on to fresh folds")
+        elif pvalue < alpha:
+            reasons.append(f"clearly worse in the search: corrected t, p = {pvalue:.3g}")
+        else:
+            reasons.append(f"not among the best {limit} of {len(equals)} trials not clearly worse")
+    return Screening(kept, tuple(pvalues), tuple(reasons))
+
+
+def _pvalue(matrix: Any, best: int, other: int, test_train_ratio: float) -> float:
+    if other == best or matrix.shape[1] < 2:
+        return 1.0
+    return corrected_t(
+        matrix[best], matrix[other], test_train_ratio=test_train_ratio, alternative="greater"
+    ).pvalue

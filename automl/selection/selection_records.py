@@ -1,0 +1,298 @@
+"""Records of a selection: every decision at every level, and what became of each candidate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Self
+
+from automl.errors import SettingsError
+from automl.selection.candidates import Candidate
+from automl.selection.comparison import ComparisonSettings
+from automl.selection.ranking import DEFAULT_CRITERIA, check_criteria
+from automl.statistics.results import TestResult
+
+
+class Level(StrEnum):
+    """Kind of a node of the tree."""
+
+    LEAF = "leaf"
+    CATEGORY = "category"
+    FAMILY = "family"
+    ROOT = "root"
+
+
+class Verdict(StrEnum):
+    """What a decision did to a member."""
+
+    PROMOTED = "promoted"
+    WORSE = "worse"
+    OUTRANKED = "outranked"
+
+
+@dataclass(frozen=True)
+class SelectionSettings:
+    """How a selection is made.
+
+    Parameters
+    ----------
+    alpha : in (0, 1), by level
+        Significance level of the tests.
+    top_n : positive, by level
+        How many of the best ranked go on.
+    comparison
+        The tests.
+    criteria
+        Weights of the ranking criteria, sum 1.
+    """
+
+    alpha: Mapping[Level, float]
+    top_n: Mapping[Level, int]
+    comparison: ComparisonSettings = field(default_factory=ComparisonSettings)
+    criteria: Mapping[str, float] = DEFAULT_CRITERIA
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        alpha: float | Mapping[str, float] = 0.05,
+        top_n: int | Mapping[str, int] = 3,
+        comparison: ComparisonSettings | None = None,
+        criteria: Mapping[str, float] = DEFAULT_CRITERIA,
+    ) -> Self:
+        """Settings from one value for all levels, or from values by level.
+
+        Raises
+        ------
+        SettingsError
+            If a level, a value or a criterion is not usable.
+        """
+        alphas = _by_level("alpha", alpha, 0.05)
+        numbers = _by_level("top_n", top_n, 3)
+        if not all(0 < value < 1 for value in alphas.values()):
+            raise SettingsError(f"alpha must lie between 0 and 1; got {alpha}")
+        if not all(value >= 1 and value == int(value) for value in numbers.values()):
+            raise SettingsError(f"top_n must be a positive whole number; got {top_n}")
+        return cls(
+            MappingProxyType(alphas),
+            MappingProxyType({level: int(value) for level, value in numbers.items()}),
+            comparison or ComparisonSettings(),
+            MappingProxyType(check_criteria(criteria)),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {
+            "alpha": {str(level): value for level, value in self.alpha.items()},
+            "top_n": {str(level): value for level, value in self.top_n.items()},
+            "comparison": self.comparison.to_json(),
+            "criteria": dict(self.criteria),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        return cls(
+            MappingProxyType({Level(level): value for level, value in data["alpha"].items()}),
+            MappingProxyType({Level(level): value for level, value in data["top_n"].items()}),
+            ComparisonSettings.from_json(data["comparison"]),
+            MappingProxyType(dict(data["criteria"])),
+        )
+
+
+def _by_level(name: str, value: float | Mapping[str, float], default: float) -> dict[Level, float]:
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(Level, value)
+    unknown = sorted(set(map(str, value)) - set(map(str, Level)))
+    if unknown:
+        raise SettingsError(f"{name}: {unknown[0]!r} is no level; use {', '.join(Level)}")
+    given = {Level(level): number for level, number in value.items()}
+    return {level: given.get(level, default) for level in Level}
+
+
+@dataclass(frozen=True)
+class Member:
+    """One candidate in one decision.
+
+    Parameters
+    ----------
+    mean_score : maximized
+    statistic, pvalue : or None
+        Of the pairwise test against the best member; None if none was needed.
+    rank : in [1, kept members] or None
+        Compound rank among the members that are not worse; None for a worse one.
+    reason
+        One sentence.
+    """
+
+    trial_id: str
+    mean_score: float
+    verdict: Verdict
+    statistic: float | None
+    pvalue: float | None
+    rank: float | None
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {
+            **self.__dict__,
+            "verdict": str(self.verdict),
+            "statistic": None if self.statistic is None else json_number(self.statistic),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        statistic = None if data["statistic"] is None else float(data["statistic"])
+        return cls(**{**data, "verdict": Verdict(data["verdict"]), "statistic": statistic})
+
+
+@dataclass(frozen=True)
+class LevelDecision:
+    """Decision at one node of the tree.
+
+    Parameters
+    ----------
+    node
+        `root`, or the family with the choices on the way, ``family/name=value/…``.
+    level
+        Kind of the node.
+    alpha : in (0, 1)
+    members
+        Promoted ones first, in the order of their ranks.
+    tests
+        Tests of the assumptions and the omnibus test; none if a test was not possible.
+    post_hoc
+        Name of the pairwise test against the best; empty if none was needed.
+    """
+
+    node: str
+    level: Level
+    alpha: float
+    members: tuple[Member, ...]
+    tests: tuple[TestResult, ...]
+    post_hoc: str
+
+    @property
+    def promoted(self) -> tuple[str, ...]:
+        """Trial ids that go on, best ranked first."""
+        return tuple(m.trial_id for m in self.members if m.verdict is Verdict.PROMOTED)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {
+            "node": self.node,
+            "level": str(self.level),
+            "alpha": self.alpha,
+            "members": [member.to_json() for member in self.members],
+            "tests": [
+                {**test.__dict__, "statistic": json_number(test.statistic), "df": list(test.df)}
+                for test in self.tests
+            ],
+            "post_hoc": self.post_hoc,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        tests = tuple(
+            TestResult(t["name"], float(t["statistic"]), t["pvalue"], tuple(t["df"]))
+            for t in data["tests"]
+        )
+        members = tuple(Member.from_json(member) for member in data["members"])
+        return cls(
+            data["node"], Level(data["level"]), data["alpha"], members, tests, data["post_hoc"]
+        )
+
+
+@dataclass(frozen=True)
+class Disposition:
+    """What became of a candidate.
+
+    Parameters
+    ----------
+    status
+        `winner`, `finalist` (promoted at the root), `worse` or `outranked`.
+    node
+        Where it was decided.
+    pvalue : or None
+        Of the pairwise test behind it.
+    reason
+        One sentence.
+    """
+
+    status: str
+    node: str
+    pvalue: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class SelectionRecord:
+    """A whole selection, with all that is needed to repeat it.
+
+    Parameters
+    ----------
+    candidates
+        With their scores.
+    settings
+        How the selection was made.
+    decisions
+        From the leaves to the root; the last one is the root's.
+    """
+
+    candidates: tuple[Candidate, ...]
+    settings: SelectionSettings
+    decisions: tuple[LevelDecision, ...]
+
+    @property
+    def winner(self) -> str:
+        """Trial id of the champion."""
+        return self.finalists[0]
+
+    @property
+    def finalists(self) -> tuple[str, ...]:
+        """Trial ids promoted at the root, champion first."""
+        return self.decisions[-1].promoted
+
+    @property
+    def dispositions(self) -> dict[str, Disposition]:
+        """What became of each candidate, by trial id."""
+        found: dict[str, Disposition] = {}
+        for decision in self.decisions:
+            for member in decision.members:
+                found[member.trial_id] = Disposition(
+                    str(member.verdict), decision.node, member.pvalue, member.reason
+                )
+        for place, trial_id in enumerate(self.finalists):
+            last = found[trial_id]
+            status = "finalist" if place else "winner"
+            found[trial_id] = Disposition(status, last.node, last.pvalue, last.reason)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {
+            "winner": self.winner,
+            "candidates": [candidate.to_json() for candidate in self.candidates],
+            "settings": self.settings.to_json(),
+            "decisions": [decision.to_json() for decision in self.decisions],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`."""
+        return cls(
+            tuple(Candidate.from_json(candidate) for candidate in data["candidates"]),
+            SelectionSettings.from_json(data["settings"]),
+            tuple(LevelDecision.from_json(decision) for decision in data["decisions"]),
+        )
+
+
+def json_number(value: float) -> float | str:
+    """`value`, or its text where JSON has no number for it (infinity)."""
+    return value if math.isfinite(value) else str(value)
