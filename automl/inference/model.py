@@ -1,0 +1,300 @@
+"""The final model: one scikit-learn estimator on raw columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
+
+from automl.errors import DataError, SettingsError
+from automl.inference.prediction import raw_prediction
+from automl.inference.schema import TableSchema
+from automl.preprocessing import TablePreprocessor
+
+CHUNK_ROWS = 20_000
+TASKS = ("binary", "multiclass", "regression")
+
+
+@dataclass
+class FittedPipeline:
+    """A fitted preprocessor and the estimator that was fitted on its output.
+
+    Parameters
+    ----------
+    preprocessor
+        Pipelines may share one; then it runs once per prediction.
+    estimator
+        Its classes are codes into the model's classes.
+    """
+
+    preprocessor: TablePreprocessor
+    estimator: Any
+
+    def predict(
+        self, typed: pd.DataFrame, n_classes: int | None, cache: dict[int, Any] | None = None
+    ) -> NDArray[np.float32]:
+        """Raw prediction for a typed frame; see `raw_prediction`.
+
+        Parameters
+        ----------
+        cache
+            Matrices of this frame by the identity of the preprocessor; filled here.
+        """
+        shared = {} if cache is None else cache
+        key = id(self.preprocessor)
+        if key not in shared:
+            shared[key] = self.preprocessor.transform(typed)
+        return raw_prediction(self.estimator, shared[key], n_classes)
+
+
+@dataclass
+class Member:
+    """One configuration in the model.
+
+    Parameters
+    ----------
+    weight : > 0
+        Share in the blend, before the weights are divided by their sum.
+    pipelines : at least one
+        One refit on all rows, or one per fold (a bag): their predictions are averaged.
+    family, trial
+        Names for people: the algorithm family and the trial's id.
+    """
+
+    weight: float
+    pipelines: list[FittedPipeline]
+    family: str = ""
+    trial: str = ""
+
+
+@dataclass
+class Decision:
+    """How probabilities become labels.
+
+    Parameters
+    ----------
+    threshold : in [0, 1]
+        For two classes: the second class is predicted from this probability on.
+    costs : (n_classes, n_classes)
+        Cost of predicting class j (column) for a row of class i; for three or more classes the label
+        with the least expected cost is predicted.
+    """
+
+    threshold: float = 0.5
+    costs: NDArray[np.float64] | None = field(default=None)
+
+    def codes(self, probabilities: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+        """Class code of each row of probabilities (n_rows, n_classes)."""
+        if probabilities.shape[1] == 2:
+            return (probabilities[:, 1] >= self.threshold).astype(np.intp)
+        if self.costs is None:
+            return np.asarray(probabilities.argmax(axis=1))
+        return np.asarray((probabilities @ self.costs).argmin(axis=1))
+
+
+class TableModel(BaseEstimator):  # type: ignore[misc]
+    """Weighted blend of fitted pipelines, from raw columns to labels, probabilities or numbers.
+
+    It is born fitted. Raw columns may come in any order; unseen categories and missing values are handled; unknown
+    columns are ignored with a warning; a missing column, or one with values of a wrong type, is an error
+    that names it. The target column may be present and is not used.
+
+    Parameters
+    ----------
+    schema
+        Raw columns to typed frame.
+    members : at least one
+        What is blended.
+    task : ``binary``, ``multiclass`` or ``regression``
+    target
+        Name of the target column.
+    classes
+        Original labels in the order of the class codes; None for regression.
+    threshold : in [0, 1]
+        Two classes only; None takes ½, or what follows from `cost_matrix`.
+    cost_matrix : (n_classes, n_classes)
+        Cost of predicting class j (column) for a row of class i.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,)
+        Original labels; not there for regression.
+    threshold_ : in [0, 1]
+        Two classes only: `predict` returns ``classes_[1]`` where its probability is at least this. It may be
+        changed at any time; `predict_proba` does not depend on it.
+    cost_matrix_ : (n_classes, n_classes) or None
+    weights_ : (n_members,), sums to 1
+    feature_names_in_ : names of the raw columns that are needed
+    """
+
+    def __init__(
+        self,
+        schema: TableSchema,
+        members: Sequence[Member],
+        *,
+        task: str,
+        target: str,
+        classes: Sequence[Any] | None = None,
+        threshold: float | None = None,
+        cost_matrix: ArrayLike | None = None,
+    ) -> None:
+        self.schema = schema
+        self.members = members
+        self.task = task
+        self.target = target
+        self.classes = classes
+        self.threshold = threshold
+        self.cost_matrix = cost_matrix
+        self._check()
+        weights = np.array([member.weight for member in members], dtype=np.float64)
+        self.weights_ = weights / weights.sum()
+        self.feature_names_in_ = np.array(schema.names, dtype=object)
+        self.n_features_in_ = len(schema.names)
+        if classes is None:
+            return
+        self.classes_ = label_array(classes)
+        self.cost_matrix_ = None if cost_matrix is None else np.asarray(cost_matrix, dtype=float)
+        if len(self.classes_) == 2:
+            self.threshold_ = _threshold(threshold, self.cost_matrix_)
+
+    def fit(self, X: pd.DataFrame, y: ArrayLike | None = None) -> Self:  # noqa: ARG002
+        """Not possible: the model is born fitted.
+
+        Raises
+        ------
+        SettingsError
+            Always.
+        """
+        raise SettingsError("a TableModel is fitted already; train a new one instead")
+
+    def predict(self, X: pd.DataFrame) -> NDArray[Any]:
+        """Original labels, or numbers, of raw rows (n_rows, any number of columns).
+
+        Returns
+        -------
+        (n_rows,)
+
+        Raises
+        ------
+        DataError
+            If a column is missing or has values of a wrong type; with every such column.
+        """
+        raw = self.raw(X)
+        if self.task == "regression":
+            return raw.astype(np.float64)
+        decision = Decision(getattr(self, "threshold_", 0.5), self.cost_matrix_)
+        return np.asarray(self.classes_[decision.codes(raw)])
+
+    def predict_proba(self, X: pd.DataFrame) -> NDArray[np.float32]:
+        """Class probabilities (n_rows, n_classes) in the order of `classes_`.
+
+        Raises
+        ------
+        SettingsError
+            For regression.
+        DataError
+            As in `predict`.
+        """
+        if self.task == "regression":
+            raise SettingsError(
+                "probabilities need a classification model; this one is a regression"
+            )
+        return self.raw(X)
+
+    def score(self, X: pd.DataFrame, y: ArrayLike) -> float:
+        """Accuracy, or R² for regression."""
+        measure = r2_score if self.task == "regression" else accuracy_score
+        return float(measure(y, self.predict(X)))
+
+    def raw(self, X: pd.DataFrame) -> NDArray[np.float32]:
+        """Blended probabilities (n_rows, n_classes) or numbers (n_rows,).
+
+        Rows go through in chunks of `CHUNK_ROWS`, so memory is bounded by the chunk.
+        """
+        typed = self.schema.transform(self._without_target(X))
+        n_classes = None if self.task == "regression" else len(self.classes_)
+        shape = (len(typed),) if n_classes is None else (len(typed), n_classes)
+        out = np.zeros(shape, dtype=np.float32)
+        for start in range(0, len(typed), CHUNK_ROWS):
+            chunk = typed.iloc[start : start + CHUNK_ROWS].reset_index(drop=True)
+            out[start : start + CHUNK_ROWS] = self._blend(chunk, n_classes)
+        return out
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        """Tags with the kind of estimator, which scikit-learn's scorers ask for."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor" if self.task == "regression" else "classifier"
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        families = ", ".join(
+            f"{weight:.2f} {member.family or 'member'}"
+            for weight, member in zip(self.weights_, self.members, strict=True)
+        )
+        return f"TableModel({self.task} of {self.target!r}: {families})"
+
+    def _blend(self, typed: pd.DataFrame, n_classes: int | None) -> NDArray[np.float64]:
+        cache: dict[int, Any] = {}
+        total: Any = 0.0
+        for weight, member in zip(self.weights_, self.members, strict=True):
+            share = weight / len(member.pipelines)
+            for pipeline in member.pipelines:
+                # float64 sums, so that the order of the members does not show
+                total = total + share * pipeline.predict(typed, n_classes, cache).astype(np.float64)
+        return np.asarray(total)
+
+    def _without_target(self, X: pd.DataFrame) -> pd.DataFrame:
+        if not isinstance(X, pd.DataFrame) or self.target in self.schema.names:
+            return X
+        return X.loc[:, [str(name) != self.target for name in X.columns]]
+
+    def _check(self) -> None:
+        if self.task not in TASKS:
+            raise SettingsError(f"task must be one of {', '.join(TASKS)}; got {self.task!r}")
+        if not self.members or any(not member.pipelines for member in self.members):
+            raise SettingsError("a model needs at least one member, and each member one pipeline")
+        if any(not member.weight > 0 for member in self.members):
+            raise SettingsError("the weight of every member must be greater than 0")
+        n_classes = 0 if self.classes is None else len(self.classes)
+        if (n_classes == 0) != (self.task == "regression") or n_classes == 1:
+            raise SettingsError(f"classes do not fit the task {self.task}; got {n_classes} classes")
+        if self.cost_matrix is not None and np.shape(self.cost_matrix) != (n_classes, n_classes):
+            raise SettingsError(
+                f"cost_matrix must have shape {(n_classes, n_classes)}; got {np.shape(self.cost_matrix)}"
+            )
+        if self.threshold is not None and (n_classes != 2 or not 0.0 <= self.threshold <= 1.0):
+            raise SettingsError(
+                f"threshold must be in [0, 1] and is for two classes; got {self.threshold!r} "
+                f"for {n_classes} classes"
+            )
+
+
+def label_array(classes: Sequence[Any]) -> NDArray[Any]:
+    """Labels as an array: numbers and booleans in their type, everything else as objects."""
+    values = np.asarray(classes)
+    same_kind = len({type(label) for label in np.asarray(classes, dtype=object)}) == 1
+    if values.dtype.kind in "iufb" and same_kind:
+        return values
+    out = np.empty(len(classes), dtype=object)
+    out[:] = list(classes)
+    return out
+
+
+def _threshold(threshold: float | None, costs: NDArray[np.float64] | None) -> float:
+    if threshold is not None or costs is None:
+        return 0.5 if threshold is None else float(threshold)
+    # predicting the second class costs less where p (c10 - c11 + c01 - c00) >= c01 - c00
+    false_alarm, miss = costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]
+    if false_alarm + miss <= 0:
+        raise DataError("cost_matrix makes every error free; errors must cost more than hits")
+    return float(np.clip(false_alarm / (false_alarm + miss), 0.0, 1.0))
