@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from automl.errors import SettingsError
 from automl.records import JsonScalar
@@ -18,7 +18,7 @@ class Branch:
     """A way through some nodes: path, branching values, active nodes, probability."""
 
     path: tuple[str, ...] = ()
-    values: dict[str, JsonScalar] | None = None
+    values: dict[str, JsonScalar] = field(default_factory=dict)
     nodes: tuple[Hyperparameter, ...] = ()
     probability: float = 1.0
 
@@ -65,7 +65,7 @@ def _node_branches(node: Hyperparameter) -> list[Branch]:
 def _join(left: Branch, right: Branch) -> Branch:
     return Branch(
         left.path + right.path,
-        {**(left.values or {}), **(right.values or {})},
+        {**left.values, **right.values},
         left.nodes + right.nodes,
         left.probability * right.probability,
     )

@@ -8,6 +8,9 @@ while ``Phi(-39) - Phi(-40)`` has a finite logarithm; intervals on the right are
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,9 +55,35 @@ def truncated_ppf(u: ArrayLike, alpha: Any, beta: Any) -> Floats:
     with np.errstate(divide="ignore"):
         log_share = np.log(share)
     z = ndtri_exp(np.minimum(np.logaddexp(log_ndtr(left), log_share + log_mass(left, right)), 0.0))
-    return np.clip(np.where(mirrored, -z, z), alpha, beta)
+    return np.asarray(np.clip(np.where(mirrored, -z, z), alpha, beta))
 
 
 def log_normal_density(z: Floats) -> Floats:
     """Logarithm of the standard normal density at `z`."""
     return -0.5 * z * z - LOG_SQRT_TWO_PI
+
+
+@dataclass(frozen=True)
+class TruncatedNormal:
+    """Quantiles of one truncated standard normal for single positions, many times faster.
+
+    The same mathematics as `truncated_ppf` with its constants computed once.
+    """
+
+    alpha: float
+    beta: float
+
+    @cached_property
+    def _constants(self) -> tuple[bool, float, float]:
+        mirrored = self.alpha > 0.0
+        left = -self.beta if mirrored else self.alpha
+        return mirrored, float(log_ndtr(left)), float(log_mass(self.alpha, self.beta))
+
+    def ppf(self, u: float) -> float:
+        """Standardized value at the position `u`, strictly between 0 and 1."""
+        mirrored, below, total = self._constants
+        inside = math.log1p(-u) if mirrored else math.log(u)
+        first, second = max(below, inside + total), min(below, inside + total)
+        log_share = first + math.log1p(math.exp(second - first))
+        z = float(ndtri_exp(min(log_share, 0.0)))
+        return min(max(-z if mirrored else z, self.alpha), self.beta)

@@ -192,7 +192,7 @@ def _default(mapping: Mapping[str, Any], place: Place, kind: str) -> tuple[bool,
 def _numerical(name: str, mapping: dict[str, Any], place: Place, kind: str) -> Hyperparameter:
     type_name = mapping["type"]
     if isinstance(type_name, Numerical):
-        distribution, known = type_name, _NODE_KEYS
+        distribution = type_name
     else:
         if type_name not in NUMERICAL_TYPES:
             names = ("categorical", *NUMERICAL_TYPES)

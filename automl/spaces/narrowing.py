@@ -14,16 +14,45 @@ The forms of an override::
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from automl.errors import SettingsError
 from automl.records import JsonScalar
-from automl.spaces.distributions import Categorical, Numerical
+from automl.spaces.distributions import Categorical, Distribution, Numerical, category_key
 from automl.spaces.grammar import Place, parse_node
-from automl.spaces.nodes import Choice, Hyperparameter, value_text
-from automl.spaces.text import nearest, to_mapping
+from automl.spaces.nodes import Choice, Hyperparameter, Signature, value_text
+from automl.spaces.text import nearest, to_mapping, to_text
+
+
+@dataclass(frozen=True)
+class _Override:
+    """What to put where: a hyperparameter in the context of some choices."""
+
+    name: str
+    context: frozenset[str]
+    body: Any
+    source: str
+
+    def apply(
+        self, nodes: Sequence[Hyperparameter], path: frozenset[str] = frozenset()
+    ) -> tuple[Hyperparameter, ...]:
+        """Nodes with the override; the same objects where nothing matched."""
+        return tuple(self._apply_to(node, path) for node in nodes)
+
+    def _apply_to(self, node: Hyperparameter, path: frozenset[str]) -> Hyperparameter:
+        if node.name == self.name and self.context <= path:
+            return _override(node, self.body, Place(self.source, (self.name,)))
+        choices = []
+        for choice in node.choices:
+            inner = path | {f"{node.name}={value_text(choice.value)}"}
+            below = self.apply(choice.children, inner)
+            same = all(new is old for new, old in zip(below, choice.children, strict=True))
+            choices.append(choice if same else replace(choice, children=below))
+        if all(new is old for new, old in zip(choices, node.choices, strict=True)):
+            return node
+        return replace(node, choices=tuple(choices))
 
 
 def narrow_nodes(
@@ -37,65 +66,83 @@ def narrow_nodes(
         If a name or context is not in the tree, or a value does not fit the node.
     """
     result = tuple(nodes)
-    for key, override in overrides.items():
+    known = set(_places(result))
+    for key, body in overrides.items():
         *context, name = key.split("/")
-        known: set[str] = set()
-        result, hits = _apply(result, (), tuple(context), name, override, source, known)
-        if hits == 0:
-            raise SettingsError(
-                f"{source} has no hyperparameter {key!r} ({nearest(key, known)})", key=key
-            )
+        if not any(name == found and set(context) <= path for found, path in known):
+            names = {found for found, _ in known} | {part for _, path in known for part in path}
+            missing = next((part for part in (name, *context) if part not in names), key)
+            hint = nearest(missing, names)
+            raise SettingsError(f"{source} has no hyperparameter {key!r} ({hint})", key=key)
+        result = _Override(name, frozenset(context), body, source).apply(result)
     return result
 
 
-def _apply(
-    nodes: Sequence[Hyperparameter],
-    path: tuple[str, ...],
-    context: tuple[str, ...],
-    name: str,
-    override: Any,
-    source: str,
-    known: set[str],
-) -> tuple[tuple[Hyperparameter, ...], int]:
-    changed, hits = [], 0
+def _places(
+    nodes: Sequence[Hyperparameter], path: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """Name and context of every node."""
     for node in nodes:
-        known.add(node.name)
-        choices = []
+        yield node.name, path
         for choice in node.choices:
-            inner = (*path, f"{node.name}={value_text(choice.value)}")
-            below, count = _apply(choice.children, inner, context, name, override, source, known)
-            hits += count
-            choices.append(replace(choice, children=below))
-        found = replace(node, choices=tuple(choices))
-        if node.name == name and set(context) <= set(path):
-            found = _override(found, override, Place(source, (name,)))
-            hits += 1
-        changed.append(found)
-    return tuple(changed), hits
+            inner = path | {f"{node.name}={value_text(choice.value)}"}
+            yield from _places(choice.children, inner)
 
 
-def _override(node: Hyperparameter, override: Any, place: Place) -> Hyperparameter:
+def check_prior(signature: Signature, name: str, prior: Distribution) -> None:
+    """Refuse a prior that is not of the kind of the leaf it replaces.
+
+    Raises
+    ------
+    SettingsError
+        If the signature has no leaf `name`, or the kinds or values differ.
+    """
+    leaves = {leaf.name: leaf.distribution for leaf in signature.leaves}
+    if name not in leaves:
+        raise SettingsError(f"{signature.name} has no leaf {name!r} ({nearest(name, leaves)})")
+    old = leaves[name]
+    if isinstance(old, Numerical) and isinstance(prior, Numerical):
+        fits = old.integer == prior.integer
+    elif isinstance(old, Categorical) and isinstance(prior, Categorical):
+        fits = {*map(category_key, old.values)} == {*map(category_key, prior.values)}
+    else:
+        fits = False
+    if not fits:
+        raise SettingsError(
+            f"the prior of {name!r} in {signature.name} must be of the kind it replaces,"
+            f" {to_text(old)}; got {to_text(prior)}"
+        )
+
+
+def _override(node: Hyperparameter, body: Any, place: Place) -> Hyperparameter:
     if isinstance(node.distribution, Categorical):
-        return _keep_choices(node, override, place)
-    if isinstance(override, list | tuple):
-        return _list_of_numbers(node, override, place)
-    if isinstance(override, int | float) and not isinstance(override, bool):
-        return _list_of_numbers(node, (override,), place)
-    if isinstance(override, Mapping):
-        override = dict(override)
-        if "type" not in override:
-            override = {**to_mapping(node.distribution), **override}
-    elif not isinstance(override, str):
-        place.fail(f"must be a distribution, its bounds or a list of values; got {override!r}")
-    found = parse_node(node.name, override, place, "classification")
+        return _keep_choices(node, body, place)
+    if isinstance(body, list | tuple):
+        return _list_of_numbers(node, body, place)
+    if isinstance(body, int | float) and not isinstance(body, bool):
+        return _list_of_numbers(node, (body,), place)
+    if isinstance(body, Mapping):
+        body = _merged(node, body, place)
+    elif not isinstance(body, str):
+        place.fail(f"must be a distribution, its bounds or a list of values; got {body!r}")
+    found = parse_node(node.name, body, place, "classification")
     assert found is not None
     if not isinstance(found.distribution, Numerical):
         place.fail("must be a numerical distribution or a list of values")
-    given = isinstance(override, dict) and "default" in override
     default = found.default
-    if not given and isinstance(node.default, int | float):
+    if not (isinstance(body, dict) and "default" in body) and isinstance(node.default, int | float):
         default = found.distribution.closest(node.default)
     return replace(node, distribution=found.distribution, default=default)
+
+
+def _merged(node: Hyperparameter, body: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """The override, completed by the node's own distribution unless it names a type."""
+    for key in ("only", "virtual", "argument", "encode"):
+        if key in body:
+            place.at(key).fail("cannot be overridden")
+    if isinstance(body.get("default"), Mapping):
+        place.at("default").fail(f"must be one value; got {body['default']!r}")
+    return dict(body) if "type" in body else {**to_mapping(node.distribution), **body}
 
 
 def _list_of_numbers(node: Hyperparameter, values: Sequence[Any], place: Place) -> Hyperparameter:

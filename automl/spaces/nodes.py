@@ -88,12 +88,22 @@ class Hyperparameter:
         if isinstance(self.distribution, Categorical):
             if self.distribution.contains(value):
                 return self.distribution.values[self.distribution.index(value)]
-            return canonical(value) if isinstance(value, float) else value  # type: ignore[no-any-return]
+            return canonical(value) if isinstance(value, float) else value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            return value  # type: ignore[no-any-return]
+            return value
         if self.distribution.integer:
             return int(value) if float(value).is_integer() else value
         return canonical(value)
+
+    def grid(self, points: int) -> tuple[JsonScalar, ...]:
+        """Values of a grid axis: all if nominal or few, else the middles of equal probabilities."""
+        distribution = self.distribution
+        if isinstance(distribution, Categorical):
+            return distribution.values
+        if distribution.size <= points:
+            return tuple(range(int(distribution.low), int(distribution.high) + 1))
+        middles = (distribution.value((i + 0.5) / points) for i in range(points))
+        return tuple(dict.fromkeys(middles))
 
     def allowed(self) -> str:
         """What values are legal, for messages."""

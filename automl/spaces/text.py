@@ -23,8 +23,6 @@ from automl.spaces.distributions import (
     NUMERICAL_TYPES,
     Categorical,
     Distribution,
-    LogUniform,
-    Numerical,
     parameter_names,
 )
 

@@ -61,10 +61,10 @@ import numpy as np
 from automl.errors import SettingsError
 from automl.records import Configuration, FloatArray, JsonScalar
 from automl.spaces.branches import expand
-from automl.spaces.distributions import Categorical, Distribution, Numerical, category_key
+from automl.spaces.distributions import Distribution, Numerical, category_key
 from automl.spaces.expressions import FACTS, Expression
 from automl.spaces.grammar import Place, parse_prep, parse_tree, written_names
-from automl.spaces.narrowing import narrow_nodes
+from automl.spaces.narrowing import check_prior, narrow_nodes
 from automl.spaces.nodes import Hyperparameter, Signature, value_text
 from automl.spaces.text import nearest
 
@@ -320,10 +320,13 @@ class SpaceTree:
         signature = self._by_path.get(configuration.path)
         if signature is None:
             return f"{self.family} has no signature {configuration.signature!r}"
-        values, names = configuration.values, signature.names
-        for name in names:
-            if name not in values:
-                return f"{name} is missing"
+        return self._illegal_value(signature, configuration.values)
+
+    def _illegal_value(self, signature: Signature, values: Mapping[str, JsonScalar]) -> str | None:
+        names = signature.names
+        missing = next((name for name in names if name not in values), None)
+        if missing is not None:
+            return f"{missing} is missing"
         if len(values) > len(names):
             return f"{sorted(set(values) - set(names))} are not active in {signature.name}"
         for name, value in signature.branches.items():
@@ -385,19 +388,8 @@ class SpaceTree:
             equally probable parts. Integers with fewer values give all; nominals always do.
         """
         found = signature if isinstance(signature, Signature) else self.signature(signature)
-        result: dict[str, tuple[JsonScalar, ...]] = {}
-        for leaf in found.leaves:
-            distribution = leaf.distribution
-            if isinstance(distribution, Categorical):
-                result[leaf.name] = distribution.values
-                continue
-            count = points if isinstance(points, int) else points.get(leaf.name, 1)
-            if distribution.size <= count:
-                result[leaf.name] = tuple(range(int(distribution.low), int(distribution.high) + 1))
-            else:
-                grid = (distribution.value((i + 0.5) / count) for i in range(count))
-                result[leaf.name] = tuple(dict.fromkeys(grid))
-        return result
+        counts = points if isinstance(points, Mapping) else dict.fromkeys(found.names, points)
+        return {leaf.name: leaf.grid(counts.get(leaf.name, 1)) for leaf in found.leaves}
 
     # --- other spaces -----------------------------------------------------------------------
 
@@ -409,12 +401,14 @@ class SpaceTree:
         Raises
         ------
         SettingsError
-            If a name is unknown or an override does not fit.
+            If a name is unknown, an override does not fit, or the new default breaks a rule.
         """
         nodes = narrow_nodes(self.nodes, overrides, self.family)
         touched = {key.rsplit("/", 1)[-1] for key in overrides}
         priors = {key: prior for key, prior in self.priors.items() if key[1] not in touched}
-        return replace(self, nodes=nodes, priors=priors)
+        space = replace(self, nodes=nodes, priors=priors)
+        space.default()
+        return space
 
     def with_facts(self, **facts: float) -> SpaceTree:
         """Space whose rules know ``n_rows``, ``n_columns``, ``n_classes`` of the data.
@@ -440,22 +434,7 @@ class SpaceTree:
             If the signature has no such leaf or the distribution is of another kind.
         """
         found = self.signature(signature)
-        leaves = {leaf.name: leaf for leaf in found.leaves}
-        if name not in leaves:
-            raise SettingsError(f"{found.name} has no leaf {name!r} ({nearest(name, leaves)})")
-        old = leaves[name].distribution
-        fits = isinstance(distribution, Numerical) == isinstance(old, Numerical) and (
-            not isinstance(old, Numerical)
-            or not isinstance(distribution, Numerical)
-            or old.integer == distribution.integer
-        )
-        if isinstance(old, Categorical) and isinstance(distribution, Categorical):
-            fits = all(old.contains(value) for value in distribution.values)
-            fits = fits and len(old.values) == len(distribution.values)
-        if not fits:
-            raise SettingsError(
-                f"{found.name}: the prior of {name!r} must be of the kind it replaces"
-            )
+        check_prior(found, name, distribution)
         return replace(self, priors={**self.priors, (found.path, name): distribution})
 
     def estimator_values(self, configuration: Configuration) -> dict[str, JsonScalar]:
