@@ -1,0 +1,139 @@
+"""Gaussian processes whose kernel is named by text."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    Kernel,
+    Matern,
+    RationalQuadratic,
+    WhiteKernel,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from automl.estimators.weights import FloatArray
+
+LENGTH_SCALE_BOUNDS = (1e-2, 1e4)
+VARIANCE_BOUNDS = (1e-3, 1e5)
+NOISE_BOUNDS = (1e-6, 1e2)
+
+
+def kernel_by_name(name: str, n_columns: int) -> Kernel:
+    """Kernel with one length scale that starts at the square root of the number of columns.
+
+    Raises
+    ------
+    ValueError
+        If `name` is not ``rbf``, ``matern_1.5``, ``matern_2.5``, ``rational_quadratic`` or
+        ``linear``.
+    """
+    scale = float(np.sqrt(max(1, n_columns)))
+    shapes: dict[str, Kernel] = {
+        "rbf": RBF(scale, LENGTH_SCALE_BOUNDS),
+        "matern_1.5": Matern(scale, LENGTH_SCALE_BOUNDS, nu=1.5),
+        "matern_2.5": Matern(scale, LENGTH_SCALE_BOUNDS, nu=2.5),
+        "rational_quadratic": RationalQuadratic(
+            scale, 1.0, length_scale_bounds=LENGTH_SCALE_BOUNDS, alpha_bounds=(1e-2, 1e3)
+        ),
+        "linear": DotProduct(1.0, VARIANCE_BOUNDS),
+    }
+    if name not in shapes:
+        raise ValueError(f"kernel must be one of {', '.join(shapes)}; got {name!r}")
+    return ConstantKernel(1.0, VARIANCE_BOUNDS) * shapes[name]
+
+
+class _GaussianProcess(BaseEstimator):  # type: ignore[misc]
+    """Common part: `kernel` as in `kernel_by_name`, `max_iter` steps of L-BFGS for its parameters."""
+
+    model_: Any
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        optimize: bool = True,
+        random_state: int = 0,
+        n_jobs: int = 1,
+    ) -> None:
+        self.kernel = kernel
+        self.optimize = optimize
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def _optimizer(self) -> str | None:
+        return "fmin_l_bfgs_b" if self.optimize else None
+
+
+class KernelClassifier(ClassifierMixin, _GaussianProcess):  # type: ignore[misc]
+    """Gaussian process classification (Laplace approximation, one against the rest).
+
+    Parameters
+    ----------
+    kernel
+        As in `kernel_by_name`.
+    optimize
+        Whether the kernel's parameters maximize the marginal likelihood; O(n_rows^3) a step.
+    """
+
+    classes_: NDArray[Any]
+
+    def fit(self, X: Any, y: NDArray[Any]) -> Self:
+        """Fit on numbers (n_rows, n_columns) without missing values and class codes."""
+        X = np.asarray(X, dtype=np.float64)
+        self.model_ = GaussianProcessClassifier(
+            kernel_by_name(self.kernel, X.shape[1]),
+            optimizer=self._optimizer,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        ).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities (n_rows, n_classes) in the order of `classes_`."""
+        check_is_fitted(self, "model_")
+        return np.asarray(self.model_.predict_proba(np.asarray(X, dtype=np.float64)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class codes (n_rows,)."""
+        check_is_fitted(self, "model_")
+        return np.asarray(self.model_.predict(np.asarray(X, dtype=np.float64)))
+
+
+class KernelRegressor(RegressorMixin, _GaussianProcess):  # type: ignore[misc]
+    """Gaussian process regression with learned noise on a standardized target.
+
+    Parameters
+    ----------
+    kernel
+        As in `kernel_by_name`.
+    optimize
+        Whether the kernel's parameters maximize the marginal likelihood; O(n_rows^3) a step.
+    """
+
+    def fit(self, X: Any, y: NDArray[Any]) -> Self:
+        """Fit on numbers (n_rows, n_columns) without missing values and numbers (n_rows,)."""
+        X = np.asarray(X, dtype=np.float64)
+        kernel = kernel_by_name(self.kernel, X.shape[1]) + WhiteKernel(0.1, NOISE_BOUNDS)
+        self.model_ = GaussianProcessRegressor(
+            kernel,
+            alpha=1e-8,
+            optimizer=self._optimizer,
+            normalize_y=True,
+            random_state=self.random_state,
+        ).fit(X, np.asarray(y, dtype=np.float64))
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predicted number (n_rows,)."""
+        check_is_fitted(self, "model_")
+        return np.asarray(self.model_.predict(np.asarray(X, dtype=np.float64)))
