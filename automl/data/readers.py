@@ -1,0 +1,226 @@
+"""Raw tables from files, URIs, bundled and public collections, and frames.
+
+========================  ==================================================================
+source                    read as
+========================  ==================================================================
+``.csv`` ``.csv.gz``      commas, UTF-8, one header line
+``.tsv`` ``.tab``         the same with tabs (also ``.gz``)
+``.parquet`` ``.feather`` by pyarrow
+``.jsonl`` ``.ndjson``    one JSON object per line (also ``.gz``); ``.json`` may hold a list of them
+``.arff``                 dense attribute-relation file
+``scheme://…``            any of these through fsspec
+``sklearn:NAME``          bundled: iris, wine, breast_cancer, digits, diabetes; the target is ``target``
+``openml:NAME``           the active version on openml.org; ``openml:NAME@2`` is version 2
+a pandas DataFrame        its index is not data
+========================  ==================================================================
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pandas as pd
+
+from automl.data.arff import read_arff
+from automl.data.delimited import Opener, read_delimited
+from automl.data.findings import nearest
+from automl.data.public_tables import read_bundled, read_openml
+from automl.data.remote import fetch
+from automl.errors import DataError
+
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
+EXTENSIONS = (*DELIMITERS, ".parquet", ".feather", *JSON_EXTENSIONS, ".arff")
+_TEXT_EXTENSIONS = (*DELIMITERS, *JSON_EXTENSIONS, ".arff")
+
+
+def read_table(
+    source: str | Path | pd.DataFrame, *, columns: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Raw frame with a RangeIndex and unique text names.
+
+    Parameters
+    ----------
+    source
+        See the table in the module's text.
+    columns
+        Keep only these, in this order.
+
+    Raises
+    ------
+    DataError
+        If the source does not exist or is not a readable table; the message names file, line or column.
+    SettingsError
+        If a URI needs a package that is not installed.
+    ServiceError
+        If a remote source cannot be reached.
+    """
+    frame, problems = load_source(source)
+    name = source_name(source)
+    if columns is not None:
+        known = set(frame.columns)
+        problems += [
+            f"there is no column {column!r}{nearest(column, frame.columns)}"
+            for column in columns
+            if column not in known
+        ]
+    if problems:
+        more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+        raise DataError(
+            f"{name}: {problems[0]}{more}", problems=[f"{name}: {problem}" for problem in problems]
+        )
+    return frame if columns is None else frame[list(columns)]
+
+
+def load_source(source: str | Path | pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Like `read_table`, with problems of the column names returned instead of raised.
+
+    Columns whose name occurs again are left out of the frame.
+
+    Raises
+    ------
+    DataError, SettingsError, ServiceError
+        As `read_table`, but for the column names.
+    """
+    if isinstance(source, pd.DataFrame):
+        return _plain_names(source)
+    text = str(source)
+    if text.startswith("sklearn:"):
+        return _plain_names(read_bundled(text.removeprefix("sklearn:")))
+    if text.startswith("openml:"):
+        return _plain_names(read_openml(text.removeprefix("openml:")))
+    if "://" in text:
+        content = fetch(text)
+        return _read_file(lambda: io.BytesIO(content), text)
+    return _read_file(_local(Path(text)), text)
+
+
+def source_name(source: str | Path | pd.DataFrame) -> str:
+    """How messages call a source."""
+    return "the frame" if isinstance(source, pd.DataFrame) else str(source)
+
+
+def _local(path: Path) -> Opener:
+    if path.is_dir():
+        raise DataError(f"{path} is a directory; a table file is expected", file=str(path))
+    try:
+        path.open("rb").close()
+    except FileNotFoundError:
+        there = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        hint = nearest(path.name, there)
+        hint = hint if "did you mean" in hint else ""
+        raise DataError(f"there is no file {path}{hint}", file=str(path)) from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}", file=str(path)) from None
+    return lambda: path.open("rb")
+
+
+def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[str]]:
+    """Read a table by the extension of its name."""
+    plain = name.split("?")[0].split("#")[0] if "://" in name else name
+    suffixes = [suffix.lower() for suffix in Path(plain).suffixes]
+    gzipped = suffixes[-1:] == [".gz"]
+    kind = "".join((suffixes[:-1] if gzipped else suffixes)[-1:])
+    if kind not in EXTENSIONS or (gzipped and kind not in _TEXT_EXTENSIONS):
+        raise DataError(
+            f"{name}: the extension must be one of {', '.join(EXTENSIONS)}, "
+            f"text tables also with .gz; found {''.join(suffixes[-2:]) or 'none'}"
+        )
+    if gzipped:
+        content = _unzipped(open_file, name)
+        return _read_kind(lambda: io.BytesIO(content), kind, name)
+    return _read_kind(open_file, kind, name)
+
+
+def _unzipped(open_file: Opener, name: str) -> bytes:
+    try:
+        with open_file() as stream, gzip.open(stream, "rb") as unzipped:
+            return unzipped.read()
+    except EOFError:
+        raise DataError(f"{name} is truncated: the compressed data end too early") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{name} is not a readable gzip file: {error}") from None
+
+
+def _read_kind(open_file: Opener, kind: str, name: str) -> tuple[pd.DataFrame, list[str]]:
+    if kind in DELIMITERS:
+        return read_delimited(open_file, name=name, delimiter=DELIMITERS[kind])
+    with open_file() as stream:
+        if kind in (".parquet", ".feather"):
+            return _plain_names(_read_arrow(stream, kind, name))
+        content = stream.read()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{name}, line {line}: byte 0x{content[error.start]:02x} is not UTF-8; "
+            "save the file as UTF-8"
+        ) from None
+    if not text.strip():
+        raise DataError(f"{name} is empty")
+    frame = read_arff(text, name=name) if kind == ".arff" else _read_json(text, name)
+    return _plain_names(frame)
+
+
+def _read_arrow(stream: BinaryIO, kind: str, name: str) -> pd.DataFrame:
+    import pyarrow as pa  # heavy, only for these files
+
+    try:
+        frame = pd.read_parquet(stream) if kind == ".parquet" else pd.read_feather(stream)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DataError(
+            f"{name} is not a readable {kind[1:]} file: {str(error).splitlines()[0]}"
+        ) from None
+    named = [level for level in frame.index.names if level is not None]
+    return frame.reset_index() if named and not set(named) & set(frame.columns) else frame
+
+
+def _read_json(text: str, name: str) -> pd.DataFrame:
+    records: list[Any] = []
+    if text.lstrip().startswith("["):
+        try:
+            records = json.loads(text)
+        except ValueError as error:
+            raise DataError(f"{name} is not valid JSON: {error}") from None
+    else:
+        for number, line in enumerate(text.splitlines(), start=1):
+            if line.strip():
+                records.append(_json_line(line, number, name))
+    for position, record in enumerate(records, start=1):
+        if not isinstance(record, dict):
+            raise DataError(
+                f"{name}, record {position}: an object is expected; found {record!r:.40}"
+            )
+    if not records or not any(records):
+        raise DataError(f"{name} has no rows")
+    return pd.DataFrame.from_records(records)
+
+
+def _json_line(line: str, number: int, name: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise DataError(f"{name}, line {number} is not valid JSON: {error}") from None
+
+
+def _plain_names(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise DataError("the frame has several levels of column names; one level is expected")
+    names = [str(column) for column in frame.columns]
+    problems = [
+        f"column name {column!r} occurs {count} times; rename the others"
+        for column, count in Counter(names).items()
+        if count > 1
+    ]
+    plain = frame.set_axis(names, axis=1).reset_index(drop=True)
+    if problems:
+        plain = plain.loc[:, ~plain.columns.duplicated()]
+    return plain, problems

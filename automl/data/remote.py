@@ -1,0 +1,59 @@
+"""Files behind a URI, through fsspec."""
+
+from __future__ import annotations
+
+import sys
+
+from automl.errors import DataError, ServiceError, SettingsError
+
+# roots of the errors of file systems' own client libraries, which do not derive from OSError
+_CLIENT_ERRORS = {
+    "aiohttp": ("ClientError",),
+    "botocore.exceptions": ("BotoCoreError", "ClientError"),
+    "gcsfs.retry": ("HttpError",),
+    "azure.core.exceptions": ("AzureError",),
+    "requests.exceptions": ("RequestException",),
+}
+
+
+def fetch(uri: str) -> bytes:
+    """Content of the file behind a URI.
+
+    Raises
+    ------
+    DataError
+        If there is no such file.
+    SettingsError
+        If the scheme is unknown or needs a package that is not installed.
+    ServiceError
+        If the service cannot be reached or refuses.
+    """
+    import fsspec  # only for URIs
+
+    scheme = uri.split("://", maxsplit=1)[0]
+    try:
+        opened = fsspec.open(uri, mode="rb")
+    except ImportError as error:
+        raise SettingsError(f"{uri} needs a package that is not installed: {error}") from None
+    except ValueError:
+        raise SettingsError(f"{uri}: the scheme {scheme!r} is unknown to fsspec") from None
+    try:
+        with opened as stream:
+            return bytes(stream.read())
+    except FileNotFoundError:
+        raise DataError(f"there is no file {uri}") from None
+    except IsADirectoryError:
+        raise DataError(f"{uri} is a directory; a table file is expected") from None
+    except _service_errors() as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ServiceError(f"{uri} cannot be read: {reason}") from None
+
+
+def _service_errors() -> tuple[type[Exception], ...]:
+    clients: list[type[Exception]] = [
+        getattr(sys.modules[module], name)
+        for module, names in _CLIENT_ERRORS.items()
+        if module in sys.modules
+        for name in names
+    ]
+    return (OSError, RuntimeError, ValueError, *clients)

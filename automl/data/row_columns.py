@@ -1,0 +1,116 @@
+"""Columns that say something about rows instead of describing them: weights, groups and time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from automl.data.column_checks import value_problem
+from automl.data.findings import Findings
+from automl.errors import DataError
+from automl.inference.columns import date_numbers, detect_date_format, numbers
+from automl.records import BoolArray, FloatArray, IntArray
+
+
+def read_weights(raw: pd.DataFrame, column: str | None, findings: Findings) -> FloatArray | None:
+    """Sample weights, (n_rows,), finite and not negative; None after a problem or without a column."""
+    if column is None or column not in raw.columns:
+        return None
+    name = f"weights column {column!r}"
+    try:
+        values = numbers(raw[column], name=column)
+    except DataError as error:
+        findings.problems.append(f"weights {error.problems[0]}")
+        return None
+    before = len(findings.problems)
+    for wrong, what in (
+        (np.isnan(values), "is empty"),
+        (np.isinf(values), "is infinite"),
+        (values < 0, "is negative"),
+    ):
+        if wrong.any():
+            where = _rows(raw, wrong)
+            findings.problems.append(f"{name} {what} in {where}; weights must be 0 or more")
+    if len(findings.problems) == before and not values.any():
+        findings.problems.append(f"{name} is 0 in every row; some weights must be positive")
+    return values if len(findings.problems) == before else None
+
+
+def read_groups(
+    raw: pd.DataFrame, column: str | None, n_folds: int, findings: Findings
+) -> IntArray | None:
+    """Group codes from 0, (n_rows,); None after a problem or without a column."""
+    if column is None or column not in raw.columns:
+        return None
+    series = raw[column]
+    problem = value_problem(series, is_given=True)
+    if problem:
+        findings.problems.append(f"groups {problem}")
+        return None
+    missing = series.isna().to_numpy()
+    if missing.any():
+        findings.problems.append(
+            f"groups column {column!r} is empty in {_rows(raw, missing)}; every row needs a group"
+        )
+    codes, distinct = pd.factorize(series)
+    if len(distinct) < n_folds:
+        findings.problems.append(
+            f"groups column {column!r} has {len(distinct)} groups; {n_folds} folds need at least {n_folds}"
+        )
+    return None if missing.any() else codes.astype(np.int64)
+
+
+def read_time(
+    raw: pd.DataFrame, column: str | None, n_folds: int, findings: Findings
+) -> FloatArray | None:
+    """Time of each row, (n_rows,): the number, or days since 1970-01-01; None after a problem."""
+    if column is None or column not in raw.columns:
+        return None
+    values = _time_numbers(raw[column], findings)
+    if values is None:
+        return None
+    missing = ~np.isfinite(values)
+    if missing.any():
+        findings.problems.append(
+            f"time column {column!r} is empty in {_rows(raw, missing)}; every row needs a time"
+        )
+        return None
+    n_distinct = len(np.unique(values))
+    if n_distinct <= n_folds:
+        findings.problems.append(
+            f"time column {column!r} has {n_distinct} distinct times; "
+            f"{n_folds} folds need at least {n_folds + 1}"
+        )
+    return values
+
+
+def _time_numbers(series: pd.Series, findings: Findings) -> NDArray[Any] | None:
+    name = str(series.name)
+    if value_problem(series):
+        findings.problems.append(f"time {value_problem(series)}")
+        return None
+    try:
+        return numbers(series, name=name)
+    except DataError:
+        pass
+    try:
+        date_format = detect_date_format(series, name=name)
+        dates = date_numbers(series, name=name, date_format=date_format)
+    except DataError as error:
+        findings.problems.append(f"time {error.problems[0]}; numbers or dates are expected")
+        return None
+    if date_format == "mixed":
+        findings.problems.append(
+            f"time column {name!r} must hold dates of one format; found several"
+        )
+        return None
+    return dates
+
+
+def _rows(raw: pd.DataFrame, wrong: BoolArray) -> str:
+    first = int(raw.index[int(wrong.argmax())]) + 1
+    count = int(wrong.sum())
+    return f"row {first}" if count == 1 else f"{count} rows, the first is row {first}"

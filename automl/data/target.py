@@ -1,0 +1,285 @@
+"""The target column: which task it asks for, and how its values become `y`.
+
+The rule of ``auto``: texts, categories and booleans are classes. Whole numbers are classes where there are at
+most 20 distinct ones, each three times on average; other numbers are a regression target, unless there are
+only two distinct ones. Two classes are ``binary``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from automl.data.findings import Findings, listed
+from automl.errors import DataError, SettingsError
+from automl.inference.columns import NOMINAL_MARKERS, numbers, stored_kind
+from automl.records import BoolArray, IntArray, Task
+
+MAX_INTEGER_CLASSES = 20
+TASKS = ("auto", "classification", *Task)
+
+
+@dataclass(frozen=True)
+class EncodedTarget:
+    """A target ready for learning.
+
+    Parameters
+    ----------
+    y : (n_rows,), int32 class codes or float64 values
+    class_labels : (n_classes,), sorted, of the original type; None for regression
+    positive
+        Position of the positive class; None unless there are two classes.
+    """
+
+    task: Task
+    y: NDArray[Any]
+    class_labels: NDArray[Any] | None = None
+    positive: int | None = None
+
+
+def check_task(task: str) -> str:
+    """Return `task` if it is known.
+
+    Raises
+    ------
+    SettingsError
+        If it is not one of `TASKS`.
+    """
+    if task not in TASKS:
+        raise SettingsError(f"the task must be one of {', '.join(TASKS)}; got {task!r}")
+    return task
+
+
+def missing_targets(series: pd.Series) -> BoolArray:
+    """Rows without a target: missing values, blank texts and ``?``."""
+    missing = series.isna().to_numpy()
+    if stored_kind(series) == "text":
+        texts = series.astype(object).map(lambda value: isinstance(value, str) and value.strip())
+        missing = missing | texts.isin(NOMINAL_MARKERS).to_numpy()
+    return missing
+
+
+def encode_target(
+    series: pd.Series, *, task: str, positive: object, findings: Findings
+) -> EncodedTarget | None:
+    """Task, codes or values, and labels of a target without missing values.
+
+    Parameters
+    ----------
+    series : (n_rows,)
+        Named like the column; its index gives the row positions for messages.
+    task : one of `TASKS`
+    positive
+        Label of the positive class, compared as text; None is the second label in order.
+
+    Returns
+    -------
+    EncodedTarget or None
+        None where a problem in `findings` leaves nothing to encode.
+    """
+    values = _plain(series, findings)
+    if values is None:
+        return None
+    if task == "regression" or (task == "auto" and _is_regression(values)):
+        return _encode_numbers(values, positive, findings)
+    return _encode_classes(values, task, positive, findings)
+
+
+def encode_labels(series: pd.Series, class_labels: NDArray[Any]) -> IntArray:
+    """Class codes of later rows; -1 where a label is not among `class_labels`.
+
+    Labels are compared as values first, then as texts, so that ``1`` and ``"1"`` agree.
+    """
+    known = pd.Index(class_labels)
+    plain = series.astype(series.cat.categories.dtype) if series.dtype == "category" else series
+    codes = known.get_indexer(pd.Index(plain.astype(object)))
+    if (codes < 0).any():
+        by_text = pd.Index([label_text(label) for label in class_labels])
+        texts = pd.Index([label_text(value) for value in plain[codes < 0]])
+        codes[codes < 0] = by_text.get_indexer(texts)
+    result: IntArray = codes.astype(np.int32)
+    return result
+
+
+def label_text(label: object) -> str:
+    """Text of a class label; whole floats like integers."""
+    if isinstance(label, (float, np.floating)) and float(label).is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def _plain(series: pd.Series, findings: Findings) -> pd.Series | None:
+    """Booleans, integers or floats as numpy types, texts as objects; None after a problem."""
+    if series.dtype == "category":
+        series = series.astype(series.cat.categories.dtype)
+    kind = stored_kind(series)
+    name = series.name
+    if kind == "date" or series.dtype.kind in "mM":
+        findings.problems.append(
+            f"target column {name!r} holds dates; a target is classes or numbers"
+        )
+        return None
+    if kind == "boolean":
+        return series.astype(bool)
+    if kind == "number":
+        return _numeric(series)
+    types = series.astype(object).map(type)
+    if types.nunique() > 1:
+        other = int(np.argmax([kind is not types.iloc[0] for kind in types]))
+        findings.problems.append(
+            f"target column {name!r} mixes types: {series.iloc[0]!r} in row {series.index[0] + 1}, "
+            f"{series.iloc[other]!r} in row {series.index[other] + 1}"
+        )
+        return None
+    if types.iloc[0] is not str:
+        findings.problems.append(
+            f"target column {name!r} must hold numbers, texts or booleans; "
+            f"found {series.iloc[0]!r} in row {series.index[0] + 1}"
+        )
+        return None
+    return series.astype(object)
+
+
+def _numeric(series: pd.Series) -> pd.Series:
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+        return series
+    kind = getattr(dtype, "kind", "O")
+    if kind in "iu":
+        return series.astype(np.int64)
+    values = series.astype(np.float64)
+    whole = kind == "O" and pd.api.types.infer_dtype(series) == "integer"
+    return values.astype(np.int64) if whole else values
+
+
+def _as_numbers(values: pd.Series) -> NDArray[np.float64] | None:
+    """Values as float64; None if any is not a number (booleans are not)."""
+    if values.dtype.kind == "b":
+        return None
+    try:
+        return numbers(values, name=str(values.name))
+    except DataError:
+        return None
+
+
+def _is_regression(values: pd.Series) -> bool:
+    parsed = _as_numbers(values)
+    if parsed is None:
+        return False
+    n_distinct = len(np.unique(parsed))
+    if n_distinct <= 2:
+        return False
+    few = n_distinct <= MAX_INTEGER_CLASSES and len(parsed) >= 3 * n_distinct
+    return not (few and bool(np.all(parsed % 1 == 0)))
+
+
+def _encode_numbers(
+    values: pd.Series, positive: object, findings: Findings
+) -> EncodedTarget | None:
+    name = values.name
+    parsed = _as_numbers(values)
+    if parsed is None or np.isnan(parsed).any():
+        shown = _first_text(values)
+        findings.problems.append(
+            f"target column {name!r} must hold numbers for regression; found {shown}"
+        )
+        return None
+    infinite = ~np.isfinite(parsed)
+    if infinite.any():
+        findings.problems.append(
+            f"target column {name!r} holds {int(infinite.sum())} infinite values, "
+            f"the first in row {values.index[int(infinite.argmax())] + 1}; remove these rows"
+        )
+    elif len(np.unique(parsed)) < 2:
+        findings.problems.append(
+            f"target column {name!r} has the value {parsed[0]:g} in every row; there is nothing to learn"
+        )
+    if positive is not None:
+        findings.problems.append(
+            f"the positive label {positive!r} needs two classes; target column {name!r} is numeric"
+        )
+    return EncodedTarget(Task.REGRESSION, parsed)
+
+
+def _first_text(values: pd.Series) -> str:
+    for row, value in values.items():
+        try:
+            bad = isinstance(value, bool) or np.isnan(float(value))
+        except ValueError:
+            bad = True
+        if bad:
+            return f"{value!r} in row {int(str(row)) + 1}"
+    return "no number"
+
+
+def _encode_classes(
+    values: pd.Series, task: str, positive: object, findings: Findings
+) -> EncodedTarget | None:
+    name = values.name
+    codes, labels = pd.factorize(values.to_numpy(), sort=True)
+    labels = np.asarray(labels)
+    if len(labels) == 1:
+        findings.problems.append(
+            f"target column {name!r} has one class only ({label_text(labels[0])!r}); "
+            "at least two are needed"
+        )
+        return None
+    if values.dtype.kind == "f" and _is_continuous(values):
+        findings.problems.append(
+            f"target column {name!r} holds {len(labels)} different numbers in {len(values)} rows; "
+            f"task {task} needs classes: use regression"
+        )
+        return None
+    found = Task.BINARY if len(labels) == 2 else Task.MULTICLASS
+    if task in tuple(Task) and task != found:
+        findings.problems.append(
+            f"task {task} does not fit target column {name!r}, which has {len(labels)} classes "
+            f"({listed(map(label_text, labels))}); use {found}"
+        )
+    single = np.flatnonzero(np.bincount(codes, minlength=len(labels)) == 1)
+    if len(single):
+        row = int(values.index[int(np.flatnonzero(codes == single[0])[0])]) + 1
+        _refuse_single_members(name, [label_text(labels[code]) for code in single], row, findings)
+    index = _positive_index(labels, positive, name, findings)
+    return EncodedTarget(found, codes.astype(np.int32), labels, index)
+
+
+def _is_continuous(values: pd.Series) -> bool:
+    fractional = bool(np.any(values.to_numpy() % 1 != 0))
+    return fractional and values.nunique() > MAX_INTEGER_CLASSES
+
+
+def _refuse_single_members(
+    name: object, labels: list[str], first_row: int, findings: Findings
+) -> None:
+    what = "a class" if len(labels) == 1 else f"{len(labels)} classes"
+    findings.problems.append(
+        f"target column {name!r} has {what} with one row only: {listed(labels)} "
+        f"(the first in row {first_row}); "
+        "add rows, merge the class with another, or remove the row"
+    )
+
+
+def _positive_index(
+    labels: NDArray[Any], positive: object, name: object, findings: Findings
+) -> int | None:
+    if positive is None:
+        return 1 if len(labels) == 2 else None
+    texts = [label_text(label) for label in labels]
+    if len(labels) != 2:
+        findings.problems.append(
+            f"the positive label {positive!r} needs two classes; "
+            f"target column {name!r} has {len(labels)}"
+        )
+        return None
+    if label_text(positive) not in texts:
+        findings.problems.append(
+            f"the positive label {positive!r} is not in target column {name!r}; "
+            f"its labels are {listed(texts)}"
+        )
+        return None
+    return texts.index(label_text(positive))
