@@ -1,0 +1,149 @@
+"""What every trial of a run has in common: table, rows and folds of each stage, score, seed.
+
+The plan is written once per run and loaded once per worker process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.data.splits import fold_rows
+from automl.data.table import Table
+from automl.metrics.index import PerformanceIndex
+from automl.records import FloatArray, IntArray
+
+StageName = Literal["search", "candidates"]
+
+
+@dataclass(frozen=True)
+class StageRows:
+    """Rows of one stage and how they are dealt to folds.
+
+    Parameters
+    ----------
+    rows : (n,)
+        Positions in the table; repeated in a bootstrap.
+    folds : (n_repeats, n)
+        Fold of each of these rows, -1 for rows that only train.
+    """
+
+    rows: IntArray
+    folds: IntArray
+
+    @cached_property
+    def jobs(self) -> tuple[tuple[int, int], ...]:
+        """Every (repeat, fold), in the order in which they run."""
+        return tuple(
+            (repeat, fold)
+            for repeat in range(len(self.folds))
+            for fold in range(int(self.folds[repeat].max()) + 1)
+        )
+
+    @property
+    def jobs_per_repeat(self) -> int:
+        """Number of folds of one repeat."""
+        return len(self.jobs) // len(self.folds)
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """The part of a plan that is plain JSON.
+
+    Parameters
+    ----------
+    keep_models
+        Whether the fold models of good trials are kept for a bag.
+    cache_mib
+        Greatest size of the cache of preprocessed folds in one process.
+    """
+
+    seed: int
+    threads: int
+    time_ordered: bool
+    class_weight: Literal["none", "balanced"]
+    family_folder: str | None
+    keep_models: bool
+    cache_mib: float
+
+
+class EvaluationPlan:
+    """Loaded plan; shared read-only by all trials of a process.
+
+    Parameters
+    ----------
+    folder
+        The run folder, with `table/`, `plan.json` and one array file per stage.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        content = json.loads((self.folder / "plan.json").read_text(encoding="utf-8"))
+        self.settings = PlanSettings(**content["settings"])
+        self.index = PerformanceIndex.from_json(content["index"])
+        self.table = Table.load(self.folder / "table")
+        self._stages: dict[str, StageRows] = {}
+        if self.settings.family_folder:
+            from automl.families.registry import load_families
+
+            load_families(self.settings.family_folder)
+
+    @staticmethod
+    def write(
+        folder: Path,
+        *,
+        settings: PlanSettings,
+        index: PerformanceIndex,
+        stages: Mapping[StageName, StageRows],
+    ) -> None:
+        """Write the plan beside an already written table; `plan.json` comes last."""
+        for name, stage in stages.items():
+            np.savez(folder / f"{name}.npz", rows=stage.rows, folds=stage.folds)
+        content = {"settings": asdict(settings), "index": index.to_json()}
+        temporary = folder / "plan.tmp"
+        temporary.write_text(json.dumps(content), encoding="utf-8")
+        temporary.replace(folder / "plan.json")
+
+    def stage(self, name: str) -> StageRows:
+        """Rows and folds of a stage."""
+        if name not in self._stages:
+            with np.load(self.folder / f"{name}.npz", allow_pickle=False) as arrays:
+                self._stages[name] = StageRows(arrays["rows"], arrays["folds"])
+        return self._stages[name]
+
+    def rows_of(self, stage: str, repeat: int, fold: int) -> tuple[IntArray, IntArray]:
+        """Training and validation positions within the stage's rows."""
+        return fold_rows(self.stage(stage).folds[repeat], fold, time=self.settings.time_ordered)
+
+    @cached_property
+    def weights(self) -> FloatArray | None:
+        """(n_rows,) sample weights times class weights; None when all are equal."""
+        weights = self.table.weights
+        if self.settings.class_weight == "none" or not self.table.task.is_classification:
+            return weights
+        counts = np.bincount(self.table.y, weights=weights, minlength=self.table.n_classes)
+        balance = counts.sum() / (len(counts) * np.maximum(counts, 1e-12))
+        factors: NDArray[np.float64] = balance[self.table.y]
+        return factors if weights is None else factors * weights
+
+    def row_weights(self, rows: IntArray) -> FloatArray | None:
+        """Sample weights of table rows, without class weights, for scoring."""
+        return None if self.table.weights is None else self.table.weights[rows]
+
+    def describe(self) -> dict[str, Any]:
+        """Sizes, for reports."""
+        return {
+            name: {
+                "rows": len(stage.rows),
+                "folds": stage.jobs_per_repeat,
+                "repeats": len(stage.folds),
+            }
+            for name, stage in self._stages.items()
+        }

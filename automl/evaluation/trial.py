@@ -1,0 +1,261 @@
+"""One trial inside a worker: preprocess, fit, predict and score fold by fold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.evaluation.cache import FoldCache, PreprocessedFold
+from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.predictions import PredictionStore
+from automl.families.registry import get_family
+from automl.inference.model import FittedPipeline
+from automl.inference.prediction import raw_prediction
+from automl.preprocessing.pipeline import build_preprocessor
+from automl.randomness import Purpose, integer_seed, stream
+from automl.records import Configuration, FoldResult, IntArray
+
+HOPELESS_ERRORS = 4.0
+HOPELESS_SHARE = 0.1
+LEAST_RACED_FOLDS = 2
+
+
+@dataclass(frozen=True)
+class TrialSummary:
+    """What a trial says after its last fold.
+
+    Parameters
+    ----------
+    metrics : every metric over all validation rows; empty for a raced trial
+    is_raced : whether it ended early as hopeless
+    """
+
+    metrics: Mapping[str, float]
+    is_raced: bool = False
+    reason: str = ""
+
+
+def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | TrialSummary]:
+    """Job of a worker slot: one configuration on the folds of a stage.
+
+    Parameters
+    ----------
+    context
+        Run folder.
+    payload
+        `configuration` (JSON), `stage`, `jobs` (list of (repeat, fold)), `row_share`,
+        `incumbent` (fold scores to race against, or None), `save_as` (trial id under which
+        predictions and fold models are kept, or None), `keep_models_above` (least score whose
+        fold models are kept, or None for never).
+
+    Raises
+    ------
+    ValueError
+        If a prediction or a score is not finite.
+    """
+    plan, cache = _open(context)
+    trial = _FoldRunner(plan, cache, payload)
+    results: list[FoldResult] = []
+    for repeat, fold in payload["jobs"]:
+        result = trial.run(repeat, fold)
+        results.append(result)
+        yield result
+        reason = hopeless([r.score for r in results], payload["incumbent"], len(payload["jobs"]))
+        if reason:
+            yield TrialSummary({}, is_raced=True, reason=reason)
+            return
+    yield TrialSummary(trial.conclude(results))
+
+
+def hopeless(scores: Sequence[float], incumbent: Sequence[float] | None, n_jobs: int) -> str:
+    """Why the remaining folds are not worth running, or an empty text.
+
+    After at least two folds and before the last: the mean paired difference to the incumbent
+    is below zero by more than four of its standard errors and by more than a tenth of the
+    incumbent's distance to the baseline.
+
+    Parameters
+    ----------
+    scores : of the folds so far
+    incumbent : scores of the best complete trial on the same folds, or None
+    n_jobs : folds of a complete trial
+    """
+    n = len(scores)
+    if incumbent is None or n < LEAST_RACED_FOLDS or n >= n_jobs:
+        return ""
+    differences = np.asarray(incumbent[:n]) - np.asarray(scores)
+    gap = float(differences.mean())
+    error = float(differences.std(ddof=1)) / np.sqrt(n)
+    if gap <= max(HOPELESS_ERRORS * error, HOPELESS_SHARE * abs(float(np.mean(incumbent)))):
+        return ""
+    return f"behind the incumbent by {gap:.4f} after {n} of {n_jobs} folds"
+
+
+def fit_fold(
+    plan: EvaluationPlan,
+    cache: FoldCache,
+    configuration: Configuration,
+    *,
+    stage: str,
+    repeat: int,
+    fold: int,
+    row_share: float = 1.0,
+) -> tuple[FittedPipeline, Any]:
+    """Fitted pipeline of one fold, and the preprocessed validation rows.
+
+    Equal arguments give equal pipelines in any process.
+    """
+    part = _preprocessed(
+        plan, cache, configuration, stage=stage, repeat=repeat, fold=fold, row_share=row_share
+    )
+    training, _ = _training_rows(plan, stage, repeat, fold, row_share)
+    family, table, settings = get_family(configuration.family), plan.table, plan.settings
+    estimator = family.build(
+        configuration,
+        task=table.task,
+        n_rows=len(training),
+        n_columns=part.training.shape[1],
+        n_classes=table.n_classes,
+        seed=integer_seed(
+            settings.seed, Purpose.ESTIMATOR, int(configuration.id, 16), repeat, fold
+        ),
+        threads=settings.threads,
+    )
+    weights = None if plan.weights is None else plan.weights[training]
+    family.fit(estimator, part.training, table.y[training], sample_weight=weights)
+    return FittedPipeline(part.preprocessor, estimator), part.validation
+
+
+class _FoldRunner:
+    """Runs folds of one configuration and gathers predictions and models."""
+
+    def __init__(self, plan: EvaluationPlan, cache: FoldCache, payload: Mapping[str, Any]) -> None:
+        self._plan, self._cache, self._payload = plan, cache, payload
+        self._configuration = Configuration.from_json(payload["configuration"])
+        self._stage = plan.stage(payload["stage"])
+        n_rows, n_classes = len(self._stage.rows), plan.table.n_classes
+        shape = (n_rows, n_classes) if n_classes else (n_rows,)
+        self._predictions: NDArray[np.float32] = np.full(shape, np.nan, dtype=np.float32)
+        self._pipelines: dict[tuple[int, int], FittedPipeline] = {}
+
+    def run(self, repeat: int, fold: int) -> FoldResult:
+        """Fit and score one fold."""
+        plan, payload = self._plan, self._payload
+        started = time.perf_counter()
+        pipeline, validation = fit_fold(
+            plan,
+            self._cache,
+            self._configuration,
+            stage=payload["stage"],
+            repeat=repeat,
+            fold=fold,
+            row_share=payload["row_share"],
+        )
+        fitted = time.perf_counter()
+        prediction = raw_prediction(pipeline.estimator, validation, plan.table.n_classes or None)
+        predicted = time.perf_counter()
+        _, within = plan.rows_of(payload["stage"], repeat, fold)
+        rows = self._stage.rows[within]
+        score = plan.index.score(plan.table.y[rows], prediction, plan.row_weights(rows))
+        self._predictions[within] = prediction
+        if payload["keep_models_above"] is not None:
+            self._pipelines[repeat, fold] = pipeline
+        return FoldResult(repeat, fold, score, len(rows), fitted - started, predicted - fitted)
+
+    def conclude(self, results: Sequence[FoldResult]) -> dict[str, float]:
+        """Save what is to be kept; metrics over all validation rows."""
+        plan, payload = self._plan, self._payload
+        within = np.flatnonzero(
+            np.isfinite(self._predictions.reshape(len(self._stage.rows), -1)[:, 0])
+        )
+        rows = self._stage.rows[within]
+        metrics = plan.index.metrics(
+            plan.table.y[rows], self._predictions[within], plan.row_weights(rows)
+        )
+        if payload["save_as"] is not None:
+            PredictionStore(plan.folder / "predictions").save(payload["save_as"], self._predictions)
+            self._keep_models(results)
+        return metrics
+
+    def _keep_models(self, results: Sequence[FoldResult]) -> None:
+        least = self._payload["keep_models_above"]
+        if least is None:
+            return
+        score = self._plan.index.aggregate([r.score for r in results], [r.rows for r in results])
+        if score >= least:
+            save_models(self._plan.folder, self._payload["save_as"], self._pipelines)
+
+
+def save_models(
+    folder: Path, trial_id: str, pipelines: Mapping[tuple[int, int], FittedPipeline]
+) -> None:
+    """Keep the fold models of a trial in the run's own folder, all or none."""
+    models = folder / "models"
+    models.mkdir(mode=0o700, exist_ok=True)
+    temporary = models / f"{trial_id}.tmp"
+    joblib.dump(dict(pipelines), temporary)
+    temporary.replace(models / f"{trial_id}.joblib")
+
+
+def load_models(folder: Path, trial_id: str) -> dict[tuple[int, int], FittedPipeline] | None:
+    """Fold models that this run kept, or None."""
+    path = folder / "models" / f"{trial_id}.joblib"
+    if not path.exists():
+        return None
+    pipelines: dict[tuple[int, int], FittedPipeline] = joblib.load(path)
+    return pipelines
+
+
+def _preprocessed(
+    plan: EvaluationPlan,
+    cache: FoldCache,
+    configuration: Configuration,
+    *,
+    stage: str,
+    repeat: int,
+    fold: int,
+    row_share: float,
+) -> PreprocessedFold:
+    choices = {k: v for k, v in configuration.values.items() if k.startswith("prep.")}
+    key = (stage, repeat, fold, row_share, tuple(sorted(choices.items())))
+    found = cache.get(key)
+    if found is not None:
+        return found
+    training, validation = _training_rows(plan, stage, repeat, fold, row_share)
+    seed = integer_seed(plan.settings.seed, Purpose.ESTIMATOR, repeat, fold)
+    preprocessor = build_preprocessor(choices, seed=seed)
+    frame = plan.table.frame
+    part = PreprocessedFold(
+        preprocessor,
+        preprocessor.fit_transform(frame.iloc[training], plan.table.y[training]),
+        preprocessor.transform(frame.iloc[validation]),
+    )
+    cache.put(key, part)
+    return part
+
+
+def _training_rows(
+    plan: EvaluationPlan, stage: str, repeat: int, fold: int, row_share: float
+) -> tuple[IntArray, IntArray]:
+    """Positions in the table of the training and validation rows of a fold."""
+    training, validation = plan.rows_of(stage, repeat, fold)
+    if row_share < 1.0:
+        rng = stream(plan.settings.seed, Purpose.SAMPLE, repeat, fold)
+        n_kept = max(2, round(row_share * len(training)))
+        training = np.sort(rng.permutation(training)[:n_kept])
+    rows = plan.stage(stage).rows
+    return rows[training], rows[validation]
+
+
+@lru_cache(maxsize=1)
+def _open(context: str) -> tuple[EvaluationPlan, FoldCache]:
+    plan = EvaluationPlan(context)
+    return plan, FoldCache(plan.settings.cache_mib * 2**20)

@@ -1,0 +1,162 @@
+"""Runs turns on worker slots and makes trials of what comes back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from automl.evaluation.plan import StageRows
+from automl.evaluation.slots import Job, JobOutcome, WorkerPool
+from automl.evaluation.trial import TrialSummary
+from automl.records import Configuration, FoldResult, Trial, TrialStatus
+from automl.search.turns import Turn, Turns
+
+JOB = "automl.evaluation.trial:evaluate"
+
+
+@dataclass(frozen=True)
+class TrialRunner:
+    """Evaluates configurations of one stage.
+
+    Parameters
+    ----------
+    rows
+        Rows and folds of the stage.
+    aggregate
+        Score of a trial from its fold scores and their rows.
+    keeps_models
+        Whether fold models of good trials are kept.
+    races
+        Whether hopeless trials end early.
+    """
+
+    pool: WorkerPool
+    run_id: str
+    stage: str
+    rows: StageRows
+    aggregate: Callable[[Sequence[float], Sequence[float]], float]
+    keeps_models: bool = False
+    races: bool = False
+
+    def run_turn(self, turn: Turn, *, limit_seconds: float | None) -> Trial:
+        """Trial of a search turn, on a slot of its own."""
+        fidelity = turn.proposal.fidelity
+        jobs = self.rows.jobs if fidelity.folds is None else self.rows.jobs[: fidelity.folds]
+        blank = Trial(
+            self.run_id,
+            turn.index,
+            turn.proposal.configuration,
+            TrialStatus.FAILED,
+            None,
+            fidelity=fidelity,
+            origin=turn.origin,
+            stage=self.stage,
+        )
+        keeps = self.keeps_models and fidelity.is_full
+        return self._run(
+            blank,
+            jobs,
+            limit_seconds=limit_seconds,
+            incumbent=turn.incumbent if self.races and turn.origin != "floor" else None,
+            save_as=blank.id if fidelity.is_full else None,
+            keep_models_above=turn.keep_above if keeps else None,
+        )
+
+    def run_folds(
+        self,
+        configuration: Configuration,
+        jobs: Sequence[tuple[int, int]],
+        *,
+        index: int,
+        origin: str,
+        limit_seconds: float | None,
+    ) -> Trial:
+        """Trial of some (repeat, fold) pairs that keeps neither predictions nor models."""
+        blank = Trial(
+            self.run_id,
+            index,
+            configuration,
+            TrialStatus.FAILED,
+            None,
+            origin=origin,
+            stage=self.stage,
+        )
+        return self._run(blank, jobs, limit_seconds=limit_seconds)
+
+    def _run(
+        self,
+        blank: Trial,
+        jobs: Sequence[tuple[int, int]],
+        *,
+        limit_seconds: float | None,
+        incumbent: tuple[float, ...] | None = None,
+        save_as: str | None = None,
+        keep_models_above: float | None = None,
+    ) -> Trial:
+        payload: dict[str, Any] = {
+            "configuration": blank.configuration.to_json(),
+            "stage": self.stage,
+            "jobs": list(jobs),
+            "row_share": blank.fidelity.row_share,
+            "incumbent": incumbent,
+            "save_as": save_as,
+            "keep_models_above": keep_models_above,
+        }
+        slot = self.pool.acquire()
+        started_at = time.time()
+        try:
+            outcome = self.pool.run(slot, Job(JOB, payload), limit_seconds=limit_seconds)
+        finally:
+            self.pool.release(slot)
+        return self._trial(replace(blank, started_at=started_at), outcome)
+
+    def _trial(self, blank: Trial, outcome: JobOutcome) -> Trial:
+        folds = tuple(r for r in outcome.results if isinstance(r, FoldResult))
+        summary = next((r for r in outcome.results if isinstance(r, TrialSummary)), None)
+        status, reason = outcome.status, outcome.reason
+        if status is TrialStatus.COMPLETE and summary is not None and summary.is_raced:
+            status, reason = TrialStatus.RACED, summary.reason
+        elif status is TrialStatus.COMPLETE and not blank.fidelity.is_full:
+            status = TrialStatus.PARTIAL
+        is_scored = status in {TrialStatus.COMPLETE, TrialStatus.RACED, TrialStatus.PARTIAL}
+        score = self.aggregate([f.score for f in folds], [f.rows for f in folds]) if folds else None
+        return replace(
+            blank,
+            status=status,
+            score=score if is_scored else None,
+            folds=folds,
+            metrics=dict(summary.metrics) if summary is not None else {},
+            seconds=outcome.seconds,
+            peak_memory_mib=outcome.peak_memory_mib,
+            reason=reason,
+        )
+
+
+def work(
+    turns: Turns,
+    runner: TrialRunner,
+    *,
+    commit: Callable[[Trial, Turn], None],
+    limit_seconds: Callable[[Turn], float | None],
+    family: str | None = None,
+    until: Callable[[], bool] | None = None,
+) -> None:
+    """Take turns and run them until there are none; called by several threads at once.
+
+    Parameters
+    ----------
+    commit
+        Makes a trial durable; called before anyone is told.
+    limit_seconds
+        Time limit of a turn.
+    family
+        Only this family's turns; None for any.
+    until
+        Stop taking turns as soon as this holds.
+    """
+    while (turn := turns.take(family, until=until)) is not None:
+        trial = runner.run_turn(turn, limit_seconds=limit_seconds(turn))
+        commit(trial, turn)
+        turns.finish(trial)

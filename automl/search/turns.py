@@ -1,0 +1,329 @@
+"""Numbered turns: who searches next, and on what knowledge.
+
+Notation
+--------
+i : decision number, from 0
+L : lookback; decision i sees exactly the results of decisions up to i - L, told in order.
+    None under a time budget: a decision sees whatever has finished, and nothing waits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from math import inf
+
+from automl.bandits.protocol import Allocator
+from automl.errors import AutoMLError
+from automl.optimizers.protocol import Optimizer, Proposal
+from automl.randomness import Purpose, stream
+from automl.records import Configuration, Trial
+from automl.spaces.tree import SpaceTree
+
+ASK_ATTEMPTS = 20
+WAKE_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A decision: what to evaluate.
+
+    Parameters
+    ----------
+    index : decision number
+    origin : `floor`, `portfolio`, `default`, or the optimizer's name
+    sees : number of results that the decision has seen
+    incumbent : fold scores of the best complete trial seen, None before there is one
+    keep_above : score from which a trial is among the `n_kept` best seen
+    """
+
+    index: int
+    proposal: Proposal
+    origin: str
+    sees: int
+    incumbent: tuple[float, ...] | None
+    keep_above: float
+
+    @property
+    def family(self) -> str:
+        """Family of the configuration."""
+        return self.proposal.configuration.family
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A family that takes part: its space, its optimizer and the optimizer's name."""
+
+    space: SpaceTree
+    optimizer: Optimizer
+    optimizer_name: str
+
+
+class Turns:
+    """Gives numbered turns to threads and takes their results.
+
+    Parameters
+    ----------
+    arms
+        By family, in prior order.
+    opening
+        Configurations to begin with and where they come from.
+    lookback
+        L, or None under a time budget.
+    n_trials
+        Number of decisions, or None.
+    n_slots
+        Most turns under way.
+    n_kept
+        Number of best trials whose fold models are worth keeping.
+    fits
+        Under a time budget: whether a trial of this configuration can still finish.
+    replay
+        Finished trials of an earlier process by index.
+    """
+
+    def __init__(
+        self,
+        arms: Mapping[str, Arm],
+        allocator: Allocator,
+        *,
+        opening: Sequence[tuple[Configuration, str]],
+        seed: int,
+        lookback: int | None,
+        n_trials: int | None,
+        n_slots: int,
+        n_kept: int = 40,
+        fits: Callable[[Configuration], bool] = lambda _: True,
+        replay: Mapping[int, Trial] | None = None,
+    ) -> None:
+        self._arms = dict(arms)
+        self._allocator = allocator
+        self._opening = deque(opening)
+        self._seed = seed
+        self._lookback, self._n_trials, self._n_slots = lookback, n_trials, n_slots
+        self._n_kept = n_kept
+        self._fits = fits
+        self._replay = dict(replay or {})
+        self._condition = threading.Condition()
+        self._next = 0
+        self._turns: dict[int, Turn] = {}
+        self._results: dict[int, Trial] = {}
+        self._seen: list[Trial] = []
+        self._untold: set[int] = set()
+        self._under_way: set[int] = set()
+        self._queues: dict[str, deque[Turn]] = {}
+        self._decided: set[str] = set()
+        self.dropped: dict[str, str] = {}
+        self._is_over = False
+        if lookback is None:
+            self._adopt()
+
+    # --- what threads call -------------------------------------------------------------------
+
+    def take(
+        self, family: str | None = None, *, until: Callable[[], bool] | None = None
+    ) -> Turn | None:
+        """Next turn of a family (or of any), waiting for it; None when there will be none.
+
+        Parameters
+        ----------
+        until
+            Give up, without a turn, as soon as this holds.
+        """
+        with self._condition:
+            while True:
+                turn = self._queued(family)
+                if turn is not None:
+                    return turn
+                if (until is not None and until()) or self._is_finished():
+                    return None
+                if not self._decide():
+                    self._condition.wait(WAKE_SECONDS)
+
+    def finish(self, trial: Trial) -> None:
+        """Take the committed trial of a turn."""
+        with self._condition:
+            self._under_way.discard(trial.index)
+            self._results[trial.index] = trial
+            self._untold.add(trial.index)
+            self._condition.notify_all()
+
+    def end(self) -> None:
+        """Decide nothing more; threads that wait return."""
+        with self._condition:
+            self._is_over = True
+            self._queues.clear()
+            self._condition.notify_all()
+
+    def wake(self) -> None:
+        """Let waiting threads look at their conditions again."""
+        with self._condition:
+            self._condition.notify_all()
+
+    @property
+    def trials(self) -> list[Trial]:
+        """Finished trials in the order of their index."""
+        with self._condition:
+            return [self._results[i] for i in sorted(self._results)]
+
+    @property
+    def n_under_way(self) -> int:
+        """Turns that have been given and not finished."""
+        with self._condition:
+            return len(self._under_way)
+
+    # --- decisions, under the lock ----------------------------------------------------------------
+
+    def _queued(self, family: str | None) -> Turn | None:
+        names = list(self._queues) if family is None else [family]
+        for name in names:
+            queue = self._queues.get(name)
+            if queue:
+                return queue.popleft()
+        return None
+
+    def _is_finished(self) -> bool:
+        if self._is_over:
+            return True
+        if self._n_trials is not None and self._next >= self._n_trials:
+            return not any(self._queues.values())
+        return False
+
+    def _decide(self) -> bool:
+        """Make the next decision if it is due; whether one was made."""
+        if len(self._under_way) >= self._n_slots or not self._knows_enough():
+            return False
+        self._tell()
+        proposed = self._next_opening() or self._ask()
+        if proposed is None:
+            if not self._under_way:
+                self._is_over = True
+                self._condition.notify_all()
+            return False
+        self._give(*proposed)
+        return True
+
+    def _knows_enough(self) -> bool:
+        if self._n_trials is not None and self._next >= self._n_trials:
+            return False
+        if self._lookback is None:
+            return True
+        needed = self._next - self._lookback
+        return all(i in self._results for i in range(len(self._seen), needed + 1))
+
+    def _tell(self) -> None:
+        visible = None if self._lookback is None else self._next - self._lookback
+        for i in sorted(self._untold):
+            if visible is not None and i > visible:
+                break
+            self._learn(self._results[i])
+            self._untold.discard(i)
+
+    def _learn(self, trial: Trial) -> None:
+        self._seen.append(trial)
+        self._allocator.update(trial)
+        arm = self._arms.get(trial.configuration.family)
+        if arm is not None:
+            arm.optimizer.tell(trial)
+
+    def _pending(self) -> list[Configuration]:
+        unseen = sorted(self._under_way | self._untold)
+        return [self._turns[i].proposal.configuration for i in unseen]
+
+    def _next_opening(self) -> tuple[Proposal, str] | None:
+        while self._opening:
+            configuration, origin = self._opening.popleft()
+            if configuration.id not in self._decided and self._fits(configuration):
+                return Proposal(configuration), origin
+        return None
+
+    def _ask(self) -> tuple[Proposal, str] | None:
+        pending = self._pending()
+        waiting = [configuration.family for configuration in pending]
+        late: set[str] = set()
+        while arms := [a for a in self._arms if a not in self.dropped and a not in late]:
+            rng = stream(self._seed, Purpose.ALLOCATOR, self._next, len(late))
+            name = self._allocator.choose(arms, pending=waiting, rng=rng)
+            arm = self._arms[name]
+            own = [c for c in pending if c.family == name]
+            proposed = self._first_default(arm) or self._propose(name, arm, own)
+            if proposed is None:
+                self.dropped[name] = "its search space is exhausted"
+            elif self._fits(proposed[0].configuration):
+                return proposed
+            else:
+                late.add(name)
+        return None
+
+    def _first_default(self, arm: Arm) -> tuple[Proposal, str] | None:
+        default = arm.space.default()
+        if default.id in self._decided:
+            return None
+        return Proposal(default), "default"
+
+    def _propose(
+        self, name: str, arm: Arm, pending: Sequence[Configuration]
+    ) -> tuple[Proposal, str] | None:
+        for attempt in range(ASK_ATTEMPTS):
+            rng = stream(self._seed, Purpose.OPTIMIZER, self._next, attempt)
+            proposal = arm.optimizer.ask(pending=pending, rng=rng)
+            if proposal is None:
+                return None
+            illegal = arm.space.is_legal(proposal.configuration)
+            if illegal is not None:
+                raise AutoMLError(f"optimizer {arm.optimizer_name} proposed for {name}: {illegal}")
+            if proposal.configuration.id not in self._decided or not proposal.fidelity.is_full:
+                return proposal, arm.optimizer_name
+        return None
+
+    def _give(self, proposal: Proposal, origin: str) -> None:
+        best = max(
+            (trial for trial in self._seen if trial.is_complete),
+            key=lambda trial: (trial.score or 0.0, -trial.index),
+            default=None,
+        )
+        turn = Turn(
+            self._next,
+            proposal,
+            origin,
+            len(self._seen),
+            None if best is None else best.fold_scores,
+            self._keep_above(),
+        )
+        self._next += 1
+        self._turns[turn.index] = turn
+        self._decided.add(proposal.configuration.id)
+        known = self._replay.pop(turn.index, None)
+        if known is not None:
+            self._check_replay(turn, known)
+            self._results[turn.index] = known
+            self._untold.add(turn.index)
+            return
+        self._under_way.add(turn.index)
+        self._queues.setdefault(turn.family, deque()).append(turn)
+        self._condition.notify_all()
+
+    def _keep_above(self) -> float:
+        scores = [t.score for t in self._seen if t.is_complete and t.score is not None]
+        return nlargest(self._n_kept, scores)[-1] if len(scores) >= self._n_kept else -inf
+
+    def _check_replay(self, turn: Turn, trial: Trial) -> None:
+        if trial.configuration.id != turn.proposal.configuration.id:
+            raise AutoMLError(
+                f"trial {trial.id} cannot be replayed: the journal holds "
+                f"{trial.configuration.signature}, the decision is "
+                f"{turn.proposal.configuration.signature}; settings or version differ"
+            )
+
+    def _adopt(self) -> None:
+        """Learn the trials of an earlier process; decisions go on behind the last one."""
+        for index in sorted(self._replay):
+            trial = self._replay[index]
+            self._results[index] = trial
+            self._decided.add(trial.configuration.id)
+            self._learn(trial)
+            self._next = index + 1
+        self._replay.clear()
