@@ -18,7 +18,7 @@ from automl.spaces.distributions import (
     canonical,
     parameter_names,
 )
-from automl.spaces.expressions import Expression
+from automl.spaces.expressions import FACTS, Expression
 from automl.spaces.nodes import PREP, Choice, Hyperparameter, value_text
 from automl.spaces.text import from_mapping, from_text, nearest, number
 
@@ -83,6 +83,16 @@ class Place:
         if not isinstance(value, str) or not value.strip():
             self.fail(f"must be a text; got {value!r}")
         return value
+
+    def encoding(self, mapping: Mapping[str, Any], *names: str) -> Expression | None:
+        """The ``encode`` of a mapping, which may read facts and `names` only."""
+        if "encode" not in mapping:
+            return None
+        here = self.at("encode")
+        found = here.expression(mapping["encode"])
+        for name in sorted(found.names - {*FACTS, *names}):
+            here.fail(f"reads the unknown name {name!r} ({nearest(name, (*FACTS, *names))})")
+        return found
 
     def expression(self, value: Any) -> Expression:
         """`value` (a text or a number) as an expression."""
@@ -206,7 +216,7 @@ def _numerical(name: str, mapping: dict[str, Any], place: Place, kind: str) -> H
         **_common(name, mapping, place),
         distribution=distribution,
         default=None,
-        encode=place.at("encode").expression(mapping["encode"]) if "encode" in mapping else None,
+        encode=place.encoding(mapping, "value"),
     )
     default = node.coerce(number(value)) if given else distribution.value(0.5)
     if not distribution.contains(default):
@@ -295,7 +305,7 @@ def _choice(label: Any, body: Any, place: Place, kind: str) -> Choice:
         weight=weight,
         children=parse_tree(mapping.get("tree"), place.at("tree"), kind),
         sets=place.at("sets").flag(mapping.get("sets", True)),
-        encode=place.at("encode").expression(mapping["encode"]) if "encode" in mapping else None,
+        encode=place.encoding(mapping),
     )
 
 

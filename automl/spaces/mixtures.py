@@ -24,6 +24,7 @@ from automl.spaces.numerical import Floats, Number, Numerical
 
 _TINY_SHARE = 2.0**-53
 _NEWTON_STEPS = 100
+_KNOTS = 65
 _MAX_EXPONENT = 700.0
 """exp() of more is no finite number."""
 
@@ -113,8 +114,22 @@ class _Gaussian(Numerical):
         each = means + sds * truncated_ppf(u[..., None], *self._limits)
         if len(means) == 1:
             return np.asarray(each[..., 0])
+        knots, shares = self._knots
+        place = np.searchsorted(shares, u)
         used = self._shares > 0.0
-        return self._invert(u, each[..., used].min(axis=-1), each[..., used].max(axis=-1))
+        low = np.maximum(each[..., used].min(axis=-1), knots[np.maximum(place - 1, 0)])
+        high = np.minimum(each[..., used].max(axis=-1), knots[np.minimum(place, len(knots) - 1)])
+        return self._invert(u, np.minimum(low, high), np.maximum(low, high))
+
+    @cached_property
+    def _knots(self) -> tuple[Floats, Floats]:
+        """Quantiles of the components on the working scale, and the mixture's CDF there."""
+        _, means, sds = self.components
+        positions = np.linspace(_TINY_SHARE, 1.0 - _TINY_SHARE, _KNOTS)
+        knots = np.unique(means + sds * truncated_ppf(positions[:, None], *self._limits))
+        z = (knots[:, None] - means) / sds
+        shares = truncated_cdf(z, *self._limits) @ self._shares
+        return knots, np.maximum.accumulate(shares)
 
     def _invert(self, u: Floats, low: Floats, high: Floats) -> Floats:
         """Newton steps kept inside a shrinking bracket; the mixture has no closed form."""
@@ -129,7 +144,7 @@ class _Gaussian(Numerical):
                 step = t - excess / slope
             moved = np.where((step > low) & (step < high), step, 0.5 * (low + high))
             moved = np.where(excess == 0, t, moved)
-            if np.all(np.abs(moved - t) <= 1e-15 * np.abs(t)):
+            if np.all(np.abs(moved - t) <= 4e-16 * np.maximum(np.abs(t), sds.min())):
                 return moved
             t = moved
         return t
