@@ -147,6 +147,7 @@ def _decision(
 ) -> LevelDecision:
     """Compare the members with the best one, rank those that are not worse, promote the top n."""
     alpha = settings.alpha[level]
+    members = sorted(members, key=lambda member: (-member.mean_score, member.trial_id))
     node = "/".join(place) or "root"
     result = compare_with_best(
         [np.asarray(member.scores) for member in members], alpha, settings.comparison
@@ -168,7 +169,7 @@ def _decision(
         records.append(
             _member(members[i], verdict, result, i, rank=float(ranks[position]), reason=reason)
         )
-    for i in sorted(set(range(len(members))) - set(kept), key=lambda i: -members[i].mean_score):
+    for i in sorted(set(range(len(members))) - set(kept)):
         reason = _why_worse(node, members[result.best], result, i, alpha)
         records.append(_member(members[i], Verdict.WORSE, result, i, rank=None, reason=reason))
     return LevelDecision(node, level, alpha, tuple(records), result.tests, result.post_hoc)

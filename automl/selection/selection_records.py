@@ -52,7 +52,10 @@ class SelectionSettings:
     alpha: Mapping[Level, float]
     top_n: Mapping[Level, int]
     comparison: ComparisonSettings = field(default_factory=ComparisonSettings)
-    criteria: Mapping[str, float] = DEFAULT_CRITERIA
+    criteria: Mapping[str, float] = field(default_factory=lambda: DEFAULT_CRITERIA)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SelectionSettings.from_json, (self.to_json(),)
 
     @classmethod
     def build(

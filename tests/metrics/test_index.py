@@ -7,12 +7,13 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from automl.errors import SettingsError
 from automl.metrics.index import PerformanceIndex
 from automl.metrics.threshold import tune_threshold
 from automl.records import Task
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 Y = np.array([0, 1, 2, 0, 1, 0, 2, 0], dtype=np.int32)
 
@@ -37,7 +38,7 @@ def test_the_default_index_of_a_number_is_r2_and_mae():
     y = np.array([1.0, 3.0, 4.0, 8.0])
     index = build(y=y, task=Task.REGRESSION)
     assert dict(index.weights) == {"r2": 0.5, "mae": 0.5}
-    prediction = y + [0.5, -0.5, 0.5, -0.5]
+    prediction = y + np.array([0.5, -0.5, 0.5, -0.5])
     expected = 0.5 * (1 - 0.25 / y.var()) + 0.5 * (1 - 0.5 / np.abs(y - y.mean()).mean())
     assert index.score(y, prediction) == pytest.approx(expected)
 

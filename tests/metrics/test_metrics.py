@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sklearn_metrics
+
 from automl.errors import SettingsError
 from automl.metrics.classification import area
 from automl.metrics.index import PerformanceIndex
 from automl.metrics.metrics import METRICS
 from automl.records import Task
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn import metrics as sklearn_metrics
 
 SEEDS = st.integers(0, 10_000)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scikit_posthocs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
 from automl.statistics.adjustment import holm
 from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
 from automl.statistics.paired import corrected_t, corrected_t_all_pairs, friedman, nemenyi_friedman
 from automl.statistics.unpaired import anova, kruskal_wallis, nemenyi_joint_ranks, tukey
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
 
 SEEDS = st.integers(0, 10_000)
 

@@ -1,0 +1,229 @@
+"""Greedy selection, honest scores, decisions and limits (SPEC K4, K6)."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from automl.ensembles.evidence import (
+    EnsembleDecision,
+    blend,
+    cross_fitted_scores,
+    decide_ensemble,
+    divide_rows,
+    fold_scores,
+)
+from automl.ensembles.greedy import greedy_selection, greedy_weights
+from automl.ensembles.limits import limit_members, limit_prediction_time
+from automl.errors import AutoMLWarning, SettingsError
+from automl.metrics.index import PerformanceIndex
+from automl.records import Task
+
+
+def library(m=8, n=300, seed=0):
+    """Members whose logits are the truth with independent noise."""
+    rng = np.random.default_rng(seed)
+    y = np.r_[0, 1, rng.integers(0, 2, n - 2)]
+    logits = (2 * y - 1) + rng.normal(0, 1.5, (m, n))
+    one = 1 / (1 + np.exp(-logits))
+    return y, [np.column_stack([1 - p, p]).astype(np.float32) for p in one]
+
+
+def index_of(y, spec="index"):
+    return PerformanceIndex.build(spec, task=Task.BINARY, y_all=y, n_classes=2)
+
+
+def generator():
+    return np.random.default_rng(7)
+
+
+@given(seed=st.integers(0, 500), n_bags=st.integers(1, 3), m=st.integers(1, 9))
+@settings(max_examples=15, deadline=None)
+def test_weights_are_a_distribution_and_repeat_with_the_stream(seed, n_bags, m):
+    y, predictions = library(m, 60, seed)
+    options = {"n_rounds": 5, "n_bags": n_bags}
+    found = [
+        greedy_weights(predictions, y, index_of(y).score, rng=generator(), **options)
+        for _ in range(2)
+    ]
+    assert found[0].shape == (m,)
+    assert (found[0] >= 0).all()
+    assert found[0].sum() == pytest.approx(1.0)
+    assert (found[0] == found[1]).all()
+
+
+@pytest.mark.parametrize("spec", ["index", "log_loss", "brier", "roc_auc"])
+def test_one_bag_is_at_least_as_good_as_the_best_single_member(spec):
+    y, predictions = library()
+    score = index_of(y, spec).score
+    found = greedy_selection(predictions, y, score, rng=generator(), n_bags=1)
+    assert found.score >= found.best_single == max(score(y, p) for p in predictions)
+    assert found.score == pytest.approx(score(y, blend(predictions, found.weights)), abs=1e-4)
+    assert found.score > found.best_single + 0.01
+
+
+def test_independent_members_help_on_fresh_rows():
+    y, predictions = library(10, 2000)
+    score = index_of(y).score
+    half = np.arange(1000)
+    weights = greedy_weights(predictions, y, score, rows=half, rng=generator())
+    rest = np.arange(1000, 2000)
+    honest = score(y[rest], blend(predictions, weights, rest))
+    assert honest > max(score(y[rest], p[rest]) for p in predictions) + 0.05
+
+
+def test_a_single_round_without_start_matches_brute_force():
+    y, predictions = library(5)
+    score = index_of(y, "brier").score
+    found = greedy_weights(
+        predictions, y, score, rng=generator(), n_bags=1, sorted_start=1, n_rounds=1
+    )
+    order = np.argsort([-score(y, p) for p in predictions])
+    first = predictions[order[0]]
+    pairs = [score(y, (first + p) / 2) for p in predictions]
+    if max(pairs) > score(y, first):
+        expected = np.bincount([order[0], int(np.argmax(pairs))], minlength=5) / 2
+    else:
+        expected = np.eye(5)[order[0]]
+    assert found == pytest.approx(expected)
+
+
+def test_equal_members_are_taken_in_their_order():
+    y, predictions = library(1)
+    weights = greedy_weights(predictions * 4, y, index_of(y).score, rng=generator(), n_bags=1)
+    assert weights.tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_regression_predictions_blend():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    predictions = [y + rng.normal(0, 1, 200) for _ in range(6)]
+    index = PerformanceIndex.build(task=Task.REGRESSION, y_all=y)
+    found = greedy_selection(predictions, y, index.score, rng=generator())
+    assert found.score > found.best_single
+
+
+def test_sample_weights_decide():
+    y = np.array([0, 0, 1, 1])
+    right_first, right_last = np.eye(2)[[0, 0, 0, 0]], np.eye(2)[[1, 1, 1, 1]]
+    score = index_of(y, "accuracy").score
+    for weight, expected in (([9, 9, 1, 1], [1, 0]), ([1, 1, 9, 9], [0, 1])):
+        found = greedy_weights(
+            [right_first, right_last],
+            y,
+            score,
+            rng=generator(),
+            sample_weight=np.array(weight, dtype=float),
+        )
+        assert found.tolist() == expected
+
+
+def test_a_sample_of_rows_proposes_and_all_rows_decide(tmp_path):
+    y, predictions = library(10, 1500)
+    maps = []
+    for i, prediction in enumerate(predictions):
+        np.save(tmp_path / f"{i}.npy", prediction)
+        maps.append(np.load(tmp_path / f"{i}.npy", mmap_mode="r"))
+    score = index_of(y).score
+    quick = greedy_selection(maps, y, score, rng=generator(), max_rows=200, n_bags=1)
+    full = greedy_selection(maps, y, score, rng=generator(), n_bags=1)
+    assert quick.score == pytest.approx(score(y, blend(maps, quick.weights)), abs=1e-4)
+    assert quick.best_single == full.best_single
+    assert quick.score > full.score - 0.05
+
+
+def test_the_library_keeps_the_best_of_each_family():
+    y, predictions = library(12)
+    poor = [p[::-1].copy() for p in predictions[:2]]
+    groups = ["good"] * 12 + ["other"] * 2
+    found = greedy_selection(
+        [*predictions, *poor], y, index_of(y).score, rng=generator(), groups=groups, max_members=5
+    )
+    assert np.count_nonzero(found.weights) <= 5
+
+
+def test_the_deadline_is_kept_and_still_gives_weights():
+    y, predictions = library(20, 2000)
+
+    def slow(y, p):
+        return float(index_of(y).score(y, p))
+
+    for ahead in (-1.0, 0.05):
+        started = time.monotonic()
+        found = greedy_selection(
+            predictions, y, slow, rng=generator(), deadline=started + ahead, n_rounds=10_000
+        )
+        assert time.monotonic() - started < 2.0
+        assert not found.is_complete
+        assert found.weights.sum() == pytest.approx(1.0)
+
+
+def test_no_predictions_are_refused():
+    with pytest.raises(ValueError, match="at least one"):
+        greedy_weights([], np.array([0, 1]), lambda y, p: 0.0, rng=generator())
+
+
+def test_cross_fitted_weights_never_see_the_fold_that_scores_them():
+    y, predictions = library(4, 100)
+    folds = np.r_[np.arange(90) % 3, np.full(10, -1)]
+    seen = []
+
+    def learn(rows):
+        seen.append(rows)
+        return np.full(4, 0.25)
+
+    score = index_of(y).score
+    found = cross_fitted_scores(predictions, y, score, folds, learn)
+    for fold, rows in enumerate(seen):
+        assert set(folds[rows]) == {0, 1, 2} - {fold}
+    mean = blend(predictions, np.full(4, 0.25))
+    assert found.scores == pytest.approx(fold_scores(mean, y, score, folds), abs=1e-6)
+    assert found.rows.tolist() == [30, 30, 30]
+    with pytest.raises(ValueError, match="two folds"):
+        cross_fitted_scores(predictions, y, score, np.zeros(100, int), learn)
+
+
+def test_a_holdout_is_divided_evenly():
+    rows = np.arange(10, 33)
+    folds = divide_rows(rows, 5, n_rows=50, rng=generator())
+    assert (folds[:10] == -1).all()
+    assert sorted(np.bincount(folds[rows])) == [4, 4, 5, 5, 5]
+
+
+def test_the_champion_is_replaced_only_on_evidence():
+    rng = np.random.default_rng(0)
+    champion = rng.normal(0.8, 0.02, 10)
+    better = decide_ensemble(
+        champion + rng.normal(0.03, 0.005, 10), champion, test_train_ratio=1 / 9
+    )
+    equal = decide_ensemble(
+        champion + rng.normal(0.001, 0.02, 10), champion, test_train_ratio=1 / 9
+    )
+    worse = decide_ensemble(champion - 0.03, champion, test_train_ratio=1 / 9, alpha=1.0)
+    same = decide_ensemble(champion, champion, test_train_ratio=1 / 9, alpha=1.0)
+    assert [d.is_replaced for d in (better, equal, worse, same)] == [True, False, False, False]
+    for decision in (better, worse, same):
+        text = json.dumps(decision.to_json(), allow_nan=False)
+        assert EnsembleDecision.from_json(json.loads(text)) == decision
+    with pytest.raises(SettingsError, match="alpha"):
+        decide_ensemble(champion, champion, test_train_ratio=0.1, alpha=0.0)
+
+
+def test_member_limits_keep_the_heaviest():
+    assert limit_members(np.array([0.5, 0.3, 0.2]), 2) == pytest.approx([0.625, 0.375, 0.0])
+    with pytest.raises(ValueError, match="at least one"):
+        limit_members(np.array([1.0]), 0)
+
+
+def test_prediction_time_limits_drop_slow_then_light_members():
+    weights, times = np.array([0.5, 0.3, 0.2]), np.array([9.0, 2.0, 2.0])
+    assert limit_prediction_time(weights, times, 20.0) == pytest.approx(weights)
+    assert limit_prediction_time(weights, times, 5.0) == pytest.approx([0.0, 0.6, 0.4])
+    assert limit_prediction_time(weights, times, 3.0) == pytest.approx([0.0, 1.0, 0.0])
+    with pytest.warns(AutoMLWarning, match="no member"):
+        assert limit_prediction_time(weights, times, 1.0).tolist() == [0.0, 1.0, 0.0]
