@@ -6,6 +6,7 @@ those of an unknown category, the last row those of a missing one (code -1). Enc
 
 from __future__ import annotations
 
+import json
 from typing import Any, Self
 
 import numpy as np
@@ -184,6 +185,24 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
                 table = self._target_table(column[rest], target[rest], len(categories))
                 values[inside] = table[column[inside]]
         return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State with the category lists as one text: thousands of texts are slow to store singly."""
+        state = dict(super().__getstate__())
+        if "categories_" in state:
+            state["categories_"] = json.dumps([list(texts) for texts in self.categories_])
+            state["levels_"] = json.dumps(self.levels_)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Inverse of `__getstate__`."""
+        if "categories_" in state:
+            categories = [
+                np.array([*texts, None], dtype=object)[:-1]
+                for texts in json.loads(state["categories_"])
+            ]
+            state = {**state, "categories_": categories, "levels_": json.loads(state["levels_"])}
+        super().__setstate__(state)
 
     def _check(self, y: ArrayLike | None) -> None:
         if self.method not in METHODS:

@@ -1,0 +1,250 @@
+"""A `TableModel` as a folder of plain files.
+
+::
+
+    manifest.json         what the model is, how each part is stored, digests, versions, requirements
+    preprocessors/N.skops
+    estimators/N.skops    the estimator without the parts that have a format of their own
+    estimators/N.K.txt    … which lie beside it (`automl.inference.native`)
+    estimators/N.pickle   only where skops cannot or may not hold it; read with ``trust=True`` alone
+    requirements.txt
+    code/automl/          the packages that predict, so that the model loads without ours installed
+
+To load it elsewhere put ``code`` on the import path and call `load_bundle`. Pickles and types outside the reviewed
+list (`automl.inference.trusted`) run code of whoever wrote the file, hence `trust`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from automl.errors import DataError, SettingsError
+from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.inference.packing import (
+    copy_code,
+    digests,
+    read_estimator,
+    read_preprocessor,
+    verify,
+    versions,
+    warn_of_versions,
+    write_estimator,
+    write_preprocessor,
+)
+from automl.inference.schema import TableSchema
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+PYTHON_NAMES = {"python", "automl"}
+
+
+def write_bundle(
+    model: TableModel, folder: str | Path, *, extra: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Write a model; a bundle that is there already is replaced at once when the new one is complete.
+
+    Parameters
+    ----------
+    folder
+        Becomes the bundle.
+    extra
+        Plain JSON that is kept in the manifest, such as the run's id.
+
+    Returns
+    -------
+    The manifest.
+
+    Raises
+    ------
+    SettingsError
+        If a class label is neither text, number, boolean nor None, or `folder` is not a bundle.
+    """
+    folder = Path(folder)
+    if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
+        raise SettingsError(f"{folder} is not empty and not a bundle; choose another folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        manifest = _write(model, partial, dict(extra or {}))
+        if folder.exists():
+            shutil.rmtree(folder)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return manifest
+
+
+def load_bundle(folder: str | Path, *, trust: bool = False) -> TableModel:
+    """Read a model.
+
+    Parameters
+    ----------
+    folder
+        Written by `write_bundle`.
+    trust
+        Whether pickles and types that are not reviewed may be loaded. Only for bundles of one's own: they can
+        run any code.
+
+    Raises
+    ------
+    DataError
+        If a file is missing, or differs from its digest.
+    SettingsError
+        If the folder is no bundle, was written by a later format, or needs `trust`.
+
+    Warns
+    -----
+    AutoMLWarning
+        If a library's version differs from the one that wrote the bundle.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    verify(folder, manifest["files"])
+    warn_of_versions(manifest["versions"])
+    preprocessors = [
+        read_preprocessor(folder / name, trust=trust) for name in manifest["preprocessors"]
+    ]
+    estimators = [read_estimator(folder, entry, trust=trust) for entry in manifest["estimators"]]
+    members = [
+        Member(
+            entry["weight"],
+            [
+                FittedPipeline(preprocessors[part["preprocessor"]], estimators[part["estimator"]])
+                for part in entry["pipelines"]
+            ],
+            entry["family"],
+            entry["trial"],
+        )
+        for entry in manifest["members"]
+    ]
+    return TableModel(
+        TableSchema.from_json(manifest["schema"]),
+        members,
+        task=manifest["task"],
+        target=manifest["target"],
+        classes=_labels(manifest["classes"], manifest["classes_dtype"]),
+        threshold=manifest["threshold"],
+        cost_matrix=manifest["cost_matrix"],
+    )
+
+
+def read_manifest(folder: str | Path) -> dict[str, Any]:
+    """Manifest of a bundle.
+
+    Raises
+    ------
+    SettingsError
+        If there is none that can be read, or its format is later than `FORMAT`.
+    """
+    path = Path(folder) / MANIFEST
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{folder} is not a model bundle: {path.name}: {error}") from None
+    if manifest.get("format", 0) > FORMAT:
+        raise SettingsError(
+            f"{path}: format {manifest['format']} is later than {FORMAT}, the latest known here"
+        )
+    return manifest
+
+
+def _write(model: TableModel, folder: Path, extra: dict[str, Any]) -> dict[str, Any]:
+    for name in ("preprocessors", "estimators"):
+        (folder / name).mkdir(parents=True)
+    pipelines = [pipeline for member in model.members for pipeline in member.pipelines]
+    preprocessors = _distinct([pipeline.preprocessor for pipeline in pipelines])
+    estimators = _distinct([pipeline.estimator for pipeline in pipelines])
+    manifest = {
+        "format": FORMAT,
+        **_facts(model),
+        "preprocessors": [
+            write_preprocessor(value, folder, number) for number, value in enumerate(preprocessors)
+        ],
+        "estimators": [
+            write_estimator(value, folder, number) for number, value in enumerate(estimators)
+        ],
+        "members": _members(model, preprocessors, estimators),
+        "extra": extra,
+    }
+    manifest["needs_trust"] = any(
+        entry["storage"] == "cloudpickle" for entry in manifest["estimators"]
+    )
+    manifest["versions"] = versions(manifest["estimators"])
+    manifest["requirements"] = [
+        f"{name}=={version}"
+        for name, version in manifest["versions"].items()
+        if name not in PYTHON_NAMES
+    ]
+    (folder / "requirements.txt").write_text("\n".join([*manifest["requirements"], ""]))
+    copy_code(folder / "code" / "automl")
+    manifest["files"] = digests(folder)
+    text = json.dumps(manifest, indent=1, allow_nan=False, ensure_ascii=False)
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    return manifest
+
+
+def _facts(model: TableModel) -> dict[str, Any]:
+    is_classification = model.task != "regression"
+    costs = model.cost_matrix_ if is_classification else None
+    return {
+        "task": str(model.task),
+        "target": model.target,
+        "classes": _plain_labels(model.classes_) if is_classification else None,
+        "classes_dtype": str(model.classes_.dtype) if is_classification else None,
+        "threshold": getattr(model, "threshold_", None),
+        "cost_matrix": None if costs is None else costs.tolist(),
+        "schema": model.schema.to_json(),
+    }
+
+
+def _members(
+    model: TableModel, preprocessors: Sequence[Any], estimators: Sequence[Any]
+) -> list[dict[str, Any]]:
+    places = [
+        {id(value): i for i, value in enumerate(each)} for each in (preprocessors, estimators)
+    ]
+    return [
+        {
+            "weight": float(member.weight),
+            "family": member.family,
+            "trial": member.trial,
+            "pipelines": [
+                {
+                    "preprocessor": places[0][id(pipeline.preprocessor)],
+                    "estimator": places[1][id(pipeline.estimator)],
+                }
+                for pipeline in member.pipelines
+            ],
+        }
+        for member in model.members
+    ]
+
+
+def _distinct(values: Sequence[Any]) -> list[Any]:
+    return list({id(value): value for value in values}.values())
+
+
+def _plain_labels(classes: np.ndarray[Any, Any]) -> list[Any]:
+    labels: list[Any] = classes.tolist()
+    for label in labels:
+        if not isinstance(label, (str, int, float, bool, type(None))):
+            raise SettingsError(
+                f"a class label must be text, a number or a boolean to be stored; got {label!r}"
+            )
+    return labels
+
+
+def _labels(values: list[Any] | None, dtype: str | None) -> Any:
+    if values is None or dtype == "object":
+        return values
+    labels = np.array(values, dtype=dtype)
+    if labels.dtype.kind not in "iufb":
+        raise DataError(f"the class labels of the bundle have the type {dtype}, which is not plain")
+    return list(labels)
