@@ -318,7 +318,7 @@ def _boost_until_worse(
 ) -> tuple[lgb.Booster, int]:
     """Booster and its best number of rounds by the objective's loss on the held-out rows."""
     booster = lgb.Booster(params=parameters, train_set=training)
-    booster.add_valid(held_out, "held out")
+    booster.add_valid(held_out, "held_out")
     best_loss, best = np.inf, 1
     for round_number in range(1, n_rounds + 1):
         if booster.update():

@@ -19,11 +19,15 @@ from sklearn.gaussian_process.kernels import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from automl.estimators.holdout import inner_holdout
 from automl.estimators.weights import FloatArray
 
 LENGTH_SCALE_BOUNDS = (1e-2, 1e4)
 VARIANCE_BOUNDS = (1e-3, 1e5)
 NOISE_BOUNDS = (1e-6, 1e2)
+
+#: Most rows on which the kernel's parameters are chosen; all rows are used for predictions.
+N_ROWS_TO_OPTIMIZE = 300
 
 
 def kernel_by_name(name: str, n_columns: int) -> Kernel:
@@ -51,7 +55,20 @@ def kernel_by_name(name: str, n_columns: int) -> Kernel:
 
 
 class _GaussianProcess(BaseEstimator):  # type: ignore[misc]
-    """Common part: `kernel` as in `kernel_by_name`, `max_iter` steps of L-BFGS for its parameters."""
+    """Common part of the classifier and the regressor.
+
+    Parameters
+    ----------
+    kernel
+        As in `kernel_by_name`.
+    optimize
+        Whether the kernel's parameters maximize the marginal likelihood, on a random part of
+        the rows where there are more than `N_ROWS_TO_OPTIMIZE`.
+
+    Notes
+    -----
+    O(n_rows^3) time, once.
+    """
 
     model_: Any
 
@@ -68,35 +85,41 @@ class _GaussianProcess(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @property
-    def _optimizer(self) -> str | None:
-        return "fmin_l_bfgs_b" if self.optimize else None
+    def _part(self, y: NDArray[Any], *, is_classification: bool) -> NDArray[Any]:
+        """Rows on which the kernel's parameters are chosen."""
+        if len(y) <= N_ROWS_TO_OPTIMIZE:
+            return np.arange(len(y))
+        share = min(0.5, N_ROWS_TO_OPTIMIZE / len(y))
+        return inner_holdout(
+            y, share=share, seed=self.random_state, is_classification=is_classification
+        )[1]
 
 
 class KernelClassifier(ClassifierMixin, _GaussianProcess):  # type: ignore[misc]
     """Gaussian process classification (Laplace approximation, one against the rest).
 
-    Parameters
-    ----------
-    kernel
-        As in `kernel_by_name`.
-    optimize
-        Whether the kernel's parameters maximize the marginal likelihood; O(n_rows^3) a step.
+    All classes share one kernel, the geometric mean of what suits each.
     """
 
     classes_: NDArray[Any]
 
     def fit(self, X: Any, y: NDArray[Any]) -> Self:
         """Fit on numbers (n_rows, n_columns) without missing values and class codes."""
-        X = np.asarray(X, dtype=np.float64)
-        self.model_ = GaussianProcessClassifier(
-            kernel_by_name(self.kernel, X.shape[1]),
-            optimizer=self._optimizer,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        ).fit(X, y)
+        X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
+        kernel = kernel_by_name(self.kernel, X.shape[1])
+        rows = self._part(y, is_classification=True)
+        if self.optimize and len(np.unique(y[rows])) > 1:
+            part = self._process(kernel, "fmin_l_bfgs_b").fit(X[rows], y[rows])
+            thetas = np.reshape(part.kernel_.theta, (-1, kernel.n_dims))
+            kernel = kernel.clone_with_theta(thetas.mean(axis=0))
+        self.model_ = self._process(kernel, None).fit(X, y)
         self.classes_ = self.model_.classes_
         return self
+
+    def _process(self, kernel: Kernel, optimizer: str | None) -> GaussianProcessClassifier:
+        return GaussianProcessClassifier(
+            kernel, optimizer=optimizer, random_state=self.random_state, n_jobs=self.n_jobs
+        )
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities (n_rows, n_classes) in the order of `classes_`."""
@@ -110,28 +133,26 @@ class KernelClassifier(ClassifierMixin, _GaussianProcess):  # type: ignore[misc]
 
 
 class KernelRegressor(RegressorMixin, _GaussianProcess):  # type: ignore[misc]
-    """Gaussian process regression with learned noise on a standardized target.
-
-    Parameters
-    ----------
-    kernel
-        As in `kernel_by_name`.
-    optimize
-        Whether the kernel's parameters maximize the marginal likelihood; O(n_rows^3) a step.
-    """
+    """Gaussian process regression with learned noise on a standardized target."""
 
     def fit(self, X: Any, y: NDArray[Any]) -> Self:
         """Fit on numbers (n_rows, n_columns) without missing values and numbers (n_rows,)."""
-        X = np.asarray(X, dtype=np.float64)
+        X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         kernel = kernel_by_name(self.kernel, X.shape[1]) + WhiteKernel(0.1, NOISE_BOUNDS)
-        self.model_ = GaussianProcessRegressor(
+        if self.optimize:
+            rows = self._part(y, is_classification=False)
+            kernel = self._process(kernel, "fmin_l_bfgs_b").fit(X[rows], y[rows]).kernel_
+        self.model_ = self._process(kernel, None).fit(X, y)
+        return self
+
+    def _process(self, kernel: Kernel, optimizer: str | None) -> GaussianProcessRegressor:
+        return GaussianProcessRegressor(
             kernel,
             alpha=1e-8,
-            optimizer=self._optimizer,
+            optimizer=optimizer,
             normalize_y=True,
             random_state=self.random_state,
-        ).fit(X, np.asarray(y, dtype=np.float64))
-        return self
+        )
 
     def predict(self, X: Any) -> FloatArray:
         """Predicted number (n_rows,)."""

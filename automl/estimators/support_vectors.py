@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import NuSVC
 from sklearn.utils.validation import check_is_fitted
 
-from automl.estimators.weights import ClassWeight, FloatArray
+from automl.estimators.weights import ClassWeight, FloatArray, row_weights
 
 
 class FeasibleNuSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -25,6 +25,8 @@ class FeasibleNuSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Wanted; `nu_` is used.
     kernel, degree, gamma, coef0, shrinking, cache_size, max_iter
         As in scikit-learn.
+    class_weight
+        Taken as row weights: libsvm ignores weights of classes in this formulation.
 
     Attributes
     ----------
@@ -64,9 +66,10 @@ class FeasibleNuSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> Self:
         """Fit on numbers (n_rows, n_columns) without missing values and class codes."""
-        self.nu_ = min(self.nu, 0.99 * greatest_nu(y, sample_weight))
-        parameters = self.get_params(deep=False) | {"nu": self.nu_}
-        self.model_ = NuSVC(**parameters).fit(X, y, sample_weight=sample_weight)
+        weight = row_weights(np.asarray(y), self.class_weight, sample_weight)
+        self.nu_ = min(self.nu, 0.99 * greatest_nu(y, weight))
+        parameters = self.get_params(deep=False) | {"nu": self.nu_, "class_weight": None}
+        self.model_ = NuSVC(**parameters).fit(X, y, sample_weight=weight)
         self.classes_ = self.model_.classes_
         return self
 

@@ -222,13 +222,6 @@ class Family:
             return estimator.fit(X, y)
         return estimator.fit(X, y, sample_weight=sample_weight)
 
-    def gives_probabilities(self, configuration: Configuration) -> bool:
-        """Whether a classifier of this configuration has `predict_proba`."""
-        values = configuration.values
-        if values.get(CALIBRATION, "none") != "none":
-            return True
-        return self.capabilities.probabilities
-
     def _kind(self, task: Task | str) -> str:
         kind = kind_of(task)
         if kind not in self.kinds:

@@ -1,0 +1,190 @@
+"""XGBoost with early stopping on rows of its own training set (optional dependency)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import xgboost
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from automl.estimators.boosting import MIN_ROWS_TO_HOLD_OUT
+from automl.estimators.holdout import inner_holdout
+from automl.estimators.tables import CategoryCodes
+from automl.estimators.weights import ClassWeight, FloatArray, row_weights
+
+
+class _XGBoost(BaseEstimator):  # type: ignore[misc]
+    """Common part of the classifier and the regressor.
+
+    Parameters
+    ----------
+    n_estimators : >= 1
+        Most rounds.
+    learning_rate, max_depth, min_child_weight, subsample, colsample, reg_alpha, reg_lambda
+        As in XGBoost; `colsample` is per tree.
+    holdout_share : in (0, 0.5]
+        Share of the rows kept aside to stop, from 300 rows upward; below, the number of rounds
+        is 5 / learning_rate.
+    patience : rounds
+        0 for 2 / learning_rate within [20, 100].
+    """
+
+    booster_: xgboost.Booster | None
+    best_iteration_: int
+    codes_: CategoryCodes
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 600,
+        learning_rate: float = 0.05,
+        max_depth: int = 6,
+        min_child_weight: float = 1.0,
+        subsample: float = 1.0,
+        colsample: float = 1.0,
+        reg_alpha: float = 0.0,
+        reg_lambda: float = 1.0,
+        holdout_share: float = 0.12,
+        patience: int = 0,
+        class_weight: ClassWeight = None,
+        random_state: int = 0,
+        n_jobs: int = 1,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_child_weight = min_child_weight
+        self.subsample = subsample
+        self.colsample = colsample
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.holdout_share = holdout_share
+        self.patience = patience
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _train(
+        self, X: Any, target: NDArray[Any], weight: FloatArray | None, objective: dict[str, Any]
+    ) -> None:
+        self.codes_ = CategoryCodes().fit(X)
+        array = self.codes_.transform(X)
+        self.n_features_in_ = array.shape[1]
+        parameters = self._parameters() | objective
+        if len(target) < MIN_ROWS_TO_HOLD_OUT:
+            rounds = max(1, min(self.n_estimators, round(5.0 / self.learning_rate)))
+            data = self._matrix(array, target, weight)
+            self.booster_ = xgboost.train(parameters, data, rounds)
+            self.best_iteration_ = rounds
+            return
+        training, held_out = inner_holdout(
+            target,
+            share=self.holdout_share,
+            seed=self.random_state,
+            is_classification=isinstance(self, ClassifierMixin),
+        )
+        parts = [
+            self._matrix(array[rows], target[rows], None if weight is None else weight[rows])
+            for rows in (training, held_out)
+        ]
+        self.booster_ = xgboost.train(
+            parameters,
+            parts[0],
+            self.n_estimators,
+            evals=[(parts[1], "held_out")],
+            early_stopping_rounds=self.patience or int(np.clip(2.0 / self.learning_rate, 20, 100)),
+            verbose_eval=False,
+        )
+        self.best_iteration_ = int(self.booster_.best_iteration) + 1
+
+    def _matrix(
+        self,
+        array: FloatArray,
+        target: NDArray[Any] | None = None,
+        weight: FloatArray | None = None,
+    ) -> xgboost.DMatrix:
+        nominal = set(self.codes_.positions)
+        return xgboost.DMatrix(
+            array,
+            label=target,
+            weight=weight,
+            feature_types=["c" if i in nominal else "q" for i in range(array.shape[1])],
+            enable_categorical=bool(nominal),
+            nthread=self.n_jobs,
+        )
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "learning_rate": self.learning_rate,
+            "max_depth": self.max_depth,
+            "min_child_weight": self.min_child_weight,
+            "subsample": self.subsample,
+            "colsample_bytree": self.colsample,
+            "reg_alpha": self.reg_alpha,
+            "reg_lambda": self.reg_lambda,
+            "tree_method": "hist",
+            "seed": self.random_state,
+            "nthread": self.n_jobs,
+            "verbosity": 0,
+        }
+
+    def _raw(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self, "best_iteration_")
+        assert self.booster_ is not None
+        matrix = self._matrix(self.codes_.transform(X))
+        result = self.booster_.predict(matrix, iteration_range=(0, self.best_iteration_))
+        return np.asarray(result, dtype=np.float64)
+
+
+class XGBoostClassifier(ClassifierMixin, _XGBoost):  # type: ignore[misc]
+    """Gradient boosted trees for classes; parameters as in `_XGBoost`."""
+
+    classes_: NDArray[Any]
+
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> Self:
+        """Fit on an array or typed frame (n_rows, n_columns) and class codes (n_rows,)."""
+        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
+        n_classes = len(self.classes_)
+        if n_classes == 1:
+            self.booster_, self.best_iteration_ = None, 0
+            return self
+        objective: dict[str, Any] = {"objective": "binary:logistic", "eval_metric": "logloss"}
+        if n_classes > 2:
+            objective = {
+                "objective": "multi:softprob",
+                "num_class": n_classes,
+                "eval_metric": "mlogloss",
+            }
+        weight = row_weights(np.asarray(y), self.class_weight, sample_weight)
+        self._train(X, codes, weight, objective)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities (n_rows, n_classes) in the order of `classes_`."""
+        check_is_fitted(self, "classes_")
+        if len(self.classes_) == 1:
+            return np.ones((X.shape[0], 1))
+        raw = self._raw(X)
+        return np.column_stack((1.0 - raw, raw)) if raw.ndim == 1 else raw
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class code (n_rows,)."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+
+class XGBoostRegressor(RegressorMixin, _XGBoost):  # type: ignore[misc]
+    """Gradient boosted trees for a number; parameters as in `_XGBoost`."""
+
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> Self:
+        """Fit on an array or typed frame (n_rows, n_columns) and numbers (n_rows,)."""
+        objective = {"objective": "reg:squarederror", "eval_metric": "rmse"}
+        self._train(X, np.asarray(y, dtype=np.float64), sample_weight, objective)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predicted number (n_rows,)."""
+        return self._raw(X)

@@ -1,0 +1,168 @@
+"""CatBoost with early stopping on rows of its own training set (optional dependency)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import catboost
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from automl.estimators.boosting import MIN_ROWS_TO_HOLD_OUT
+from automl.estimators.holdout import inner_holdout
+from automl.estimators.tables import CategoryCodes
+from automl.estimators.weights import ClassWeight, FloatArray, row_weights
+
+
+class _CatBoost(BaseEstimator):  # type: ignore[misc]
+    """Common part of the classifier and the regressor.
+
+    Parameters
+    ----------
+    n_estimators : >= 1
+        Most rounds.
+    learning_rate, depth, l2_leaf_reg, random_strength, subsample
+        As in CatBoost.
+    colsample : in (0, 1]
+        Share of the columns per level.
+    holdout_share : in (0, 0.5]
+        Share of the rows kept aside to stop, from 300 rows upward; below, the number of rounds
+        is 5 / learning_rate.
+    """
+
+    model_: catboost.CatBoost | None
+    codes_: CategoryCodes
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 600,
+        learning_rate: float = 0.06,
+        depth: int = 6,
+        l2_leaf_reg: float = 3.0,
+        random_strength: float = 1.0,
+        subsample: float = 0.8,
+        colsample: float = 1.0,
+        holdout_share: float = 0.12,
+        class_weight: ClassWeight = None,
+        random_state: int = 0,
+        n_jobs: int = 1,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.depth = depth
+        self.l2_leaf_reg = l2_leaf_reg
+        self.random_strength = random_strength
+        self.subsample = subsample
+        self.colsample = colsample
+        self.holdout_share = holdout_share
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _train(
+        self, X: Any, target: NDArray[Any], weight: FloatArray | None, objective: str
+    ) -> None:
+        self.codes_ = CategoryCodes().fit(X)
+        pool = self._pool(X, target, weight)
+        self.n_features_in_ = X.shape[1]
+        rounds = self.n_estimators
+        training, held_out = pool, None
+        if len(target) < MIN_ROWS_TO_HOLD_OUT:
+            rounds = max(1, min(rounds, round(5.0 / self.learning_rate)))
+        else:
+            kept, stopped = inner_holdout(
+                target,
+                share=self.holdout_share,
+                seed=self.random_state,
+                is_classification=isinstance(self, ClassifierMixin),
+            )
+            training, held_out = pool.slice(kept), pool.slice(stopped)
+        self.model_ = catboost.CatBoost(self._parameters(rounds, objective))
+        self.model_.fit(training, eval_set=held_out, verbose=False)
+
+    def _parameters(self, rounds: int, objective: str) -> dict[str, Any]:
+        return {
+            "iterations": rounds,
+            "loss_function": objective,
+            "learning_rate": self.learning_rate,
+            "depth": self.depth,
+            "l2_leaf_reg": self.l2_leaf_reg,
+            "random_strength": self.random_strength,
+            "bootstrap_type": "Bernoulli",
+            "subsample": self.subsample,
+            "rsm": self.colsample,
+            "od_type": "Iter",
+            "od_wait": int(np.clip(2.0 / self.learning_rate, 20, 100)),
+            "random_seed": self.random_state,
+            "thread_count": self.n_jobs,
+            "allow_writing_files": False,
+            "logging_level": "Silent",
+        }
+
+    def _pool(
+        self, X: Any, target: NDArray[Any] | None = None, weight: FloatArray | None = None
+    ) -> catboost.Pool:
+        """CatBoost's container; categories are integer codes, missing ones -1."""
+        array = self.codes_.transform(X)
+        nominal = list(self.codes_.positions)
+        if not nominal:
+            return catboost.Pool(array, target, weight=weight, thread_count=self.n_jobs)
+        codes = np.nan_to_num(array[:, nominal], nan=-1.0).astype(np.int64)
+        frame = pd.DataFrame(
+            {
+                i: codes[:, nominal.index(i)] if i in nominal else array[:, i]
+                for i in range(array.shape[1])
+            }
+        )
+        return catboost.Pool(
+            frame, target, cat_features=nominal, weight=weight, thread_count=self.n_jobs
+        )
+
+    def _raw(self, X: Any, kind: str) -> NDArray[np.float64]:
+        check_is_fitted(self, "model_")
+        assert self.model_ is not None
+        result = self.model_.predict(self._pool(X), kind, thread_count=self.n_jobs)
+        return np.asarray(result, dtype=np.float64)
+
+
+class CatBoostEarlyClassifier(ClassifierMixin, _CatBoost):  # type: ignore[misc]
+    """Oblivious boosted trees for classes; parameters as in `_CatBoost`."""
+
+    classes_: NDArray[Any]
+
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> Self:
+        """Fit on an array or typed frame (n_rows, n_columns) and class codes (n_rows,)."""
+        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
+        if len(self.classes_) == 1:
+            self.model_ = None
+            return self
+        weight = row_weights(np.asarray(y), self.class_weight, sample_weight)
+        self._train(X, codes, weight, "Logloss" if len(self.classes_) == 2 else "MultiClass")
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities (n_rows, n_classes) in the order of `classes_`."""
+        check_is_fitted(self, "classes_")
+        return np.ones((X.shape[0], 1)) if self.model_ is None else self._raw(X, "Probability")
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class code (n_rows,)."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+
+class CatBoostEarlyRegressor(RegressorMixin, _CatBoost):  # type: ignore[misc]
+    """Oblivious boosted trees for a number; parameters as in `_CatBoost`."""
+
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> Self:
+        """Fit on an array or typed frame (n_rows, n_columns) and numbers (n_rows,)."""
+        self._train(X, np.asarray(y, dtype=np.float64), sample_weight, "RMSE")
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predicted number (n_rows,)."""
+        return self._raw(X, "RawFormulaVal")
