@@ -59,9 +59,9 @@ class Settings(BaseModel):
     task: Literal["auto", "binary", "multiclass", "regression"] = "auto"
     name: str = Field(default="", description="Problem name; default: table name and target")
     preset: PresetName = "balanced"
-    budget_seconds: float = Field(
-        default=DEFAULT_BUDGET_SECONDS,
-        description="Wall-clock seconds for the whole run; guards only when trials is given",
+    budget_seconds: float | None = Field(
+        default=None,
+        description="Wall-clock seconds for the whole run; 600 unless trials is given",
         ge=MINIMUM_BUDGET_SECONDS,
     )
     trials: int | None = Field(
@@ -88,6 +88,10 @@ class Settings(BaseModel):
     data_mode: Literal["all", "halves"] = Field(
         default="all", description="Search on all training rows, or on half S with tests on half H"
     )
+    halves: Literal["disjoint", "bootstrap", "all"] = Field(
+        default="disjoint", description="How the halves S and H share the rows"
+    )
+    search_share: float = Field(default=0.5, description="Share of the rows in half S", gt=0, lt=1)
     folds: int = Field(default=5, ge=2, le=50)
     holdout_above_rows: int | None = Field(
         default=50_000, description="Above this many rows one holdout replaces the folds"
@@ -95,6 +99,7 @@ class Settings(BaseModel):
     candidate_limit: int = Field(default=10, ge=1)
     candidate_repeats: int = Field(default=2, ge=1)
     selection_test: Literal["thesis", "paired"] = "paired"
+    clusters: int = Field(default=10, description="Candidates per signature, by k-means", ge=1)
     top_n: int = Field(default=3, description="Models promoted per level of the tree", ge=1)
     alpha: float = Field(default=0.05, gt=0, lt=1)
     criteria: dict[str, float] = Field(
@@ -108,6 +113,13 @@ class Settings(BaseModel):
         description="Weights of the ranking criteria among indistinguishable models",
     )
     ensemble: Literal["greedy", "none"] = "greedy"
+    ensemble_alpha: float = Field(
+        default=0.5,
+        description="The ensemble replaces the champion if the paired test's p-value is below this",
+        gt=0,
+        le=1,
+    )
+    ensemble_members: int = Field(default=12, description="Most members of the ensemble", ge=1)
     final: Literal["bag", "refit"] = "bag"
     bag_up_to_rows: int = Field(default=20_000, ge=0)
     max_predict_ms: float | None = Field(
@@ -152,7 +164,16 @@ class Settings(BaseModel):
             raise ValueError("groups and time cannot be combined; give one of them")
         if self.test and self.test_share:
             raise ValueError("test and test_share cannot be combined; give one of them")
+        if self.data_mode == "halves" and self.ensemble != "none":
+            raise ValueError("an ensemble needs data_mode all; with halves give ensemble none")
         return self
+
+    @property
+    def seconds(self) -> float | None:
+        """Budget of the whole run; None when only the number of trials limits it."""
+        if self.budget_seconds is None and self.trials is None:
+            return DEFAULT_BUDGET_SECONDS
+        return self.budget_seconds
 
     @property
     def problem(self) -> str:

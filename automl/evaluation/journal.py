@@ -60,7 +60,7 @@ class Journal:
         self._folder = Path(folder)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._n_before = len(read(self._folder))
+            self._n_before = sum(len(part.records) for part in _parts(self._folder))
         except OSError as error:
             raise ServiceError(f"{self._folder}: the journal cannot be read: {error}") from error
         self._changed = threading.Condition()
@@ -118,28 +118,41 @@ class Journal:
         return entry.position
 
     def close(self) -> None:
-        """Close the segment after the last append; nothing can be appended afterwards."""
+        """Write what still waits and close the segment; nothing can be appended afterwards."""
         with self._changed:
-            while self._is_writing or self._waiting:
-                self._changed.wait(0.1)
             self._is_closed = True
-            self._leave_segment()
+            while self._is_writing:
+                self._changed.wait()
+            self._is_writing = True
+            entries, self._waiting = self._waiting, []
+        self._lead(entries)
+        self._leave_segment()
 
     def _lead(self, entries: list[_Entry]) -> None:
         """Write the lines of all that wait, then wake them."""
         failure: OSError | None = None
+        is_interrupted = True
         try:
-            self._commit(b"".join(entry.line for entry in entries))
+            if entries:
+                self._commit(b"".join(entry.line for entry in entries))
+            is_interrupted = False
         except OSError as error:
-            failure = error
-        with self._changed:
-            for entry in entries:
-                entry.error, entry.is_done = failure, True
-                if failure is None:
-                    entry.position = self._n_before + self._n_appended
-                    self._n_appended += 1
-            self._is_writing = False
-            self._changed.notify_all()
+            failure, is_interrupted = error, False
+        finally:
+            with self._changed:
+                if is_interrupted:  # by a signal in this thread: another one shall write them
+                    self._waiting = entries + self._waiting
+                else:
+                    self._acknowledge(entries, failure)
+                self._is_writing = False
+                self._changed.notify_all()
+
+    def _acknowledge(self, entries: list[_Entry], failure: OSError | None) -> None:
+        for entry in entries:
+            entry.error, entry.is_done = failure, True
+            if failure is None:
+                entry.position = self._n_before + self._n_appended
+                self._n_appended += 1
 
     def _commit(self, data: bytes) -> None:
         if self._descriptor is None:
@@ -149,7 +162,7 @@ class Journal:
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
             os.fdatasync(self._descriptor)
-        except OSError:
+        except BaseException:
             # what was committed stays; the next append starts a new segment
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
@@ -170,16 +183,15 @@ def read(folder: str | Path) -> list[dict[str, Any]]:
     lines before the last good one, which are skipped.
     """
     records: list[dict[str, Any]] = []
-    for _, path in _segments(Path(folder)):
-        lines = path.read_bytes().split(b"\n")
-        parsed = [_parse(line) for line in lines[:-1]]  # what follows the last newline is torn
-        last = max((i for i, record in enumerate(parsed) if record is not None), default=-1)
-        damaged = [i + 1 for i, record in enumerate(parsed[: last + 1]) if record is None]
-        if damaged:
-            _warn(f"{path}: line {damaged[0]} is damaged; {len(damaged)} such lines were skipped")
-        if last + 1 < len(parsed) or lines[-1]:
-            _warn(f"{path}: the last record was cut off and is dropped")
-        records.extend(record for record in parsed if record is not None)
+    for part in _parts(Path(folder)):
+        if part.damaged:
+            _warn(
+                f"{part.path}: line {part.damaged[0]} is damaged; "
+                f"{len(part.damaged)} such lines were skipped"
+            )
+        if part.is_torn:
+            _warn(f"{part.path}: the end was cut off and is dropped")
+        records.extend(part.records)
     return records
 
 
@@ -211,6 +223,29 @@ def follow(
                 record = _parse(line[:-1])
                 if record is not None:
                     yield Cursor(number, offset), record
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Content of one segment; `damaged` are line numbers before the last good line."""
+
+    path: Path
+    records: list[dict[str, Any]]
+    damaged: list[int]
+    is_torn: bool
+
+
+def _parts(folder: Path) -> Iterator[_Part]:
+    for _, path in _segments(folder):
+        *lines, rest = path.read_bytes().split(b"\n")  # what follows the last newline is torn
+        parsed = [_parse(line) for line in lines]
+        last = max((i for i, record in enumerate(parsed) if record is not None), default=-1)
+        yield _Part(
+            path,
+            [record for record in parsed if record is not None],
+            [i + 1 for i, record in enumerate(parsed[: last + 1]) if record is None],
+            is_torn=last + 1 < len(parsed) or bool(rest),
+        )
 
 
 @dataclass

@@ -20,6 +20,7 @@ from automl.evaluation import processes
 
 MARKER = "AUTOML_SLOTS"
 _LOG_TAIL_BYTES = 2000
+_START_CHECK_SECONDS = 0.1
 
 
 class SupervisorProcess:
@@ -34,7 +35,12 @@ class SupervisorProcess:
     threads : threads of the numerical libraries in each worker
     log_path
         File that the output of all workers is appended to; a temporary one when None.
-    preload : modules imported before the workers are forked
+    libraries : modules imported before the workers are forked
+
+    Raises
+    ------
+    AutoMLError
+        If no process can be started.
     """
 
     def __init__(
@@ -44,10 +50,12 @@ class SupervisorProcess:
         context: str,
         threads: int,
         log_path: Path | None,
-        preload: tuple[str, ...],
+        libraries: tuple[str, ...],
     ) -> None:
         self.marker = f"{MARKER}={uuid4().hex}"
         self._ready = False
+        self._is_ending = False
+        self._last_line = "it wrote nothing"
         self._gate = threading.Lock()
         self._log: IO[bytes] = (
             tempfile.TemporaryFile("a+b") if log_path is None else log_path.open("a+b")  # noqa: SIM115
@@ -65,19 +73,23 @@ class SupervisorProcess:
             *("--driver", str(os.getpid())),
             *("--context", context),
             *("--threads", str(threads)),
-            *("--preload", ",".join(preload)),
+            *("--libraries", ",".join(libraries)),
         ]
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            env=_environment(threads, self.marker),
-            pass_fds=[end.fileno() for end in (control, *theirs)],
-            start_new_session=True,
-        )
-        for end in (control, *theirs):
-            end.close()
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                env=_environment(threads, self.marker),
+                pass_fds=[end.fileno() for end in (control, *theirs)],
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise AutoMLError(f"{sys.executable}: no process can be started: {error}") from error
+        finally:
+            for end in (control, *theirs):
+                end.close()
 
     @property
     def is_running(self) -> bool:
@@ -92,35 +104,35 @@ class SupervisorProcess:
         AutoMLError
             If the supervisor ends before, or is not ready after `timeout` seconds.
         """
+        until = time.monotonic() + timeout
+        while not self._is_ready_within(_START_CHECK_SECONDS):
+            if self._is_ending or not self.is_running:
+                raise AutoMLError(
+                    "the supervisor of the worker slots ended with code "
+                    f"{self.process.returncode} while it started: {self._last_line}"
+                )
+            if time.monotonic() > until:
+                raise AutoMLError(
+                    f"the supervisor of the worker slots was not ready after {timeout:g} s"
+                )
+
+    def _is_ready_within(self, seconds: float) -> bool:
         with self._gate:
-            until = time.monotonic() + timeout
-            while not self._ready:
-                if self._poll_ready(min(1.0, max(0.0, until - time.monotonic()))):
-                    return
-                if not self.is_running:
-                    raise AutoMLError(
-                        f"the supervisor of the worker slots ended with code "
-                        f"{self.process.returncode} while it started: {self.log_tail()}"
-                    )
-                if time.monotonic() > until:
-                    raise AutoMLError(
-                        f"the supervisor of the worker slots was not ready after {timeout:g} s"
-                    )
+            if self._ready or self._is_ending:
+                return self._ready
+            poller = select.poll()
+            poller.register(self.control, select.POLLIN)
+            if poller.poll(1000 * seconds):
+                with contextlib.suppress(OSError):
+                    self._ready = self.control.recv(64, socket.MSG_DONTWAIT) == b"ready"
+                if not self._ready:  # its end: the process is ending
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        self.process.wait(1.0)
+                    self._last_line = self._read_last_line()
+            return self._ready
 
-    def _poll_ready(self, seconds: float) -> bool:
-        poller = select.poll()
-        poller.register(self.control, select.POLLIN)
-        if not self._ready and poller.poll(1000 * seconds):
-            with contextlib.suppress(OSError):
-                self._ready = self.control.recv(64, socket.MSG_DONTWAIT) == b"ready"
-            if not self._ready:  # its end: the process is ending
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.process.wait(1.0)
-        return self._ready
-
-    def log_tail(self) -> str:
+    def _read_last_line(self) -> str:
         """Last line that the supervisor or a worker wrote."""
-        self._log.flush()
         size = os.fstat(self._log.fileno()).st_size
         data = os.pread(self._log.fileno(), _LOG_TAIL_BYTES, max(0, size - _LOG_TAIL_BYTES))
         lines = data.decode(errors="replace").strip().splitlines()
@@ -131,8 +143,10 @@ class SupervisorProcess:
 
         The lines stay open: the threads that wait on them see their end.
         """
-        with self._gate, contextlib.suppress(OSError):
-            if self._poll_ready(0.0):
+        is_ready = self._is_ready_within(0.0)
+        self._is_ending = True
+        with contextlib.suppress(OSError):
+            if is_ready:
                 self.control.shutdown(socket.SHUT_RDWR)
             else:
                 self.process.kill()  # still importing: it has no children
@@ -141,10 +155,11 @@ class SupervisorProcess:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        if self.process.returncode != 0 and self._ready:
+        if self.process.returncode != 0 and is_ready:
             self._kill_rest()
-        self.control.close()
-        self._log.close()
+        with self._gate:
+            self.control.close()
+            self._log.close()
 
     def _kill_rest(self) -> None:
         """End what a supervisor left that did not end in order."""

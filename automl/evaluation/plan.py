@@ -63,6 +63,8 @@ class PlanSettings:
         Whether the fold models of good trials are kept for a bag.
     cache_mib
         Greatest size of the cache of preprocessed folds in one process.
+    predictions_quota_mib
+        Most disk space of all predictions together.
     """
 
     seed: int
@@ -72,6 +74,7 @@ class PlanSettings:
     family_folder: str | None
     keep_models: bool
     cache_mib: float
+    predictions_quota_mib: float
 
 
 class EvaluationPlan:

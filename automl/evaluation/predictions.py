@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import re
 import warnings
 from collections.abc import Collection
@@ -29,7 +30,7 @@ class PredictionStore:
     quota_mib : most disk space of all predictions together
     """
 
-    def __init__(self, folder: str | Path, quota_mib: float) -> None:
+    def __init__(self, folder: str | Path, quota_mib: float = 4096.0) -> None:
         self._folder = Path(folder)
         self._quota_mib = quota_mib
 
@@ -67,6 +68,9 @@ class PredictionStore:
         except OSError as error:
             with contextlib.suppress(OSError):
                 draft.unlink(missing_ok=True)
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                _warn(f"predictions of trial {trial_id} are not kept: {error}")
+                return False
             raise ServiceError(f"{path}: predictions cannot be written: {error}") from error
         return True
 

@@ -15,7 +15,7 @@ from typing import Any
 from automl.evaluation import channel as messages
 from automl.evaluation.launch import SupervisorProcess
 
-_OVERDUE_SECONDS = 5.0
+_OVERDUE_SECONDS = 3.0
 _LAST_WORDS_SECONDS = 0.25
 _MESSAGE_BYTES = 1 << 16
 _numbers = itertools.count(1)

@@ -18,8 +18,8 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -27,61 +27,17 @@ from typing import Any, Self
 
 from automl.errors import AutoMLError, SettingsError
 from automl.evaluation import channel as messages
+from automl.evaluation.exchange import Exchange, Job, JobOutcome
 from automl.evaluation.launch import SupervisorProcess
 from automl.evaluation.limits import memory_limit_mib as default_memory_limit_mib
 from automl.evaluation.seats import Seat, SupervisorLostError
-from automl.evaluation.supervisor import GRACE_SECONDS
-from automl.records import TrialStatus
+from automl.evaluation.supervisor import GRACE_SECONDS, PRELOADED
+
+__all__ = ["Job", "JobOutcome", "WorkerPool"]
 
 _MOST_LOSSES = 3
 _MOST_RETRIES = 3
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a worker is to do.
-
-    Parameters
-    ----------
-    target
-        ``module:function``, called as ``function(context, payload)``. A generator streams what it
-        yields (results so far survive a kill); any other return value is the single result.
-    payload
-        Picklable.
-    """
-
-    target: str
-    payload: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class JobOutcome:
-    """How a job ended.
-
-    Parameters
-    ----------
-    status
-        COMPLETE, FAILED (the job raised or was cancelled), TIMED_OUT, OUT_OF_MEMORY or CRASHED.
-    results
-        What arrived, in order; not empty for a killed generator that had yielded.
-    reason
-        One sentence unless complete; ``TypeName: message`` for an exception.
-    seconds : wall seconds, sending and receiving included
-    peak_memory_mib : greatest sampled anonymous memory of the job's processes, libraries excluded
-    traceback : of the exception, if there was one
-    warnings : first distinct warnings of the job, at most 20
-    is_cancelled
-        Whether `WorkerPool.cancel` or `WorkerPool.close` ended it.
-    """
-
-    status: TrialStatus
-    results: list[Any]
-    reason: str = ""
-    seconds: float = 0.0
-    peak_memory_mib: float = 0.0
-    traceback: str = ""
-    warnings: tuple[str, ...] = ()
-    is_cancelled: bool = False
+_CLOSED = "cancelled: the pool was closed"
 
 
 class WorkerPool:
@@ -102,13 +58,15 @@ class WorkerPool:
     start_timeout : seconds the supervisor may take to start
     log_path
         File that everything the workers print is appended to; by default it is thrown away.
+    libraries
+        Modules imported once for all workers.
     preload
-        More modules that the supervisor imports, such as those of the jobs.
+        More of them, such as those of the jobs.
 
     Raises
     ------
     SettingsError
-        If a number is below 1.
+        If a number is below 1, or the log cannot be written.
     """
 
     def __init__(
@@ -120,8 +78,10 @@ class WorkerPool:
         memory_limit_mib: int | None = None,
         start_timeout: float = 60.0,
         log_path: str | Path | None = None,
+        libraries: Sequence[str] = PRELOADED,
         preload: Sequence[str] = (),
     ) -> None:
+        _check_log(log_path)
         for name, value in (("n_slots", n_slots), ("threads", threads)):
             if value < 1:
                 raise SettingsError(f"{name} of the worker pool must be at least 1; got {value}")
@@ -134,7 +94,7 @@ class WorkerPool:
             context=context,
             threads=threads,
             log_path=None if log_path is None else Path(log_path),
-            preload=tuple(preload),
+            libraries=(*libraries, *preload),
         )
         self._seats = [Seat() for _ in range(n_slots)]
         self._free = deque(range(n_slots))
@@ -210,9 +170,9 @@ class WorkerPool:
         frames = messages.encode((job.target, dict(job.payload)))
         started = time.monotonic()
         with seat.occupied():
+            self._refuse_if_closed()
             for _ in range(_MOST_RETRIES):
-                self._refuse_if_closed()
-                exchange = _Exchange(seat, on_result)
+                exchange = Exchange(seat, on_result)
                 outcome = self._try(slot, exchange, frames, limit_seconds)
                 if outcome is not None:
                     return replace(outcome, seconds=time.monotonic() - started)
@@ -241,17 +201,22 @@ class WorkerPool:
                 seat.lock.release()
 
     def _try(
-        self, slot: int, exchange: _Exchange, frames: list[Any], limit_seconds: float | None
+        self, slot: int, exchange: Exchange, frames: list[Any], limit_seconds: float | None
     ) -> JobOutcome | None:
         """Run once; None if the worker had died before the job reached it."""
         seat, limit_mib = self._seats[slot], self.memory_limit_mib
-        supervisor = self._ready_supervisor()
+        try:
+            supervisor = self._ready_supervisor()
+        except AutoMLError:
+            if self._is_closed:
+                return exchange.outcome("cancelled", _CLOSED)
+            raise
         try:
             seat.attach(supervisor, slot)
             outcome = exchange.run(frames, limit_seconds, 1024 * limit_mib)
         except SupervisorLostError as error:
             if self._is_closed:
-                return exchange.outcome("cancelled", "cancelled: the pool was closed")
+                return exchange.outcome("cancelled", _CLOSED)
             self._lose(supervisor)
             return exchange.outcome("crashed", str(error))
         except BaseException:
@@ -264,6 +229,8 @@ class WorkerPool:
     def _ready_supervisor(self) -> SupervisorProcess:
         with self._gate:
             self._refuse_if_closed()
+            if not self._holder.is_owned:
+                raise AutoMLError("a worker pool cannot be used in a fork of its process")
             if self._holder.is_lost:
                 if self._n_losses > _MOST_LOSSES:
                     raise AutoMLError(
@@ -272,11 +239,7 @@ class WorkerPool:
                     )
                 self._holder.replace(self._start())
             supervisor = self._holder.supervisor
-        try:
-            supervisor.wait_ready(self._start_timeout)
-        except AutoMLError:
-            self._refuse_if_closed()
-            raise
+        supervisor.wait_ready(self._start_timeout)
         return supervisor
 
     def _lose(self, supervisor: SupervisorProcess) -> None:
@@ -291,6 +254,15 @@ class WorkerPool:
             raise AutoMLError("the worker pool is closed")
 
 
+def _check_log(path: str | Path | None) -> None:
+    if path is not None:
+        try:
+            with Path(path).open("ab"):
+                pass
+        except OSError as error:
+            raise SettingsError(f"{path}: the log cannot be written: {error}") from error
+
+
 class _Holder:
     """The supervisor in use; ends it only in the process that started it."""
 
@@ -298,6 +270,10 @@ class _Holder:
         self.supervisor = supervisor
         self.is_lost = False
         self._owner = os.getpid()
+
+    @property
+    def is_owned(self) -> bool:
+        return os.getpid() == self._owner
 
     def replace(self, supervisor: SupervisorProcess) -> None:
         self.supervisor, self.is_lost = supervisor, False
@@ -307,84 +283,6 @@ class _Holder:
         self.supervisor.end(0.0)
 
     def end(self, grace: float) -> None:
-        if os.getpid() == self._owner and not self.is_lost:
+        if self.is_owned and not self.is_lost:
             self.is_lost = True
             self.supervisor.end(grace)
-
-
-class _Exchange:
-    """One job's conversation: what arrived so far, and how it ended."""
-
-    def __init__(self, seat: Seat, on_result: Callable[[Any], object] | None) -> None:
-        self._seat, self._on_result = seat, on_result
-        self._results: list[Any] = []
-        self._ending: dict[str, Any] | None = None
-        self._unreadable = ""
-        self._broken = ""
-
-    def run(
-        self, frames: list[Any], limit_seconds: float | None, limit_kib: int
-    ) -> JobOutcome | None:
-        """Begin the job and listen until it has ended; None if its worker had died before."""
-        seat, asked = self._seat, False
-        seat.begin(frames, limit_seconds, limit_kib)
-        event: list[Any] | None = None
-        while self._ending is None and event is None:
-            event = seat.wait()
-            self._listen()
-            if self._broken and event is None and not asked:
-                event = seat.last_words()
-            if self._broken and event is None and not asked:
-                seat.kill("crashed", f"the job broke the channel of its worker: {self._broken}")
-                asked = True
-        if event is None:
-            event = seat.end()
-        if event[0] == "dead" and not seat.is_about_this_job(event):
-            seat.fork()
-            return None
-        return self._conclude(event, limit_kib)
-
-    def outcome(self, status: str, reason: str, **fields: Any) -> JobOutcome:
-        """Outcome with the results so far."""
-        cancelled = status == "cancelled"
-        kind = TrialStatus.FAILED if cancelled else TrialStatus(status)
-        return JobOutcome(kind, self._results, reason, is_cancelled=cancelled, **fields)
-
-    def _listen(self) -> None:
-        """Take what the worker has sent."""
-        while not self._broken and self._ending is None:
-            try:
-                for kind, value in self._seat.messages():
-                    self._take(kind, value)
-            except messages.MessageError as error:
-                self._unreadable = f"a result cannot be read: {error}"
-                continue
-            except messages.ChannelClosedError as error:
-                self._broken = str(error)
-            return
-
-    def _take(self, kind: str, value: Any) -> None:
-        if kind == "done":
-            self._ending = value
-            return
-        self._results.append(value)
-        if self._on_result is not None:
-            self._on_result(value)
-
-    def _conclude(self, event: list[Any], limit_kib: int) -> JobOutcome:
-        """Outcome from the worker's own words, or else from the supervisor's."""
-        ending = self._ending or {"recycle": ""}
-        if event[0] == "dead":
-            self._seat.fork()
-            _, _, status, reason, peak_kib = event
-        else:
-            _, _, peak_kib, retained_kib = event
-            if ending["recycle"] or retained_kib > limit_kib // 2:
-                self._seat.replace()
-        peak = {"peak_memory_mib": peak_kib / 1024}
-        if self._ending is None:
-            return self.outcome(status, reason, **peak)
-        if self._unreadable:
-            return self.outcome("failed", self._unreadable, **peak)
-        fields = {name: self._ending[name] for name in ("traceback", "warnings")}
-        return self.outcome(self._ending["status"], self._ending["reason"], **fields, **peak)

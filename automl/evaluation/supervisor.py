@@ -64,11 +64,11 @@ PRELOADED = (
     "sklearn.svm",
     "sklearn.tree",
     "lightgbm",
-    "automl.evaluation.worker",
 )
 GRACE_SECONDS = 0.2
 _SAMPLE_SECONDS = 0.05
 _IDLE_SECONDS = 0.25
+_STRAY_SECONDS = 0.002
 _BURIAL_SECONDS = 1.0
 _LOG_BYTES = 32 << 20
 _MESSAGE_BYTES = 1 << 16
@@ -202,6 +202,7 @@ class Supervisor:
         self._driver, self._context, self._threads = driver, context, threads
         self._alarm, self._alarm_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._own = os.getpid()
+        self._had_strays = False
         self._stopping = False
 
     def run(self) -> None:
@@ -253,10 +254,10 @@ class Supervisor:
     def _patience(self) -> float:
         """Seconds until something must be looked at."""
         now = time.monotonic()
-        waits = [_IDLE_SECONDS]
+        waits = [_STRAY_SECONDS if self._had_strays else _IDLE_SECONDS]
         for slot in self._slots:
             if slot.died_at is not None:
-                waits.append(0.002)
+                waits.append(_STRAY_SECONDS)
             elif slot.kill_at is not None:
                 waits.append(slot.kill_at - now)
             elif slot.number and not slot.verdict:
@@ -267,9 +268,7 @@ class Supervisor:
 
     def _listen(self, slot: Slot) -> None:
         try:
-            data, files, *_ = socket.recv_fds(slot.line, _MESSAGE_BYTES, 1, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return
+            data, files, *_ = socket.recv_fds(slot.line, _MESSAGE_BYTES, 1)
         except OSError:
             data, files = b"", []
         if not data:
@@ -289,6 +288,7 @@ class Supervisor:
 
     def _fork(self, slot: Slot, descriptor: int) -> None:
         """Start a worker whose channel is `descriptor`."""
+        os.set_inheritable(descriptor, False)  # `recv_fds` of Python 3.11 ignores its flags
         slot.baseline_kib = processes.anonymous_kib(os.getpid())
         sys.stdout.flush()
         try:
@@ -335,11 +335,12 @@ class Supervisor:
                 if pid in workers:
                     workers.pop(pid).died(status)
         dead = [slot for slot in self._slots if slot.died_at is not None]
-        if not dead:
+        if not dead and not self._had_strays:
             return
         strays = [pid for pid in processes.children(os.getpid()) if pid not in workers]
         for pid in strays:
             processes.kill_tree(pid)
+        self._had_strays = bool(strays)
         for slot in dead:
             if not strays or time.monotonic() > (slot.died_at or 0.0) + _BURIAL_SECONDS:
                 slot.bury()
@@ -373,10 +374,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--driver", type=int, required=True)
     parser.add_argument("--context", required=True)
     parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--preload", default="")
+    parser.add_argument("--libraries", default="")
     options = parser.parse_args(arguments)
     processes.become_subreaper()
-    for name in (*PRELOADED, *filter(None, options.preload.split(","))):
+    for name in (*filter(None, options.libraries.split(",")), "automl.evaluation.worker"):
         importlib.import_module(name)
     Supervisor(
         socket.socket(fileno=options.control),
@@ -385,6 +386,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         context=options.context,
         threads=options.threads,
     ).run()
+    os._exit(0)  # without the libraries' farewells
 
 
 if __name__ == "__main__":

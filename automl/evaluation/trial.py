@@ -21,8 +21,9 @@ from automl.inference.model import FittedPipeline
 from automl.inference.prediction import raw_prediction
 from automl.preprocessing.pipeline import build_preprocessor
 from automl.randomness import Purpose, integer_seed, stream
-from automl.records import Configuration, FoldResult, IntArray
+from automl.records import Configuration, FoldResult, IntArray, JsonScalar
 
+REFIT = 2**20
 HOPELESS_ERRORS = 4.0
 HOPELESS_SHARE = 0.1
 LEAST_RACED_FOLDS = 2
@@ -116,22 +117,58 @@ def fit_fold(
     part = _preprocessed(
         plan, cache, configuration, stage=stage, repeat=repeat, fold=fold, row_share=row_share
     )
-    training, _ = _training_rows(plan, stage, repeat, fold, row_share)
-    family, table, settings = get_family(configuration.family), plan.table, plan.settings
-    estimator = family.build(
-        configuration,
-        task=table.task,
-        n_rows=len(training),
-        n_columns=part.training.shape[1],
-        n_classes=table.n_classes,
-        seed=integer_seed(
-            settings.seed, Purpose.ESTIMATOR, int(configuration.id, 16), repeat, fold
-        ),
-        threads=settings.threads,
-    )
-    weights = None if plan.weights is None else plan.weights[training]
-    family.fit(estimator, part.training, table.y[training], sample_weight=weights)
+    rows, _ = _training_rows(plan, stage, repeat, fold, row_share)
+    estimator = _fit_estimator(plan, configuration, part.training, rows, (repeat, fold))
     return FittedPipeline(part.preprocessor, estimator), part.validation
+
+
+def fit_folds(context: str, payload: Mapping[str, Any]) -> float:
+    """Job of a worker slot: fit and keep the fold models of a search trial.
+
+    Parameters
+    ----------
+    payload
+        `configuration` (JSON), `save_as` (trial id).
+
+    Returns
+    -------
+        Seconds.
+    """
+    plan, cache = _open(context)
+    configuration = Configuration.from_json(payload["configuration"])
+    started = time.perf_counter()
+    pipelines = {
+        (repeat, fold): fit_fold(
+            plan, cache, configuration, stage="search", repeat=repeat, fold=fold
+        )[0]
+        for repeat, fold in plan.stage("search").jobs
+    }
+    save_models(plan.folder, payload["save_as"], pipelines)
+    return time.perf_counter() - started
+
+
+def refit(context: str, payload: Mapping[str, Any]) -> float:
+    """Job of a worker slot: fit one pipeline on all training rows and keep it.
+
+    Parameters
+    ----------
+    payload
+        `configuration` (JSON), `save_as` (file name without suffix).
+
+    Returns
+    -------
+        Seconds.
+    """
+    plan, _ = _open(context)
+    configuration = Configuration.from_json(payload["configuration"])
+    started = time.perf_counter()
+    rows = np.arange(len(plan.table))
+    seed = integer_seed(plan.settings.seed, Purpose.FINAL)
+    preprocessor = build_preprocessor(_preprocessing(configuration), seed=seed)
+    matrix = preprocessor.fit_transform(plan.table.frame, plan.table.y)
+    estimator = _fit_estimator(plan, configuration, matrix, rows, (REFIT,))
+    save_models(plan.folder, payload["save_as"], {(0, 0): FittedPipeline(preprocessor, estimator)})
+    return time.perf_counter() - started
 
 
 class _FoldRunner:
@@ -181,7 +218,10 @@ class _FoldRunner:
             plan.table.y[rows], self._predictions[within], plan.row_weights(rows)
         )
         if payload["save_as"] is not None:
-            PredictionStore(plan.folder / "predictions").save(payload["save_as"], self._predictions)
+            store = PredictionStore(
+                plan.folder / "predictions", plan.settings.predictions_quota_mib
+            )
+            store.save(payload["save_as"], self._predictions)
             self._keep_models(results)
         return metrics
 
@@ -224,7 +264,7 @@ def _preprocessed(
     fold: int,
     row_share: float,
 ) -> PreprocessedFold:
-    choices = {k: v for k, v in configuration.values.items() if k.startswith("prep.")}
+    choices = _preprocessing(configuration)
     key = (stage, repeat, fold, row_share, tuple(sorted(choices.items())))
     found = cache.get(key)
     if found is not None:
@@ -240,6 +280,32 @@ def _preprocessed(
     )
     cache.put(key, part)
     return part
+
+
+def _preprocessing(configuration: Configuration) -> dict[str, JsonScalar]:
+    return {k: v for k, v in configuration.values.items() if k.startswith("prep.")}
+
+
+def _fit_estimator(
+    plan: EvaluationPlan,
+    configuration: Configuration,
+    matrix: Any,
+    rows: IntArray,
+    keys: tuple[int, ...],
+) -> Any:
+    """Estimator fitted on table rows that `matrix` holds preprocessed."""
+    family, table, settings = get_family(configuration.family), plan.table, plan.settings
+    estimator = family.build(
+        configuration,
+        task=table.task,
+        n_rows=len(rows),
+        n_columns=matrix.shape[1],
+        n_classes=table.n_classes,
+        seed=integer_seed(settings.seed, Purpose.ESTIMATOR, int(configuration.id, 16), *keys),
+        threads=settings.threads,
+    )
+    weights = None if plan.weights is None else plan.weights[rows]
+    return family.fit(estimator, matrix, table.y[rows], sample_weight=weights)
 
 
 def _training_rows(

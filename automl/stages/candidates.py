@@ -1,0 +1,313 @@
+"""Candidates of each signature, scored on folds that the search never saw, and the champion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from automl.families.registry import get_family
+from automl.randomness import Purpose, integer_seed
+from automl.records import FloatArray, Trial
+from automl.search.runner import TrialRunner
+from automl.selection.candidates import Candidate, kmeans_candidates
+from automl.selection.levels import select
+from automl.selection.screening import screen
+from automl.spaces.encoding import ConfigurationEncoder
+from automl.stages.session import Session
+
+SAFETY = 1.3
+LEAST_PAIRED_SCORES = 10
+
+
+@dataclass(frozen=True)
+class CandidatePlan:
+    """How much of the candidates' scoring is affordable.
+
+    Parameters
+    ----------
+    n_candidates : candidates to score
+    repeats : repeats of the folds for each
+    extra_repeats : further repeats for the two that lead, for ten paired scores
+    """
+
+    n_candidates: int
+    repeats: int
+    extra_repeats: int
+
+
+def choose_candidates(session: Session, trials: Sequence[Trial]) -> dict[str, Any]:
+    """Best trial of each k-means cluster of each signature, screened by the paired test.
+
+    Parameters
+    ----------
+    trials
+        Of the search.
+
+    Returns
+    -------
+        Record with `trial_ids`, best first, and the disposition of all complete trials.
+    """
+    complete = [trial for trial in trials if trial.is_complete]
+    eligible, too_slow = _fast_enough(session, complete)
+    clusters = _clusters(session, eligible)
+    scores = np.array([trial.fold_scores for trial in clusters])
+    limit = len(clusters)
+    if session.settings.selection_test == "paired":
+        limit = session.settings.candidate_limit
+    screening = screen(
+        scores,
+        alpha=session.settings.alpha if limit < len(clusters) else 1e-12,
+        limit=limit,
+        test_train_ratio=test_train_ratio(session, "search"),
+    )
+    dispositions = {t.id: "not the best of its cluster" for t in eligible} | too_slow
+    dispositions |= dict(zip((t.id for t in clusters), screening.reasons, strict=True))
+    return {
+        "trial_ids": [clusters[i].id for i in screening.kept],
+        "dispositions": dispositions,
+    }
+
+
+def score_candidates(
+    session: Session, trials: Sequence[Trial], chosen: Sequence[str]
+) -> dict[str, Any]:
+    """Scores of the candidates on fresh folds, as many as the ledger allows.
+
+    Returns
+    -------
+        Record with `candidates` (trial id, scores, seconds of a fold) and `given_up`.
+    """
+    by_id = {trial.id: trial for trial in trials}
+    candidates = [by_id[trial_id] for trial_id in chosen]
+    plan, given_up = _afford(session, candidates)
+    if plan.n_candidates < 2 and len(candidates) > 1:
+        return {"candidates": [_unscored(candidates[0])], "given_up": given_up}
+    scorer = _Scorer(session, candidates[: plan.n_candidates])
+    scorer.run(range(plan.repeats), range(plan.n_candidates))
+    if plan.extra_repeats:
+        leaders = scorer.leaders(2)
+        scorer.run(range(plan.repeats, plan.repeats + plan.extra_repeats), leaders)
+        return {"candidates": scorer.records(leaders, plan.repeats), "given_up": given_up}
+    return {"candidates": scorer.records((), plan.repeats), "given_up": given_up + scorer.failed}
+
+
+def select_champion(
+    session: Session, trials: Sequence[Trial], scored: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """Statistical selection level by level (B14, algorithm 3), and the champion's trial id."""
+    settings = session.settings
+    by_id = {trial.id: trial for trial in trials}
+    candidates = []
+    for record in scored:
+        configuration = by_id[record["trial_id"]].configuration
+        family = get_family(configuration.family)
+        candidates.append(
+            Candidate(
+                record["trial_id"],
+                configuration,
+                tuple(record["scores"]),
+                record["seconds"],
+                family.simplicity,
+                family.interpretability,
+            )
+        )
+    criteria = dict(settings.criteria)
+    if not session.is_timed and not settings.cost_aware:
+        criteria["speed"] = 0.0
+    record = select(
+        candidates,
+        alpha=settings.alpha,
+        top_n=settings.top_n,
+        test=settings.selection_test,
+        test_train_ratio=test_train_ratio(session, "candidates"),
+        criteria=criteria,
+    )
+    return {
+        **record.to_json(),
+        "champion": record.winner,
+        "dispositions": {k: d.__dict__ for k, d in record.dispositions.items()},
+    }
+
+
+def test_train_ratio(session: Session, stage: str) -> float:
+    """Validation rows / training rows of the first fold of a stage."""
+    training, validation = session.plan.rows_of(stage, 0, 0)
+    return len(validation) / max(len(training), 1)
+
+
+def _fast_enough(session: Session, complete: Sequence[Trial]) -> tuple[list[Trial], dict[str, str]]:
+    limit = session.settings.max_predict_ms
+    if limit is None:
+        return list(complete), {}
+    fast = [trial for trial in complete if trial.predict_milliseconds <= limit]
+    slow = {
+        trial.id: f"predicts a row in {trial.predict_milliseconds:.3g} ms, over {limit:g} ms"
+        for trial in complete
+        if trial.predict_milliseconds > limit
+    }
+    if fast:
+        return fast, slow
+    fastest = min(complete, key=lambda trial: trial.predict_milliseconds)
+    session.warnings.append(
+        f"no model predicts a row within {limit:g} ms; the fastest one, "
+        f"{fastest.predict_milliseconds:.3g} ms, is taken"
+    )
+    slow.pop(fastest.id)
+    return [fastest], slow
+
+
+def _clusters(session: Session, complete: Sequence[Trial]) -> list[Trial]:
+    """Best trial of each cluster of each signature."""
+    by_signature: dict[str, list[Trial]] = {}
+    for trial in complete:
+        by_signature.setdefault(trial.configuration.signature, []).append(trial)
+    leaders = []
+    task = session.plan.table.task
+    seed = integer_seed(session.settings.seed, Purpose.CANDIDATES)
+    for members in by_signature.values():
+        space = get_family(members[0].configuration.family).space(task)
+        encoder = ConfigurationEncoder(space, drop_constant=False)
+        encoded: FloatArray = encoder.fit_transform([t.configuration for t in members])
+        scores = [trial.score or 0.0 for trial in members]
+        found = kmeans_candidates(encoded, scores, k=session.settings.clusters, seed=seed)
+        leaders += [members[i] for i in found]
+    return leaders
+
+
+def _afford(session: Session, candidates: Sequence[Trial]) -> tuple[CandidatePlan, list[str]]:
+    """Fewer candidates first, then fewer repeats; ten paired scores for the last two."""
+    stage = session.plan.stage("candidates")
+    per_repeat = stage.jobs_per_repeat
+    wanted = min(session.settings.candidate_repeats, len(stage.folds))
+    extra = max(0, -(-LEAST_PAIRED_SCORES // per_repeat) - wanted)
+    n, repeats = len(candidates), wanted
+    left = session.ledger.left_for("candidates")
+    if left is None or n < 2:
+        return CandidatePlan(n, repeats, extra if n > 1 else 0), []
+    capacity = left * session.pool.n_slots / SAFETY
+    per_fold = [trial.seconds / max(len(trial.folds), 1) for trial in candidates]
+
+    def cost(n: int, repeats: int) -> float:
+        return per_repeat * (sum(per_fold[:n]) * repeats + sum(per_fold[:2]) * extra)
+
+    while n > 2 and cost(n, repeats) > capacity:
+        n -= 1
+    while repeats * per_repeat > LEAST_PAIRED_SCORES and cost(n, repeats) > capacity:
+        repeats -= 1
+    given_up = []
+    if cost(n, repeats) > capacity or left < max(per_fold[:2]) * per_repeat * SAFETY:
+        given_up.append("no time for fresh folds; the champion is the best trial of the search")
+        return CandidatePlan(1, 0, 0), given_up
+    if n < len(candidates):
+        given_up.append(f"{n} of {len(candidates)} candidates were scored on fresh folds")
+    if repeats < wanted:
+        given_up.append(f"{repeats} of {wanted} repeats of the fresh folds")
+    return CandidatePlan(n, repeats, extra), given_up
+
+
+def _unscored(trial: Trial) -> dict[str, Any]:
+    return {
+        "trial_id": trial.id,
+        "scores": list(trial.fold_scores),
+        "seconds": trial.seconds / max(len(trial.folds), 1),
+    }
+
+
+class _Scorer:
+    """Runs (candidate, repeat) pairs on all slots; earlier trials of a resumed run count."""
+
+    def __init__(self, session: Session, candidates: Sequence[Trial]) -> None:
+        self._session, self._candidates = session, candidates
+        stage = session.plan.stage("candidates")
+        self._jobs = {
+            repeat: [job for job in stage.jobs if job[0] == repeat]
+            for repeat in range(len(stage.folds))
+        }
+        self._runner = TrialRunner(
+            session.pool, session.run_id, "candidates", stage, session.plan.index.aggregate
+        )
+        self._found: dict[tuple[int, int], Trial] = {}
+        earlier = {t.index: t for t in session.earlier if t.stage == "candidates"}
+        for position in range(len(candidates)):
+            for repeat in self._jobs:
+                trial = earlier.get(self._index(position, repeat))
+                known = candidates[position].id
+                if trial is not None and trial.origin == known and trial.is_complete:
+                    self._found[position, repeat] = trial
+        self.failed: list[str] = []
+
+    def run(self, repeats: range, positions: Sequence[int]) -> None:
+        """Score some candidates on some repeats."""
+        pairs = [
+            (position, repeat)
+            for repeat in repeats
+            for position in positions
+            if (position, repeat) not in self._found
+        ]
+        with ThreadPoolExecutor(self._session.pool.n_slots) as threads:
+            for pair, trial in zip(pairs, threads.map(self._score, pairs), strict=True):
+                if trial is not None:
+                    self._found[pair] = trial
+
+    def leaders(self, n: int) -> list[int]:
+        """Positions of the best candidates so far."""
+        means = {
+            position: float(np.mean(scores))
+            for position in range(len(self._candidates))
+            if (scores := self._scores(position))
+        }
+        return sorted(means, key=lambda position: -means[position])[:n]
+
+    def records(self, leaders: Sequence[int], repeats: int) -> list[dict[str, Any]]:
+        """Scored candidates; only the leaders where they have more repeats than the others."""
+        positions = leaders or range(len(self._candidates))
+        scored = {p: self._scores(p) for p in positions}
+        most = max((len(scores) for scores in scored.values()), default=0)
+        least = min(most, repeats * len(self._jobs[0]))
+        records = []
+        for position, scores in scored.items():
+            trial = self._candidates[position]
+            if len(scores) < most and (len(scores) < least or leaders):
+                self.failed.append(f"candidate {trial.id} could not be scored on all fresh folds")
+                continue
+            records.append(
+                {"trial_id": trial.id, "scores": scores, "seconds": self._fold_seconds(position)}
+            )
+        return records or [_unscored(self._candidates[0])]
+
+    def _score(self, pair: tuple[int, int]) -> Trial | None:
+        position, repeat = pair
+        session, candidate = self._session, self._candidates[position]
+        deadline = session.ledger.left_for("candidates")
+        if deadline is not None and deadline <= 0:
+            return None
+        trial = self._runner.run_folds(
+            candidate.configuration,
+            self._jobs[repeat],
+            index=self._index(position, repeat),
+            origin=candidate.id,
+            limit_seconds=deadline,
+        )
+        session.commit(trial, candidate=candidate.id, repeat=repeat)
+        return trial if trial.is_complete else None
+
+    def _index(self, position: int, repeat: int) -> int:
+        return position * len(self._jobs) + repeat
+
+    def _scores(self, position: int) -> list[float]:
+        found = []
+        for repeat in self._jobs:
+            trial = self._found.get((position, repeat))
+            if trial is None:
+                break
+            found += list(trial.fold_scores)
+        return found
+
+    def _fold_seconds(self, position: int) -> float:
+        trials = [trial for (place, _), trial in self._found.items() if place == position]
+        n_folds = sum(len(trial.folds) for trial in trials)
+        return sum(trial.seconds for trial in trials) / max(n_folds, 1)

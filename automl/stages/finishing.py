@@ -1,0 +1,182 @@
+"""The final model: fold models as a bag or refits, written as a bundle and scored on test rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from automl.data.table import Table
+from automl.errors import AutoMLError
+from automl.evaluation.slots import Job
+from automl.evaluation.trial import load_models
+from automl.inference.bundle import write_bundle
+from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.records import Trial, TrialStatus
+from automl.stages.session import Session
+
+REFIT_SAFETY = 1.5
+SAMPLE_ROWS = 1000
+
+
+def build_final(
+    session: Session, trials: Sequence[Trial], ensemble: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Assemble, write and time the final model.
+
+    Parameters
+    ----------
+    ensemble
+        Record of the ensemble stage: `members` and `threshold`.
+
+    Returns
+    -------
+        Record with `kind`, `members`, `bundle`, `predict_ms`, `size_mib`.
+
+    Raises
+    ------
+    AutoMLError
+        If no member could be fitted.
+    """
+    by_id = {trial.id: trial for trial in trials}
+    wanted = [(by_id[member["trial_id"]], member["weight"]) for member in ensemble["members"]]
+    kind = _kind(session, [trial for trial, _ in wanted])
+    members = _members(session, wanted, kind)
+    if not members:
+        fallback = max((t for t in trials if t.is_complete), key=lambda t: t.score or 0.0)
+        members = _members(session, [(fallback, 1.0)], "bag")
+    if not members:
+        raise AutoMLError("no model could be fitted for the final model; see workers.log")
+    table = session.plan.table
+    model = TableModel(
+        table.schema,
+        members,
+        task=str(table.task),
+        target=table.target,
+        classes=None if table.class_labels is None else list(table.class_labels),
+        threshold=ensemble["threshold"] if table.n_classes == 2 else None,
+        cost_matrix=session.settings.cost_matrix if table.n_classes > 2 else None,
+    )
+    write_bundle(model, session.folder.bundle)
+    sizes = [path.stat().st_size for path in session.folder.bundle.rglob("*") if path.is_file()]
+    return {
+        "kind": kind,
+        "members": [
+            {
+                "trial_id": m.trial,
+                "family": m.family,
+                "weight": float(w),
+                "models": len(m.pipelines),
+            }
+            for m, w in zip(members, model.weights_, strict=True)
+        ],
+        "bundle": str(session.folder.bundle),
+        "threshold": getattr(model, "threshold_", None),
+        "predict_ms": _predict_milliseconds(model, table),
+        "size_mib": sum(sizes) / 2**20,
+        "test": _test_score(session, model),
+    }
+
+
+def _kind(session: Session, members: Sequence[Trial]) -> str:
+    """``bag`` or ``refit``; a refit that the ledger cannot pay becomes a bag of kept models."""
+    settings, plan = session.settings, session.plan
+    if settings.data_mode == "halves":
+        return "refit"
+    if settings.final == "bag" and len(plan.table) <= settings.bag_up_to_rows:
+        return "bag"
+    left = session.ledger.left_for("final")
+    if left is None:
+        return "refit"
+    jobs = len(plan.stage("search").jobs)
+    share = len(plan.rows_of("search", 0, 0)[0]) / len(plan.table)
+    seconds = [trial.fit_seconds / jobs / max(share, 0.1) for trial in members]
+    expected = REFIT_SAFETY * max(max(seconds), sum(seconds) / session.pool.n_slots)
+    if expected <= left:
+        return "refit"
+    session.given_up.append("no time to refit on all rows; the fold models are kept as a bag")
+    return "bag"
+
+
+def _members(session: Session, wanted: Sequence[tuple[Trial, float]], kind: str) -> list[Member]:
+    with ThreadPoolExecutor(session.pool.n_slots) as threads:
+        fitted = list(threads.map(lambda item: _pipelines(session, item[0], kind), wanted))
+    members = []
+    for (trial, weight), pipelines in zip(wanted, fitted, strict=True):
+        if pipelines:
+            members.append(Member(weight, pipelines, trial.configuration.family, trial.id))
+        else:
+            session.given_up.append(
+                f"member {trial.id} is left out: it could not be fitted in time"
+            )
+    _share_preprocessors(members)
+    return members
+
+
+def _pipelines(session: Session, trial: Trial, kind: str) -> list[FittedPipeline]:
+    """Kept models of a trial, or new ones from a worker slot."""
+    name = trial.id if kind == "bag" else f"{trial.id}-refit"
+    found = load_models(session.folder.path, name)
+    if found is None:
+        target = "fit_folds" if kind == "bag" else "refit"
+        if not _fit(session, trial, target, name) and kind == "refit":
+            return _kept(session, trial)
+        found = load_models(session.folder.path, name)
+    return list(found.values()) if found else []
+
+
+def _kept(session: Session, trial: Trial) -> list[FittedPipeline]:
+    if session.settings.data_mode == "halves":
+        return []
+    found = load_models(session.folder.path, trial.id)
+    return list(found.values()) if found else []
+
+
+def _fit(session: Session, trial: Trial, target: str, name: str) -> bool:
+    left = session.ledger.left_for("final")
+    if left is not None and left <= 0:
+        return False
+    payload = {"configuration": trial.configuration.to_json(), "save_as": name}
+    slot = session.pool.acquire()
+    try:
+        job = Job(f"automl.evaluation.trial:{target}", payload)
+        outcome = session.pool.run(slot, job, limit_seconds=left)
+    finally:
+        session.pool.release(slot)
+    return outcome.status is TrialStatus.COMPLETE
+
+
+def _share_preprocessors(members: Sequence[Member]) -> None:
+    """Let pipelines whose preprocessors are equal share one, so that it runs once."""
+    import joblib
+
+    known: dict[str, Any] = {}
+    for member in members:
+        for pipeline in member.pipelines:
+            digest = joblib.hash(pipeline.preprocessor)
+            pipeline.preprocessor = known.setdefault(digest, pipeline.preprocessor)
+
+
+def _predict_milliseconds(model: TableModel, table: Table) -> float:
+    rows = table.frame.iloc[:SAMPLE_ROWS]
+    started = time.perf_counter()
+    model.raw_typed(rows)
+    return 1000.0 * (time.perf_counter() - started) / len(rows)
+
+
+def _test_score(session: Session, model: TableModel) -> dict[str, Any] | None:
+    """Score of the rows that nothing else has touched."""
+    if not session.folder.test.exists():
+        return None
+    test = Table.load(session.folder.test)
+    prediction = model.raw_typed(test.frame)
+    index, threshold = session.plan.index, getattr(model, "threshold_", 0.5)
+    weights = None if test.weights is None else np.asarray(test.weights)
+    return {
+        "rows": len(test),
+        "score": index.score(test.y, prediction, weights, threshold=threshold),
+        "metrics": index.metrics(test.y, prediction, weights, threshold=threshold),
+    }

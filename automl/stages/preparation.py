@@ -1,0 +1,197 @@
+"""From settings to a run folder: table, test rows, folds, score, facts."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from automl.data.splits import make_folds, split_halves, split_test
+from automl.data.table import Table, prepare_table, prepare_test_table
+from automl.errors import SettingsError
+from automl.evaluation.limits import capacity_mib
+from automl.evaluation.plan import EvaluationPlan, PlanSettings, StageName, StageRows
+from automl.home import RunFolder
+from automl.metrics.index import PerformanceIndex
+from automl.records import IntArray
+from automl.settings import Settings
+
+CACHE_SHARE = 0.1
+
+
+def prepare(
+    folder: RunFolder, settings: Settings, *, frame: pd.DataFrame | None = None
+) -> dict[str, Any]:
+    """Read, check and split the table, plan the folds and write all of it into the run folder.
+
+    Parameters
+    ----------
+    frame
+        The table itself, instead of the source in the settings.
+
+    Returns
+    -------
+        The `data` part of `run.json`.
+
+    Raises
+    ------
+    DataError
+        With every problem of the table.
+    SettingsError
+        If a setting does not fit the table.
+    """
+    table = prepare_table(
+        settings.table if frame is None else frame,
+        target=settings.target,
+        task=settings.task,
+        roles=settings.roles,
+        groups=settings.groups,
+        time=settings.time,
+        weights=settings.weights,
+        positive=settings.positive,
+        n_folds=settings.folds,
+    )
+    table, test = _test_rows(table, settings)
+    stages = plan_folds(table, settings)
+    index = PerformanceIndex.build(
+        settings.metric,
+        task=table.task,
+        y_all=table.y,
+        n_classes=table.n_classes or None,
+        positive=table.positive if settings.positive is not None else None,
+        sample_weight=table.weights,
+        cost_matrix=settings.cost_matrix,
+        brier_baseline="random_labels" if settings.preset == "thesis" else "frequencies",
+    )
+    table.write(folder.table)
+    if test is not None:
+        test.write(folder.test)
+    EvaluationPlan.write(
+        folder.path, settings=_plan_settings(settings, table), index=index, stages=stages
+    )
+    return {
+        "digest": table.digest,
+        "rows": len(table),
+        "columns": table.frame.shape[1],
+        "task": str(table.task),
+        "classes": None if table.classes is None else list(table.classes),
+        "target": table.target,
+        "notes": [*table.notes, *(() if test is None else test.notes)],
+        "test_rows": 0 if test is None else len(test),
+        "metric": index.name,
+        "baselines": dict(index.baselines),
+        "folds": stages["search"].jobs_per_repeat,
+    }
+
+
+def plan_folds(table: Table, settings: Settings) -> dict[StageName, StageRows]:
+    """Rows and folds of the search and of the candidates on folds that the search never saw.
+
+    With `data_mode` halves the search runs on S and the candidates on H (B14, section 3.3).
+    """
+    everything = np.arange(len(table))
+    if settings.data_mode == "halves":
+        halves = split_halves(
+            table.y,
+            table.task,
+            seed=settings.seed,
+            mode=settings.halves,
+            share=settings.search_share,
+            groups=table.groups,
+            time=table.time,
+        )
+        first = 0 if settings.halves != "all" else 1
+        return {
+            "search": _stage_rows(table, settings, halves.search, repeats=range(1)),
+            "candidates": _stage_rows(
+                table,
+                settings,
+                halves.selection,
+                repeats=range(first, first + settings.candidate_repeats),
+            ),
+        }
+    repeats = range(1, 1 + candidate_repeats(table, settings))
+    return {
+        "search": _stage_rows(table, settings, everything, repeats=range(1)),
+        "candidates": _stage_rows(table, settings, everything, repeats=repeats),
+    }
+
+
+def is_holdout(n_rows: int, settings: Settings) -> bool:
+    """Whether one holdout replaces the folds."""
+    return settings.holdout_above_rows is not None and n_rows > settings.holdout_above_rows
+
+
+def candidate_repeats(table: Table, settings: Settings) -> int:
+    """Repeats with fresh folds, so many that two candidates can have ten paired scores."""
+    per_repeat = 1 if is_holdout(len(table), settings) else settings.folds
+    return max(settings.candidate_repeats, -(-10 // per_repeat))
+
+
+def _stage_rows(table: Table, settings: Settings, rows: IntArray, *, repeats: range) -> StageRows:
+    groups = None if table.groups is None else table.groups[rows]
+    if len(np.unique(rows)) < len(rows) and groups is None:
+        groups = np.unique(rows, return_inverse=True)[1]
+    folds = [
+        make_folds(
+            table.y[rows],
+            table.task,
+            n_folds=settings.folds,
+            repeat=repeat,
+            seed=settings.seed,
+            groups=groups,
+            time=None if table.time is None else table.time[rows],
+            holdout=is_holdout(len(rows), settings),
+        )
+        for repeat in repeats
+    ]
+    return StageRows(rows, np.stack(folds).astype(np.int16))
+
+
+def _test_rows(table: Table, settings: Settings) -> tuple[Table, Table | None]:
+    if settings.test is not None:
+        return table, prepare_test_table(settings.test, table)
+    if not settings.test_share:
+        return table, None
+    training, test = split_test(
+        table.y,
+        table.task,
+        share=settings.test_share,
+        seed=settings.seed,
+        groups=table.groups,
+        time=table.time,
+    )
+    if table.task.is_classification:
+        _refuse_lost_classes(table, training)
+    return table.subset(training), table.subset(test)
+
+
+def _refuse_lost_classes(table: Table, training: IntArray) -> None:
+    counts = np.bincount(table.y[training], minlength=table.n_classes)
+    lost = [label for label, n in zip(table.classes or (), counts, strict=True) if n == 0]
+    if lost:
+        raise SettingsError(
+            f"setting test_share: no training row is left of class {lost[0]!r}; use a smaller share"
+        )
+
+
+def _plan_settings(settings: Settings, table: Table) -> PlanSettings:
+    return PlanSettings(
+        seed=settings.seed,
+        threads=settings.threads,
+        time_ordered=table.time is not None,
+        class_weight=settings.class_weight,
+        family_folder=settings.family_folder,
+        keep_models=settings.data_mode == "all",
+        cache_mib=CACHE_SHARE * capacity_mib(),
+        predictions_quota_mib=settings.predictions_quota_mib,
+    )
+
+
+def versions() -> dict[str, str]:
+    """Versions that a result depends on."""
+    names = ("numpy", "scipy", "pandas", "scikit-learn", "lightgbm")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}

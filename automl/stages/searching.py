@@ -1,0 +1,273 @@
+"""The search stage: opening, turns, limits, and what the families found."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+from automl.bandits.registry import get_allocator
+from automl.errors import SettingsError
+from automl.families.family import Family
+from automl.families.portfolio import portfolio
+from automl.families.registry import families, get_family
+from automl.optimizers.registry import get_optimizer
+from automl.records import Configuration, Trial, TrialStatus
+from automl.search.runner import TrialRunner, work
+from automl.search.turns import Arm, Turn, Turns
+from automl.stages.session import Session
+
+FLOORS = ("constant", "lightgbm")
+TRIAL_SHARE = 0.4
+LEAST_TRIAL_SECONDS = 10.0
+FITS_FACTOR = 1.2
+
+
+class Search:
+    """The search of one session; its threads come and go, its turns stay.
+
+    The constructor decides which families take part; `work` is called by any number of threads.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        settings, plan = session.settings, session.plan
+        self.families, self.refused = usable_families(session)
+        self._is_attached = threading.Event()
+        entry = get_allocator(settings.allocator)
+        if entry.reads_clock and not session.is_timed and not settings.cost_aware:
+            raise SettingsError(
+                f"allocator {settings.allocator} reads the clock; with trials set cost_aware"
+            )
+        session.is_reproducible &= not (entry.reads_clock or session.is_timed)
+        self.turns = Turns(
+            {name: self._arm(family) for name, family in self.families.items()},
+            entry.make(),
+            opening=self._opening(),
+            seed=settings.seed,
+            lookback=None if session.is_timed else settings.lookback,
+            n_trials=settings.trials,
+            n_slots=session.pool.n_slots,
+            fits=self._fits,
+            replay={t.index: t for t in session.earlier if t.stage == "search"},
+        )
+        self.runner = TrialRunner(
+            session.pool,
+            session.run_id,
+            "search",
+            plan.stage("search"),
+            plan.index.aggregate,
+            keeps_models=plan.settings.keep_models,
+            races=settings.racing,
+        )
+
+    def run(self, family: str | None = None, *, until: Callable[[], bool] | None = None) -> None:
+        """Take turns until the search is over; of one family, or of any."""
+
+        def is_enough() -> bool:
+            return self._is_late() or (until is not None and until())
+
+        work(
+            self.turns,
+            self.runner,
+            commit=self._commit,
+            limit_seconds=self._limit,
+            family=family,
+            until=is_enough,
+        )
+
+    def start(self) -> list[threading.Thread]:
+        """Threads that begin the search before a flow attaches to it."""
+        threads = [
+            threading.Thread(
+                target=self.run, kwargs={"until": self._is_attached.is_set}, daemon=True
+            )
+            for _ in range(self.session.pool.n_slots)
+        ]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def attach(self) -> None:
+        """Leave all further turns to the families' own threads."""
+        self._is_attached.set()
+        self.turns.wake()
+
+    def summary(self) -> dict[str, Any]:
+        """Record of the finished stage."""
+        trials = self.turns.trials
+        found: dict[str, dict[str, Any]] = {}
+        for trial in trials:
+            entry = found.setdefault(
+                trial.configuration.family,
+                {
+                    "trials": 0,
+                    "complete": 0,
+                    "best_score": None,
+                    "best_trial": None,
+                    "seconds": 0.0,
+                },
+            )
+            entry["trials"] += 1
+            entry["complete"] += trial.is_complete
+            entry["seconds"] += trial.seconds
+            if trial.is_complete and (
+                entry["best_score"] is None or trial.score > entry["best_score"]
+            ):
+                entry["best_score"], entry["best_trial"] = trial.score, trial.id
+        return {
+            "trials": len(trials),
+            "complete": sum(trial.is_complete for trial in trials),
+            "families": found,
+            "dropped": {**self.refused, **self.turns.dropped},
+        }
+
+    def _commit(self, trial: Trial, turn: Turn) -> None:
+        if trial.status in {TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY}:
+            self.session.is_reproducible = False
+        settings = self.session.settings
+        self.session.commit(trial, sees=turn.sees, allocator=settings.allocator)
+
+    def _arm(self, family: Family) -> Arm:
+        settings, table = self.session.settings, self.session.plan.table
+        space = family.space(table.task).with_facts(
+            n_rows=len(table), n_columns=table.frame.shape[1], n_classes=table.n_classes
+        )
+        entry = get_optimizer(settings.optimizer)
+        return Arm(space, entry.make(space), settings.optimizer)
+
+    def _opening(self) -> list[tuple[Configuration, str]]:
+        """Floors, then the portfolio; families it lacks begin with their default on their turn."""
+        settings, table = self.session.settings, self.session.plan.table
+        opening = [
+            (get_family(name).space(table.task).default(), "floor")
+            for name in FLOORS
+            if name in self.families or name == "constant" or not settings.families
+        ]
+        if not settings.portfolio:
+            return opening
+        configurations = portfolio(table.task, self._training_rows, table.frame.shape[1])
+        chosen = [c for c in configurations if c.family in self.families]
+        return opening + [(configuration, "portfolio") for configuration in chosen]
+
+    @cached_property
+    def _training_rows(self) -> int:
+        training, _ = self.session.plan.rows_of("search", 0, 0)
+        return len(training)
+
+    # --- time ---------------------------------------------------------------------------------
+
+    def _left(self) -> float | None:
+        return self.session.ledger.left_for("search") if self.session.ledger.planned else None
+
+    def _limit(self, turn: Turn) -> float | None:
+        settings, left = self.session.settings, self._left()
+        limits = [settings.trial_seconds] if settings.trial_seconds is not None else []
+        if left is not None:
+            limits.append(max(left, 0.1))
+            if turn.origin != "floor":
+                planned = self.session.ledger.planned["search"]
+                limits.append(max(TRIAL_SHARE * planned, LEAST_TRIAL_SECONDS))
+        return min(limits, default=None)
+
+    def _is_late(self) -> bool:
+        """Whether a budget of seconds has ended a search that counts trials."""
+        left = self._left()
+        if self.session.is_timed or left is None or left > 0:
+            return False
+        self.session.is_reproducible = False
+        return True
+
+    def _fits(self, configuration: Configuration) -> bool:
+        left = self._left()
+        if left is None or not self.session.is_timed:
+            return True
+        return left > 0 and FITS_FACTOR * self._expected_seconds(configuration.family) <= left
+
+    def _expected_seconds(self, family: str) -> float:
+        """Median of the family's finished trials; else scaled from the LightGBM floor."""
+        return expected_seconds(self.turns_by_family(), family, self.families, self._size)
+
+    def turns_by_family(self) -> dict[str, list[float]]:
+        """Seconds of the finished trials by family."""
+        seconds: dict[str, list[float]] = {}
+        for trial in self.turns.trials:
+            if trial.folds and trial.status is not TrialStatus.RACED:
+                seconds.setdefault(trial.configuration.family, []).append(trial.seconds)
+        return seconds
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        return self._training_rows, self.session.plan.table.frame.shape[1]
+
+
+def expected_seconds(
+    seconds: Mapping[str, list[float]],
+    family: str,
+    known: Mapping[str, Family],
+    size: tuple[int, int],
+) -> float:
+    """Seconds that a trial of a family will take; 0 while nothing is known.
+
+    Parameters
+    ----------
+    seconds : of finished trials by family
+    size : training rows and columns
+    """
+    if seconds.get(family):
+        return statistics.median(seconds[family])
+    if not seconds.get("lightgbm") or family not in known:
+        return 0.0
+    unit = statistics.median(seconds["lightgbm"]) / get_family("lightgbm").relative_seconds(*size)
+    return unit * known[family].relative_seconds(*size)
+
+
+def usable_families(session: Session) -> tuple[dict[str, Family], dict[str, str]]:
+    """Families that take part, in prior order, and why the others do not.
+
+    Raises
+    ------
+    SettingsError
+        If a named family does not exist, or none is left.
+    """
+    settings, table = session.settings, session.plan.table
+    for name in (*settings.families, *settings.exclude):
+        get_family(name)
+    training, _ = session.plan.rows_of("search", 0, 0)
+    usable: dict[str, Family] = {}
+    refused: dict[str, str] = {}
+    for name, family in families().items():
+        if name == "constant" or (settings.families and name not in settings.families):
+            continue
+        if name in settings.exclude:
+            continue
+        reason = family.supports(
+            table.task, len(training), table.frame.shape[1], table.n_classes
+        ) or _needs_weights(session, family)
+        if reason:
+            refused[name] = reason
+        else:
+            usable[name] = family
+    if not usable:
+        reasons = "; ".join(refused.values()) or "all are excluded"
+        raise SettingsError(f"no family is left for this table: {reasons}")
+    return usable, refused
+
+
+def _needs_weights(session: Session, family: Family) -> str | None:
+    if session.plan.weights is None or family.capabilities.sample_weight:
+        return None
+    return f"{family.name} cannot take row weights"
+
+
+def run_search(search: Search, n_threads: int) -> None:
+    """Run the rest of the search with plain threads, without an orchestrator."""
+    search.attach()
+    threads = [threading.Thread(target=search.run, daemon=True) for _ in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        time.sleep(0.02)

@@ -1,0 +1,222 @@
+"""A run that is alive in this process: its folder, slots, journal, ledger and search."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from automl.errors import AutoMLError
+from automl.evaluation.journal import Journal
+from automl.evaluation.journal import read as read_journal
+from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.slots import WorkerPool
+from automl.evaluation.stage_records import StageRecords
+from automl.home import Home, RunFolder
+from automl.records import Trial
+from automl.settings import Settings
+from automl.stages.ledger import Ledger
+from automl.stages.preparation import prepare, versions
+
+PRELOAD = ("automl.evaluation.trial", "automl.families.registry")
+
+_alive: dict[str, Session] = {}
+
+
+@dataclass
+class Session:
+    """Everything the stages of one run share; made by `begin` or `reopen`.
+
+    Parameters
+    ----------
+    given_up
+        What was shortened or left out, one sentence each.
+    warnings
+        What the user should know, one sentence each.
+    """
+
+    settings: Settings
+    home: Home
+    folder: RunFolder
+    ledger: Ledger
+    pool: WorkerPool
+    journal: Journal
+    records: StageRecords
+    earlier: list[Trial]
+    given_up: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    is_reproducible: bool = True
+    stage_lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def run_id(self) -> str:
+        """Identifier of the run."""
+        return self.folder.run_id
+
+    @cached_property
+    def plan(self) -> EvaluationPlan:
+        """Table, folds and score."""
+        return EvaluationPlan(self.folder.path)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether decisions may read the clock."""
+        return self.settings.trials is None
+
+    def stage(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Record of a stage: the existing one at once, else made now and written.
+
+        Two threads that ask for the same stage make it once.
+        """
+        with self.stage_lock:
+            found = self.records.read(name)
+            if found is not None:
+                return found
+            with self.ledger.stage(name):
+                made = make()
+            self.records.write(name, made)
+            return made
+
+    def commit(self, trial: Trial, **decision: Any) -> None:
+        """Make a trial durable."""
+        self.journal.append({"type": "trial", "trial": trial.to_json(), "decision": decision})
+
+    def note(self, text: str) -> None:
+        """Make a remark durable."""
+        self.journal.append({"type": "note", "text": text, "at": time.time()})
+
+    def set_status(self, status: str) -> None:
+        """Change the status in `run.json`."""
+        self.folder.write_facts({**self.folder.read_facts(), "status": status})
+
+    def close(self) -> None:
+        """End the slots and the journal; the run folder stays."""
+        _alive.pop(str(self.folder.path), None)
+        self.pool.close()
+        self.journal.close()
+
+
+def begin(
+    settings: Settings,
+    home: Home,
+    *,
+    frame: pd.DataFrame | None = None,
+    started: float | None = None,
+) -> Session:
+    """Start a new run: slots in the background, then the table.
+
+    Parameters
+    ----------
+    frame
+        The table itself, instead of the source in the settings.
+    started
+        `time.monotonic()` of the command's first line.
+
+    Raises
+    ------
+    DataError, SettingsError
+        See `automl.stages.preparation.prepare`; the run folder is removed then.
+    """
+    folder = home.create_run()
+    session = _open(settings, home, folder, started)
+    try:
+        facts = {
+            "run_id": folder.run_id,
+            "settings": settings.model_dump(mode="json"),
+            "home": str(home.path),
+            "started_at": time.time() - session.ledger.elapsed,
+            "pid": os.getpid(),
+            "versions": versions(),
+            "seed": settings.seed,
+            "status": "preparing",
+        }
+        folder.write_facts(facts)
+        with session.ledger.stage("data"):
+            data = prepare(folder, settings, frame=frame)
+        folder.write_facts({**facts, "data": data, "status": "running"})
+        session.records.write("data", data)
+    except BaseException:
+        session.close()
+        _remove(folder)
+        raise
+    return session
+
+
+def reopen(run_id: str, home: Home, *, started: float | None = None) -> Session:
+    """Continue an interrupted run from its journal and stage records.
+
+    The budget is what the run had left when it was interrupted, and at least what the stages
+    after the search need.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such run, or it never got as far as reading its table.
+    """
+    folder = home.run(run_id)
+    facts = folder.read_facts()
+    if "data" not in facts:
+        raise AutoMLError(f"run {run_id} was interrupted before its table was read; train again")
+    session = _open(Settings(**facts["settings"]), home, folder, started)
+    session.earlier = [
+        Trial.from_json(record["trial"])
+        for record in read_journal(folder.journal)
+        if record.get("type") == "trial"
+    ]
+    if session.ledger.total is not None:
+        ended = max((t.started_at + t.seconds for t in session.earlier), default=0.0)
+        session.ledger.started -= max(0.0, min(ended - facts["started_at"], session.ledger.total))
+    folder.write_facts({**facts, "pid": os.getpid(), "status": "running"})
+    return session
+
+
+def alive(folder: str) -> Session:
+    """The session of a run folder that this process drives.
+
+    Raises
+    ------
+    AutoMLError
+        If this process does not drive it.
+    """
+    if folder not in _alive:
+        raise AutoMLError(f"run {folder} is not driven by this process; use `automl resume`")
+    return _alive[folder]
+
+
+def _open(settings: Settings, home: Home, folder: RunFolder, started: float | None) -> Session:
+    ledger = Ledger(
+        settings.seconds, settings.reserve, time.monotonic() if started is None else started
+    )
+    n_slots = settings.workers or os.cpu_count() or 1
+    pool = WorkerPool(
+        n_slots,
+        context=str(folder.path),
+        threads=settings.threads,
+        memory_limit_mib=None if settings.memory_mib is None else int(settings.memory_mib),
+        log_path=folder.path / "workers.log",
+        preload=PRELOAD,
+    )
+    session = Session(
+        settings,
+        home,
+        folder,
+        ledger,
+        pool,
+        Journal(folder.journal),
+        StageRecords(folder.stages),
+        earlier=[],
+    )
+    _alive[str(folder.path)] = session
+    return session
+
+
+def _remove(folder: RunFolder) -> None:
+    import shutil
+
+    shutil.rmtree(folder.path, ignore_errors=True)
