@@ -108,8 +108,8 @@ class ShrinkingHypercube:
         return self._cubes.setdefault(path, [_Cube() for _ in range(self._n_cubes)])
 
     def _nominals(self, configuration: Configuration) -> dict[str, JsonScalar]:
-        names = self._signatures[configuration.path].nominals
-        return {name: configuration.values[name] for name in names}
+        nominals = self._signatures[configuration.path].nominals
+        return {leaf.name: configuration.values[leaf.name] for leaf in nominals}
 
     def _draw(self, cube: _Cube, fresh: Configuration, rng: np.random.Generator) -> Configuration:
         assert cube.center is not None

@@ -94,7 +94,7 @@ def _kind(session: Session, members: Sequence[Trial]) -> str:
     jobs = len(plan.stage("search").jobs)
     share = len(plan.rows_of("search", 0, 0)[0]) / len(plan.table)
     seconds = [trial.fit_seconds / jobs / max(share, 0.1) for trial in members]
-    expected = REFIT_SAFETY * max(max(seconds), sum(seconds) / session.pool.n_slots)
+    expected = REFIT_SAFETY * max(*seconds, sum(seconds) / session.pool.n_slots)
     if expected <= left:
         return "refit"
     session.given_up.append("no time to refit on all rows; the fold models are kept as a bag")

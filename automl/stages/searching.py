@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import threading
-import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +38,7 @@ class Search:
         settings, plan = session.settings, session.plan
         self.families, self.refused = usable_families(session)
         self._is_attached = threading.Event()
+        self.failure: BaseException | None = None
         entry = get_allocator(settings.allocator)
         if entry.reads_clock and not session.is_timed and not settings.cost_aware:
             raise SettingsError(
@@ -65,19 +67,27 @@ class Search:
         )
 
     def run(self, family: str | None = None, *, until: Callable[[], bool] | None = None) -> None:
-        """Take turns until the search is over; of one family, or of any."""
+        """Take turns until the search is over; of one family, or of any.
+
+        What goes wrong ends the search for all threads and is kept in `failure`.
+        """
 
         def is_enough() -> bool:
             return self._is_late() or (until is not None and until())
 
-        work(
-            self.turns,
-            self.runner,
-            commit=self._commit,
-            limit_seconds=self._limit,
-            family=family,
-            until=is_enough,
-        )
+        try:
+            work(
+                self.turns,
+                self.runner,
+                commit=self._commit,
+                limit_seconds=self._limit,
+                family=family,
+                until=is_enough,
+            )
+        except BaseException as error:
+            self.failure = self.failure or error
+            self.turns.end()
+            raise
 
     def start(self) -> list[threading.Thread]:
         """Threads that begin the search before a flow attaches to it."""
@@ -263,11 +273,10 @@ def _needs_weights(session: Session, family: Family) -> str | None:
     return f"{family.name} cannot take row weights"
 
 
-def run_search(search: Search, n_threads: int) -> None:
+def run_search(search: Search) -> None:
     """Run the rest of the search with plain threads, without an orchestrator."""
     search.attach()
-    threads = [threading.Thread(target=search.run, daemon=True) for _ in range(n_threads)]
-    for thread in threads:
-        thread.start()
-    while any(thread.is_alive() for thread in threads):
-        time.sleep(0.02)
+    n_threads = search.session.pool.n_slots
+    with ThreadPoolExecutor(n_threads) as threads:
+        for _ in threads.map(lambda _: search.run(), range(n_threads)):
+            continue

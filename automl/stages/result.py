@@ -1,0 +1,136 @@
+"""What a finished run says: leaderboard, champion, scores, ledger, and what was given up."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from automl.records import Trial
+from automl.stages.session import Session
+
+FEW_TRIALS = 20
+
+
+def make_result(
+    session: Session, trials: Sequence[Trial], stages: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Result of a run, before its registration is known.
+
+    Parameters
+    ----------
+    trials
+        Of the search.
+    stages
+        Records of `search`, `candidates`, `selection`, `ensemble` and `final`.
+    """
+    final, ensemble = stages["final"], stages["ensemble"]
+    facts = session.folder.read_facts()
+    champion = _trial(trials, stages["selection"]["champion"])
+    return {
+        "run_id": session.run_id,
+        "problem": session.settings.problem,
+        "task": facts["data"]["task"],
+        "metric": facts["data"]["metric"],
+        "champion": {
+            "trial_id": champion.id,
+            "family": champion.configuration.family,
+            "configuration": champion.configuration.to_json(),
+            "score": champion.score,
+        },
+        "score": ensemble["score"],
+        "metrics": ensemble["metrics"],
+        "test": final["test"],
+        "leaderboard": leaderboard(trials, stages),
+        "trials": len(trials),
+        "complete_trials": sum(trial.is_complete for trial in trials),
+        "families": len({t.configuration.family for t in trials if t.is_complete}),
+        "model": {
+            "bundle": final["bundle"],
+            "kind": final["kind"],
+            "members": final["members"],
+            "predict_ms": final["predict_ms"],
+            "size_mib": final["size_mib"],
+            "threshold": final["threshold"],
+        },
+        "given_up": list(dict.fromkeys(session.given_up)),
+        "warnings": [*session.warnings, *remarks(trials, champion)],
+        "reproducible": session.is_reproducible,
+    }
+
+
+def leaderboard(trials: Sequence[Trial], stages: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every trial, best first, with what became of it; incomplete ones at the end."""
+    dispositions = disposition_texts(trials, stages)
+    ordered = sorted(
+        trials,
+        key=lambda t: (not t.is_complete, -(t.score if t.score is not None else -9e9), t.index),
+    )
+    return [
+        {
+            "rank": rank,
+            "trial_id": trial.id,
+            "family": trial.configuration.family,
+            "score": trial.score,
+            "std": statistics.stdev(trial.fold_scores) if len(trial.folds) > 1 else None,
+            "fit_seconds": trial.fit_seconds,
+            "predict_ms": trial.predict_milliseconds,
+            "status": dispositions[trial.id],
+            "origin": trial.origin,
+        }
+        for rank, trial in enumerate(ordered, 1)
+    ]
+
+
+def disposition_texts(trials: Sequence[Trial], stages: Mapping[str, Any]) -> dict[str, str]:
+    """One text per trial: champion, ensemble member, or where and why it was dropped."""
+    chosen = stages["candidates"].get("dispositions", {})
+    decided = stages["selection"]["dispositions"]
+    members = {member["trial_id"] for member in stages["final"]["members"]}
+    champion = stages["selection"]["champion"]
+    texts = {}
+    for trial in trials:
+        if trial.id == champion:
+            text = "champion" if trial.id in members else "champion, replaced by the ensemble"
+        elif trial.id in members:
+            text = "ensemble member"
+        elif trial.id in decided:
+            found = decided[trial.id]
+            text = f"{found['status']} at {found['node']}: {found['reason']}"
+        elif trial.is_complete:
+            text = str(chosen.get(trial.id, "complete"))
+        else:
+            text = f"{trial.status}: {trial.reason}" if trial.reason else str(trial.status)
+        texts[trial.id] = text
+    return texts
+
+
+def remarks(trials: Sequence[Trial], champion: Trial) -> list[str]:
+    """Plain words where the result deserves little trust."""
+    found = []
+    complete = [trial for trial in trials if trial.is_complete]
+    if len(complete) < FEW_TRIALS:
+        found.append(
+            f"only {len(complete)} trials were completed; more time or fewer families would "
+            "make the choice mean more"
+        )
+    floor = next(
+        (t for t in complete if t.origin == "floor" and t.configuration.family == "lightgbm"), None
+    )
+    if floor is not None and floor.id != champion.id and _is_like(champion, floor):
+        found.append("the champion is indistinguishable from a default LightGBM on these folds")
+    return found
+
+
+def _is_like(champion: Trial, floor: Trial) -> bool:
+    from automl.statistics.paired import corrected_t
+
+    if len(champion.folds) < 2 or len(champion.folds) != len(floor.folds):
+        return False
+    ratio = 1.0 / (len(champion.folds) - 1)
+    test = corrected_t(champion.fold_scores, floor.fold_scores, test_train_ratio=ratio)
+    return bool(test.pvalue >= 0.05)
+
+
+def _trial(trials: Sequence[Trial], trial_id: str) -> Trial:
+    return next(trial for trial in trials if trial.id == trial_id)
