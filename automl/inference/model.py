@@ -80,7 +80,7 @@ class Decision:
     Parameters
     ----------
     threshold : in [0, 1]
-        For two classes: the second class is predicted from this probability on.
+        For two classes: the second class is predicted where its probability is greater.
     costs : (n_classes, n_classes)
         Cost of predicting class j (column) for a row of class i; for three or more classes the label
         with the least expected cost is predicted.
@@ -92,7 +92,7 @@ class Decision:
     def codes(self, probabilities: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
         """Class code of each row of probabilities (n_rows, n_classes)."""
         if probabilities.shape[1] == 2:
-            return (probabilities[:, 1] >= self.threshold).astype(np.intp)
+            return (probabilities[:, 1] > self.threshold).astype(np.intp)
         if self.costs is None:
             return np.asarray(probabilities.argmax(axis=1))
         return np.asarray((probabilities @ self.costs).argmin(axis=1))
@@ -126,7 +126,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
     classes_ : (n_classes,)
         Original labels; not there for regression.
     threshold_ : in [0, 1]
-        Two classes only: `predict` returns ``classes_[1]`` where its probability is at least this. It may be
+        Two classes only: `predict` returns ``classes_[1]`` where its probability is greater than this. It may be
         changed at any time; `predict_proba` does not depend on it.
     cost_matrix_ : (n_classes, n_classes) or None
     weights_ : (n_members,), sums to 1
@@ -217,7 +217,10 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
 
         Rows go through in chunks of `CHUNK_ROWS`, so memory is bounded by the chunk.
         """
-        typed = self.schema.transform(self._without_target(X))
+        return self.raw_typed(self.schema.transform(self._without_target(X)))
+
+    def raw_typed(self, typed: pd.DataFrame) -> NDArray[np.float32]:
+        """As `raw`, for a frame that the schema has typed already."""
         n_classes = None if self.task == "regression" else len(self.classes_)
         shape = (len(typed),) if n_classes is None else (len(typed), n_classes)
         out = np.zeros(shape, dtype=np.float32)

@@ -2,19 +2,22 @@
 
 An estimator is taken apart into a *shell* (the same estimator with these parts left out) and the parts, each at
 an attribute path. Kinds: a LightGBM booster is its text, an XGBoost booster its JSON, a CatBoost model its
-``cbm``, an ensemble of scikit-learn trees an ``.npz`` (`automl.inference.trees`).
+``cbm``, an ensemble of scikit-learn trees an ``.npz`` (`automl.inference.trees`), category lists are JSON.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 
 from automl.errors import DataError
+from automl.estimators.tables import CategoryCodes
 from automl.inference import trees
 
 SUFFIXES = {
@@ -23,6 +26,7 @@ SUFFIXES = {
     "catboost": ".cbm",
     "trees": ".npz",
     "histogram_trees": ".npz",
+    "category_codes": ".json",
 }
 CATBOOST_CLASSES = ("CatBoost", "CatBoostClassifier", "CatBoostRegressor")
 Path_ = tuple[str, ...]
@@ -80,8 +84,11 @@ def write_part(kind: str, value: Any, owner_rounds: int | None, file: Path) -> N
     elif kind == "trees":
         shape = np.array(value.shape if isinstance(value, np.ndarray) else (), dtype=np.int64)
         trees.write_arrays(file, {**trees.pack_trees(list(np.ravel(value))), "shape": shape})
-    else:
+    elif kind == "histogram_trees":
         trees.write_arrays(file, trees.pack_histogram_trees(value))
+    else:
+        lists = {str(place): list(known) for place, known in value.categories_.items()}
+        file.write_text(json.dumps(lists, ensure_ascii=False), encoding="utf-8")
 
 
 def read_part(kind: str, file: Path, placeholder: Any) -> Any:
@@ -99,7 +106,7 @@ def read_part(kind: str, file: Path, placeholder: Any) -> Any:
     if kind == "xgboost":
         import xgboost
 
-        return xgboost.Booster(model_file=bytearray(file.read_bytes()))
+        return xgboost.Booster({"nthread": 1}, model_file=bytearray(file.read_bytes()))
     if kind == "trees":
         arrays = trees.read_arrays(file)
         unpacked = trees.unpack_trees(arrays, placeholder[0])
@@ -108,6 +115,8 @@ def read_part(kind: str, file: Path, placeholder: Any) -> Any:
         return trees.unpack_histogram_trees(trees.read_arrays(file))
     if kind == "catboost":
         return _read_catboost(file)
+    if kind == "category_codes":
+        return _read_category_codes(file)
     raise DataError(f"a part of kind {kind!r} is not known; known are {', '.join(SUFFIXES)}")
 
 
@@ -138,6 +147,8 @@ def _kind(owner: Any, name: str, value: Any) -> str | None:
         return "catboost" if value.is_fitted() else None
     if name == "estimators_" and isinstance(value, (list, np.ndarray)):
         return "trees" if trees.is_uniform(list(np.ravel(value))) else None
+    if isinstance(value, CategoryCodes):
+        return "category_codes"
     if name == "_predictors" and type(owner).__name__.startswith("HistGradientBoosting"):
         return "histogram_trees" if value else None
     return None
@@ -163,6 +174,15 @@ def _shaped(values: list[Any], shape: tuple[int, ...]) -> Any:
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out.reshape(shape)
+
+
+def _read_category_codes(file: Path) -> CategoryCodes:
+    codes = CategoryCodes()
+    lists = json.loads(file.read_text(encoding="utf-8"))
+    codes.categories_ = {
+        int(place): pd.Index(known, dtype=object) for place, known in lists.items()
+    }
+    return codes
 
 
 def _read_catboost(file: Path) -> Any:

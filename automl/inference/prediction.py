@@ -32,7 +32,8 @@ def raw_prediction(estimator: Any, X: Any, n_classes: int | None) -> NDArray[np.
         If a prediction is missing or infinite, or a row of probabilities has no positive sum.
     """
     if n_classes is None:
-        values = np.asarray(estimator.predict(X), dtype=np.float32).reshape(-1)
+        with np.errstate(over="ignore"):
+            values = np.asarray(estimator.predict(X)).astype(np.float32).reshape(-1)
         if not np.isfinite(values).all():
             raise ValueError(f"{type(estimator).__name__} predicted missing or infinite values")
         return values

@@ -34,7 +34,6 @@ _NETWORK = tuple(
     for name in ("AdamOptimizer", "SGDOptimizer")
 )
 _TARGET = (f"{_OWN}targets.StandardizedTarget",)
-_BOOSTING = (f"{_OWN}tables.CategoryCodes",)
 
 PREPROCESSOR_TYPES = frozenset(
     f"automl.preprocessing.{name}"
@@ -51,10 +50,12 @@ PREPROCESSOR_TYPES = frozenset(
 _BY_CLASS: dict[str, tuple[str, ...]] = {
     f"{_OWN}adaboost.BoostedTreesClassifier": _TREE,
     f"{_OWN}adaboost.BoostedTreesRegressor": _TREE,
-    f"{_OWN}boosting.LightGBMClassifier": _BOOSTING,
-    f"{_OWN}boosting.LightGBMRegressor": _BOOSTING,
+    f"{_OWN}boosting.LightGBMClassifier": (),
+    f"{_OWN}boosting.LightGBMRegressor": (),
     f"{_OWN}centroid.NearestCentroidClassifier": (),
     f"{_OWN}discriminants.QuadraticDiscriminant": (),
+    f"{_OWN}extreme_boosting.XGBoostClassifier": (),
+    f"{_OWN}extreme_boosting.XGBoostRegressor": (),
     f"{_OWN}gaussian_process.KernelClassifier": (
         *_KERNELS,
         "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
@@ -67,10 +68,12 @@ _BY_CLASS: dict[str, tuple[str, ...]] = {
     f"{_OWN}neighbors.RadiusRowsRegressor": _NEIGHBORS,
     f"{_OWN}networks.PerceptronClassifier": _NETWORK,
     f"{_OWN}networks.PerceptronRegressor": (*_NETWORK, *_TARGET),
+    f"{_OWN}oblivious_boosting.CatBoostEarlyClassifier": (),
+    f"{_OWN}oblivious_boosting.CatBoostEarlyRegressor": (),
     f"{_OWN}perceptron.TwoLayerPerceptronClassifier": (),
     f"{_OWN}perceptron.TwoLayerPerceptronRegressor": (),
     f"{_OWN}support_vectors.FeasibleNuSVC": (),
-    f"{_OWN}targets.StandardizedTarget": (*_TREE, *_NEIGHBORS, *_NETWORK, *_BOOSTING),
+    f"{_OWN}targets.StandardizedTarget": (*_TREE, *_NEIGHBORS, *_NETWORK),
     "xgboost.sklearn.XGBClassifier": (),
     "xgboost.sklearn.XGBRegressor": (),
 }

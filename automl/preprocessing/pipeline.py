@@ -31,6 +31,7 @@ DEFAULTS: dict[str, JsonScalar] = {
     "prep.reducer": "none",
     "prep.reducer_share": None,
 }
+MAX_CATEGORIES = {"onehot": 100, "native": 1000}
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -237,7 +238,10 @@ def build_preprocessor(choices: Mapping[str, JsonScalar], *, seed: int) -> Table
     share = values["prep.reducer_share"]
     return TablePreprocessor(
         encoder=Encoder(
-            str(values["prep.encoder"]), str(values["prep.nominal_imputer"]), random_state=seed
+            str(values["prep.encoder"]),
+            str(values["prep.nominal_imputer"]),
+            max_categories=MAX_CATEGORIES.get(str(values["prep.encoder"]), 100),
+            random_state=seed,
         ),
         imputer=Imputer(str(values["prep.numeric_imputer"])),
         variance_filter=VarianceFilter(
