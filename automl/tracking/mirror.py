@@ -1,0 +1,267 @@
+"""Copies one run into MLflow: ``python -m automl.tracking.mirror RUN_FOLDER [--follow]``.
+
+Without `--follow` it completes everything that is in the run folder and ends. With it, it copies
+trials while the run goes on, at low priority and within a small share of the machine, and obeys
+lines of JSON on its standard input: ``{"finish": seconds}`` completes at full speed, with a line
+of JSON as the answer; ``{"stop": true}`` or the end of the input ends the process at once, which
+is safe at any moment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from automl.errors import AutoMLError, ServiceError
+from automl.home import RunFolder
+from automl.tracking.evidence import EvidenceWriter
+from automl.tracking.outbox import Outbox
+from automl.tracking.pace import Pace
+from automl.tracking.publication import Publisher
+from automl.tracking.reading import JournalView, read_stage, records_mark
+from automl.tracking.store import open_store, service_errors, store_address
+from automl.tracking.writer import BATCH, RunWriter
+
+POLL_SECONDS = 0.5
+RETRY_SECONDS = 30.0
+TAKEOVER_SECONDS = 20.0
+
+
+@dataclass
+class Mirror:
+    """One run and the store it is copied into.
+
+    Parameters
+    ----------
+    folder
+        Run folder.
+    """
+
+    folder: RunFolder
+    outbox: Outbox = field(init=False)
+    view: JournalView = field(init=False)
+    writer: RunWriter | None = None
+
+    def __post_init__(self) -> None:
+        self.outbox = Outbox.load(self.folder.path / "outbox.json")
+        self.view = JournalView(self.folder)
+
+    def open(self) -> RunWriter:
+        """Reach the store and make sure that the run exists there.
+
+        A run stays in the store it began in.
+
+        Raises
+        ------
+        ServiceError
+            If the store is away.
+        SettingsError
+            If the problem's experiment belongs to another target.
+        """
+        if self.writer is None:
+            home = Path(self.folder.read_facts().get("home") or self.folder.path.parents[1])
+            address = store_address(home, uri=self.outbox.store or None)
+            client = open_store(address)
+            self.view.refresh()
+            writer = RunWriter(client, address, self.folder, self.outbox, self.view)
+            with service_errors(address), address.lock():
+                writer.begin()
+            self.writer = writer
+        return self.writer
+
+    def write_some(self, seconds: float = 60.0) -> int:
+        """Write the next batch of trials; how many were written."""
+        writer = self.open()
+        self.view.refresh()
+        batch = writer.missing()[:BATCH]
+        if batch:
+            with self._exclusive(writer, seconds):
+                writer.write_trials(batch)
+        return len(batch)
+
+    def finish(self, seconds: float) -> bool:
+        """Copy everything that exists, what matters most first; whether all of it was copied.
+
+        Parameters
+        ----------
+        seconds : after which nothing new is begun
+        """
+        deadline = time.monotonic() + seconds
+        publisher = Publisher(self.folder, self.outbox)
+        publisher.start_cold_load()
+        try:
+            writer = self.open()
+            evidence = EvidenceWriter(writer)
+            self.view.refresh()
+            for step in self._steps(writer, evidence, publisher):
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return self._pending("the time for tracking was over")
+                with self._exclusive(writer, left):
+                    step()
+        finally:
+            publisher.close()
+        reason = publisher.reason
+        if reason:
+            return self._pending(reason)
+        self.outbox.status, self.outbox.reason = "done", ""
+        self.outbox.save()
+        return True
+
+    def _steps(
+        self, writer: RunWriter, evidence: EvidenceWriter, publisher: Publisher
+    ) -> Iterator[Callable[[], Any]]:
+        first = writer.missing()[:BATCH] if read_stage(self.folder, "selection") else []
+        yield lambda: writer.write_trials(first)
+        yield evidence.write_inputs
+        yield lambda: publisher.log_model(writer)
+        yield lambda: publisher.register(writer)
+        while batch := writer.missing()[:BATCH]:
+            yield lambda batch=batch: writer.write_trials(batch)  # type: ignore[misc]
+        yield evidence.write_summary
+        yield evidence.write_records
+        yield evidence.end
+
+    @contextmanager
+    def _exclusive(self, writer: RunWriter, seconds: float) -> Iterator[None]:
+        with service_errors(writer.address), writer.address.lock(seconds):
+            yield
+
+    def _pending(self, reason: str) -> bool:
+        self.outbox.status, self.outbox.reason = "pending", reason
+        self.outbox.save()
+        return False
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether nothing was added since the mirror finished, and the run was ended."""
+        self.view.refresh()
+        outbox, trials = self.outbox, self.view.trials
+        mark = records_mark(self.folder, len(trials))
+        is_same = outbox.done.get("records") == mark and trials.keys() <= outbox.trials.keys()
+        return outbox.status == "done" and "ended" in outbox.done and is_same
+
+    def give_up(self, reason: str) -> None:
+        """Record why nothing more is written for now."""
+        self.writer = None
+        self._pending(reason)
+
+
+class Commands:
+    """Lines of the standard input; the process ends with it."""
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[dict[str, Any]] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in sys.stdin:
+            command = json.loads(line)
+            if "stop" in command:
+                break
+            self._queue.put(command)
+        os._exit(0)  # the driver is gone or wants us gone; the outbox makes any moment safe
+
+    def wait(self, seconds: float) -> dict[str, Any] | None:
+        """Next command, or None after so many seconds."""
+        try:
+            return self._queue.get(timeout=seconds)
+        except queue.Empty:
+            return None
+
+
+def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
+    """Copy trials within the allowance until told to finish, then answer and go on waiting."""
+    retry_at = 0.0
+    while True:
+        command = commands.wait(POLL_SECONDS)
+        if command and "finish" in command:
+            is_done = complete(mirror, float(command["finish"]))
+            _answer(is_done, mirror.outbox, command.get("number"))
+            continue
+        if time.monotonic() < retry_at or not _is_time_to_write(mirror, pace):
+            continue
+        try:
+            while pace.may_write and mirror.write_some():
+                pass
+        except AutoMLError as error:
+            mirror.give_up(error.message)
+            retry_at = time.monotonic() + RETRY_SECONDS
+
+
+def complete(mirror: Mirror, seconds: float) -> bool:
+    """`Mirror.finish`, with a store that is away recorded instead of raised."""
+    try:
+        return mirror.finish(seconds)
+    except AutoMLError as error:
+        mirror.give_up(error.message)
+        return False
+
+
+@contextmanager
+def only_mirror(folder: RunFolder) -> Iterator[None]:
+    """Be the only mirror of a run.
+
+    Raises
+    ------
+    ServiceError
+        If another one lives on.
+    """
+    lock = FileLock(folder.path / "mirror.lock")
+    try:
+        lock.acquire(timeout=TAKEOVER_SECONDS)
+    except TimeoutError:
+        raise ServiceError(f"run {folder.run_id} is being mirrored by another process") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _is_time_to_write(mirror: Mirror, pace: Pace) -> bool:
+    if mirror.writer is not None:
+        return pace.may_write
+    # after the search the store is opened in any case, so that the end need not wait for it
+    return pace.may_open or (mirror.folder.stages / "search.json").exists()
+
+
+def _answer(is_done: bool, outbox: Outbox, number: int | None = None) -> None:
+    status = "done" if is_done else "pending"
+    answer = {"status": status, "reason": outbox.reason, "number": number}
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Entry point of the module."""
+    parser = argparse.ArgumentParser(prog="python -m automl.tracking.mirror")
+    parser.add_argument("run_folder", type=Path)
+    parser.add_argument("--follow", action="store_true")
+    parser.add_argument("--seconds", type=float, default=600.0)
+    options = parser.parse_args(arguments)
+    os.nice(19)
+    folder = RunFolder(options.run_folder.resolve())
+    commands = Commands() if options.follow else None
+    with only_mirror(folder):
+        mirror = Mirror(folder)
+        if commands:
+            follow(mirror, commands, Pace())
+        is_done = complete(mirror, options.seconds)
+    _answer(is_done, mirror.outbox)
+    return 0 if is_done else ServiceError.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""The driver's side of the mirror: start it, ask it to finish, be rid of it. Loads no mlflow."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from automl.home import RunFolder
+from automl.tracking.outbox import Outbox
+
+State = Literal["done", "pending"]
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What became of a run in the tracking store.
+
+    Parameters
+    ----------
+    status : `done`, `pending` or `off` (no model was to be registered)
+    registered : such as ``name/3@champion``; None if it is not
+    reason : one sentence, why it is pending
+    trials : number of trials written
+    """
+
+    status: Literal["done", "pending", "off"]
+    registered: str | None
+    reason: str
+    trials: int
+
+
+def registration(folder: RunFolder) -> Registration:
+    """What the outbox of a run says; costs one small file."""
+    outbox = Outbox.load(folder.path / "outbox.json")
+    version, alias = outbox.done.get("version"), outbox.done.get("alias")
+    name = outbox.done.get("registered_name", "")
+    registered = f"{name}/{version}" + (f"@{alias}" if alias else "") if version else None
+    if not (folder.stages / "final.json").exists():
+        status: Literal["done", "pending", "off"] = "off"
+    else:
+        status = "done" if registered and "published" in outbox.done else "pending"
+    return Registration(status, registered, outbox.reason, len(outbox.trials))
+
+
+class MirrorProcess:
+    """The mirror of one run, in a session of its own so that Ctrl-C does not hit it.
+
+    It ends when the driver ends, however that happens, since its standard input ends then.
+
+    Parameters
+    ----------
+    folder
+        Run folder with `run.json`.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._number = 0
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int | None:
+        """Process id while it lives."""
+        alive = self._process is not None and self._process.poll() is None
+        return self._process.pid if self._process and alive else None
+
+    def start(self) -> None:
+        """Begin to follow the run's journal; does nothing if it already does."""
+        if self.pid is not None:
+            return
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        with (self.folder.path / "mirror.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "automl.tracking.mirror", str(self.folder.path), "--follow"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+                env={**os.environ, **threads},
+            )
+
+    def finish(self, seconds: float) -> State:
+        """Copy everything that is in the run folder; call it when `result.json` is written.
+
+        Parameters
+        ----------
+        seconds : longest wait
+
+        Returns
+        -------
+            `pending` if the store is away or the time did not suffice; the mirror then goes on
+            until `stop`, and `automl sync` completes what is missing.
+        """
+        deadline = time.monotonic() + seconds
+        self.start()
+        self._number += 1
+        if not self._send({"finish": seconds, "number": self._number}):
+            return "pending"
+        answer = self._answer(deadline)
+        return "done" if answer.get("status") == "done" else "pending"
+
+    def stop(self, grace: float = 1.0) -> None:
+        """End the process; what it had not written yet stays pending."""
+        process = self._process
+        if process is None:
+            return
+        self._send({"stop": True})
+        try:
+            process.wait(grace)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream:
+                stream.close()
+        self._process = None
+
+    def _send(self, command: dict[str, object]) -> bool:
+        stream = self._process.stdin if self._process else None
+        if stream is None:
+            return False
+        try:
+            stream.write(json.dumps(command).encode() + b"\n")
+            stream.flush()
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def _answer(self, deadline: float) -> dict[str, object]:
+        """Answer to the last command; empty if none comes in time."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        descriptor, text = self._process.stdout.fileno(), b""
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+                return {}
+            chunk = os.read(descriptor, 4096)
+            if not chunk:
+                return {}
+            text += chunk
+            *lines, text = text.split(b"\n")
+            for line in lines:
+                answer: dict[str, object] = json.loads(line)
+                if answer.get("number") == self._number:
+                    return answer

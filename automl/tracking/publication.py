@@ -1,0 +1,280 @@
+"""The final model in MLflow: cold load, logged model, registered version, alias.
+
+The bundle in the run folder is the model; MLflow gets a copy as a `pyfunc` model that carries its
+own loading code. A version is registered only after the bundle predicted its input example in a
+clean process that had nothing but the bundle's own code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from automl.home import RunFolder
+from automl.tracking import layout
+from automl.tracking.examples import input_example
+from automl.tracking.outbox import Outbox
+from automl.tracking.reading import champion, read_stage
+from automl.tracking.writer import RunWriter
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+COLD_LOAD_SECONDS = 120.0
+MODEL_NAME = "model"
+LOADER_MODULE = "automl.inference.pyfunc"
+CHAMPION = "champion"
+PREVIOUS = "previous"
+BUNDLE_DIGEST_TAG = "automl.bundle_digest"
+
+_COLD_LOAD = """
+import json, os, sys
+bundle = sys.argv[1]
+sys.path.insert(0, os.path.join(bundle, "code"))
+import pandas
+import automl
+assert automl.__path__[0].startswith(bundle), "the code is not the bundle's own"
+from automl.inference.pyfunc import _load_pyfunc
+rows = pandas.DataFrame(json.loads(sys.argv[2]))
+print(json.dumps({"rows": len(_load_pyfunc(bundle).predict(rows))}))
+"""
+
+
+class Publisher:
+    """Logs and registers the bundle of one run; steps done are not repeated.
+
+    Attributes
+    ----------
+    reason : one sentence, why a model is not registered; empty if it is or none is wanted
+    """
+
+    def __init__(self, folder: RunFolder, outbox: Outbox) -> None:
+        self.folder = folder
+        self.outbox = outbox
+        self.reason = ""
+        self._cold: subprocess.Popen[str] | None = None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there is a final model that is not registered yet."""
+        if "published" in self.outbox.done or not read_stage(self.folder, "final"):
+            return False
+        return read_stage(self.folder, "registration").get("register", True) is True
+
+    def start_cold_load(self) -> None:
+        """Begin to load the bundle in a clean process, while other things are written."""
+        if self.is_wanted and "version" not in self.outbox.done:
+            manifest = self._manifest()
+            example = json.dumps(input_example(manifest))
+            bundle = str(self.folder.bundle)
+            own = {"AUTOML_TRUST": "1"} if manifest.get("needs_trust") else {}
+            self._cold = subprocess.Popen(
+                [sys.executable, "-I", "-B", "-c", _COLD_LOAD, bundle, example],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, **own, "OMP_NUM_THREADS": "1"},
+            )
+
+    def close(self) -> None:
+        """End the clean process if it still runs."""
+        if self._cold is not None and self._cold.poll() is None:
+            self._cold.kill()
+            self._cold.communicate()
+
+    def log_model(self, writer: RunWriter) -> None:
+        """Copy the bundle into the store as a logged model of the parent run."""
+        if not self.is_wanted or "model" in self.outbox.done:
+            return
+        from mlflow.entities import LoggedModelOutput
+
+        client = writer.client
+        self._discard_unfinished(client)
+        model = client.create_logged_model(
+            self.outbox.experiment,
+            name=MODEL_NAME,
+            source_run_id=self.outbox.parent,
+            tags=layout.key_tags(writer.facts),
+            model_type="table",
+        )
+        with tempfile.TemporaryDirectory(prefix="automl-model-") as temporary:
+            local = Path(temporary) / "model"
+            self._save(local, model.model_id, model.artifact_location, writer.facts)
+            client.log_model_artifacts(model.model_id, str(local))
+        client.log_outputs(self.outbox.parent, [LoggedModelOutput(model.model_id, step=0)])
+        client.finalize_logged_model(model.model_id, "READY")
+        self._done("model", model.model_id)
+
+    def register(self, writer: RunWriter) -> None:
+        """Register the logged model under the problem's name and move the alias to it."""
+        if not self.is_wanted:
+            return
+        self.reason = "" if "version" in self.outbox.done else self._cold_load_problem()
+        if self.reason:
+            writer.client.set_tag(self.outbox.parent, "automl.not_registered", self.reason)
+            return
+        name = layout.problem_name(writer.facts)
+        version = self.outbox.done.get("version") or self._version(writer, name)
+        self.outbox.done["registered_name"] = name
+        self._done("version", version)
+        if read_stage(self.folder, "registration").get("promote", True) is True:
+            move_alias(writer.client, name, CHAMPION, version)
+            self._done("alias", CHAMPION)
+        self._done("published")
+
+    def _version(self, writer: RunWriter, name: str) -> str:
+        """Number of the version of this run; made if it is not there."""
+        client, facts = writer.client, writer.facts
+        if not client.search_registered_models(f"name = '{name}'"):
+            client.create_registered_model(name, tags={layout.TARGET_TAG: _target(facts)})
+        found = client.search_model_versions(f"name = '{name}' and run_id = '{self.outbox.parent}'")
+        if found:
+            return str(found[0].version)
+        version = client.create_model_version(
+            name,
+            source=f"models:/{self.outbox.done['model']}",
+            run_id=self.outbox.parent,
+            tags=self._version_tags(facts),
+            description=self.description(facts),
+            model_id=self.outbox.done["model"],
+        )
+        return str(version.version)
+
+    def _version_tags(self, facts: Mapping[str, Any]) -> dict[str, str]:
+        result = read_stage(self.folder, "result")
+        tags = {
+            **layout.key_tags(facts),
+            BUNDLE_DIGEST_TAG: bundle_digest(self.folder.bundle),
+            "automl.score": result.get("score"),
+            "automl.test_score": read_stage(self.folder, "test").get("score"),
+            "automl.champion_trial": champion(self.folder),
+            "automl.trust": "needed" if self._manifest().get("needs_trust") else "not needed",
+        }
+        return {key: str(value) for key, value in tags.items() if value not in (None, "")}
+
+    def description(self, facts: Mapping[str, Any]) -> str:
+        """A few lines for people: target, metric, score, members."""
+        result = read_stage(self.folder, "result")
+        test = read_stage(self.folder, "test")
+        final = read_stage(self.folder, "final")
+        lines = [f"Predicts {_target(facts)!r} ({(facts.get('data') or {}).get('task', 'table')})."]
+        metric = facts["settings"].get("metric", "index")
+        if result.get("score") is not None:
+            lines.append(f"Score ({metric}, 0 baseline, 1 ideal): {result['score']:.4f}.")
+        if test.get("score") is not None:
+            lines.append(f"Score on {test.get('rows')} untouched rows: {test['score']:.4f}.")
+        if champion(self.folder):
+            lines.append(f"Champion: trial {champion(self.folder)}.")
+        members = read_stage(self.folder, "ensemble").get("members") or []
+        if members and read_stage(self.folder, "ensemble").get("replaced_champion"):
+            shown = ", ".join(f"{m['trial_id']} ({float(m['weight']):.2f})" for m in members[:20])
+            lines.append(f"Ensemble of {len(members)}: {shown}.")
+        if final.get("kind"):
+            lines.append(f"Final fit: {final['kind']}. Made by run {facts['run_id']}.")
+        return "\n".join(lines)
+
+    def _save(
+        self, local: Path, model_id: str, location: str | None, facts: Mapping[str, Any]
+    ) -> None:
+        """Write the MLflow form of the bundle into an empty folder."""
+        from mlflow import pyfunc
+        from mlflow.models import Model
+        from pandas import DataFrame
+
+        manifest = self._manifest()
+        schema = manifest.get("schema") or {}
+        model = Model(
+            artifact_path=location,
+            run_id=self.outbox.parent,
+            model_uuid=model_id,
+            model_id=model_id,
+            signature=_signature(schema, is_regression=not manifest.get("classes")),
+            metadata={"run_id": facts["run_id"], "description": self.description(facts)},
+        )
+        code = self.folder.bundle / "code" / "automl"
+        pyfunc.save_model(
+            str(local),
+            loader_module=LOADER_MODULE,
+            data_path=str(self.folder.bundle),
+            code_paths=[str(code)],
+            mlflow_model=model,
+            pip_requirements=list(manifest["requirements"]),
+            input_example=DataFrame(input_example(manifest)),
+        )
+        for cache in local.rglob("__pycache__"):
+            shutil.rmtree(cache, ignore_errors=True)
+
+    def _discard_unfinished(self, client: MlflowClient) -> None:
+        """Delete logged models of this run that a killed process left without files."""
+        condition = f"source_run_id = '{self.outbox.parent}'"
+        for model in client.search_logged_models([self.outbox.experiment], condition):
+            client.delete_logged_model(model.model_id)
+
+    def _cold_load_problem(self) -> str:
+        """Why the bundle does not load in a clean process; empty if it does."""
+        if self._cold is None:
+            self.start_cold_load()
+        assert self._cold is not None
+        try:
+            output, errors = self._cold.communicate(timeout=COLD_LOAD_SECONDS)
+        except subprocess.TimeoutExpired:
+            return f"the bundle did not load in a clean process within {COLD_LOAD_SECONDS:.0f} s"
+        if self._cold.returncode == 0 and '"rows"' in output:
+            return ""
+        last = (errors.strip().splitlines() or ["no message"])[-1]
+        return f"the bundle does not load in a clean process: {last[:500]}"
+
+    def _manifest(self) -> dict[str, Any]:
+        path = self.folder.bundle / "manifest.json"
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return manifest
+
+    def _done(self, event: str, value: str = "yes") -> None:
+        self.outbox.done[event] = value
+        self.outbox.save()
+
+
+def bundle_digest(bundle: Path) -> str:
+    """SHA-256 of a bundle's manifest, which holds the digests of all its files."""
+    return hashlib.sha256((bundle / "manifest.json").read_bytes()).hexdigest()
+
+
+def move_alias(client: MlflowClient, name: str, alias: str, version: str) -> None:
+    """Point an alias to a version; what it pointed to before becomes `previous`."""
+    before = client.get_registered_model(name).aliases.get(alias)
+    if str(before) == version:
+        return
+    if before is not None and alias == CHAMPION:
+        client.set_registered_model_alias(name, PREVIOUS, str(before))
+    client.set_registered_model_alias(name, alias, version)
+
+
+def _signature(schema: Mapping[str, Any], *, is_regression: bool) -> Any:
+    """Every column of any type and optional: the model's own schema checks and names columns.
+
+    MLflow's typed columns would refuse whole numbers where it saw fractions, and any `category`.
+    """
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
+    from mlflow.types.schema import AnyType, DataType
+
+    anything = AnyType()  # type: ignore[no-untyped-call]
+    names = [column["name"] for column in schema.get("columns") or []]
+    inputs = Schema([ColSpec(anything, name, required=False) for name in names])
+    kind = DataType.double if is_regression else anything
+    params = ParamSchema([ParamSpec("proba", DataType.boolean, default=False)])
+    outputs = Schema([ColSpec(kind, "prediction")])
+    return ModelSignature(inputs=inputs, outputs=outputs, params=params)
+
+
+def _target(facts: Mapping[str, Any]) -> str:
+    return str(facts["settings"]["target"])

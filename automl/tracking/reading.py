@@ -1,0 +1,114 @@
+"""A run folder as the mirror reads it; nothing here writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from automl.evaluation import journal
+from automl.home import RunFolder
+from automl.records import Trial
+
+
+@dataclass
+class JournalView:
+    """Trials of the journal, read on from where the last call ended."""
+
+    folder: RunFolder
+    trials: dict[str, Trial] = field(default_factory=dict)
+    decisions: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _cursor: journal.Cursor | None = None
+
+    def refresh(self) -> None:
+        """Take in what was appended."""
+        for cursor, record in journal.follow(self.folder.journal, self._cursor):
+            self._cursor = cursor
+            if record.get("type") == "trial":
+                trial = Trial.from_json(record["trial"])
+                self.trials.setdefault(trial.id, trial)
+                self.decisions.setdefault(trial.id, record.get("decision") or {})
+
+
+def read_stage(folder: RunFolder, name: str) -> dict[str, Any]:
+    """Stage record `name`; empty while the stage is not finished."""
+    try:
+        content = json.loads((folder.stages / f"{name}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def stage_files(folder: RunFolder) -> list[Path]:
+    """Files of all finished stages, by name."""
+    return sorted(folder.stages.glob("*.json")) if folder.stages.is_dir() else []
+
+
+def records_mark(folder: RunFolder, n_trials: int) -> str:
+    """Text that changes when a stage record or a trial is added or replaced."""
+    files = (f"{file.name}:{file.stat().st_mtime_ns}" for file in stage_files(folder))
+    return " ".join([*files, str(n_trials)])
+
+
+def is_driven(folder: RunFolder) -> bool:
+    """Whether a living process holds the run's lock."""
+    if not (folder.path / "lock").exists():
+        return False
+    lock = FileLock(folder.path / "lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        return True
+    lock.release()
+    return False
+
+
+def champion(folder: RunFolder) -> str:
+    """Trial id of the champion; empty before the selection."""
+    selection = read_stage(folder, "selection")
+    return str(selection.get("champion") or selection.get("winner") or "")
+
+
+def finalists(folder: RunFolder) -> list[str]:
+    """Trial ids that matter most: champion, ensemble members, candidates; without repeats."""
+    found: dict[str, None] = dict.fromkeys([champion(folder)])
+    for name, key in (("ensemble", "members"), ("final", "members"), ("candidates", "candidates")):
+        for entry in read_stage(folder, name).get(key) or []:
+            identity = entry.get("trial_id") if isinstance(entry, dict) else entry
+            found[str(identity or "")] = None
+    return [identity for identity in found if identity]
+
+
+def dispositions(folder: RunFolder) -> dict[str, dict[str, str]]:
+    """Tags by trial id: what became of it, and the test and p-value behind it."""
+    tags: dict[str, dict[str, str]] = {}
+    for decision in read_stage(folder, "selection").get("decisions") or []:
+        for member in decision["members"]:
+            tags[str(member["trial_id"])] = _verdict_tags(decision, member)
+    for member in read_stage(folder, "ensemble").get("members") or []:
+        own = tags.setdefault(str(member["trial_id"]), {})
+        own["automl.ensemble_weight"] = str(member.get("weight", ""))
+        own.setdefault("automl.disposition", "ensemble member")
+    if champion(folder):
+        tags.setdefault(champion(folder), {})["automl.disposition"] = "champion"
+    for entry in read_stage(folder, "result").get("leaderboard") or []:
+        own = tags.setdefault(str(entry["trial_id"]), {})
+        own["automl.disposition"] = str(entry.get("status", ""))[:1000]
+        own["automl.rank"] = str(entry.get("rank", ""))
+    return tags
+
+
+def _verdict_tags(decision: Mapping[str, Any], member: Mapping[str, Any]) -> dict[str, str]:
+    pvalue = member.get("pvalue")
+    tags = {
+        "automl.disposition": str(member.get("verdict", "")),
+        "automl.disposition_node": str(decision.get("node", ""))[:1000],
+        "automl.disposition_reason": str(member.get("reason", ""))[:1000],
+        "automl.disposition_test": str(decision.get("post_hoc") or ""),
+        "automl.disposition_pvalue": "" if pvalue is None else str(pvalue),
+    }
+    return {key: value for key, value in tags.items() if value}

@@ -1,0 +1,176 @@
+"""The tracking store: where it is, how it is opened, and who may write."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from filelock import FileLock, Timeout
+
+from automl.errors import ServiceError
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+CONNECT_SECONDS = 3.0
+LOCK_SECONDS = 60.0
+
+_ENVIRONMENT = {
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "MLFLOW_UV_AUTO_DETECT": "false",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_ENABLE_ASYNC_LOGGING": "false",
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+
+
+@dataclass(frozen=True)
+class StoreAddress:
+    """Where tracking data go.
+
+    Parameters
+    ----------
+    uri
+        Tracking URI as MLflow understands it; a SQLite path in it is absolute.
+    home
+        Home folder; holds the lock and, unless a server decides, the artifacts.
+    """
+
+    uri: str
+    home: Path
+
+    @property
+    def is_server(self) -> bool:
+        """Whether an MLflow server stands between us and the database."""
+        return self.uri.startswith(("http://", "https://"))
+
+    @property
+    def sqlite_file(self) -> Path | None:
+        """Database file of a SQLite store."""
+        if not self.uri.startswith("sqlite:///"):
+            return None
+        return Path(self.uri.removeprefix("sqlite:///"))
+
+    @property
+    def registry_uri(self) -> str:
+        """`MLFLOW_REGISTRY_URI`, else the tracking store."""
+        return os.environ.get("MLFLOW_REGISTRY_URI") or self.uri
+
+    @property
+    def artifact_root(self) -> str | None:
+        """Absolute folder of artifacts; None when a server decides."""
+        return None if self.is_server else str(self.home / "artifacts")
+
+    @contextmanager
+    def lock(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+        """Be the only writer of this store.
+
+        Parameters
+        ----------
+        seconds : longest wait
+
+        Raises
+        ------
+        ServiceError
+            If another process keeps the store longer than that.
+        """
+        file = self.sqlite_file
+        name = hashlib.blake2b(self.uri.encode(), digest_size=6).hexdigest()
+        path = Path(f"{file}.lock") if file else self.home / f"tracking-{name}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path)
+        try:
+            lock.acquire(timeout=max(0.0, seconds), poll_interval=0.02)
+        except Timeout:
+            raise ServiceError(
+                f"tracking store {self.uri} is kept busy by another process", uri=self.uri
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def store_address(home: Path, *, uri: str | None = None) -> StoreAddress:
+    """Address from `uri`, else `MLFLOW_TRACKING_URI`, else a SQLite file in the home folder."""
+    home = home.resolve()
+    text = uri or os.environ.get("MLFLOW_TRACKING_URI") or ""
+    if not text:
+        text = f"sqlite:///{home / 'mlflow.db'}"
+    elif text.startswith("sqlite:///"):
+        text = f"sqlite:///{Path(text.removeprefix('sqlite:///')).resolve()}"
+    return StoreAddress(text.rstrip("/"), home)
+
+
+def open_store(address: StoreAddress) -> MlflowClient:
+    """Client of a store that exists and answers; a new SQLite store is created first.
+
+    Importing mlflow costs about 3 s of CPU time, creating a SQLite store 2 s more.
+
+    Raises
+    ------
+    ServiceError
+        If the store cannot be reached within a few seconds or cannot be used.
+    """
+    if address.is_server:
+        _require_listener(address.uri)
+    for key, value in _ENVIRONMENT.items():
+        os.environ.setdefault(key, value)
+    if address.artifact_root:
+        # read by MLflow's store when it creates the experiment "Default", otherwise ./mlruns
+        os.environ.setdefault("_MLFLOW_SERVER_ARTIFACT_ROOT", address.artifact_root)
+    from mlflow import MlflowClient
+
+    with service_errors(address), address.lock():
+        address.home.mkdir(parents=True, exist_ok=True)
+        client = MlflowClient(tracking_uri=address.uri, registry_uri=address.registry_uri)
+        client.search_experiments(max_results=1)
+        if address.sqlite_file:
+            _use_write_ahead_log(address.sqlite_file)
+    return client
+
+
+@contextmanager
+def service_errors(address: StoreAddress) -> Iterator[None]:
+    """Turn what MLflow, its database and its connection raise into `ServiceError`."""
+    from mlflow.exceptions import MlflowException
+    from requests import RequestException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (MlflowException, RequestException, SQLAlchemyError, OSError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ServiceError(
+            f"tracking store {address.uri} failed: {reason}", uri=address.uri
+        ) from error
+
+
+def _require_listener(uri: str) -> None:
+    parts = urlsplit(uri)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ServiceError(f"tracking server {uri} does not answer: {error}", uri=uri) from None
+
+
+def _use_write_ahead_log(file: Path) -> None:
+    connection = sqlite3.connect(file, timeout=10)
+    try:
+        connection.execute("pragma journal_mode=wal")
+    finally:
+        connection.close()

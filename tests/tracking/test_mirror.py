@@ -1,0 +1,268 @@
+"""The journal and the store hold the same trials, whatever is killed and when."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from automl.errors import SettingsError
+from automl.evaluation.stage_records import StageRecords
+from automl.tracking.links import links
+from automl.tracking.mirror import Mirror, complete
+from automl.tracking.outbox import Outbox
+from automl.tracking.problem import check_problem
+from automl.tracking.process import MirrorProcess, registration
+from automl.tracking.store import open_store, store_address
+from automl.tracking.synchronization import sync
+
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+
+def all_runs(home: Path) -> list[Any]:
+    client = open_store(store_address(home))
+    experiments = [e.experiment_id for e in client.search_experiments()]
+    return list(client.search_runs(experiments, max_results=5000))
+
+
+def of_kind(home: Path, kind: str) -> list[Any]:
+    return [run for run in all_runs(home) if run.data.tags.get("automl.kind") == kind]
+
+
+def trial_ids(home: Path) -> list[str]:
+    return sorted(run.data.tags["automl.trial_id"] for run in of_kind(home, "trial"))
+
+
+def test_store_holds_the_trials_of_the_journal_with_their_values(home: Path, runs: Any) -> None:
+    folder = runs.make(8)
+    runs.finish(folder)
+    assert complete(Mirror(folder), 60)
+    found = {run.data.tags["automl.decision"]: run for run in of_kind(home, "trial")}
+    assert len(found) == 8
+    trial, run = runs.trial(folder.run_id, 4), found["4"]
+    assert run.info.run_name == "lightgbm 0004"
+    assert run.data.params == {"alpha": "0.4", "prep.encoder": "onehot"}
+    assert run.data.metrics["score"] == trial.score
+    assert run.data.metrics["accuracy"] == 0.8
+    assert "auc" not in run.data.metrics
+    assert run.data.metrics["fit_seconds"] == pytest.approx(0.06)
+    assert run.data.tags["automl.disposition"] == "champion"
+    assert run.data.tags["automl.optimizer"] == "hypercube"
+    assert len(json.loads(run.data.tags["automl.folds"])) == 3
+    assert run.info.end_time - run.info.start_time == 200
+    assert found["1"].data.tags["automl.disposition_pvalue"] == "0.01"
+    assert {i: r.info.status for i, r in found.items() if int(i) > 3} == {
+        "4": "FINISHED",
+        "5": "FAILED",
+        "6": "KILLED",
+        "7": "FINISHED",
+    }
+    assert "score" not in found["6"].data.metrics
+    assert "partial_score" in found["6"].data.metrics
+
+
+def test_trials_hang_below_their_family_and_repeat_the_tags_of_the_run(
+    home: Path, runs: Any
+) -> None:
+    folder = runs.make(4)
+    runs.finish(folder)
+    complete(Mirror(folder), 60)
+    (parent,) = of_kind(home, "run")
+    families = {run.info.run_id: run for run in of_kind(home, "family")}
+    assert {run.info.run_name for run in families.values()} == {"lightgbm", "ridge"}
+    for run in families.values():
+        assert run.data.tags["mlflow.parentRunId"] == parent.info.run_id
+    for run in of_kind(home, "trial"):
+        assert run.data.tags["mlflow.parentRunId"] in families
+        assert run.data.tags["automl.run_id"] == folder.run_id
+        assert run.data.tags["automl.data_digest"] == "abc123"
+        assert run.data.tags["automl.seed"] == "7"
+    assert parent.inputs.dataset_inputs[0].dataset.digest == "abc123"
+    assert parent.data.metrics["test_score"] == 0.45
+    assert parent.info.artifact_uri.startswith(f"{home}/artifacts/beans-label/")
+
+
+def test_completing_twice_adds_nothing(home: Path, runs: Any) -> None:
+    folder = runs.make(5)
+    runs.finish(folder)
+    assert complete(Mirror(folder), 60)
+    before = len(all_runs(home))
+    assert complete(Mirror(folder), 60)
+    (folder.path / "outbox.json").unlink()
+    assert complete(Mirror(folder), 60)
+    assert len(all_runs(home)) == before
+    assert Mirror(folder).is_up_to_date
+
+
+@pytest.mark.parametrize("call", ["create_run", "log_batch", "set_terminated"])
+@pytest.mark.parametrize("number", [1, 2, 5, 9])
+def test_a_death_around_any_call_leaves_each_trial_exactly_once(
+    home: Path, runs: Any, monkeypatch: pytest.MonkeyPatch, call: str, number: int
+) -> None:
+    folder = runs.make(6)
+    mirror = Mirror(folder)
+    original, left = getattr(type(mirror_client(home)), call), [number]
+
+    def dying(*arguments: Any, **keywords: Any) -> Any:
+        result = original(*arguments, **keywords)
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(mirror_client(home)), call, dying)
+        with pytest.raises(KeyboardInterrupt):
+            mirror.finish(60)
+    runs.finish(folder)
+    assert complete(Mirror(folder), 60)
+    assert trial_ids(home) == [runs.trial(folder.run_id, i).id for i in range(6)]
+    assert len(of_kind(home, "run")) == 1
+    assert len(of_kind(home, "family")) == 2
+    for run in all_runs(home):
+        assert run.info.status != "RUNNING"
+        assert run.data.tags["automl.kind"] != "trial" or "seconds" in run.data.metrics
+
+
+def mirror_client(home: Path) -> Any:
+    return open_store(store_address(home))
+
+
+def test_a_killed_mirror_process_is_continued_without_doubles(home: Path, runs: Any) -> None:
+    folder = runs.make(120)
+    command = [sys.executable, "-m", "automl.tracking.mirror", str(folder.path)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while len(Outbox.load(folder.path / "outbox.json").trials) < 20:
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert len(trial_ids(home)) < 120
+    summary = sync(home)
+    assert summary.pending == {}
+    assert max(Counter(trial_ids(home)).values()) == 1
+    assert len(trial_ids(home)) == 120
+    assert "RUNNING" not in {run.info.status for run in all_runs(home)}
+
+
+def test_two_runs_are_mirrored_at_once_into_one_new_store(tmp_path: Path, runs: Any) -> None:
+    (tmp_path / "mlflow.db").unlink()
+    folders = [runs.make(10), runs.make(10)]
+    for folder in folders:
+        runs.finish(folder)
+    processes = [MirrorProcess(folder) for folder in folders]
+    for process in processes:
+        process.start()
+    assert [process.finish(90) for process in processes] == ["done", "done"]
+    for process in processes:
+        process.stop()
+    assert len(trial_ids(tmp_path)) == 20
+    assert len(of_kind(tmp_path, "run")) == 2
+
+
+def test_a_store_that_is_away_leaves_everything_pending_until_sync(
+    home: Path, runs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = runs.make(5)
+    runs.finish(folder)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    began = time.monotonic()
+    assert not complete(Mirror(folder), 60)
+    assert time.monotonic() - began < 10
+    assert "does not answer" in registration(folder).reason
+    assert folder.run_id in sync(home).pending
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    summary = sync(home)
+    assert (summary.runs, summary.trials, summary.pending) == (1, 5, {})
+    assert len(trial_ids(home)) == 5
+    assert sync(home).trials == 0
+
+
+def test_a_killed_run_ends_as_killed_and_is_reopened_when_it_goes_on(home: Path, runs: Any) -> None:
+    folder = runs.make(3)
+    sync(home)
+    assert {run.info.status for run in of_kind(home, "run")} == {"KILLED"}
+    runs.append(folder, range(3, 5))
+    with folder.lock():
+        assert complete(Mirror(folder), 60)
+        assert {run.info.status for run in of_kind(home, "run")} == {"RUNNING"}
+        assert sync(home).skipped.keys() == {folder.run_id}
+    runs.finish(folder)
+    sync(home)
+    assert {run.info.status for run in of_kind(home, "run")} == {"FINISHED"}
+    assert len(trial_ids(home)) == 5
+
+
+def test_a_name_taken_by_another_target_is_refused_and_recorded(home: Path, runs: Any) -> None:
+    first = runs.make(1)
+    complete(Mirror(first), 60)
+    with pytest.raises(SettingsError, match="give this problem another --name"):
+        check_problem(home, "beans-label", "price")
+    check_problem(home, "beans-label", "label")
+    second = runs.make(1, settings={"table": "x.csv", "target": "price", "name": "beans-label"})
+    assert not complete(Mirror(second), 60)
+    assert "predicts 'label'" in registration(second).reason
+
+
+def test_the_followed_journal_is_written_while_the_run_goes_on(home: Path, runs: Any) -> None:
+    folder = runs.make(3)
+    StageRecords(folder.stages).write("search", {"trials": 3})
+    with MirrorProcess(folder) as process:
+        wait_for(lambda: len(Outbox.load(folder.path / "outbox.json").trials) == 3)
+        runs.append(folder, range(3, 6))
+        runs.finish(folder)
+        assert process.finish(60) == "done"
+    assert len(trial_ids(home)) == 6
+
+
+def test_the_mirror_ends_with_its_driver(runs: Any) -> None:
+    folder = runs.make(1)
+    code = (
+        "import sys, time; from pathlib import Path; from automl.home import RunFolder\n"
+        "from automl.tracking.process import MirrorProcess\n"
+        "p = MirrorProcess(RunFolder(Path(sys.argv[1]))); p.start(); print(p.pid, flush=True)\n"
+        "time.sleep(60)"
+    )
+    driver = subprocess.Popen(
+        [sys.executable, "-c", code, str(folder.path)], stdout=subprocess.PIPE, text=True
+    )
+    assert driver.stdout is not None
+    pid = int(driver.stdout.readline())
+    assert os.getsid(pid) == pid
+    driver.kill()
+    driver.wait()
+    driver.stdout.close()
+    wait_for(lambda: not Path(f"/proc/{pid}").exists() or is_zombie(pid))
+
+
+def test_links_are_pages_when_a_server_is_known_and_ids_otherwise(home: Path, runs: Any) -> None:
+    folder = runs.make(1)
+    complete(Mirror(folder), 60)
+    parent = Outbox.load(folder.path / "outbox.json").parent
+    assert links(folder)["run"] == parent
+    page = links(folder, server="http://localhost:5000")["run"]
+    assert page.startswith("http://localhost:5000/#/experiments/")
+    assert page.endswith(f"/runs/{parent}")
+
+
+def is_zombie(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
