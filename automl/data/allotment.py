@@ -58,7 +58,8 @@ def _allot_groups(
     n_strata = len(filled)
     order = np.argsort(codes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    # the cost is the sum of load**2 / (rows**2 * share), per stratum and for all rows; where it is least, load / share is equal
+    # the cost is the sum of load**2 / (rows**2 * share), per stratum and over all rows:
+    # least where load / share is equal
     weight = 1.0 / (np.bincount(strata, minlength=n_strata).clip(1)[:, None] ** 2 * shares)
     size_weight = 1.0 / (len(strata) ** 2 * shares)
     bin_of_group = np.zeros(len(sizes), dtype=np.int32)
@@ -83,7 +84,7 @@ def _fill(
     """How many of `n_rows` more rows of a stratum each bin gets; `filled` is updated."""
     level = _water_level(filled[stratum], shares, n_rows)
     wanted = np.maximum(level * shares - filled[stratum], 0.0)
-    counts = np.floor(wanted + 1e-9).astype(np.intp)
+    counts: IntArray = np.floor(wanted + 1e-9).astype(np.intp)
     total = filled.sum() + n_rows
     for _ in range(n_rows - int(counts.sum())):
         # the rest goes to the bins furthest below their size, each one row at most while possible

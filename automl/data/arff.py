@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +13,11 @@ import pandas as pd
 from automl.errors import DataError
 
 _ATTRIBUTE = re.compile(
-    r"""@attribute\s+(?P<name>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+?)\s*(?P<type>\{.*\}|\S+.*)$""",
+    r"""@attribute\s+(?P<name>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)\s*(?P<type>\{.*\}|\S+.*)$""",
     re.IGNORECASE,
+)
+_FIELD = re.compile(
+    r"""\s*(?P<value>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|[^,]*?)\s*(?P<end>,|$)"""
 )
 _NUMERIC = ("numeric", "real", "integer")
 
@@ -110,14 +112,25 @@ def _row(
 
 
 def _fields(line: str) -> list[str]:
-    quote = '"' if '"' in line and "'" not in line else "'"
-    reader = csv.reader([line], quotechar=quote, escapechar="\\", skipinitialspace=True)
-    return [field.strip() for field in next(reader, [])]
+    """Values of a comma-separated line; both kinds of quotation marks, doubled or after a backslash."""
+    if "'" not in line and '"' not in line:
+        return [field.strip() for field in line.split(",")]
+    fields = []
+    position = 0
+    while True:
+        match = _FIELD.match(line, position)
+        if match is None:
+            return []
+        fields.append(_unquoted(match["value"].strip()))
+        position = match.end()
+        if not match["end"]:
+            return fields
 
 
 def _unquoted(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
+        plain = re.sub(r"\\(.)", r"\1", text[1:-1])
+        return plain.replace(text[0] * 2, text[0])
     return text
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from automl.data.column_checks import check_values, note_unused, value_problem
-from automl.data.digests import row_digests
+from automl.data.column_checks import check_finite, check_texts, note_unused, value_problem
+from automl.data.digests import used_row_digests
 from automl.data.findings import Findings, listed, nearest
 from automl.data.leaks import check_leaks
 from automl.data.roles import ColumnRole, Role, check_overrides, detect_roles
@@ -123,7 +123,7 @@ def check_table(
     if schema is None or target is None or findings.problems:
         findings.raise_problems()
         raise AssertionError("a table without schema or target has a problem")
-    digests = _digests(raw, schema, columns.target)
+    digests = used_row_digests(raw, schema, target.texts_or_values)
     if groups is None:
         groups = _equal_rows(digests, min_rows, findings, in_time_order=time is not None)
     return CheckedTable(
@@ -164,8 +164,10 @@ def check_later_table(
     if columns.target in raw.columns and len(raw):
         target = _later_target(raw[columns.target], task, class_labels, findings)
     for column in schema.columns:
-        if column.name in raw.columns:
-            check_values(raw[column.name], Role(column.role), findings)
+        if column.role != Role.NUMERIC or column.name not in raw.columns:
+            continue
+        if not check_finite(raw[column.name], findings):
+            raw = raw.assign(**{column.name: np.nan})  # go on looking for problems
     typed = None
     try:
         typed = schema.transform(raw)
@@ -182,7 +184,7 @@ def check_later_table(
         schema=schema,
         roles={},
         target=replace(target, positive=positive),
-        row_digests=_digests(raw, schema, columns.target),
+        row_digests=used_row_digests(raw, schema, target.texts_or_values),
         weights=weights,
         groups=None,
         time=None,
@@ -238,7 +240,12 @@ def _target_values(
     if problem:
         findings.problems.append(f"target {problem}")
         return None
-    if has_gaps and series.dtype.kind == "f" and bool((series % 1 == 0).all()):
+    if (
+        has_gaps
+        and series.dtype.kind == "f"
+        and np.isfinite(series).all()
+        and np.array_equal(series, np.floor(series))
+    ):
         return series.astype(np.int64)  # pandas reads whole numbers with gaps as floats
     return series
 
@@ -295,8 +302,10 @@ def _feature_roles(
             sound.append(name)
     roles = detect_roles(raw[sound], {name: role for name, role in given.items() if name in sound})
     for name, role in roles.items():
-        if role.role.is_used:
-            check_values(raw[name], role.role, findings)
+        if role.role is Role.NUMERIC:
+            check_finite(raw[name], findings)
+        elif not role.is_given and role.role is not Role.DATE:
+            check_texts(raw[name], findings)
     note_unused(raw, roles, findings)
     if len(sound) == len(names) and not any(role.role.is_used for role in roles.values()):
         findings.problems.append("no column is left to learn from; see the roles of the columns")
@@ -311,10 +320,6 @@ def _fit_schema(
     except DataError as error:
         findings.problems.extend(error.problems)
         return None
-
-
-def _digests(raw: pd.DataFrame, schema: TableSchema, target: str) -> NDArray[np.uint64]:
-    return row_digests(raw[[*schema.names, target]])
 
 
 def _equal_rows(

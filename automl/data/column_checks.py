@@ -66,15 +66,6 @@ def value_problem(series: pd.Series, *, is_given: bool = False) -> str | None:
     )
 
 
-def check_values(series: pd.Series, role: Role, findings: Findings) -> None:
-    """Find values that a used column cannot hold: infinite numbers, a text among numbers."""
-    kind = stored_kind(series)
-    if role is Role.NUMERIC:
-        _check_finite(series, findings)
-    elif role is Role.NOMINAL and kind == "text":
-        _check_texts(series, findings)
-
-
 def _kind(value: object) -> str:
     if is_nested(value):
         return "nested"
@@ -87,20 +78,25 @@ def _kind(value: object) -> str:
     return "a date" if isinstance(value, date | np.datetime64) else type(value).__name__
 
 
-def _check_finite(series: pd.Series, findings: Findings) -> None:
+def check_finite(series: pd.Series, findings: Findings) -> bool:
+    """Whether a numeric column has no infinite numbers; a problem where it has some."""
     try:
         values = numbers(series, name=str(series.name))
     except DataError:
-        return  # the schema says it
+        return True  # the schema says what is wrong
     infinite = np.isinf(values)
     if infinite.any():
         findings.problems.append(
             f"column {series.name!r} holds {int(infinite.sum())} infinite values, the first in row "
             f"{series.index[int(infinite.argmax())] + 1}; replace them by numbers or leave them empty"
         )
+    return not infinite.any()
 
 
-def _check_texts(series: pd.Series, findings: Findings) -> None:
+def check_texts(series: pd.Series, findings: Findings) -> None:
+    """Find a text among numbers, and numbers written with commas, in a column of texts."""
+    if stored_kind(series) != "text":
+        return
     counts = text_counts(series.dropna())
     values = counts.index.to_numpy(dtype=object)
     n_present = int(counts.sum())

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from automl.inference.columns import stored_kind
+from automl.inference.columns import (
+    category_text,
+    date_numbers,
+    numbers,
+    stored_kind,
+    values_of,
+)
+from automl.inference.schema import ColumnSchema, TableSchema
 
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
@@ -42,6 +50,42 @@ def row_digests(frame: pd.DataFrame) -> NDArray[np.uint64]:
         combined *= _MULTIPLIER
         combined ^= combined >> np.uint64(32)
     return combined
+
+
+def used_row_digests(
+    raw: pd.DataFrame, schema: TableSchema, target: NDArray[Any]
+) -> NDArray[np.uint64]:
+    """Row digests over the used columns, read as the schema reads them, and the target.
+
+    So a number and the text of this number, or two ways to write a day, give equal digests.
+
+    Parameters
+    ----------
+    raw : (n_rows, n_columns)
+        Has all columns of the schema.
+    target : (n_rows,)
+        Labels as texts, or numbers.
+    """
+    canonical = {
+        position: _canonical(column, raw[column.name])
+        for position, column in enumerate(schema.columns)
+    }
+    canonical[len(canonical)] = pd.Series(target)
+    return row_digests(pd.DataFrame(canonical, copy=False))
+
+
+def _canonical(column: ColumnSchema, series: pd.Series) -> pd.Series:
+    if column.role == "numeric":
+        return pd.Series(numbers(series, name=column.name, stored=column.stored))
+    if column.role == "date":
+        days = date_numbers(series, name=column.name, date_format=column.date_format)
+        return pd.Series(days)
+    codes, values = values_of(series)
+    texts = [category_text(value, column.stored) for value in values]
+    # equal texts of different values become one category, missing markers none
+    text_codes, distinct = pd.factorize(np.array(texts, dtype=object))
+    table = np.append(text_codes, -1)
+    return pd.Series(pd.Categorical.from_codes(table[codes], categories=distinct))
 
 
 def _value_hashes(series: pd.Series) -> NDArray[np.uint64]:

@@ -40,7 +40,9 @@ def fetch(uri: str) -> bytes:
     try:
         with opened as stream:
             return bytes(stream.read())
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if _is_unreachable(error.__cause__):
+            raise ServiceError(f"{uri} cannot be read: {error.__cause__}") from None
         raise DataError(f"there is no file {uri}") from None
     except IsADirectoryError:
         raise DataError(f"{uri} is a directory; a table file is expected") from None
@@ -57,3 +59,8 @@ def _service_errors() -> tuple[type[Exception], ...]:
         for name in names
     ]
     return (OSError, RuntimeError, ValueError, *clients)
+
+
+def _is_unreachable(cause: BaseException | None) -> bool:
+    """Whether fsspec called a file missing because its host did not answer."""
+    return isinstance(cause, OSError | TimeoutError) and not isinstance(cause, FileNotFoundError)

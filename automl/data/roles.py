@@ -146,7 +146,7 @@ def _detect(series: pd.Series) -> tuple[Role, str]:
     if kind == "text":
         return _detect_text(present, len(series))
     if len(present) == len(series) and _is_constant(present):
-        return Role.IGNORED, f"it has the value {present.iloc[0]!r} in every row"
+        return Role.IGNORED, f"it has the value {_shown(present.iloc[0])} in every row"
     if kind == "boolean" or isinstance(present.dtype, pd.CategoricalDtype):
         return Role.NOMINAL, "booleans" if kind == "boolean" else "categories"
     return (Role.DATE, "dates") if kind == "date" else _detect_number(present, len(series))
@@ -162,7 +162,7 @@ def _is_constant(present: pd.Series) -> bool:
 
 def _detect_number(present: pd.Series, n_rows: int) -> tuple[Role, str]:
     values = present.to_numpy(dtype=np.float64)
-    if n_rows < MIN_ROWS_FOR_ID or not np.all(values % 1 == 0):
+    if n_rows < MIN_ROWS_FOR_ID or not np.array_equal(values, np.floor(values)):
         return Role.NUMERIC, "numbers"
     distinct = len(np.unique(values)) / len(values)
     if distinct >= NEARLY_UNIQUE and is_id_name(str(present.name)):
@@ -284,3 +284,7 @@ def is_date(value: object) -> bool:
     if isinstance(value, str):
         return _DATE.fullmatch(value) is not None
     return hasattr(value, "year") and hasattr(value, "month")
+
+
+def _shown(value: object) -> str:
+    return repr(value.item() if isinstance(value, np.generic) else value)

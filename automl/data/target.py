@@ -40,6 +40,14 @@ class EncodedTarget:
     class_labels: NDArray[Any] | None = None
     positive: int | None = None
 
+    @property
+    def texts_or_values(self) -> NDArray[Any]:
+        """Labels as texts, or the values of a regression target, (n_rows,)."""
+        if self.class_labels is None:
+            return self.y
+        texts = np.array([label_text(label) for label in self.class_labels], dtype=object)
+        return texts[self.y]
+
 
 def check_task(task: str) -> str:
     """Return `task` if it is known.
@@ -174,7 +182,7 @@ def _is_regression(values: pd.Series) -> bool:
     if n_distinct <= 2:
         return False
     few = n_distinct <= MAX_INTEGER_CLASSES and len(parsed) >= 3 * n_distinct
-    return not (few and bool(np.all(parsed % 1 == 0)))
+    return not (few and np.array_equal(parsed, np.floor(parsed)))
 
 
 def _encode_numbers(
@@ -249,7 +257,7 @@ def _encode_classes(
 
 
 def _is_continuous(values: pd.Series) -> bool:
-    fractional = bool(np.any(values.to_numpy() % 1 != 0))
+    fractional = not np.array_equal(values, np.floor(values))
     return fractional and values.nunique() > MAX_INTEGER_CLASSES
 
 
