@@ -1,0 +1,106 @@
+"""The command line ``automl``.
+
+Only light modules are imported here and at the top of the command modules, so that ``--help`` is
+quick; every command imports what it needs when it runs.
+
+Exit codes: 0 done; 1 our fault; 2 usage or settings; 3 the data; 4 an outside service;
+130 or 143 interrupted, and the run can be resumed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TypeGuard
+
+import typer
+from automl_flows import model_commands, run_commands, service_commands, train_commands
+from automl_flows.environment import prepare_environment
+from automl_flows.rendering import BROKEN_PIPE
+from automl_flows.session import (
+    INTERRUPTED,
+    TERMINATED,
+    one_line,
+    report_error,
+    report_internal_error,
+    say,
+    show_warnings,
+    unwind_on_sigterm,
+    was_terminated,
+)
+
+from automl.errors import AutoMLError
+
+app = typer.Typer(
+    name="automl",
+    help="Automatic machine learning for tables: from raw columns to a registered model.",
+    no_args_is_help=False,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _commands in (train_commands, model_commands, run_commands, service_commands):
+    _commands.register(app)
+
+
+def main() -> None:
+    """Entry point of the program."""
+    prepare_environment()
+    unwind_on_sigterm()
+    show_warnings()
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; everything else is on stdout and stderr."""
+    try:
+        returned = app(args=list(arguments) or ["--help"], standalone_mode=False)
+    except BaseException as error:  # noqa: BLE001 the last line of defense: a sentence, no traceback
+        return _report(error)
+    if returned == INTERRUPTED:  # typer swallowed a KeyboardInterrupt
+        return _interrupted()
+    return returned if isinstance(returned, int) else 0
+
+
+def _report(error: BaseException) -> int:
+    """Exit code of whatever ended a command, after one sentence about it on stderr."""
+    if isinstance(error, AutoMLError):
+        return report_error(error)
+    if isinstance(error, BrokenPipeError):
+        return BROKEN_PIPE
+    if isinstance(error, typer.Abort) or not isinstance(error, Exception):
+        return error.code if _is_exit(error) else _interrupted()
+    if _is_usage_error(error):
+        text = one_line(str(error.format_message())).rstrip(".")
+        say(f"error: {text[:1].lower()}{text[1:]}")
+        return 2
+    return report_internal_error(error)
+
+
+def _interrupted() -> int:
+    say("interrupted")
+    return TERMINATED if was_terminated() else INTERRUPTED
+
+
+def _is_exit(error: BaseException) -> TypeGuard[_Exit]:
+    return isinstance(error, SystemExit) and isinstance(error.code, int)
+
+
+def _is_usage_error(error: BaseException) -> TypeGuard[_UsageError]:
+    """Whether typer found the error; its class has moved between versions."""
+    return hasattr(error, "format_message") and hasattr(error, "exit_code")
+
+
+class _Exit(SystemExit):
+    code: int
+
+
+class _UsageError(Exception):
+    def format_message(self) -> str:
+        """Text of the error."""
+        raise NotImplementedError
+
+
+if __name__ == "__main__":
+    main()

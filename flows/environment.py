@@ -1,0 +1,22 @@
+"""Environment variables that every process of ours needs before the heavy imports."""
+
+from __future__ import annotations
+
+import os
+
+TELEMETRY_OFF = {
+    "DO_NOT_TRACK": "true",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+}
+_QUIET = {
+    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "WARNING",
+    "PREFECT_CLI_COLORS": "false",
+}
+
+
+def prepare_environment() -> None:
+    """No telemetry, and no chatter of libraries on the terminal unless the user asks for it."""
+    os.environ.update(TELEMETRY_OFF)
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)

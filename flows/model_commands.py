@@ -1,0 +1,95 @@
+"""``automl predict`` and ``families``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+from automl_flows.options import HomeOption, JsonOption
+from automl_flows.session import open_home, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command()(predict)
+    app.command()(families)
+
+
+def predict(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="Run id, NAME@ALIAS, model URI or bundle folder"),
+    ],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="Rows to predict; see train")],
+    *,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="OUT", help="csv or parquet file; - is stdout"),
+    ],
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Also one column of probabilities per class")
+    ] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load a model that needs pickle; runs its code")
+    ] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Predict the rows of a table with a trained model."""
+    from automl_flows.prediction import check_output, predict_table, write_predictions
+
+    check_output(output, as_json=as_json)
+    state = open_home(home)
+    frame = predict_table(model, table, home=state, proba=proba, trust=trust)
+    write_predictions(frame, output)
+    if as_json:
+        from automl_flows.rendering import emit_json
+
+        emit_json({"model": model, "rows": len(frame), "output": output})
+    elif output != "-":
+        say(f"{len(frame)} predictions written to {output}")
+
+
+def families(
+    task: Annotated[
+        Literal["binary", "multiclass", "regression"] | None,
+        typer.Option(help="Only those with an estimator for this task"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the algorithm families."""
+    from automl_flows.rendering import emit_json, emit_table
+
+    from automl.families import registry
+
+    rows: list[dict[str, Any]] = [
+        {
+            "family": name,
+            "title": family.title,
+            "tasks": list(family.kinds),
+            "source": family.source,
+            "probabilities": family.capabilities.probabilities,
+            "max_rows": family.capabilities.max_rows,
+            "available": family.unavailable is None,
+            "reason": family.unavailable or "",
+        }
+        for name, family in registry.families(task).items()
+    ]
+    if as_json:
+        emit_json(rows)
+        return
+    emit_table(
+        ["family", "title", "tasks", "max rows", "source", ""],
+        [
+            (
+                row["family"],
+                row["title"],
+                ", ".join(row["tasks"]),
+                row["max_rows"],
+                row["source"],
+                row["reason"],
+            )
+            for row in rows
+        ],
+        right=["max rows"],
+    )

@@ -1,0 +1,154 @@
+"""Predictions of a trained model for the rows of a table."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from automl.errors import DataError, SettingsError
+from automl.home import Home
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STDOUT = "-"
+SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+
+def predict_table(
+    model: str, table: str | Path, *, home: Home, proba: bool = False, trust: bool = False
+) -> pd.DataFrame:
+    """Frame with the column ``prediction`` and, with `proba`, one column per class.
+
+    Parameters
+    ----------
+    model
+        Our run id, a bundle folder, ``NAME@ALIAS`` or a model URI.
+    table
+        See `automl.data.readers.read_table`.
+    trust
+        Load a model that can only be unpickled.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such model, or `proba` is asked of a regression model.
+    DataError
+        If the table cannot be read or lacks columns of the model.
+    ServiceError
+        If the model registry cannot be reached.
+    """
+    import pandas as pd
+
+    from automl.data.readers import read_table
+    from automl.inference.bundle import load_bundle
+
+    folder = model_folder(model, home)
+    loaded = load_bundle(folder, trust=trust)
+    classes = getattr(loaded, "classes_", None)
+    if proba and classes is None:
+        raise SettingsError("--proba needs a model of classes; this one predicts numbers")
+    frame = read_table(table)
+    if frame.empty:
+        raise DataError(f"{table} has no rows to predict")
+    predicted = pd.DataFrame({"prediction": loaded.predict(frame)})
+    if not proba or classes is None:
+        return predicted
+    probabilities = loaded.predict_proba(frame)
+    for position, label in enumerate(classes):
+        predicted[_class_column(label, predicted)] = probabilities[:, position]
+    return predicted
+
+
+def model_folder(model: str, home: Home) -> Path:
+    """Folder of the bundle that `model` names.
+
+    Raises
+    ------
+    SettingsError
+        If nothing of this name has a bundle.
+    ServiceError
+        If the model registry cannot be reached.
+    """
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return path
+    if "@" in model or ":/" in model:
+        from automl.tracking.models import resolve_model
+
+        return Path(resolve_model(model, home=home.path))
+    folder = home.run(model)
+    if not folder.bundle.is_dir():
+        raise SettingsError(f"run {folder.run_id} has no model yet; see: automl show {model}")
+    return folder.bundle
+
+
+def check_output(output: str, *, as_json: bool) -> None:
+    """Refuse an output file that cannot be written, before any work.
+
+    Raises
+    ------
+    SettingsError
+        If its suffix is unknown, its folder is missing, or stdout is asked for twice.
+    """
+    if output == STDOUT:
+        if as_json:
+            raise SettingsError("-o - and --json both need stdout; give one of them")
+        return
+    path = Path(output)
+    if not output.endswith(SUFFIXES):
+        raise SettingsError(f"output file {path} must end with one of {', '.join(SUFFIXES)}")
+    if path.is_dir() or not path.parent.is_dir():
+        reason = "is a folder" if path.is_dir() else f"is in {path.parent}, which does not exist"
+        raise SettingsError(f"output file {path} {reason}")
+    if not os.access(path.parent, os.W_OK):
+        raise SettingsError(f"output file {path} is in a folder that cannot be written")
+
+
+def write_predictions(frame: pd.DataFrame, output: str) -> None:
+    """Write csv or parquet, by suffix; a file appears whole or not at all.
+
+    Raises
+    ------
+    SettingsError
+        If the file cannot be written.
+    """
+    if output == STDOUT:
+        _write_stdout(frame)
+        return
+    path = Path(output)
+    suffix = next(suffix for suffix in reversed(SUFFIXES) if output.endswith(suffix))
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        if suffix == ".parquet":
+            frame.to_parquet(temporary, index=False)
+        else:
+            frame.to_csv(temporary, index=False)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        raise SettingsError(f"output file {path} cannot be written: {error}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_stdout(frame: pd.DataFrame) -> None:
+    from automl_flows.rendering import emit
+
+    emit(frame.to_csv(index=False).rstrip("\n"))
+
+
+def _class_column(label: Any, frame: pd.DataFrame) -> str:
+    """The label as text; ``proba_`` before it where that name is taken."""
+    text = str(label)
+    return f"proba_{text}" if text in frame.columns else text
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,140 @@
+"""Results on stdout: tables for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+import typer
+
+BROKEN_PIPE = 141
+
+
+def emit(text: str) -> None:
+    """Write text and a line end to stdout; a reader that went away ends the command quietly.
+
+    Raises
+    ------
+    typer.Exit
+        With code 141 when stdout is a closed pipe.
+    """
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(BROKEN_PIPE) from None
+
+
+def emit_json(value: Any) -> None:
+    """Write a JSON document to stdout; numbers that are not finite become null."""
+    emit(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+
+
+def emit_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    title: str = "",
+    right: Iterable[str] = (),
+) -> None:
+    """Write a table to stdout, as wide as the terminal, or as wide as needed without one."""
+    from rich import box
+    from rich.table import Table
+
+    is_terminal = sys.stdout.isatty()
+    table = Table(
+        box=box.SIMPLE_HEAD if is_terminal else None,
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
+    )
+    for column in columns:
+        justify = "right" if column in set(right) else "left"
+        table.add_column(column, justify=justify, no_wrap=not is_terminal)  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*(_escaped(text_of(value)) for value in row))
+    emit(_rendered(table, is_terminal=is_terminal))
+
+
+def emit_facts(facts: Mapping[str, Any]) -> None:
+    """Write aligned ``name  value`` lines to stdout; values None and "" are left out."""
+    shown = {key: text_of(value) for key, value in facts.items() if value not in (None, "")}
+    width = max(map(len, shown), default=0)
+    for key, value in shown.items():
+        emit(f"{key:<{width}}  {value}")
+
+
+def text_of(value: Any) -> str:
+    """Short text of one cell."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}" if math.isfinite(value) else "-"
+    return str(value)
+
+
+def seconds_text(seconds: float | None) -> str:
+    """A duration for people, such as ``0.4 s``, ``95 s``, ``12 min``, ``3.1 h``."""
+    if seconds is None:
+        return ""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def moment_text(unix_seconds: float | None) -> str:
+    """Local date and time."""
+    if not unix_seconds:
+        return ""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(unix_seconds))
+
+
+def use_color(stream: TextIO) -> bool:
+    """Whether colors may be written: a terminal, and `NO_COLOR` not set."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _rendered(renderable: Any, *, is_terminal: bool) -> str:
+    import io
+
+    from rich.console import Console
+
+    console = Console(
+        file=io.StringIO(),
+        force_terminal=use_color(sys.stdout),
+        no_color=not use_color(sys.stdout),
+        width=None if is_terminal else 250,
+        highlight=False,
+    )
+    with console.capture() as capture:
+        console.print(renderable)
+    return "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)

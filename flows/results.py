@@ -1,0 +1,86 @@
+"""The result of a run on stdout."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from automl_flows.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
+
+from automl.home import Home, default_home
+
+LEADERBOARD_ROWS = 15
+
+
+def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None:
+    """Print the record of a finished run."""
+    if as_json:
+        emit_json(result)
+        return
+    emit("")
+    show_leaderboard(result.get("leaderboard") or ())
+    emit("")
+    emit_facts(result_facts(result))
+    for warning in result.get("warnings") or ():
+        emit(f"warning: {warning}")
+    for given_up in result.get("given_up") or ():
+        emit(f"given up: {given_up}")
+    emit("")
+    emit(f"more:    {command(home, 'show', str(result.get('run_id', '')))}")
+    emit(
+        f"predict: {command(home, 'predict', str(result.get('run_id', '')), 'TABLE', '-o', 'OUT.csv')}"
+    )
+
+
+def show_leaderboard(rows: Sequence[Mapping[str, Any]], limit: int = LEADERBOARD_ROWS) -> None:
+    """Print the best rows of a leaderboard."""
+    columns = ["rank", "family", "score", "std", "fit s", "predict ms/row", "status", "trial"]
+    keys = ["rank", "family", "score", "std", "fit_seconds", "predict_ms", "status", "trial_id"]
+    emit_table(
+        columns,
+        [[row.get(key) for key in keys] for row in rows[:limit]],
+        right=columns[2:6],
+    )
+    if len(rows) > limit:
+        emit(f"... and {len(rows) - limit} more (--json shows all)")
+
+
+def show_ledger(ledger: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print planned against used seconds of every stage."""
+    rows = [
+        (stage, seconds_text(entry.get("planned")), seconds_text(entry.get("used")))
+        for stage, entry in ledger.items()
+    ]
+    emit_table(["stage", "planned", "used"], rows, right=["planned", "used"])
+
+
+def result_facts(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The lines below a leaderboard."""
+    model = result.get("model") or {}
+    test = result.get("test") or {}
+    champion = result.get("champion") or {}
+    registered = model.get("registered") or ""
+    if model.get("registration") == "pending":
+        registered = "pending; complete it with: automl sync"
+    return {
+        "run": result.get("run_id"),
+        "problem": result.get("problem"),
+        "champion": champion.get("family") or champion.get("trial_id"),
+        "score": result.get("score"),
+        "test score": test.get("score"),
+        "trials": f"{result.get('trials')} of {result.get('families')} families",
+        "seconds": seconds_text(result.get("seconds")),
+        "reproducible": result.get("reproducible"),
+        "model": model.get("bundle"),
+        "registered": registered,
+        **{f"link {key}": value for key, value in (result.get("links") or {}).items()},
+    }
+
+
+def command(home: Home, *arguments: str) -> str:
+    """A command line that works when it is copied."""
+    parts = ["automl", *arguments]
+    if home.path != default_home():
+        parts += ["--home", str(home.path)]
+    return shlex.join(parts)

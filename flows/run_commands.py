@@ -1,0 +1,122 @@
+"""``automl runs``, ``show``, ``stop`` and ``clean``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from automl_flows.options import HomeOption, JsonOption, YesOption
+from automl_flows.session import open_home, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command()(runs)
+    app.command()(show)
+    app.command()(stop)
+    app.command()(clean)
+
+
+def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """List the runs of the home folder, newest first."""
+    from automl_flows.rendering import emit_json, emit_table, moment_text, seconds_text
+    from automl_flows.run_status import describe
+
+    state = open_home(home)
+    found = [describe(folder) for folder in reversed(state.run_folders())]
+    if as_json:
+        emit_json([status.to_json() for status in found])
+        return
+    if not found:
+        say(f"no runs in {state.path}")
+        return
+    emit_table(
+        ["run", "status", "problem", "task", "rows", "trials", "score", "started", "took", "model"],
+        [
+            (
+                status.run_id,
+                "interrupted, resumable" if status.is_resumable else status.status,
+                status.problem,
+                status.task,
+                status.rows,
+                status.trials,
+                status.score,
+                moment_text(status.started_at),
+                seconds_text(status.seconds),
+                status.registered or status.registration,
+            )
+            for status in found
+        ],
+        right=["rows", "trials", "score", "took"],
+    )
+
+
+def show(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, or the beginning of one")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show leaderboard, decisions, ledger and links of a run, also while it runs."""
+    from automl_flows.rendering import emit_json
+    from automl_flows.run_report import report_of, show_report
+
+    state = open_home(home)
+    report = report_of(state.run(run))
+    if as_json:
+        emit_json(report)
+    else:
+        show_report(report, state)
+
+
+def stop(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, or the beginning of one")],
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long to wait for its end", min=0)
+    ] = 30.0,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Stop a run cleanly; it can be resumed."""
+    from automl_flows.housekeeping import stop_run
+    from automl_flows.rendering import emit_json
+
+    folder = open_home(home).run(run)
+    stop_run(folder, timeout=timeout)
+    if as_json:
+        emit_json({"run_id": folder.run_id, "stopped": True})
+    else:
+        say(f"run {folder.run_id} is stopped; continue it with: automl resume {folder.run_id}")
+
+
+def clean(
+    run: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]...", help="Only these runs")
+    ] = None,
+    *,
+    older_than: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Runs that started longer ago, such as 30d")
+    ] = None,
+    keep: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Spare the newest N runs")
+    ] = None,
+    yes: YesOption = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete old runs; never one that runs or whose model waits for registration."""
+    from automl_flows.housekeeping import choose_runs, confirm_deletion, delete_runs
+    from automl_flows.rendering import emit_json
+
+    state = open_home(home)
+    chosen, spared = choose_runs(state, runs=run or [], older_than=older_than, keep=keep)
+    for run_id, reason in spared.items():
+        say(f"kept {run_id}: {reason}")
+    freed = 0
+    if chosen:
+        confirm_deletion([folder.run_id for folder in chosen], yes=yes)
+        freed = delete_runs(chosen)
+    deleted = [folder.run_id for folder in chosen]
+    if as_json:
+        emit_json({"deleted": deleted, "kept": spared, "freed_mib": freed / 2**20})
+    else:
+        say(f"{len(deleted)} runs deleted, {freed / 2**20:.1f} MiB freed")

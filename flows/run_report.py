@@ -1,0 +1,144 @@
+"""What ``automl show`` tells about a run, from its journal and stage records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from automl_flows.rendering import emit, emit_facts, emit_table, moment_text, seconds_text
+from automl_flows.results import command, result_facts, show_leaderboard, show_ledger
+from automl_flows.run_status import describe, problem_of, read_stage
+
+from automl.errors import SettingsError
+from automl.home import Home, RunFolder
+
+
+def report_of(folder: RunFolder) -> dict[str, Any]:
+    """Everything about a run in plain JSON form; of a running one what is known so far."""
+    status = describe(folder)
+    try:
+        facts = folder.read_facts()
+    except SettingsError:
+        facts = {}
+    result = read_stage(folder, "result") or _result_so_far(folder, facts)
+    return {
+        **status.to_json(),
+        "trials": result.get("trials"),
+        "score": result.get("score"),
+        "data": facts.get("data") or {},
+        "settings": facts.get("settings") or {},
+        "result": result,
+        "selection": read_stage(folder, "selection"),
+        "stages": sorted(path.stem for path in folder.stages.glob("*.json")),
+        "links": _links(folder, result),
+        "folder": str(folder.path),
+    }
+
+
+def show_report(report: Mapping[str, Any], home: Home) -> None:
+    """Print a report on stdout."""
+    result, data = report["result"], report["data"]
+    emit_facts(
+        {
+            "run": report["run_id"],
+            "status": "interrupted, resumable" if report["resumable"] else report["status"],
+            "problem": report["problem"],
+            "data": _data_line(data),
+            "started": moment_text(report["started_at"]),
+            "took": seconds_text(report["seconds"]),
+            "stages": ", ".join(report["stages"]),
+        }
+    )
+    if result.get("leaderboard"):
+        emit("")
+        show_leaderboard(result["leaderboard"])
+    decisions = list(decision_rows(report["selection"]))
+    if decisions:
+        emit("")
+        emit_table(["level", "test", "p-value", "kept", "decision"], decisions, title="Selection")
+    if result.get("ledger"):
+        emit("")
+        show_ledger(result["ledger"])
+    if result.get("champion"):
+        emit("")
+        emit_facts({**result_facts(result), "run": None, "problem": None})
+    for key, value in report["links"].items():
+        emit(f"{key}: {value}")
+    for line in (*(result.get("given_up") or ()), *(data.get("notes") or ())):
+        emit(f"note: {line}")
+    if report["resumable"]:
+        emit(f"continue it with: {command(home, 'resume', report['run_id'])}")
+
+
+def decision_rows(selection: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+    """Cells of every decision of a selection record: level, test, p-value, kept, why."""
+    for decision in selection.get("decisions") or ():
+        test = decision.get("test") or decision.get("omnibus") or {}
+        name = test.get("name") or test.get("test") if isinstance(test, Mapping) else test
+        p_value = decision.get(
+            "p_value", test.get("p_value") if isinstance(test, Mapping) else None
+        )
+        kept = decision.get("kept") or decision.get("promoted") or decision.get("winners") or ()
+        yield (
+            decision.get("level") or decision.get("node") or decision.get("name"),
+            name,
+            p_value,
+            ", ".join(map(str, kept)) if isinstance(kept, list | tuple) else kept,
+            decision.get("reason") or decision.get("verdict") or "",
+        )
+
+
+def _result_so_far(folder: RunFolder, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaderboard of the journal's complete trials, best first."""
+    from automl.evaluation.journal import Journal
+
+    records = Journal.read(folder.journal) if folder.journal.is_dir() else []
+    trials = [record["trial"] for record in records if record.get("type") == "trial"]
+    scored = [t for t in trials if t["status"] == "complete" and t["stage"] == "search"]
+    scored.sort(key=lambda trial: -trial["score"])
+    return {
+        "run_id": folder.run_id,
+        "problem": problem_of(dict(facts)),
+        "leaderboard": [_row(rank, trial) for rank, trial in enumerate(scored, 1)],
+        "score": scored[0]["score"] if scored else None,
+        "trials": len(trials),
+        "families": len({trial["configuration"]["family"] for trial in trials}),
+    }
+
+
+def _row(rank: int, trial: Mapping[str, Any]) -> dict[str, Any]:
+    from automl.records import Trial
+
+    known = Trial.from_json(trial)
+    scores = known.fold_scores
+    mean = sum(scores) / len(scores) if scores else 0.0
+    spread = sum((score - mean) ** 2 for score in scores) / max(1, len(scores) - 1)
+    return {
+        "rank": rank,
+        "trial_id": known.id,
+        "family": known.configuration.family,
+        "score": known.score,
+        "std": spread**0.5 if len(scores) > 1 else None,
+        "fit_seconds": known.fit_seconds,
+        "predict_ms": known.predict_milliseconds,
+        "status": "so far",
+        "origin": known.origin,
+    }
+
+
+def _links(folder: RunFolder, result: Mapping[str, Any]) -> dict[str, str]:
+    """Links of the tracking store as it is now, and those of the result."""
+    from automl.tracking.links import links
+
+    return {**(result.get("links") or {}), **links(folder)}
+
+
+def _data_line(data: Mapping[str, Any]) -> str:
+    if not data:
+        return ""
+    classes = data.get("classes")
+    kind = f"{data.get('task')}" + (f" ({len(classes)} classes)" if classes else "")
+    return (
+        f"{data.get('rows')} rows x {data.get('columns')} columns, {data.get('target')}: {kind}, "
+        f"{data.get('test_rows') or 0} test rows"
+    )

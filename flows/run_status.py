@@ -1,0 +1,114 @@
+"""What is known of a run from its folder alone, while it runs as well as after."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from automl.errors import SettingsError
+from automl.home import RunFolder
+
+FINISHED, RUNNING, INTERRUPTED, FAILED, EMPTY = (
+    "finished",
+    "running",
+    "interrupted",
+    "failed",
+    "empty",
+)
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """One line about a run.
+
+    Parameters
+    ----------
+    status
+        `running` (a process drives it), `interrupted` (it can be resumed), `finished`, `failed`,
+        or `empty` (it ended before its first record).
+    started_at : unix seconds
+    seconds : of the finished run, or since the start of a running one
+    registration
+        `done`, `pending`, `off`, or "" before the end.
+    """
+
+    run_id: str
+    status: str
+    problem: str = ""
+    task: str = ""
+    rows: int | None = None
+    trials: int | None = None
+    score: float | None = None
+    started_at: float | None = None
+    seconds: float | None = None
+    registration: str = ""
+    registered: str = ""
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether `automl resume` can continue it."""
+        return self.status == INTERRUPTED
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {**asdict(self), "resumable": self.is_resumable}
+
+
+def describe(folder: RunFolder) -> RunStatus:
+    """Status of a run; reads small files only."""
+    is_driven = folder.is_driven()
+    try:
+        facts = folder.read_facts()
+    except SettingsError:
+        return RunStatus(folder.run_id, RUNNING if is_driven else EMPTY)
+    status = RUNNING if is_driven else str(facts.get("status", RUNNING))
+    if status == RUNNING and not is_driven:
+        status = INTERRUPTED
+    result = read_stage(folder, "result")
+    data = facts.get("data") or {}
+    model = result.get("model") or {}
+    started = facts.get("started_at")
+    return RunStatus(
+        run_id=folder.run_id,
+        status=status,
+        problem=result.get("problem") or facts.get("problem") or problem_of(facts),
+        task=str(data.get("task", "")),
+        rows=data.get("rows"),
+        trials=result.get("trials"),
+        score=result.get("score"),
+        started_at=started,
+        seconds=time.time() - started if status == RUNNING and started else result.get("seconds"),
+        registration=_registration(folder, model),
+        registered=str(model.get("registered") or ""),
+    )
+
+
+def problem_of(facts: dict[str, Any]) -> str:
+    """Problem name from the settings in `run.json`; "" when they are not usable."""
+    settings = facts.get("settings") or {}
+    if settings.get("name"):
+        return str(settings["name"])
+    stem = str(settings.get("table", "")).replace(":", "/").rstrip("/").split("/")[-1].split(".")[0]
+    return f"{stem}-{settings.get('target', '')}"
+
+
+def read_stage(folder: RunFolder, name: str) -> dict[str, Any]:
+    """Record of a finished stage, else empty."""
+    try:
+        content = json.loads((folder.stages / f"{name}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _registration(folder: RunFolder, model: dict[str, Any]) -> str:
+    """From the outbox, which `automl sync` updates; else what the result said."""
+    if not model:
+        return ""
+    if (folder.path / "outbox.json").exists():
+        from automl.tracking.process import registration
+
+        return registration(folder).status
+    return str(model.get("registration", ""))

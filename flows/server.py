@@ -1,0 +1,316 @@
+"""The local Prefect server of a run, and how to use one that stands already.
+
+A `LocalServer` is one process in its own session (Ctrl-C does not reach it) that ends with the
+process that started it. `local_server` decides whether one is needed: not when `PREFECT_API_URL`
+is set, and not when `automl up` keeps one standing for this home.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from automl_flows.environment import TELEMETRY_OFF
+
+from automl.errors import ServiceError
+
+HOST = "127.0.0.1"
+READY_SECONDS = 120.0
+STOP_SECONDS = 5.0
+
+_UNUSED_SERVICES = (
+    "CANCELLATION_CLEANUP",
+    "CLEANUP_RECONCILER",
+    "EVENT_LOGGER",
+    "EVENT_PERSISTER",
+    "FOREMAN",
+    "LATE_RUNS",
+    "PAUSE_EXPIRATIONS",
+    "REPOSSESSOR",
+    "SCHEDULER",
+    "TRIGGERS",
+)
+EMBEDDED = {
+    **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _UNUSED_SERVICES},
+    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+    "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
+}
+_OPEN_STATES = ["SCHEDULED", "PENDING", "RUNNING", "CANCELLING"]
+
+
+class LocalServer:
+    """A Prefect API server on this machine.
+
+    Parameters
+    ----------
+    folder
+        `PREFECT_HOME` of the server: its database, its log.
+    url
+        Base URL of a server that stands already; then start and stop do nothing.
+    port : 0 for any free one
+    embedded
+        Without the services that only deployments need, and ended together with this process.
+    """
+
+    def __init__(
+        self, folder: Path, *, url: str = "", port: int = 0, embedded: bool = True
+    ) -> None:
+        self.folder = folder
+        self.url = url
+        self.is_owned = not url
+        self._port = port
+        self._embedded = embedded
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lifeline = -1
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def api_url(self) -> str:
+        """What `PREFECT_API_URL` must be for clients."""
+        return f"{self.url}/api"
+
+    @property
+    def pid(self) -> int:
+        """Process id; 0 when the server is not ours or not started."""
+        return self._process.pid if self._process else 0
+
+    @property
+    def log(self) -> Path:
+        """What the server prints."""
+        return self.folder / "server.log"
+
+    def start(self) -> None:
+        """Start the process and return at once; `wait_ready` waits for it.
+
+        Requests made meanwhile wait in the socket's backlog instead of being refused.
+
+        Raises
+        ------
+        ServiceError
+            If the process cannot be started.
+        """
+        if not self.is_owned or self._process:
+            return
+        from automl_flows.server_schema import ensure_database
+
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            ensure_database(self.folder)
+            with _listen(self._port) as listener:
+                self.url = f"http://{HOST}:{listener.getsockname()[1]}"
+                self._spawn(listener)
+        except OSError as error:
+            raise ServiceError(f"the local Prefect server cannot be started: {error}") from None
+
+    def is_alive(self) -> bool:
+        """Whether the process runs (ours) or answers (a standing one)."""
+        if self._process:
+            return self._process.poll() is None
+        return bool(self.url) and answers(f"{self.api_url}/health")
+
+    def is_ready(self, timeout: float = 0.5) -> bool:
+        """Whether the API answers within `timeout` seconds."""
+        return self.is_alive() and answers(f"{self.api_url}/health", timeout)
+
+    def wait_ready(self, timeout: float = READY_SECONDS) -> None:
+        """Return as soon as the API answers.
+
+        Raises
+        ------
+        ServiceError
+            If the process ends or `timeout` seconds pass first; the message quotes its log.
+        """
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            if self.is_ready(timeout=min(1.0, timeout)):
+                return
+            if not self.is_alive():
+                raise ServiceError(
+                    f"the local Prefect server ended during its start: {self._last_words()}"
+                )
+            time.sleep(0.05)
+        raise ServiceError(f"the local Prefect server did not answer within {timeout:g} s")
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Point the Prefect client of this process and thread context at the server.
+
+        Heartbeats of flow runs are off: each costs a second at the end of every flow.
+        """
+        from prefect.settings import (
+            PREFECT_API_URL,
+            PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+            PREFECT_HOME,
+            temporary_settings,
+        )
+
+        settings = {
+            PREFECT_API_URL: self.api_url,
+            PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
+            PREFECT_HOME: self.folder,
+        }
+        with temporary_settings(settings):
+            yield
+
+    def drain(self, timeout: float = 10.0) -> bool:
+        """Wait until what the clients of this process reported is in the database.
+
+        Returns
+        -------
+        Whether the last task run reached the database in time; False when the server is away.
+        """
+        deadline = time.monotonic() + timeout
+        _flush_clients(timeout)
+        seen: tuple[int, int] | None = None
+        while time.monotonic() < deadline:
+            counts = self._count_task_runs()
+            if counts is None:
+                return False
+            if counts == seen and counts[1] == 0:
+                return True
+            seen = counts
+            time.sleep(0.25)
+        return False
+
+    def stop(self) -> None:
+        """End the process if it is ours; at most about five seconds."""
+        process, self._process = self._process, None
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def release(self) -> int:
+        """Leave the process running after this one ends; returns its process id."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        process.returncode = 0  # no "still running" warning when the handle is collected
+        return process.pid
+
+    def _spawn(self, listener: socket.socket) -> None:
+        command = [sys.executable, "-m", "automl_flows.server_process", str(listener.fileno())]
+        descriptors = [listener.fileno()]
+        read_end = -1
+        if self._embedded:
+            read_end, self._lifeline = os.pipe()
+            command.append(str(read_end))
+            descriptors.append(read_end)
+        try:
+            with self.log.open("wb") as log:
+                self._process = subprocess.Popen(
+                    command,
+                    env=self._environment(listener.getsockname()[1]),
+                    pass_fds=descriptors,
+                    start_new_session=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=self.folder,
+                )
+        finally:
+            if read_end >= 0:
+                os.close(read_end)
+
+    def _environment(self, port: int) -> dict[str, str]:
+        inherited = {key: value for key, value in os.environ.items() if key != "PREFECT_API_URL"}
+        return {
+            **inherited,
+            **TELEMETRY_OFF,
+            **(EMBEDDED if self._embedded else {}),
+            "PREFECT_HOME": str(self.folder),
+            "PREFECT_SERVER_API_HOST": HOST,
+            "PREFECT_SERVER_API_PORT": str(port),
+            "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "WARNING",
+        }
+
+    def _last_words(self) -> str:
+        lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"its log {self.log} is empty"
+
+    def _count_task_runs(self) -> tuple[int, int] | None:
+        """Numbers of all task runs and of those that have not ended; None when unreachable."""
+        open_only = {"task_runs": {"state": {"type": {"any_": _OPEN_STATES}}}}
+        try:
+            return self._post("task_runs/count", {}), self._post("task_runs/count", open_only)
+        except OSError:
+            return None
+
+    def _post(self, path: str, body: dict[str, Any]) -> int:
+        request = urllib.request.Request(  # noqa: S310 our own http address
+            f"{self.api_url}/{path}",
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=5) as response:  # noqa: S310 as above
+            return int(json.load(response))
+
+
+def local_server(home: Path) -> LocalServer | None:
+    """The server that a run in `home` should use, not yet started.
+
+    Returns
+    -------
+    None when `PREFECT_API_URL` names another one; the standing one of `automl up` when it lives;
+    else a new one.
+    """
+    if os.environ.get("PREFECT_API_URL"):
+        return None
+    from automl_flows.standing import read_services
+
+    standing = read_services(home).get("prefect")
+    if standing is not None and answers(f"{standing.url}/api/health"):
+        return LocalServer(home / "prefect", url=standing.url)
+    return LocalServer(home / "prefect")
+
+
+def answers(url: str, timeout: float = 1.0) -> bool:
+    """Whether a GET of `url` succeeds within `timeout` seconds."""
+    try:
+        with urllib.request.urlopen(url, timeout=timeout) as response:  # noqa: S310 http only
+            return bool(response.status == 200)
+    except (OSError, ValueError):
+        return False
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        listener.listen(128)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _flush_clients(timeout: float) -> None:
+    """Send the events and log lines that the Prefect client of this process still holds."""
+    if "prefect.events.worker" in sys.modules:
+        sys.modules["prefect.events.worker"].EventsWorker.drain_all(timeout, at_exit=False)
+    if "prefect.logging.handlers" in sys.modules:
+        sys.modules["prefect.logging.handlers"].APILogWorker.drain_all(timeout, at_exit=False)

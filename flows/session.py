@@ -1,0 +1,109 @@
+"""What every command shares: the home it works in, and how it meets its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+from types import FrameType
+
+from automl.errors import AutoMLError, AutoMLWarning, DataError
+from automl.home import Home, default_home
+
+INTERRUPTED = 130
+TERMINATED = 143
+
+_opened: list[Home] = []
+_signals: list[int] = []
+
+
+class TerminationError(BaseException):
+    """SIGTERM arrived; unwinds like KeyboardInterrupt."""
+
+
+def open_home(path: Path | None) -> Home:
+    """Home of this command: the option's, else the default one."""
+    home = Home(path.expanduser().resolve() if path is not None else default_home())
+    _opened[:] = [home]
+    return home
+
+
+def unwind_on_sigterm() -> None:
+    """Let SIGTERM unwind the program, so that everything started is stopped."""
+    _signals.clear()
+
+    def _raise(number: int, _: FrameType | None) -> None:
+        _signals.append(number)
+        raise TerminationError
+
+    signal.signal(signal.SIGTERM, _raise)
+
+
+def was_terminated() -> bool:
+    """Whether SIGTERM has arrived since `unwind_on_sigterm`."""
+    return bool(_signals)
+
+
+def show_warnings() -> None:
+    """One line on stderr for each of our warnings; those of other libraries stay silent."""
+
+    def _show(message: Warning | str, category: type[Warning], *_: object) -> None:
+        if issubclass(category, AutoMLWarning):
+            say(f"warning: {message}")
+
+    warnings.showwarning = _show  # type: ignore[assignment] # its other arguments are not needed
+    warnings.simplefilter("ignore")
+    warnings.simplefilter("default", AutoMLWarning)
+
+
+def say(text: str) -> None:
+    """One line on stderr; never fails."""
+    try:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return
+
+
+def report_error(error: AutoMLError) -> int:
+    """Print an error of ours and return its exit code."""
+    problems = list(error.problems) if isinstance(error, DataError) else [error.message]
+    if len(problems) > 1:
+        say(f"error: {error.message}")
+        for problem in problems:
+            say(f"  - {problem}")
+    else:
+        say(f"error: {one_line(problems[0])}")
+    return TERMINATED if error.exit_code == INTERRUPTED and was_terminated() else error.exit_code
+
+
+def report_internal_error(error: BaseException) -> int:
+    """Write the traceback of an unexpected error to a file; returns exit code 1."""
+    log = _write_traceback(error)
+    kind = type(error).__name__
+    say(f"error: internal error ({kind}: {one_line(str(error))[:300]}); the details are in {log}")
+    return 1
+
+
+def one_line(text: str) -> str:
+    """The text with all white space runs, line ends included, as single spaces."""
+    return " ".join(text.split())
+
+
+def _write_traceback(error: BaseException) -> Path:
+    text = "".join(traceback.format_exception(error))
+    name = f"error-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+    homes = [home.path / "logs" for home in _opened] or [default_home() / "logs"]
+    for folder in (*homes, Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+        except OSError:
+            continue
+        return folder / name
+    return Path(os.devnull)

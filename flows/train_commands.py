@@ -1,0 +1,204 @@
+"""``automl train``, ``resume`` and ``demo``: everything that drives a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from automl_flows.options import HomeOption, JsonOption
+from automl_flows.session import open_home, say
+
+if TYPE_CHECKING:
+    from automl.settings import Settings
+
+_DATA = "Data"
+_SEARCH = "Search"
+_RESULT = "Selection and model"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command()(train)
+    app.command()(resume)
+    app.command()(demo)
+
+
+def train(
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="File, URI, sklearn:NAME or openml:NAME")
+    ],
+    *,
+    target: Annotated[
+        str | None, typer.Option(help="Column to predict; may come from --config", metavar="COLUMN")
+    ] = None,
+    task: Annotated[
+        Literal["auto", "binary", "multiclass", "regression"] | None,
+        typer.Option(help="Kind of target [default: auto]"),
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=ROLE", help="Role of a column, instead of the detected one"),
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="Untouched rows for the honest score")
+    ] = None,
+    test_share: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Share of rows set aside as test rows")
+    ] = None,
+    groups: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Rows of one group stay together")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Rows are ordered by this column")
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of sample weights")
+    ] = None,
+    class_weight: Annotated[
+        Literal["none", "balanced"] | None, typer.Option(help="Weights of the classes")
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Positive class of a binary target")
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="index, a metric's name, NAME=WEIGHT,NAME=WEIGHT or FILE.py:FUNCTION"),
+    ] = None,
+    cost_matrix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="csv or YAML: cost of column j for true class i"),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Wall time, such as 90s, 10m [default: 10m]")
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of trials: a reproducible run")
+    ] = None,
+    preset: Annotated[
+        Literal["thesis", "fast", "balanced", "best"] | None,
+        typer.Option(help="Defaults of all settings [default: balanced]"),
+    ] = None,
+    families: Annotated[str | None, typer.Option(metavar="A,B", help="Only these families")] = None,
+    exclude: Annotated[str | None, typer.Option(metavar="A,B", help="Families left out")] = None,
+    optimizer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Search method inside each family")
+    ] = None,
+    allocator: Annotated[
+        str | None, typer.Option(metavar="NAME", help="How turns are given to families")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Significance level of the tests [default: 0.05]")
+    ] = None,
+    ensemble: Annotated[
+        Literal["greedy", "none"] | None, typer.Option(help="Blend of models [default: greedy]")
+    ] = None,
+    max_predict_ms: Annotated[
+        float | None, typer.Option(metavar="X", help="Longest milliseconds to predict one row")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Trials at a time [default: one per core]")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Root of all randomness")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Problem and model name [default: table and target]")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="Settings file")] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything, show the plan, start nothing")
+    ] = False,
+) -> None:
+    """Search, select, fit and register a model for a table."""
+    options = dict(locals())
+    from automl.settings import resolve_settings
+    from automl_flows.given import given_settings
+
+    state = open_home(home)
+    settings = resolve_settings(given_settings(options), file=config)
+    if dry_run:
+        from automl_flows.dry_run import plan_of, show_plan
+
+        show_plan(plan_of(settings), as_json=as_json)
+        return
+    _train(settings, state.path, as_json=as_json)
+
+
+def resume(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, or the beginning of one")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Continue an interrupted run from its records."""
+    from automl_flows.run_status import describe
+
+    state = open_home(home)
+    folder = state.run(run)
+    status = describe(folder).status
+    from automl.errors import SettingsError
+
+    if status == "running":
+        raise SettingsError(f"run {folder.run_id} is being driven by another process")
+    _drive(state.path, as_json=as_json, run_id=folder.run_id)
+
+
+def demo(
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Wall time")] = "45s",
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the whole line on a bundled table and say where to look."""
+    from automl_flows.demonstration import demo_settings, show_next_steps
+
+    state = open_home(home)
+    result = _train(demo_settings(budget), state.path, as_json=as_json)
+    if not as_json:
+        show_next_steps(result, state)
+
+
+def _train(settings: Settings, home: Path, *, as_json: bool) -> dict[str, Any]:
+    from automl_flows.given import check_names
+
+    check_names(settings)
+    return _drive(home, as_json=as_json, settings=settings)
+
+
+def _drive(
+    home: Path, *, as_json: bool, settings: Settings | None = None, run_id: str = ""
+) -> dict[str, Any]:
+    """Start the server, then import and run the flow beside it; print the result."""
+    from automl_flows.progress_display import ProgressDisplay
+    from automl_flows.results import show_result
+    from automl_flows.server import local_server
+
+    from automl.home import Home
+
+    server = local_server(home)
+    if server is not None:
+        server.start()
+    try:
+        with ProgressDisplay() as display:
+            from automl_flows import train as flow  # slow: imports Prefect beside the server
+
+            if settings is not None:
+                say(f"settings: {_changed(settings)}")
+                result: dict[str, Any] = flow.train(
+                    settings, home=Home(home), server=server, on_progress=display.update
+                )
+            else:
+                result = flow.resume(
+                    run_id, home=Home(home), server=server, on_progress=display.update
+                )
+        show_result(result, Home(home), as_json=as_json)
+    finally:
+        if server is not None:
+            server.stop()
+    return result
+
+
+def _changed(settings: Settings) -> str:
+    """The resolved settings that say something: all that differ from the plain defaults."""
+    shown = settings.model_dump(exclude_defaults=True)
+    shown["preset"] = settings.preset
+    return ", ".join(f"{key}={value}" for key, value in shown.items())
