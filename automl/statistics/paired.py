@@ -17,7 +17,7 @@ from automl.statistics.results import (
     is_constant,
     symmetric,
 )
-from automl.statistics.unpaired import studentized_range_tail
+from automl.statistics.studentized_range import studentized_range_tail
 
 Alternative = Literal["two-sided", "greater", "less"]
 

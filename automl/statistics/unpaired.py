@@ -16,6 +16,7 @@ from automl.statistics.results import (
     is_constant,
     symmetric,
 )
+from automl.statistics.studentized_range import studentized_range_tail
 
 
 def anova(groups: Sequence[ArrayLike]) -> TestResult:
@@ -178,24 +179,3 @@ def _studentized(
     pvalues[wanted] = studentized_range_tail(statistics[wanted], k, freedom)
     df = (float(k),) if np.isinf(freedom) else (float(k), freedom)
     return PairwiseResult(name, symmetric(statistics, k, 0.0), symmetric(pvalues, k, 1.0), df)
-
-
-def studentized_range_tail(statistics: FloatArray, k: int, freedom: float) -> FloatArray:
-    """P(studentized range of `k` groups >= statistic), in [0, 1].
-
-    Two groups are computed by Student's t, q = √2 |t|, which is exact and quicker.
-
-    Parameters
-    ----------
-    statistics : (n,), non-negative
-    k : >= 2
-    freedom : positive or infinite
-    """
-    if k == 2:
-        tail = 2.0 * stats.t.sf(statistics / np.sqrt(2.0), freedom)
-    else:
-        finite = np.where(np.isfinite(statistics), statistics, 0.0)
-        tail = np.where(
-            np.isfinite(statistics), stats.studentized_range.sf(finite, k, freedom), 0.0
-        )
-    return np.asarray(np.clip(tail, 0.0, 1.0))

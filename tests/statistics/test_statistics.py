@@ -12,6 +12,7 @@ from scipy import stats
 from automl.statistics.adjustment import holm
 from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
 from automl.statistics.paired import corrected_t, corrected_t_all_pairs, friedman, nemenyi_friedman
+from automl.statistics.studentized_range import studentized_range_tail
 from automl.statistics.unpaired import anova, kruskal_wallis, nemenyi_joint_ranks, tukey
 
 SEEDS = st.integers(0, 10_000)
@@ -78,6 +79,15 @@ def test_tukey_reproduces_the_published_example():
     assert result.pair(0, 1).pvalue == pytest.approx(0.014, abs=5e-4)
     assert result.pair(0, 2).pvalue == pytest.approx(0.980, abs=5e-4)
     assert result.pair(1, 2).pvalue == pytest.approx(0.020, abs=5e-4)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 40])
+@pytest.mark.parametrize("freedom", [2.0, 7.0, 58.0, 290.0, 3000.0, np.inf])
+def test_the_studentized_range_agrees_with_scipy(k, freedom):
+    q = np.array([0.0, 0.5, 2.0, 3.5, 5.0, 9.0])
+    expected = stats.studentized_range.sf(q, k, freedom)
+    assert studentized_range_tail(q, k, freedom) == pytest.approx(expected, abs=1e-7)
+    assert studentized_range_tail(np.array([np.inf]), k, freedom) == [0.0]
 
 
 def test_nemenyi_on_joint_ranks_agrees_with_scikit_posthocs():
