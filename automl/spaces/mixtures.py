@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +27,25 @@ _NEWTON_STEPS = 100
 _KNOTS = 65
 _MAX_EXPONENT = 700.0
 """exp() of more is no finite number."""
+
+
+@dataclass(frozen=True)
+class _Single:
+    """A component for single numbers on the working scale."""
+
+    share: float
+    mean: float
+    sd: float
+    normal: TruncatedNormal
+
+    def ppf(self, u: float) -> float:
+        return self.mean + self.sd * self.normal.ppf(u)
+
+    def cdf(self, t: float) -> float:
+        return self.normal.cdf((t - self.mean) / self.sd)
+
+    def density(self, t: float) -> float:
+        return self.normal.density((t - self.mean) / self.sd) / self.sd
 
 
 @dataclass(frozen=True)
@@ -66,33 +85,59 @@ class _Gaussian(Numerical):
         return bool(np.all(np.isfinite(log_mass(*self._limits))))
 
     @cached_property
-    def _scalar_components(self) -> list[tuple[float, float, TruncatedNormal]]:
+    def _singles(self) -> list[_Single]:
+        """The components for single numbers."""
         _, means, sds = self.components
-        bounds = zip(*(limit.tolist() for limit in self._limits), strict=True)
+        columns = (self._shares, means, sds, *self._limits)
         return [
-            (mean, sd, TruncatedNormal(alpha, beta))
-            for mean, sd, (alpha, beta) in zip(means.tolist(), sds.tolist(), bounds, strict=True)
+            _Single(share, mean, sd, TruncatedNormal(alpha, beta))
+            for share, mean, sd, alpha, beta in zip(*(c.tolist() for c in columns), strict=True)
         ]
 
     @cached_property
     def _edges(self) -> list[float]:
         return [float(edge) for edge in np.cumsum(self._shares)[:-1]]
 
-    def _from_component(self, index: int, u: float) -> Number:
-        mean, sd, normal = self._scalar_components[index]
-        t = mean + sd * normal.ppf(min(max(u, _TINY_SHARE), 1.0 - _TINY_SHARE))
+    def _from_scale(self, t: float) -> Number:
         return self.closest(math.exp(min(t, _MAX_EXPONENT)) if self.is_log else t)
 
     def value(self, u: float) -> Number:
         """Canonical Python number at position `u` of the unit interval."""
-        if len(self._scalar_components) > 1:
-            return super().value(u)
-        return self._from_component(0, u)
+        inside = min(max(u, _TINY_SHARE), 1.0 - _TINY_SHARE)
+        if len(self._singles) == 1:
+            return self._from_scale(self._singles[0].ppf(inside))
+        return self._from_scale(self._invert_one(inside))
+
+    def _invert_one(self, u: float) -> float:
+        """Quantile of the mixture on the working scale by bracketed Newton steps."""
+        knots, shares = self._knot_lists
+        place = min(max(bisect_left(shares, u), 1), len(knots) - 1)
+        low, high = knots[place - 1], knots[place]
+        t = 0.5 * (low + high)
+        tolerance = 4e-16 * min(single.sd for single in self._singles)
+        for _ in range(_NEWTON_STEPS):
+            excess = sum(single.share * single.cdf(t) for single in self._singles) - u
+            if abs(excess) <= _TINY_SHARE:
+                return t
+            low, high = (t, high) if excess < 0.0 else (low, t)
+            slope = sum(single.share * single.density(t) for single in self._singles)
+            step = t - excess / slope if slope > 0.0 else low
+            moved = step if low < step < high else 0.5 * (low + high)
+            if abs(moved - t) <= max(tolerance, 4e-16 * abs(t)):
+                return moved
+            t = moved
+        return t
+
+    @cached_property
+    def _knot_lists(self) -> tuple[list[float], list[float]]:
+        knots, shares = self._knots
+        return knots.tolist(), shares.tolist()
 
     def draw(self, rng: np.random.Generator) -> Number:
         """One canonical Python number: a component by its share, then a value of it."""
-        index = bisect_right(self._edges, rng.random()) if self._edges else 0
-        return self._from_component(index, rng.random())
+        single = self._singles[bisect_right(self._edges, rng.random()) if self._edges else 0]
+        u = min(max(rng.random(), _TINY_SHARE), 1.0 - _TINY_SHARE)
+        return self._from_scale(single.ppf(u))
 
     def _standardize(self, x: Floats) -> Floats:
         """(..., k) standardized positions of `x` under each component."""
@@ -102,7 +147,8 @@ class _Gaussian(Numerical):
         return (t[..., None] - means) / sds
 
     def _cumulative(self, x: Floats) -> Floats:
-        return np.asarray(truncated_cdf(self._standardize(x), *self._limits) @ self._shares)
+        below = truncated_cdf(self._standardize(x), *self._limits) @ self._shares
+        return np.where(x >= self._support[1], 1.0, below)
 
     def _quantile(self, u: Any) -> Any:
         t = self._scale_quantile(np.clip(np.asarray(u, dtype=float), _TINY_SHARE, 1 - _TINY_SHARE))

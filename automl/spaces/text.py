@@ -47,7 +47,7 @@ def to_mapping(distribution: Distribution) -> dict[str, Any]:
         if entry.default is not MISSING and value == entry.default:
             continue
         found[entry.name] = _plain(value)
-    if isinstance(distribution, Categorical) and len(set(distribution.weights)) == 1:
+    if isinstance(distribution, Categorical) and set(distribution.weights) == {1.0}:
         del found["weights"]
     return found
 

@@ -1,0 +1,207 @@
+"""Encodings of configurations (H18 section 3.1.1)."""
+
+from __future__ import annotations
+
+import pickle
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from automl.errors import SettingsError
+from automl.records import Configuration
+from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.tree import SpaceTree
+
+
+def draw(space, n, seed=0):
+    rng = np.random.default_rng(seed)
+    return [space.sample(rng) for _ in range(n)]
+
+
+def row(encoder, configuration, facts=None):
+    values = encoder.transform([configuration], facts)[0]
+    return dict(zip(encoder.feature_names, values.tolist(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def encoder(space) -> ConfigurationEncoder:
+    return ConfigurationEncoder(space).fit()
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["onehot", "index"]))
+def test_encodings_are_finite_and_inside_the_cube(space, seed, form) -> None:
+    encoder = ConfigurationEncoder(space, form=form).fit()
+    found = encoder.transform(draw(space, 5, seed))
+    assert found.shape == (5, len(encoder.feature_names))
+    assert np.all(np.isfinite(found))
+    numeric = found[:, ~encoder.is_nominal]
+    assert np.all((numeric >= 0) & (numeric <= 1))
+
+
+def test_numbers_are_scaled_on_their_own_scale(space, encoder) -> None:
+    assert row(encoder, space.complete({"C": 0.001}))["C"] == pytest.approx(0.0)
+    assert row(encoder, space.complete({"C": 1.0}))["C"] == pytest.approx(0.5)
+    assert row(encoder, space.complete({"C": 100.0}))["C"] == pytest.approx(5 / 6)
+
+
+def test_inactive_numbers_are_a_constant_with_a_flag(space, encoder) -> None:
+    linear = row(encoder, space.complete({"kernel": "linear"}))
+    assert (linear["degree"], linear["degree:active"]) == (0.5, 0.0)
+    poly = row(encoder, space.complete({"kernel": "poly"}))
+    assert (poly["degree:active"], poly["gamma:active"]) == (1.0, 1.0)
+
+
+def test_one_flag_stands_for_all_features_of_the_same_context(space) -> None:
+    tree = {
+        "k": {
+            "choices": {
+                "a": None,
+                "b": {
+                    "tree": {
+                        "x": {"type": "uniform", "low": 0, "high": 1},
+                        "y": {"type": "uniform", "low": 0, "high": 1},
+                    }
+                },
+            }
+        }
+    }
+    names = ConfigurationEncoder(SpaceTree.build("f", tree)).fit().feature_names
+    assert [name for name in names if name.endswith(":active")] == ["x:active"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "number"), [("sqrt", 6 / 36), ("log2", np.log2(36) / 36), (None, 1.0)]
+)
+def test_words_have_the_numbers_that_they_stand_for(space, choice, number) -> None:
+    facts = {"n_columns": 36, "n_rows": 400}
+    encoder = ConfigurationEncoder(space, facts=facts).fit()
+    word = row(encoder, space.complete({"max_features": choice}))
+    low, high = min(0.1, np.log2(36) / 36), 1.0
+    assert word["max_features"] == pytest.approx((number - low) / (high - low))
+    share = space.complete({"max_features": "share", "max_features_share": 0.5})
+    assert row(encoder, share)["max_features"] == pytest.approx((0.5 - low) / (high - low))
+    assert row(encoder, share)["max_features=share"] == 1.0
+
+
+def test_absolute_numbers_become_fractions_of_the_data_they_ran_on(space, encoder) -> None:
+    ten, hundred = space.complete({"leaf": 10}), space.complete({"leaf": 100})
+    both = encoder.transform([ten, hundred], [{"n_rows": 1000}, {"n_rows": 10_000}])
+    column = encoder.feature_names.index("min_samples_leaf")
+    assert both[0, column] == pytest.approx(both[1, column])
+    with pytest.raises(SettingsError, match="as many"):
+        encoder.transform([ten], [{}, {}])
+
+
+def test_a_depth_without_limit_counts_as_twenty_and_mixed_lists_are_split() -> None:
+    depth = {"branch": False, "choices": {9: None, 10: None, "none": {"value": None, "encode": 20}}}
+    tree = {"max_depth": depth, "f": {"branch": False, "choices": [0.1, 0.3, "log2"]}}
+    space = SpaceTree.build("tree", tree)
+    encoder = ConfigurationEncoder(space).fit()
+    assert {"max_depth", "max_depth=null", "f", "f=log2", "f:active"} <= set(encoder.feature_names)
+    found = row(encoder, space.complete({"max_depth": None, "f": "log2"}))
+    assert (found["max_depth"], found["max_depth=null"]) == (1.0, 1.0)
+    assert (found["f"], found["f:active"], found["f=log2"]) == (0.5, 0.0, 1.0)
+    found = row(encoder, space.complete({"max_depth": 9, "f": 0.3}))
+    assert (found["max_depth"], found["max_depth=null"]) == (0.0, 0.0)
+    assert (found["f"], found["f:active"], found["f=log2"]) == (1.0, 1.0, 0.0)
+
+
+def test_booleans_and_discrete_numbers_are_numeric() -> None:
+    tree = {
+        "bootstrap": {"branch": False, "choices": [True, False]},
+        "n": {"branch": False, "choices": [10, 100, 500]},
+    }
+    space = SpaceTree.build("forest", tree)
+    encoder = ConfigurationEncoder(space).fit()
+    assert encoder.feature_names == ("bootstrap", "n")
+    assert row(encoder, space.complete({"n": 500})) == {"bootstrap": 1.0, "n": 1.0}
+
+
+def test_the_index_form_numbers_unknown_known_and_inactive(space) -> None:
+    encoder = ConfigurationEncoder(space, form="index").fit()
+    default = space.default()
+    assert row(encoder, space.complete({"kernel": "linear"}))["kernel:index"] == 1.0
+    strange = Configuration("svm", {**default.values, "prep.scaler": "other"}, default.path)
+    assert row(encoder, strange)["prep.scaler:index"] == 0.0
+    missing = {k: v for k, v in default.values.items() if k != "prep.scaler"}
+    gone = Configuration("svm", missing, default.path)
+    assert row(encoder, gone)["prep.scaler:index"] == 4.0
+
+
+def test_unseen_categories_are_zeros_or_have_their_token(space) -> None:
+    default = space.default()
+    strange = Configuration("svm", {**default.values, "prep.scaler": "other"}, default.path)
+    plain = row(ConfigurationEncoder(space).fit(), strange)
+    assert not any(plain[name] for name in plain if name.startswith("prep.scaler="))
+    seen = row(ConfigurationEncoder(space).fit([default, strange]), strange)
+    assert seen["prep.scaler=<unknown>"] == 1.0
+    full = ConfigurationEncoder(space, drop_constant=False).fit()
+    assert row(full, strange)["prep.scaler=<unknown>"] == 1.0
+
+
+def test_unseen_signatures_and_families_are_read_by_name(space, encoder) -> None:
+    values = {"C": 1.0, "kernel": "sigmoid", "new": 3, "leaf": 10, "prep.scaler": "minmax"}
+    found = row(encoder, Configuration("svm", values, ("kernel=sigmoid",)))
+    assert found["C"] == pytest.approx(0.5)
+    assert found["kernel=rbf"] == 0.0
+    other = row(encoder, Configuration("knn", {"C": 5, "prep.scaler": "minmax"}, ()))
+    assert other["prep.scaler=minmax"] == 1.0
+    assert other["C"] == 0.5
+
+
+def test_columns_without_variance_are_dropped(space) -> None:
+    path = ("kernel=rbf", "max_features=sqrt")
+    rng = np.random.default_rng(0)
+    one = [space.sample_signature(path, rng) for _ in range(40)]
+    encoder = ConfigurationEncoder(space)
+    found = encoder.fit_transform(one)
+    assert np.all(np.ptp(found, axis=0) > 0)
+    assert "kernel=rbf" not in encoder.feature_names
+    assert {"C", "gamma", "min_samples_leaf", "momentum"} <= set(encoder.feature_names)
+    assert ConfigurationEncoder(space).fit([one[0]]).transform(one).shape == (40, 0)
+
+
+def test_several_families_share_the_preparation_only(space) -> None:
+    other = SpaceTree.build(
+        "knn",
+        {"C": {"type": "uniform", "low": 0, "high": 4}},
+        prep={"prep.scaler": ["minmax", "robust"]},
+    )
+    encoder = ConfigurationEncoder([space, other]).fit()
+    assert {"family=svm", "family=knn", "svm.C", "knn.C"} <= set(encoder.feature_names)
+    names = [name for name in encoder.feature_names if name.startswith("prep.scaler=")]
+    assert names == [f"prep.scaler={x}" for x in ("standard", "minmax", "none", "robust")]
+    found = row(encoder, other.complete({"C": 1}))
+    assert (found["family=knn"], found["knn.C"], found["svm.C"]) == (1.0, 0.25, 0.5)
+    assert (found["knn.C:active"], found["svm.C:active"]) == (1.0, 0.0)
+
+
+def test_an_encoder_survives_pickling(space, encoder) -> None:
+    some = draw(space, 20)
+    copy = pickle.loads(pickle.dumps(encoder))
+    assert np.array_equal(copy.transform(some), encoder.transform(some))
+
+
+def test_use_before_fit_and_wrong_settings_are_refused(space) -> None:
+    with pytest.raises(SettingsError, match="fitted"):
+        ConfigurationEncoder(space).transform([])
+    with pytest.raises(SettingsError, match="onehot or index"):
+        ConfigurationEncoder(space, form="dense")
+    with pytest.raises(SettingsError, match="different families"):
+        ConfigurationEncoder([space, space])
+    assert ConfigurationEncoder(space).fit().transform([]).shape[0] == 0
+
+
+def test_two_thousand_configurations_take_less_than_fifty_milliseconds(space, encoder) -> None:
+    some = draw(space, 2000)
+    best = min(_seconds(encoder, some) for _ in range(5))
+    assert best < 0.05
+
+
+def _seconds(encoder, configurations) -> float:
+    start = time.perf_counter()
+    encoder.transform(configurations)
+    return time.perf_counter() - start
