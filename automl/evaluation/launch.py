@@ -64,7 +64,7 @@ class SupervisorProcess:
             socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(n_slots + 1)
         ]
         (self.control, control), *lines = pairs
-        self.lines = [own for own, _ in lines]
+        self._lines = {slot: own for slot, (own, _) in enumerate(lines)}
         theirs = [line for _, line in lines]
         command = [
             *(sys.executable, "-P", "-m", "automl.evaluation.supervisor"),
@@ -95,6 +95,11 @@ class SupervisorProcess:
     def is_running(self) -> bool:
         """Whether the process has not ended."""
         return self.process.poll() is None
+
+    def take_line(self, slot: int) -> socket.socket | None:
+        """The driver's end of a slot's line, once; whoever takes it closes it."""
+        with self._gate:
+            return self._lines.pop(slot, None)
 
     def wait_ready(self, timeout: float) -> None:
         """Return when the imports are done and workers can be forked.
@@ -141,7 +146,7 @@ class SupervisorProcess:
     def end(self, grace: float) -> None:
         """End the supervisor and everything below it; waits at most about `grace` seconds.
 
-        The lines stay open: the threads that wait on them see their end.
+        The lines that were taken stay open: the threads that wait on them see their end.
         """
         is_ready = self._is_ready_within(0.0)
         self._is_ending = True
@@ -160,6 +165,8 @@ class SupervisorProcess:
         with self._gate:
             self.control.close()
             self._log.close()
+            while self._lines:
+                self._lines.popitem()[1].close()
 
     def _kill_rest(self) -> None:
         """End what a supervisor left that did not end in order."""
@@ -172,7 +179,7 @@ def _environment(threads: int, marker: str) -> dict[str, str]:
     """Environment of the supervisor: the driver's import path, fixed threads and hashes.
 
     OpenBLAS and MKL start threads when they are loaded, so they get one there; the worker sets
-    `threads` after its fork.
+    `threads` after its fork. Arrow's allocator would start one too.
     """
     name, _, value = marker.partition("=")
     own: dict[str, Any] = {
@@ -182,6 +189,7 @@ def _environment(threads: int, marker: str) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": 1,
         "MKL_NUM_THREADS": 1,
         "BLIS_NUM_THREADS": 1,
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
         "NUMEXPR_NUM_THREADS": threads,
         "LOKY_MAX_CPU_COUNT": threads,
         "PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path),

@@ -60,7 +60,7 @@ class Seat:
         """Use the lines of `supervisor`, and have a worker there."""
         if supervisor is not self._supervisor:
             self.detach()
-            self._supervisor, self._line = supervisor, supervisor.lines[slot]
+            self._supervisor, self._line = supervisor, supervisor.take_line(slot)
             self._is_clean = True
         if not self._is_clean:
             self.replace()

@@ -153,14 +153,13 @@ class Surroundings:
         The global random states are put back too, so that a library that draws from them gives
         the same results in whatever order trials run.
         """
-        with contextlib.suppress(ValueError, OSError):
+        try:
+            self._restore_interpreter()
+            self._restore_process()
             sys.stdout.flush()
             sys.stderr.flush()
-        try:
-            self._restore_process()
-        except (OSError, ValueError) as error:
-            return f"the process could not be reset: {error}"
-        self._restore_interpreter()
+        except Exception as error:  # noqa: BLE001 - after a job anything may be broken
+            return f"the process could not be reset: {_describe(error)}"
         return self._doubt()
 
     def _restore_process(self) -> None:

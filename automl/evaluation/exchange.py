@@ -1,0 +1,144 @@
+"""What is handed to a worker and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from automl.evaluation import channel as messages
+from automl.evaluation.seats import Seat
+from automl.records import TrialStatus
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is to do.
+
+    Parameters
+    ----------
+    target
+        ``module:function``, called as ``function(context, payload)``. A generator streams what it
+        yields (results so far survive a kill); any other return value is the single result.
+    payload
+        Picklable.
+    """
+
+    target: str
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """How a job ended.
+
+    Parameters
+    ----------
+    status
+        COMPLETE, FAILED (the job raised or was cancelled), TIMED_OUT, OUT_OF_MEMORY or CRASHED.
+    results
+        What arrived, in order; not empty for a killed generator that had yielded.
+    reason
+        One sentence unless complete; ``TypeName: message`` for an exception.
+    seconds : wall seconds, sending and receiving included
+    peak_memory_mib : greatest sampled anonymous memory of the job's processes, libraries excluded
+    traceback : of the exception, if there was one
+    warnings : first distinct warnings of the job, at most 20
+    is_cancelled
+        Whether `WorkerPool.cancel` or `WorkerPool.close` ended it.
+    """
+
+    status: TrialStatus
+    results: list[Any]
+    reason: str = ""
+    seconds: float = 0.0
+    peak_memory_mib: float = 0.0
+    traceback: str = ""
+    warnings: tuple[str, ...] = ()
+    is_cancelled: bool = False
+
+
+class Exchange:
+    """One job's conversation: what arrived so far, and how it ended.
+
+    Parameters
+    ----------
+    seat
+        Attached and held by this thread.
+    on_result
+        Called with every result as it arrives.
+    """
+
+    def __init__(self, seat: Seat, on_result: Callable[[Any], object] | None) -> None:
+        self._seat, self._on_result = seat, on_result
+        self._results: list[Any] = []
+        self._ending: dict[str, Any] | None = None
+        self._unreadable = ""
+        self._broken = ""
+
+    def run(
+        self, frames: list[Any], limit_seconds: float | None, limit_kib: int
+    ) -> JobOutcome | None:
+        """Begin the job and listen until it has ended; None if its worker had died before."""
+        seat, asked = self._seat, False
+        seat.begin(frames, limit_seconds, limit_kib)
+        event: list[Any] | None = None
+        while self._ending is None and event is None:
+            event = seat.wait()
+            self._listen()
+            if self._broken and event is None and not asked:
+                event = seat.last_words()
+            if self._broken and event is None and not asked:
+                seat.kill("crashed", f"the job broke the channel of its worker: {self._broken}")
+                asked = True
+        if event is None:
+            event = seat.end()
+        if event[0] == "dead" and not seat.is_about_this_job(event):
+            seat.fork()
+            return None
+        return self._conclude(event, limit_kib)
+
+    def outcome(self, status: str, reason: str, **fields: Any) -> JobOutcome:
+        """Outcome with the results so far."""
+        cancelled = status == "cancelled"
+        kind = TrialStatus.FAILED if cancelled else TrialStatus(status)
+        return JobOutcome(kind, self._results, reason, is_cancelled=cancelled, **fields)
+
+    def _listen(self) -> None:
+        """Take what the worker has sent."""
+        while not self._broken and self._ending is None:
+            try:
+                for kind, value in self._seat.messages():
+                    self._take(kind, value)
+            except messages.MessageError as error:
+                self._unreadable = f"a result cannot be read: {error}"
+                continue
+            except messages.ChannelClosedError as error:
+                self._broken = str(error)
+            return
+
+    def _take(self, kind: str, value: Any) -> None:
+        if kind == "done":
+            self._ending = value
+            return
+        self._results.append(value)
+        if self._on_result is not None:
+            self._on_result(value)
+
+    def _conclude(self, event: list[Any], limit_kib: int) -> JobOutcome:
+        """Outcome from the worker's own words, or else from the supervisor's."""
+        ending = self._ending or {"recycle": ""}
+        if event[0] == "dead":
+            self._seat.fork()
+            _, _, status, reason, peak_kib = event
+        else:
+            _, _, peak_kib, retained_kib = event
+            if ending["recycle"] or retained_kib > limit_kib // 2:
+                self._seat.replace()
+        peak = {"peak_memory_mib": peak_kib / 1024}
+        if self._ending is None:
+            return self.outcome(status, reason, **peak)
+        if self._unreadable:
+            return self.outcome("failed", self._unreadable, **peak)
+        fields = {name: self._ending[name] for name in ("traceback", "warnings")}
+        return self.outcome(self._ending["status"], self._ending["reason"], **fields, **peak)
