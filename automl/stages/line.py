@@ -18,6 +18,10 @@ from automl.stages.finishing import build_final
 from automl.stages.result import make_result
 from automl.stages.searching import Search
 from automl.stages.session import Session
+from automl.tracking.links import links
+from automl.tracking.process import MirrorProcess, registration
+
+UNLIMITED_REGISTRATION_SECONDS = 120.0
 
 
 class Line:
@@ -26,6 +30,7 @@ class Line:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.search = Search(session)
+        self.mirror = MirrorProcess(session.folder)
 
     @property
     def family_names(self) -> list[str]:
@@ -96,6 +101,33 @@ class Line:
         ensemble = self.ensemble()
         return self.session.stage("final", lambda: build_final(self.session, self.trials, ensemble))
 
+    def registration(self) -> dict[str, Any]:
+        """What became of the model in the tracking store; pending where there was no time.
+
+        The result of the run is written first, so nothing depends on the store.
+        """
+        self.result()
+        left = self.session.ledger.left_for("registration")
+        with self.session.ledger.stage("registration"):
+            self.mirror.finish(UNLIMITED_REGISTRATION_SECONDS if left is None else max(left, 1.0))
+        return dict(registration(self.session.folder).__dict__)
+
+    def close(self) -> dict[str, Any]:
+        """Final form of the result: with registration, links and the ledger; the run is finished."""
+        session = self.session
+        made = self.result()
+        found = registration(session.folder)
+        made["model"] |= {"registered": found.registered, "registration": found.status}
+        complete = {
+            **made,
+            "links": links(session.folder),
+            "ledger": session.ledger.to_json(),
+            "seconds": session.ledger.elapsed,
+        }
+        session.records.write("result", complete)
+        session.set_status("finished")
+        return complete
+
     def result(self) -> dict[str, Any]:
         """Result of the run, before registration."""
         stages = {
@@ -106,3 +138,33 @@ class Line:
             return make_result(self.session, self.trials, {"search": self.end_search(), **stages})
 
         return self.session.stage("result", make)
+
+
+_open_lines: dict[str, Line] = {}
+
+
+def open_line(session: Session) -> Line:
+    """The line of a session, known by its run folder until the session is closed."""
+    line = Line(session)
+    _open_lines[str(session.folder.path)] = line
+    return line
+
+
+def line_of(folder: str) -> Line:
+    """The line of a run folder that this process drives.
+
+    Raises
+    ------
+    AutoMLError
+        If this process does not drive it.
+    """
+    if folder not in _open_lines:
+        raise AutoMLError(f"run {folder} is not driven by this process; use `automl resume`")
+    return _open_lines[folder]
+
+
+def close_line(line: Line) -> None:
+    """End the slots and the mirror; the run folder stays."""
+    _open_lines.pop(str(line.session.folder.path), None)
+    line.mirror.stop()
+    line.session.close()

@@ -26,8 +26,6 @@ from automl.stages.preparation import prepare, versions
 
 PRELOAD = ("automl.evaluation.trial", "automl.families.registry")
 
-_alive: dict[str, Session] = {}
-
 
 @dataclass
 class Session:
@@ -83,6 +81,13 @@ class Session:
             self.records.write(name, made)
             return made
 
+    @property
+    def current_stage(self) -> str:
+        """Name of the stage that is being made; `search` before the first one is finished."""
+        order = ("search", "candidates", "selection", "ensemble", "final", "result")
+        finished = set(self.records.names())
+        return next((name for name in order if name not in finished), "registration")
+
     def commit(self, trial: Trial, **decision: Any) -> None:
         """Make a trial durable."""
         self.journal.append({"type": "trial", "trial": trial.to_json(), "decision": decision})
@@ -97,7 +102,6 @@ class Session:
 
     def close(self) -> None:
         """End the slots and the journal; the run folder stays."""
-        _alive.pop(str(self.folder.path), None)
         self.pool.close()
         self.journal.close()
 
@@ -176,19 +180,6 @@ def reopen(run_id: str, home: Home, *, started: float | None = None) -> Session:
     return session
 
 
-def alive(folder: str) -> Session:
-    """The session of a run folder that this process drives.
-
-    Raises
-    ------
-    AutoMLError
-        If this process does not drive it.
-    """
-    if folder not in _alive:
-        raise AutoMLError(f"run {folder} is not driven by this process; use `automl resume`")
-    return _alive[folder]
-
-
 def _open(settings: Settings, home: Home, folder: RunFolder, started: float | None) -> Session:
     ledger = Ledger(
         settings.seconds, settings.reserve, time.monotonic() if started is None else started
@@ -202,18 +193,8 @@ def _open(settings: Settings, home: Home, folder: RunFolder, started: float | No
         log_path=folder.path / "workers.log",
         preload=PRELOAD,
     )
-    session = Session(
-        settings,
-        home,
-        folder,
-        ledger,
-        pool,
-        Journal(folder.journal),
-        StageRecords(folder.stages),
-        earlier=[],
-    )
-    _alive[str(folder.path)] = session
-    return session
+    journal, records = Journal(folder.journal), StageRecords(folder.stages)
+    return Session(settings, home, folder, ledger, pool, journal, records, earlier=[])
 
 
 def _remove(folder: RunFolder) -> None:

@@ -1,0 +1,187 @@
+"""Drives a run from its first line to its result, with the flow beside it or without.
+
+The slots, the table and the first trials start before the orchestrator is imported; the flow then
+attaches to the running search. If the orchestrator's server dies, the run goes on without it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from automl.errors import AutoMLError
+from automl.home import Home
+from automl.progress import Progress
+from automl.settings import Settings
+from automl.stages.line import Line, close_line, open_line
+from automl.stages.session import begin, reopen
+from automl.tracking.problem import check_problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from automl_flows.server import LocalServer
+
+REPORT_SECONDS = 0.5
+OnProgress = Callable[[Progress], None]
+
+
+def train(
+    settings: Settings,
+    *,
+    home: Home,
+    server: LocalServer | None = None,
+    on_progress: OnProgress | None = None,
+    frame: pd.DataFrame | None = None,
+    started: float | None = None,
+) -> dict[str, Any]:
+    """Run the whole line for a table and return its result.
+
+    Parameters
+    ----------
+    server
+        Local orchestrator that is starting; None to use the one that `PREFECT_API_URL` names.
+    on_progress
+        Called about twice a second from a thread of its own.
+    frame
+        The table itself, instead of the source in the settings.
+    started
+        `time.monotonic()` of the command's first line.
+
+    Raises
+    ------
+    DataError, SettingsError
+        Before anything is registered.
+    AutoMLError
+        If no usable model came out.
+    """
+    check_problem(home.path, settings.problem, settings.target)
+    session = begin(settings, home, frame=frame, started=started)
+    return _drive(session, server, on_progress)
+
+
+def resume(
+    run_id: str,
+    *,
+    home: Home,
+    server: LocalServer | None = None,
+    on_progress: OnProgress | None = None,
+) -> dict[str, Any]:
+    """Continue an interrupted run from its journal and stage records; see `train`."""
+    folder = home.run(run_id)
+    with folder.lock():
+        session = reopen(run_id, home)
+    return _drive(session, server, on_progress)
+
+
+def _drive(
+    session: Any, server: LocalServer | None, on_progress: OnProgress | None
+) -> dict[str, Any]:
+    try:
+        with session.folder.lock():
+            line = open_line(session)
+            try:
+                line.search.start()
+                line.mirror.start()
+                with _Reporter(line, on_progress):
+                    _run(line, server)
+                return dict(session.records.read("result"))
+            except BaseException as error:
+                interrupted = not isinstance(error, Exception)
+                session.set_status("interrupted" if interrupted else "failed")
+                raise
+            finally:
+                close_line(line)
+    finally:
+        session.close()
+
+
+def _run(line: Line, server: LocalServer | None) -> None:
+    """The flow in a thread of its own; without it, the stages directly."""
+    flow = _FlowThread(line, server)
+    flow.start()
+    while flow.is_alive():
+        flow.join(0.1)
+        if server is not None and flow.is_attached and not server.is_alive():
+            break
+    if flow.is_done:
+        return
+    if isinstance(flow.error, AutoMLError):
+        raise flow.error
+    reason = "its server ended" if flow.error is None else str(flow.error).splitlines()[0]
+    line.session.warnings.append(f"the run went on without the orchestrator: {reason}")
+    from automl_flows.training import run_stages_directly
+
+    run_stages_directly(line)
+
+
+class _FlowThread(threading.Thread):
+    """Waits for the orchestrator, then runs the flow; the search has begun before."""
+
+    def __init__(self, line: Line, server: LocalServer | None) -> None:
+        super().__init__(name="automl-flow", daemon=True)
+        self._line, self._server = line, server
+        self.error: Exception | None = None
+        self.is_attached = False
+        self.is_done = False
+
+    def run(self) -> None:
+        try:
+            self._run()
+        except Exception as error:  # noqa: BLE001 - the run outlives its orchestrator
+            self.error = error
+
+    def _run(self) -> None:
+        from automl_flows.training import train_flow
+
+        session = self._line.session
+        folder = str(session.folder.path)
+        if self._server is None:
+            self.is_attached = True
+            train_flow(session.settings, str(session.home.path), folder)
+        else:
+            self._server.wait_ready()
+            self.is_attached = True
+            with self._server.connected():
+                train_flow(session.settings, str(session.home.path), folder)
+        self.is_done = True
+
+
+class _Reporter:
+    """Tells of the run's progress twice a second."""
+
+    def __init__(self, line: Line, on_progress: OnProgress | None) -> None:
+        self._line, self._tell = line, on_progress
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._report, daemon=True)
+
+    def __enter__(self) -> None:
+        if self._tell is not None:
+            self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        if self._tell is not None:
+            self._thread.join()
+
+    def _report(self) -> None:
+        assert self._tell is not None
+        while not self._is_over.wait(REPORT_SECONDS):
+            self._tell(progress_of(self._line))
+
+
+def progress_of(line: Line) -> Progress:
+    """What a run says of itself now."""
+    session, trials = line.session, line.trials
+    complete = [trial for trial in trials if trial.is_complete]
+    best = max(complete, key=lambda trial: trial.score or 0.0, default=None)
+    return Progress(
+        stage=session.current_stage,
+        elapsed=session.ledger.elapsed,
+        budget=session.ledger.total,
+        trials_done=len(trials),
+        trials_running=line.search.turns.n_under_way,
+        best_score=None if best is None else best.score,
+        best_family="" if best is None else best.configuration.family,
+        trials_planned=session.settings.trials,
+    )

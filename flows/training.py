@@ -1,0 +1,142 @@
+"""The training flow: stages as tasks, one search task per family, artifacts for the pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from automl_tasks.stages import (
+    build_ensemble,
+    build_final_model,
+    end_search,
+    read_and_check,
+    register_model,
+    score_candidates,
+    search_family,
+    select_champion,
+)
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.futures import wait
+from prefect.runtime import flow_run
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from automl.home import Home, default_home
+from automl.settings import Settings
+from automl.stages.line import Line, close_line, line_of, open_line
+from automl.stages.session import begin
+
+MOST_THREADS = 64
+SHOWN_ROWS = 50
+
+
+def _run_name() -> str:
+    parameters = flow_run.parameters
+    folder = parameters.get("run") or ""
+    settings = parameters.get("settings")
+    problem = settings.problem if isinstance(settings, Settings) else "train"
+    return f"{problem} {Path(folder).name}".strip()
+
+
+@flow(
+    name="automl-train",
+    flow_run_name=_run_name,
+    task_runner=ThreadPoolTaskRunner(max_workers=MOST_THREADS),  # type: ignore[arg-type]
+    persist_result=False,
+    validate_parameters=True,
+)
+def train_flow(settings: Settings, home: str = "", run: str = "") -> dict[str, Any]:
+    """Train, select and register a model for a table.
+
+    Parameters
+    ----------
+    settings
+        Everything that decides the outcome.
+    home
+        State folder; default: `AUTOML_HOME` or ./automl-home.
+    run
+        Folder of a run that this process drives already; empty to begin a new one.
+    """
+    if run:
+        return run_stages(line_of(run))
+    session = begin(settings, Home(Path(home).resolve() if home else default_home()))
+    line = open_line(session)
+    try:
+        with session.folder.lock():
+            line.mirror.start()
+            return run_stages(line)
+    finally:
+        close_line(line)
+
+
+def run_stages(line: Line) -> dict[str, Any]:
+    """Every stage as a task; the families side by side."""
+    folder = str(line.session.folder.path)
+    read_and_check(folder)
+    line.search.attach()
+    wait([search_family.submit(folder, name) for name in line.family_names])
+    for stage in (
+        end_search,
+        score_candidates,
+        select_champion,
+        build_ensemble,
+        build_final_model,
+        register_model,
+    ):
+        stage(folder)
+    result = line.close()
+    _publish(result)
+    return {key: result[key] for key in ("run_id", "problem", "score", "test", "model")}
+
+
+def run_stages_directly(line: Line) -> None:
+    """The same stages without an orchestrator; finished ones are not repeated."""
+    from automl.stages.searching import run_search
+
+    if line.session.records.read("search") is None:
+        run_search(line.search)
+    line.end_search()
+    line.candidates()
+    line.selection()
+    line.ensemble()
+    line.final()
+    line.registration()
+    line.close()
+
+
+def _publish(result: dict[str, Any]) -> None:
+    key = result["problem"].lower().replace("_", "-")
+    key = "".join(c if c.isalnum() or c == "-" else "-" for c in key).strip("-") or "problem"
+    columns = ("rank", "family", "score", "std", "fit_seconds", "predict_ms", "origin", "status")
+    table = [
+        {column: _shown(row[column]) for column in columns}
+        for row in result["leaderboard"][:SHOWN_ROWS]
+    ]
+    create_table_artifact(table=table, key=f"leaderboard-{key}", description="Leaderboard")
+    create_markdown_artifact(markdown=summary_text(result), key=f"result-{key}")
+
+
+def _shown(value: Any) -> Any:
+    return round(value, 4) if isinstance(value, float) else value
+
+
+def summary_text(result: dict[str, Any]) -> str:
+    """The result in a few lines of Markdown."""
+    model, champion = result["model"], result["champion"]
+    lines = [
+        f"# {result['problem']}",
+        f"- run `{result['run_id']}`: {result['complete_trials']} complete trials of "
+        f"{result['families']} families in {result['seconds']:.0f} s",
+        f"- champion: {champion['family']}, `{champion['trial_id']}`",
+        f"- cross-validated score {result['score']:.4f} ({result['metric']})",
+    ]
+    if result["test"]:
+        lines.append(f"- test score {result['test']['score']:.4f} on {result['test']['rows']} rows")
+    lines.append(
+        f"- model: {model['kind']} of {len(model['members'])} members, `{model['bundle']}`"
+    )
+    lines.append(f"- registered: {model['registered'] or model['registration']}")
+    lines += [f"- {name}: {link}" for name, link in result["links"].items()]
+    lines += [f"- given up: {text}" for text in result["given_up"]]
+    lines += [f"- note: {text}" for text in result["warnings"]]
+    return "\n".join(lines)
