@@ -76,7 +76,7 @@ class QuadraticDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         """Eigenvalues of one class; a class of equal rows takes the pooled mean variance."""
         p = group.shape[1]
         centered = group - group.mean(axis=0)
-        covariance = centered.T @ centered / max(1, len(group) - 1)
+        covariance = centered.T @ centered / len(group)
         values, vectors = np.linalg.eigh(covariance)
         values = np.clip(values, 0.0, None)
         spherical = float(values.sum()) / p or pooled

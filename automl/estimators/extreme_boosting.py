@@ -26,8 +26,8 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
     learning_rate, max_depth, min_child_weight, subsample, colsample, reg_alpha, reg_lambda
         As in XGBoost; `colsample` is per tree.
     holdout_share : in (0, 0.5]
-        Share of the rows kept aside to stop, from 300 rows upward; below, the number of rounds
-        is 5 / learning_rate.
+        Share of the rows kept aside to find the number of rounds, from 300 rows upward; below,
+        it is 5 / learning_rate. All rows are used again for that number.
     patience : rounds
         0 for 2 / learning_rate within [20, 100].
     """
@@ -40,15 +40,15 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        n_estimators: int = 600,
-        learning_rate: float = 0.05,
+        n_estimators: int = 500,
+        learning_rate: float = 0.1,
         max_depth: int = 6,
         min_child_weight: float = 1.0,
         subsample: float = 1.0,
         colsample: float = 1.0,
         reg_alpha: float = 0.0,
         reg_lambda: float = 1.0,
-        holdout_share: float = 0.12,
+        holdout_share: float = 0.2,
         patience: int = 0,
         class_weight: ClassWeight = None,
         random_state: int = 0,
@@ -75,12 +75,21 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
         array = self.codes_.transform(X)
         self.n_features_in_ = array.shape[1]
         parameters = self._parameters() | objective
-        if len(target) < MIN_ROWS_TO_HOLD_OUT:
-            rounds = max(1, min(self.n_estimators, round(5.0 / self.learning_rate)))
-            data = self._matrix(array, target, weight)
-            self.booster_ = xgboost.train(parameters, data, rounds)
-            self.best_iteration_ = rounds
-            return
+        rounds = max(1, min(self.n_estimators, round(5.0 / self.learning_rate)))
+        if len(target) >= MIN_ROWS_TO_HOLD_OUT:
+            rounds = self._best_rounds(parameters, array, target, weight)
+        data = self._matrix(array, target, weight)
+        self.booster_ = xgboost.train(parameters, data, rounds)
+        self.best_iteration_ = rounds
+
+    def _best_rounds(
+        self,
+        parameters: dict[str, Any],
+        array: FloatArray,
+        target: NDArray[Any],
+        weight: FloatArray | None,
+    ) -> int:
+        """Rounds with the least loss on held-out rows."""
         training, held_out = inner_holdout(
             target,
             share=self.holdout_share,
@@ -91,7 +100,7 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
             self._matrix(array[rows], target[rows], None if weight is None else weight[rows])
             for rows in (training, held_out)
         ]
-        self.booster_ = xgboost.train(
+        booster = xgboost.train(
             parameters,
             parts[0],
             self.n_estimators,
@@ -99,7 +108,7 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
             early_stopping_rounds=self.patience or int(np.clip(2.0 / self.learning_rate, 20, 100)),
             verbose_eval=False,
         )
-        self.best_iteration_ = int(self.booster_.best_iteration) + 1
+        return int(booster.best_iteration) + 1
 
     def _matrix(
         self,

@@ -1,0 +1,129 @@
+"""LightGBM that stops early by itself."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from automl.estimators.boosting import LightGBMClassifier, LightGBMRegressor
+from automl.estimators.holdout import inner_holdout
+from automl.estimators.weights import row_weights
+
+
+def _classes(n_rows=500, n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 6)).astype(np.float32)
+    score = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=n_rows)
+    y = np.digitize(score, np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1]))
+    return X, y
+
+
+@pytest.mark.parametrize("boosting", ["gbdt", "goss", "dart"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_kind_of_boosting_learns_and_repeats_itself(boosting, n_classes):
+    X, y = _classes(n_classes=n_classes)
+    model = LightGBMClassifier(boosting=boosting, n_estimators=60, learning_rate=0.1)
+    first = clone(model).fit(X[:400], y[:400]).predict_proba(X[400:])
+    second = clone(model).fit(X[:400], y[:400]).predict_proba(X[400:])
+    np.testing.assert_array_equal(first, second)
+    assert first.shape == (100, n_classes)
+    assert (first.argmax(axis=1) == y[400:]).mean() > 1.4 / n_classes
+
+
+def test_noise_stops_early_and_signal_goes_on():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5))
+    noise = LightGBMRegressor().fit(X, rng.normal(size=600))
+    signal = LightGBMRegressor().fit(X, 10.0 * X[:, 0] + X[:, 1] * X[:, 2])
+    assert noise.best_iteration_ < 60 < signal.best_iteration_
+
+
+def test_a_refit_uses_every_row_for_the_same_number_of_rounds():
+    X, y = _classes()
+    kept = LightGBMClassifier(refit=False).fit(X, y)
+    refitted = LightGBMClassifier(refit=True).fit(X, y)
+    assert kept.best_iteration_ == refitted.best_iteration_
+    assert refitted.booster_.current_iteration() == refitted.best_iteration_
+    assert not np.array_equal(kept.predict_proba(X), refitted.predict_proba(X))
+
+
+def test_a_pickle_keeps_the_best_rounds_only_and_predicts_the_same():
+    X, y = _classes()
+    model = LightGBMClassifier(refit=False).fit(X, y)
+    assert model.booster_.current_iteration() > model.best_iteration_
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(model.predict_proba(X), copy.predict_proba(X))
+    assert copy.booster_.current_iteration() == model.best_iteration_
+    regressor = LightGBMRegressor().fit(X, y.astype(float))
+    copy = pickle.loads(pickle.dumps(regressor))
+    np.testing.assert_array_equal(regressor.predict(X), copy.predict(X))
+
+
+def test_categories_are_matched_by_name_not_by_code():
+    rng = np.random.default_rng(0)
+    letters = np.array(list("abcdefgh"))[rng.integers(0, 8, 600)]
+    y = np.isin(letters, ["b", "d", "g"]).astype(int)
+    frame = pd.DataFrame({"letter": pd.Categorical(letters), "x": rng.normal(size=600)})
+    model = LightGBMClassifier(learning_rate=0.2).fit(frame, y)
+    other = pd.DataFrame(
+        {"letter": pd.Categorical(["g", "a", "z", None]), "x": [0.0, 0.0, 0.0, 0.0]}
+    )
+    proba = model.predict_proba(other)
+    assert proba[0, 1] > 0.9 > 0.1 > proba[1, 1]
+    np.testing.assert_allclose(proba[2], proba[3])
+
+
+def test_one_class_alone_is_predicted_without_trees():
+    model = LightGBMClassifier().fit(np.zeros((10, 2)), np.full(10, 4))
+    assert model.predict(np.zeros((3, 2))).tolist() == [4, 4, 4]
+    assert pickle.loads(pickle.dumps(model)).predict_proba(np.zeros((3, 2))).shape == (3, 1)
+
+
+def test_few_rows_still_grow_trees():
+    X, y = _classes(n_rows=36, n_classes=2)
+    model = LightGBMClassifier().fit(X, y)
+    assert model.predict_proba(X)[:, 1].std() > 0.1
+    assert model.best_iteration_ == 50
+
+
+def test_an_unknown_kind_of_boosting_is_an_error():
+    with pytest.raises(ValueError, match="gbdt, goss or dart"):
+        LightGBMClassifier(boosting="gdbt").fit(*_classes(n_rows=40))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    counts=st.lists(st.integers(1, 60), min_size=2, max_size=5),
+    share=st.floats(0.05, 0.5),
+    seed=st.integers(0, 1000),
+)
+def test_the_holdout_is_stratified_and_never_takes_a_class_away(counts, share, seed):
+    y = np.repeat(np.arange(len(counts)), counts)
+    training, held = inner_holdout(y, share=share, seed=seed, is_classification=True)
+    assert sorted(np.r_[training, held]) == list(range(len(y)))
+    assert set(y[training]) == set(range(len(counts)))
+    for label, count in enumerate(counts):
+        assert abs((y[held] == label).sum() - share * count) <= 1.0 + 1e-9 or count == 1
+
+
+def test_the_holdout_of_numbers_spans_their_range():
+    y = np.random.default_rng(0).normal(size=1000)
+    _, held = inner_holdout(y, share=0.1, seed=0, is_classification=False)
+    assert 99 <= len(held) <= 101
+    for level in (0.1, 0.5, 0.9):
+        assert abs(np.quantile(y[held], level) - np.quantile(y, level)) < 0.1
+
+
+def test_row_weights_multiply_class_weights():
+    y = np.array([0, 0, 0, 1])
+    assert row_weights(y, None) is None
+    np.testing.assert_allclose(row_weights(y, "balanced"), [2 / 3, 2 / 3, 2 / 3, 2.0])
+    np.testing.assert_allclose(row_weights(y, {1: 5.0}, np.full(4, 2.0)), [2, 2, 2, 10])
+    with pytest.raises(ValueError, match="balanced"):
+        row_weights(y, "balance")
