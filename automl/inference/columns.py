@@ -189,8 +189,8 @@ def date_parts(
         "year": dates.year,
         "month": dates.month,
         "day": dates.day,
-        "dayofweek": dates.dayofweek,
-        "dayofyear": dates.dayofyear,
+        "dayofweek": dates.day_of_week,
+        "dayofyear": dates.day_of_year,
         "elapsed_days": days - origin,
     }
     if with_hour:
