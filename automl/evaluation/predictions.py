@@ -56,7 +56,8 @@ class PredictionStore:
         """
         path = self._path(trial_id)
         values = np.ascontiguousarray(array, dtype=np.float32)
-        if self.size_mib() + values.nbytes / _MIB > self._quota_mib:
+        others = sum(_size(each) for each in self._files() if each != path)
+        if (others + values.nbytes) / _MIB > self._quota_mib:
             _warn(f"predictions of trial {trial_id} are not kept: over {self._quota_mib:g} MiB")
             return False
         draft = self._folder / f".{trial_id}-{uuid4().hex}"
@@ -115,11 +116,7 @@ class PredictionStore:
 
     def size_mib(self) -> float:
         """Disk space of all predictions, MiB."""
-        total = 0
-        for path in self._files():
-            with contextlib.suppress(FileNotFoundError):
-                total += path.stat().st_size
-        return total / _MIB
+        return sum(map(_size, self._files())) / _MIB
 
     def _files(self) -> list[Path]:
         if not self._folder.is_dir():
@@ -134,6 +131,13 @@ class PredictionStore:
         if not _NAME.fullmatch(trial_id):
             raise ValueError(f"a trial id must be letters, digits, _ . -; got {trial_id!r}")
         return self._folder / f"{trial_id}{_SUFFIX}"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:  # pruned meanwhile
+        return 0
 
 
 def _warn(message: str) -> None:

@@ -68,10 +68,10 @@ class StageRecords:
         """The record, or None if there is none (or a damaged one: AutoMLWarning)."""
         path = self._path(name)
         try:
-            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            data: dict[str, Any] = dict(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             warnings.warn(
                 f"{path}: the stage record is damaged and ignored: {error}",
                 AutoMLWarning,

@@ -62,8 +62,7 @@ def stop_itself(_: str, payload: dict[str, Any]) -> None:
 
 
 def stream_then_hang(_: str, payload: dict[str, Any]) -> Any:
-    for number in range(payload["n"]):
-        yield number
+    yield from range(payload["n"])
     time.sleep(FOREVER)
 
 
@@ -75,7 +74,7 @@ def stream_then_raise(_: str, payload: dict[str, Any]) -> Any:
 def hog(_: str, payload: dict[str, Any]) -> None:
     kept = []
     for _ in range(payload["mib"]):
-        kept.append(np.ones(MIB, dtype=np.int8))
+        kept.append(np.ones(MIB, dtype=np.int8))  # noqa: PERF401
     time.sleep(FOREVER)
 
 
@@ -278,7 +277,7 @@ def change_surroundings(_: str, payload: dict[str, Any]) -> int:
     sys.stdout = None
     sys.setrecursionlimit(100)
     np.seterr(all="raise")
-    np.random.seed(payload["seed"])
+    np.random.seed(payload["seed"])  # noqa: NPY002 - what careless libraries do
     warnings.simplefilter("error")
     return os.getpid()
 
@@ -296,7 +295,7 @@ def surroundings(_: str, payload: dict[str, Any]) -> dict[str, Any]:
         "path": list(sys.path),
         "recursion": sys.getrecursionlimit(),
         "floating": np.geterr(),
-        "draw": float(np.random.random()),
+        "draw": float(np.random.random()),  # noqa: NPY002
     }
 
 

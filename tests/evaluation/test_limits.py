@@ -1,0 +1,70 @@
+"""Memory limits from control groups of both versions and from the machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from automl.errors import AutoMLWarning
+from automl.evaluation.limits import capacity_mib, memory_limit_mib
+
+
+def machine(root: Path, files: dict[str, str], *, mib: int = 16_000) -> Path:
+    everything = {"proc/meminfo": f"MemTotal: {mib * 1024} kB\nMemFree: 1 kB\n", **files}
+    for name, text in everything.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def test_without_control_groups_the_machine_counts(tmp_path: Path) -> None:
+    root = machine(tmp_path, {})
+    assert capacity_mib(root=root) == 16_000
+    assert memory_limit_mib(4, root=root) == int(16_000 * 0.85 / 4)
+
+
+def test_the_tightest_group_of_version_2_counts(tmp_path: Path) -> None:
+    root = machine(
+        tmp_path,
+        {
+            "proc/self/cgroup": "0::/user/job\n",
+            "sys/fs/cgroup/user/job/memory.max": "max\n",
+            "sys/fs/cgroup/user/memory.max": f"{2_048 << 20}\n",
+            "sys/fs/cgroup/memory.max": f"{4_096 << 20}\n",
+        },
+    )
+    assert capacity_mib(root=root) == 2_048
+    assert memory_limit_mib(1, root=root) == 2_048 - 512
+
+
+def test_a_container_of_version_1_sees_its_limit_at_the_mount(tmp_path: Path) -> None:
+    root = machine(
+        tmp_path,
+        {
+            "proc/self/cgroup": "5:cpu:/\n4:memory:/docker/0123\n0::/\n",
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": f"{1_000 << 20}\n",
+        },
+    )
+    assert capacity_mib(root=root) == 1_000
+
+
+def test_version_1_without_a_limit_leaves_the_machine(tmp_path: Path) -> None:
+    root = machine(
+        tmp_path,
+        {
+            "proc/self/cgroup": "4:memory:/\n",
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+        },
+    )
+    assert capacity_mib(root=root) == 16_000
+
+
+def test_too_many_workers_for_the_memory_are_warned_about(tmp_path: Path) -> None:
+    with pytest.warns(AutoMLWarning, match="use fewer workers"):
+        assert memory_limit_mib(64, root=machine(tmp_path, {}, mib=2_000)) == 256
+
+
+def test_the_real_machine_gives_a_limit() -> None:
+    assert 64 < memory_limit_mib(1) < 1 << 30

@@ -1,0 +1,83 @@
+"""The store of predictions: float32 maps under a quota."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from automl.errors import AutoMLWarning, ServiceError
+from automl.evaluation import predictions as module
+from automl.evaluation.predictions import PredictionStore
+
+
+@pytest.mark.parametrize("shape", [(100, 3), (100,)])
+def test_predictions_come_back_as_read_only_float32_maps(
+    tmp_path: Path, shape: tuple[int, ...]
+) -> None:
+    store = PredictionStore(tmp_path / "p", 1.0)
+    values = np.asfortranarray(np.random.default_rng(0).random(shape))
+    assert not store.has("run-s00001")
+    assert store.save("run-s00001", values)
+    loaded = store.load("run-s00001")
+    assert isinstance(loaded, np.memmap)
+    assert loaded.dtype == np.float32
+    np.testing.assert_array_equal(loaded, values.astype(np.float32))
+    with pytest.raises(ValueError, match="read-only"):
+        loaded[0] = 0.0
+    assert store.has("run-s00001")
+
+
+def test_the_quota_is_kept_and_pruning_makes_room(tmp_path: Path) -> None:
+    store = PredictionStore(tmp_path, 1.0)
+    array = np.zeros(100_000)
+    assert store.save("a", array)
+    assert store.save("b", array)
+    with pytest.warns(AutoMLWarning, match="trial c are not kept: over 1 MiB"):
+        assert not store.save("c", array)
+    assert store.save("b", array + 1.0)  # replacing needs no more room
+    mapped = store.load("a")
+    assert store.prune(keep=["b", "unknown"]) == 1
+    assert mapped.sum() == 0.0
+    assert store.save("c", array)
+    assert store.trial_ids() == ["b", "c"]
+    assert store.size_mib() == pytest.approx(0.763, abs=0.01)
+
+
+def test_a_damaged_file_counts_as_missing(tmp_path: Path) -> None:
+    store = PredictionStore(tmp_path, 1.0)
+    store.save("a", np.zeros(1000))
+    whole = (tmp_path / "a.npy").read_bytes()
+    for end in (0, 10, 200, len(whole) - 1):
+        (tmp_path / "a.npy").write_bytes(whole[:end])
+        assert not store.has("a")
+        with pytest.raises(KeyError, match="trial a"):
+            store.load("a")
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_full_disk_costs_the_prediction_and_leaves_no_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def fail(file: Any, *_: Any, **__: Any) -> None:
+        file.write(b"half")
+        raise OSError(code, os.strerror(code))
+
+    store = PredictionStore(tmp_path, 1.0)
+    monkeypatch.setattr(module.np, "save", fail)
+    if code == errno.ENOSPC:
+        with pytest.warns(AutoMLWarning, match="No space left"):
+            assert not store.save("a", np.zeros(10))
+    else:
+        with pytest.raises(ServiceError, match="Input/output error"):
+            store.save("a", np.zeros(10))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trial_ids_that_are_not_file_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="trial id"):
+        PredictionStore(tmp_path, 1.0).save("../a", np.zeros(1))
