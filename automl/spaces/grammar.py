@@ -1,6 +1,50 @@
 """From the mappings of a family's text to nodes, with errors that name the key (SPEC A4).
 
-The grammar itself is described in `automl.spaces.tree` and docs/families.md.
+How a tree is written (docs/families.md explains it to users)::
+
+    prep:                                    # categorical leaves of the preprocessing
+      prep.scaler: [standard, minmax]        # list of values; the first is the default
+    tree:
+      C: {type: loguniform, low: 0.001, high: 1000, default: 1.0}
+      shrinking: {type: categorical, branch: false, choices: [true, false]}
+      kernel:                                # `type: categorical` may be left out
+        default: rbf                         # else the first choice
+        choices:
+          linear:
+          rbf:
+            weight: 3                        # else 1
+            tree:
+              gamma: {type: loguniform, low: 1e-5, high: 10, default: 0.1}
+    rules:
+      - "C * gamma < 5000"                   # redrawn while one does not hold
+
+Numbers: ``uniform loguniform normal lognormal gmm``, keys ``low high mean sd weights means sds log
+integer``, or one line as in ``C: loguniform(low=0.001, high=1000)``. Without `default` a number's
+is the median. Categorical nodes branch (their choices make the path and the signature); with
+``branch: false`` they are nominal leaves. Every node may have ``only: classification|regression``
+and ``virtual: true``; a choice may have ``value weight tree only sets encode``; ``default`` may be
+``{classification: a, regression: b}``. Files are read as YAML 1.2: only true/false are booleans
+(``yes no on off`` are strings) and ``1e-5`` is a number.
+
+A constructor argument that takes words or numbers is a categorical with a number further in that
+sets the same `argument`; the deepest one wins::
+
+    max_features:
+      default: sqrt
+      choices:
+        sqrt: {encode: "sqrt(n_columns) / n_columns"}
+        log2: {encode: "log2(n_columns) / n_columns"}
+        all: {value: null, encode: 1}        # the value is None, the path max_features=null
+        share:
+          tree:
+            max_features_share: {type: uniform, low: 0.1, high: 1, argument: max_features}
+
+so `estimator_values` gives ``max_features="sqrt"`` or ``max_features=0.37``, and never the word
+``share``. ``sets: false`` on a choice leaves the argument out (the estimator's own default).
+`encode` is what the numeric column of a surrogate holds for that choice (SPEC A5).
+
+Rules and encodings are expressions (`automl.spaces.expressions`) over hyperparameters and the
+facts ``n_rows n_columns n_classes``; a rule with an inactive or unknown name holds.
 """
 
 from __future__ import annotations

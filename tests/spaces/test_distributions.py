@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 
@@ -126,7 +127,7 @@ def test_densities_integrate_to_one_and_belong_to_the_cdf(distribution) -> None:
     edges = distribution.ppf(np.linspace(0, 1, 9))
     area = sum(
         integrate.quad(lambda x: float(np.exp(distribution.log_density(x))), a, b, limit=100)[0]
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in itertools.pairwise(edges)
     )
     assert area == pytest.approx(1.0, abs=1e-6)
     a, b = edges[2], edges[5]
