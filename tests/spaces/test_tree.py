@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import time
 from collections import Counter
 
 import numpy as np
@@ -317,3 +318,15 @@ def test_random_trees_sample_what_they_call_legal(data) -> None:
         assert space.is_legal(configuration) is None
         assert space.complete(configuration.values) == configuration
     assert space.is_legal(space.default()) is None
+
+
+def test_one_draw_takes_less_than_a_hundred_microseconds(space) -> None:
+    rng = np.random.default_rng(0)
+    space.sample(rng)
+    seconds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        for _ in range(200):
+            space.sample(rng)
+        seconds.append((time.perf_counter() - start) / 200)
+    assert min(seconds) < 1e-4

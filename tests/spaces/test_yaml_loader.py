@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+import textwrap
+import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -289,3 +293,23 @@ def test_files_that_cannot_be_read_are_refused(tmp_path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"name: \xff")
     with pytest.raises(SettingsError, match="UTF-8"):
         load_family_text(tmp_path / "latin.yaml")
+
+
+def test_the_documented_examples_load(load) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "families.md").read_text(encoding="utf-8")
+    whole, *trees = re.findall(r"```yaml\n(.*?)```", document, re.DOTALL)
+    assert len(load(whole).space("regression").signatures()) == 3
+    head = GOOD[: GOOD.index("prep:")]
+    for tree in trees:
+        load(head + "tree:\n" + textwrap.indent(tree, "  "))
+
+
+def test_thirty_files_load_in_less_than_a_hundred_and_fifty_milliseconds(load) -> None:
+    load(GOOD)
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        for _ in range(30):
+            load(GOOD)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.15
