@@ -10,16 +10,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_ndtr, ndtri_exp
 
 Floats = NDArray[np.float64]
 
 LOG_SQRT_TWO_PI = 0.9189385332046727
+
+
+@cache
+def _special() -> Any:
+    """Load scipy.special at the first use; most spaces hold no normal distribution."""
+    import scipy.special
+
+    return scipy.special
 
 
 def log_mass(alpha: ArrayLike, beta: ArrayLike) -> Floats:
@@ -30,9 +37,9 @@ def log_mass(alpha: ArrayLike, beta: ArrayLike) -> Floats:
     a, b = np.broadcast_arrays(np.asarray(alpha, dtype=float), np.asarray(beta, dtype=float))
     mirrored = a > 0.0
     left, right = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
-    upper = log_ndtr(right)
+    upper = _special().log_ndtr(right)
     with np.errstate(divide="ignore", invalid="ignore"):
-        result: Floats = upper + np.log(-np.expm1(log_ndtr(left) - upper))
+        result: Floats = upper + np.log(-np.expm1(_special().log_ndtr(left) - upper))
     return np.where(left < right, result, -np.inf)
 
 
@@ -54,7 +61,9 @@ def truncated_ppf(u: ArrayLike, alpha: Any, beta: Any) -> Floats:
     share = np.where(mirrored, 1.0 - position, position)
     with np.errstate(divide="ignore"):
         log_share = np.log(share)
-    z = ndtri_exp(np.minimum(np.logaddexp(log_ndtr(left), log_share + log_mass(left, right)), 0.0))
+    z = _special().ndtri_exp(
+        np.minimum(np.logaddexp(_special().log_ndtr(left), log_share + log_mass(left, right)), 0.0)
+    )
     return np.asarray(np.clip(np.where(mirrored, -z, z), alpha, beta))
 
 
@@ -77,7 +86,7 @@ class TruncatedNormal:
     def _constants(self) -> tuple[bool, float, float]:
         mirrored = self.alpha > 0.0
         left = -self.beta if mirrored else self.alpha
-        return mirrored, float(log_ndtr(left)), float(log_mass(self.alpha, self.beta))
+        return mirrored, float(_special().log_ndtr(left)), float(log_mass(self.alpha, self.beta))
 
     def cdf(self, z: float) -> float:
         """Probability below `z`."""
@@ -86,7 +95,7 @@ class TruncatedNormal:
             return 0.0
         if z >= self.beta:
             return 1.0
-        upper = float(log_ndtr(-z if mirrored else z))
+        upper = float(_special().log_ndtr(-z if mirrored else z))
         share = -math.exp(upper - total) * math.expm1(below - upper)
         return 1.0 - share if mirrored else share
 
@@ -100,5 +109,5 @@ class TruncatedNormal:
         inside = math.log1p(-u) if mirrored else math.log(u)
         first, second = max(below, inside + total), min(below, inside + total)
         log_share = first + math.log1p(math.exp(second - first))
-        z = float(ndtri_exp(min(log_share, 0.0)))
+        z = float(_special().ndtri_exp(min(log_share, 0.0)))
         return min(max(-z if mirrored else z, self.alpha), self.beta)
