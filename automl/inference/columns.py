@@ -194,7 +194,9 @@ def date_parts(
         "elapsed_days": days - origin,
     }
     if with_hour:
-        parts["hour"] = (days - whole) * 24.0
+        parts["hour"] = np.round(
+            (days - whole) * 24.0, 6
+        )  # microseconds survive the way through days
     return {
         name: np.where(missing, np.nan, np.asarray(values, dtype=np.float64))
         for name, values in parts.items()

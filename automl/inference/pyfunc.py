@@ -46,8 +46,8 @@ class TablePyfunc:
         frame = model_input if isinstance(model_input, pd.DataFrame) else pd.DataFrame(model_input)
         if not (params or {}).get("proba", False):
             return np.asarray(self.model.predict(frame))
-        names = [str(label) for label in self.model.classes_.tolist()]
-        return pd.DataFrame(self.model.predict_proba(frame), columns=names)
+        shares = self.model.predict_proba(frame)
+        return pd.DataFrame(shares, columns=[str(label) for label in self.model.classes_.tolist()])
 
 
 def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> TablePyfunc:
