@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from automl.evaluation import channel as messages
@@ -80,23 +80,24 @@ class Exchange:
         self, frames: list[Any], limit_seconds: float | None, limit_kib: int
     ) -> JobOutcome | None:
         """Begin the job and listen until it has ended; None if its worker had died before."""
-        seat, asked = self._seat, False
+        seat = self._seat
         seat.begin(frames, limit_seconds, limit_kib)
         event: list[Any] | None = None
         while self._ending is None and event is None:
             event = seat.wait()
             self._listen()
-            if self._broken and event is None and not asked:
-                event = seat.last_words()
-            if self._broken and event is None and not asked:
-                seat.kill("crashed", f"the job broke the channel of its worker: {self._broken}")
-                asked = True
+            if self._broken and event is None:
+                reason = f"the job broke the channel of its worker: {self._broken}"
+                event = seat.last_words() or seat.kill("crashed", reason)
         if event is None:
             event = seat.end()
         if event[0] == "dead" and not seat.is_about_this_job(event):
             seat.fork()
             return None
-        return self._conclude(event, limit_kib)
+        outcome = self._conclude(event, limit_kib)
+        if outcome.status is TrialStatus.TIMED_OUT:
+            return replace(outcome, reason=f"over the time limit of {limit_seconds:g} s")
+        return outcome
 
     def outcome(self, status: str, reason: str, **fields: Any) -> JobOutcome:
         """Outcome with the results so far."""

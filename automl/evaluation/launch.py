@@ -40,7 +40,7 @@ class SupervisorProcess:
     Raises
     ------
     AutoMLError
-        If no process can be started.
+        If no process can be started, or this is not Linux.
     """
 
     def __init__(
@@ -52,6 +52,8 @@ class SupervisorProcess:
         log_path: Path | None,
         libraries: tuple[str, ...],
     ) -> None:
+        if sys.platform != "linux":
+            raise AutoMLError(f"worker slots need Linux; this is {sys.platform}")
         self.marker = f"{MARKER}={uuid4().hex}"
         self._ready = False
         self._is_ending = False

@@ -115,10 +115,11 @@ class Seat:
                     with contextlib.suppress(SupervisorLostError):
                         self._tell_cancelled()
 
-    def kill(self, status: str, reason: str) -> None:
-        """Have the running job ended; the line says when it is done."""
+    def kill(self, status: str, reason: str) -> list[Any]:
+        """End the running job; the supervisor's answer when it is done."""
         self._tell(["kill", self._number, status, reason])
         self._overdue = time.monotonic() + _OVERDUE_SECONDS
+        return self._wait_for_line()
 
     def end(self) -> list[Any]:
         """Stop the watch; the supervisor's answer: ``ended`` or ``dead`` and what goes with it."""
@@ -181,11 +182,12 @@ class Seat:
         for each in sockets:
             poller.register(each, select.POLLIN)
         ready = {descriptor for descriptor, _ in poller.poll(1000 * seconds)}
-        if not ready:
-            if self._supervisor is None or not self._supervisor.is_running:
-                raise SupervisorLostError("the supervisor of the slots ended")
-            if self._overdue is not None and time.monotonic() > self._overdue:
-                raise SupervisorLostError("the supervisor of the slots does not answer")
+        is_running = self._supervisor is not None and self._supervisor.is_running
+        if not ready and not is_running:
+            raise SupervisorLostError("the supervisor of the slots ended")
+        is_overdue = self._overdue is not None and time.monotonic() > self._overdue
+        if is_overdue and sockets[0].fileno() not in ready:  # the first is the line
+            raise SupervisorLostError("the supervisor of the slots does not answer")
         return ready
 
     def _event(self) -> list[Any]:

@@ -82,11 +82,10 @@ class WorkerPool:
         preload: Sequence[str] = (),
     ) -> None:
         _check_log(log_path)
-        for name, value in (("n_slots", n_slots), ("threads", threads)):
-            if value < 1:
-                raise SettingsError(f"{name} of the worker pool must be at least 1; got {value}")
+        limit = default_memory_limit_mib(max(1, n_slots))
         self.n_slots = n_slots
-        self.memory_limit_mib = memory_limit_mib or default_memory_limit_mib(n_slots)
+        self.memory_limit_mib = limit if memory_limit_mib is None else memory_limit_mib
+        _check_positive(n_slots=n_slots, threads=threads, memory_limit_mib=self.memory_limit_mib)
         self._start_timeout = start_timeout
         self._start = partial(
             SupervisorProcess,
@@ -252,6 +251,12 @@ class WorkerPool:
     def _refuse_if_closed(self) -> None:
         if self._is_closed:
             raise AutoMLError("the worker pool is closed")
+
+
+def _check_positive(**numbers: int) -> None:
+    for name, value in numbers.items():
+        if value < 1:
+            raise SettingsError(f"{name} of the worker pool must be at least 1; got {value}")
 
 
 def _check_log(path: str | Path | None) -> None:

@@ -34,7 +34,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +115,8 @@ class Slot:
         family = [self.worker, *processes.descendants(self.worker)]
         total = sum(max(0, processes.anonymous_kib(pid) - self.baseline_kib) for pid in family)
         if len(family) > 1 and self.limit_kib is not None and total > self.limit_kib:
-            total = sum(map(processes.proportional_kib, family))
+            shared_once = sum(map(processes.proportional_kib, family))
+            total = max(0, shared_once - self.baseline_kib)
         self.peak_kib = max(self.peak_kib, total)
         return total
 
@@ -366,6 +367,26 @@ def _bound_log() -> None:
             os.ftruncate(2, 0)
 
 
+@contextlib.contextmanager
+def _ending_without(driver: int) -> Iterator[None]:
+    """End this process if the driver ends meanwhile; for the seconds of the imports."""
+
+    def check(*_: object) -> None:
+        if os.getppid() != driver:
+            os._exit(1)
+
+    signal.signal(signal.SIGALRM, check)
+    signal.setitimer(signal.ITIMER_REAL, _IDLE_SECONDS, _IDLE_SECONDS)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def _load(names: Sequence[str]) -> None:
+    for name in (*filter(None, names), "automl.evaluation.worker"):
+        importlib.import_module(name)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry of the process; its arguments come from `automl.evaluation.launch` alone."""
     parser = argparse.ArgumentParser()
@@ -377,8 +398,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--libraries", default="")
     options = parser.parse_args(arguments)
     processes.become_subreaper()
-    for name in (*filter(None, options.libraries.split(",")), "automl.evaluation.worker"):
-        importlib.import_module(name)
+    with _ending_without(options.driver):
+        _load(options.libraries.split(","))
     Supervisor(
         socket.socket(fileno=options.control),
         [Slot(socket.socket(fileno=int(text))) for text in options.lines.split(",")],

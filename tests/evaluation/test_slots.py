@@ -364,7 +364,7 @@ def test_a_killed_or_stopped_supervisor_is_replaced(pids: Path) -> None:
         assert left(pids) == []
         assert marked(marker) == []
         assert_next_works(pool)
-        stopped = pool.run(0, job("stop_supervisor"), limit_seconds=0.2)
+        stopped = pool.run(0, job("stop_supervisor_and_stream"), limit_seconds=0.2)
         assert stopped.status is TrialStatus.CRASHED
         assert stopped.seconds < 6.0
         assert_next_works(pool, 1)
@@ -429,6 +429,8 @@ def test_a_supervisor_that_cannot_start_is_an_error_that_says_why() -> None:
 def test_impossible_settings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="n_slots"):
         WorkerPool(0, context="")
+    with pytest.raises(SettingsError, match="memory_limit_mib"):
+        WorkerPool(1, context="", memory_limit_mib=0)
     with pytest.raises(SettingsError, match="log"):
         WorkerPool(1, context="", log_path=tmp_path / "missing" / "log")
 
@@ -479,6 +481,23 @@ def test_nothing_is_left_one_second_after_the_driver_was_killed(tmp_path: Path, 
         driver.kill()
         driver.wait()
         wait_until(lambda: not marked(marker) and not left(pids), 1.0)
+
+
+def test_a_driver_killed_while_its_supervisor_starts_leaves_nothing(tmp_path: Path) -> None:
+    script = """
+    import time
+    from automl.evaluation.slots import WorkerPool
+    pool = WorkerPool(1, context="")
+    print(pool._holder.supervisor.marker, flush=True)
+    time.sleep(60)
+    """
+    with start_script(script, tmp_path) as driver:
+        assert driver.stdout is not None
+        marker = driver.stdout.readline().strip()
+        wait_until(lambda: marked(marker), 5.0)
+        driver.kill()
+        driver.wait()
+        wait_until(lambda: not marked(marker), 2.0)
 
 
 def test_an_unguarded_script_runs_once_survives_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
