@@ -125,8 +125,10 @@ def summary_text(result: dict[str, Any]) -> str:
     model, champion = result["model"], result["champion"]
     lines = [
         f"# {result['problem']}",
-        f"- run `{result['run_id']}`: {result['complete_trials']} complete trials of "
-        f"{result['families']} families in {result['seconds']:.0f} s",
+        (
+            f"- run `{result['run_id']}`: {result['complete_trials']} complete trials of "
+            f"{result['families']} families in {result['seconds']:.0f} s"
+        ),
         f"- champion: {champion['family']}, `{champion['trial_id']}`",
         f"- cross-validated score {result['score']:.4f} ({result['metric']})",
     ]

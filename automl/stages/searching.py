@@ -91,11 +91,13 @@ class Search:
 
     def start(self) -> list[threading.Thread]:
         """Threads that begin the search before a flow attaches to it."""
+
+        def run() -> None:
+            with contextlib.suppress(Exception):
+                self.run(until=self._is_attached.is_set)
+
         threads = [
-            threading.Thread(
-                target=self.run, kwargs={"until": self._is_attached.is_set}, daemon=True
-            )
-            for _ in range(self.session.pool.n_slots)
+            threading.Thread(target=run, daemon=True) for _ in range(self.session.pool.n_slots)
         ]
         for thread in threads:
             thread.start()
