@@ -107,10 +107,10 @@ def check_table(
     given = check_overrides(roles or {}, frame.columns)
     findings = Findings(source, list(problems))
     _check_names(frame, columns, findings)
-    raw = _with_target(frame, columns.target, findings)
+    raw, has_target = _with_target(frame, columns.target, findings)
     target = None
-    series = _target_values(raw, columns.target, findings, has_gaps=len(raw) < len(frame))
-    if series is not None:
+    if has_target:
+        series = _target_values(raw[columns.target], has_gaps=len(raw) < len(frame))
         target = encode_target(series, task=task, positive=positive, findings=findings)
     _check_size(raw, n_folds, min_rows, findings)
     weights = read_weights(raw, columns.weights, findings)
@@ -159,9 +159,9 @@ def check_later_table(
     """
     findings = Findings(source, list(problems))
     _check_names(frame, Columns(columns.target), findings)
-    raw = _with_target(frame, columns.target, findings)
+    raw, has_target = _with_target(frame, columns.target, findings)
     target = None
-    if columns.target in raw.columns and len(raw):
+    if has_target:
         target = _later_target(raw[columns.target], task, class_labels, findings)
     for column in schema.columns:
         if column.role != Role.NUMERIC or column.name not in raw.columns:
@@ -213,33 +213,33 @@ def _check_names(frame: pd.DataFrame, columns: Columns, findings: Findings) -> N
         taken[name] = part
 
 
-def _with_target(frame: pd.DataFrame, target: str, findings: Findings) -> pd.DataFrame:
-    """Rows with a target; the index keeps their positions in the table."""
-    if target not in frame.columns or value_problem(frame[target]):
-        return frame
+def _with_target(frame: pd.DataFrame, target: str, findings: Findings) -> tuple[pd.DataFrame, bool]:
+    """Rows with a target, whose index keeps their positions, and whether there is a target to use.
+
+    Without one all rows are kept, so that their other problems are found.
+    """
+    if not len(frame):
+        findings.problems.append("the table has no rows")
+        findings.raise_problems()
+    if target not in frame.columns:
+        return frame, False
+    problem = value_problem(frame[target])
+    if problem:
+        findings.problems.append(f"target {problem}")
+        return frame, False
     missing = missing_targets(frame[target])
-    if not missing.any():
-        return frame
     n_missing = int(missing.sum())
     if n_missing == len(frame):
         findings.problems.append(f"target column {target!r} is empty in all {len(frame)} rows")
-    else:
+        return frame, False
+    if n_missing:
         findings.notes.append(
             f"{n_missing} of {len(frame)} rows are dropped: target column {target!r} is empty there"
         )
-    return frame[~missing]
+    return (frame[~missing] if n_missing else frame), True
 
 
-def _target_values(
-    raw: pd.DataFrame, target: str, findings: Findings, *, has_gaps: bool
-) -> pd.Series | None:
-    if target not in raw.columns or not len(raw):
-        return None
-    series = raw[target]
-    problem = value_problem(series)
-    if problem:
-        findings.problems.append(f"target {problem}")
-        return None
+def _target_values(series: pd.Series, *, has_gaps: bool) -> pd.Series:
     if (
         has_gaps
         and series.dtype.kind == "f"

@@ -44,6 +44,8 @@ def value_problem(series: pd.Series, *, is_given: bool = False) -> str | None:
     dtype = series.dtype
     if pd.api.types.is_complex_dtype(dtype):
         return f"column {series.name!r} holds complex numbers; real numbers are expected"
+    if pd.api.types.is_timedelta64_dtype(dtype):
+        return f"column {series.name!r} holds durations; write them as numbers, such as seconds"
     if not pd.api.types.is_object_dtype(dtype):
         return None
     present = series.dropna()

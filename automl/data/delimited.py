@@ -6,12 +6,12 @@ import csv
 import io
 import re
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 import pandas as pd
 
+from automl.data.findings import repeated_names
 from automl.errors import DataError
 
 MISSING_TEXTS = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
@@ -50,12 +50,7 @@ def read_delimited(
         _refuse_short_rows(frame, open_file, name, delimiter)
     except UnicodeDecodeError as error:
         raise DataError(_undecodable(open_file, name, error)) from None
-    problems = [
-        f"column name {column!r} occurs {count} times in the header; rename the others"
-        for column, count in Counter(header).items()
-        if count > 1
-    ]
-    return frame, problems
+    return frame, repeated_names(header)
 
 
 def _parse(open_file: Opener, name: str, delimiter: str) -> pd.DataFrame:

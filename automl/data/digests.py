@@ -85,18 +85,20 @@ def _canonical(column: ColumnSchema, series: pd.Series) -> pd.Series:
     # equal texts of different values become one category, missing markers none
     text_codes, distinct = pd.factorize(np.array(texts, dtype=object))
     table = np.append(text_codes, -1)
-    return pd.Series(pd.Categorical.from_codes(table[codes], categories=distinct))
+    return pd.Series(pd.Categorical.from_codes(table[codes], categories=pd.Index(distinct)))
 
 
 def _value_hashes(series: pd.Series) -> NDArray[np.uint64]:
     """Hash of each value, (n_rows,)."""
-    if not isinstance(series.dtype, pd.CategoricalDtype) and stored_kind(series) in (
-        "number",
-        "boolean",
-    ):
+    is_category = isinstance(series.dtype, pd.CategoricalDtype)
+    is_complex = pd.api.types.is_complex_dtype(series.dtype)
+    if not (is_category or is_complex) and stored_kind(series) in ("number", "boolean"):
         values = series.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0  # -0.0 becomes 0.0
         return np.where(np.isnan(values), _MISSING, pd.util.hash_array(values))
-    codes, distinct = pd.factorize(series)
+    try:
+        codes, distinct = pd.factorize(series)
+    except TypeError:  # lists and mappings, which only unused columns may hold
+        codes, distinct = pd.factorize(series.map(repr, na_action="ignore"))
     texts = np.array([str(value) for value in distinct], dtype=object)
     table = np.append(pd.util.hash_array(texts, categorize=False), _MISSING)
     return table[codes]

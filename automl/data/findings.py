@@ -6,6 +6,7 @@ Rows are counted from 1, without the header.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -61,3 +62,12 @@ def listed(values: Iterable[object], limit: int = 5) -> str:
     shown = [repr(value) for value in values]
     more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
     return ", ".join(shown[:limit]) + more
+
+
+def repeated_names(names: Iterable[str]) -> list[str]:
+    """A problem for each column name that occurs more than once."""
+    return [
+        f"column name {name!r} occurs {count} times; rename the others"
+        for name, count in Counter(names).items()
+        if count > 1
+    ]

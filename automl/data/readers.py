@@ -21,7 +21,6 @@ import gzip
 import io
 import json
 import zlib
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,7 +29,7 @@ import pandas as pd
 
 from automl.data.arff import read_arff
 from automl.data.delimited import Opener, read_delimited
-from automl.data.findings import nearest
+from automl.data.findings import nearest, repeated_names
 from automl.data.public_tables import read_bundled, read_openml
 from automl.data.remote import fetch
 from automl.errors import DataError
@@ -215,12 +214,16 @@ def _plain_names(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     if isinstance(frame.columns, pd.MultiIndex):
         raise DataError("the frame has several levels of column names; one level is expected")
     names = [str(column) for column in frame.columns]
-    problems = [
-        f"column name {column!r} occurs {count} times; rename the others"
-        for column, count in Counter(names).items()
-        if count > 1
-    ]
+    problems = repeated_names(names)
     plain = frame.set_axis(names, axis=1).reset_index(drop=True)
+    for position, dtype in enumerate(plain.dtypes):
+        if _is_nested(dtype):
+            plain.isetitem(position, plain.iloc[:, position].to_numpy(dtype=object))
     if problems:
         plain = plain.loc[:, ~plain.columns.duplicated()]
     return plain, problems
+
+
+def _is_nested(dtype: Any) -> bool:
+    """Whether Arrow holds lists, structures or mappings in a column."""
+    return isinstance(dtype, pd.ArrowDtype) and dtype.type in (list, dict)

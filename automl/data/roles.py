@@ -167,8 +167,7 @@ def _detect_number(present: pd.Series, n_rows: int) -> tuple[Role, str]:
     distinct = len(np.unique(values)) / len(values)
     if distinct >= NEARLY_UNIQUE and is_id_name(str(present.name)):
         return Role.ID, "its numbers are nearly all different and its name is that of an identifier"
-    steps = np.diff(values)
-    if len(values) == n_rows and np.all(steps == 1):
+    if len(values) == n_rows and np.array_equal(values, values[0] + np.arange(n_rows)):
         return Role.ID, "it counts the rows"
     return Role.NUMERIC, "numbers"
 

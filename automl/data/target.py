@@ -46,7 +46,7 @@ class EncodedTarget:
         if self.class_labels is None:
             return self.y
         texts = np.array([label_text(label) for label in self.class_labels], dtype=object)
-        return texts[self.y]
+        return np.take(texts, self.y)
 
 
 def check_task(task: str) -> str:
@@ -161,6 +161,7 @@ def _numeric(series: pd.Series) -> pd.Series:
         return series.astype(np.int64)
     values = series.astype(np.float64)
     whole = kind == "O" and pd.api.types.infer_dtype(series) == "integer"
+    whole = whole and bool(values.abs().max() < 2**63)
     return values.astype(np.int64) if whole else values
 
 
