@@ -24,7 +24,7 @@ from automl.randomness import Purpose, integer_seed, stream
 from automl.records import Configuration, FoldResult, IntArray, JsonScalar
 
 REFIT = 2**20
-HOPELESS_ERRORS = 4.0
+HOPELESS_ERRORS = 3.0
 HOPELESS_SHARE = 0.1
 LEAST_RACED_FOLDS = 2
 
@@ -80,8 +80,9 @@ def hopeless(scores: Sequence[float], incumbent: Sequence[float] | None, n_jobs:
     """Why the remaining folds are not worth running, or an empty text.
 
     After at least two folds and before the last: the mean paired difference to the incumbent
-    is below zero by more than four of its standard errors and by more than a tenth of the
-    incumbent's distance to the baseline.
+    is below zero by more than three standard errors and by more than a tenth of the incumbent's
+    distance to the baseline. Since the deviation of two or three differences is itself uncertain,
+    the incumbent's deviation over all its folds is used where it is greater.
 
     Parameters
     ----------
@@ -94,7 +95,8 @@ def hopeless(scores: Sequence[float], incumbent: Sequence[float] | None, n_jobs:
         return ""
     differences = np.asarray(incumbent[:n]) - np.asarray(scores)
     gap = float(differences.mean())
-    error = float(differences.std(ddof=1)) / np.sqrt(n)
+    deviation = max(float(differences.std(ddof=1)), float(np.std(incumbent, ddof=1)))
+    error = deviation / np.sqrt(n)
     if gap <= max(HOPELESS_ERRORS * error, HOPELESS_SHARE * abs(float(np.mean(incumbent)))):
         return ""
     return f"behind the incumbent by {gap:.4f} after {n} of {n_jobs} folds"

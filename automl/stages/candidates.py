@@ -29,12 +29,12 @@ class CandidatePlan:
 
     Parameters
     ----------
-    n_candidates : candidates to score
+    chosen : candidates to score, best first
     repeats : repeats of the folds for each
     extra_repeats : further repeats for the two that lead, for ten paired scores
     """
 
-    n_candidates: int
+    chosen: tuple[Trial, ...]
     repeats: int
     extra_repeats: int
 
@@ -84,10 +84,10 @@ def score_candidates(
     by_id = {trial.id: trial for trial in trials}
     candidates = [by_id[trial_id] for trial_id in chosen]
     plan, given_up = _afford(session, candidates)
-    if plan.n_candidates < 2 and len(candidates) > 1:
+    if not plan.repeats:
         return {"candidates": [_unscored(candidates[0])], "given_up": given_up}
-    scorer = _Scorer(session, candidates[: plan.n_candidates])
-    scorer.run(range(plan.repeats), range(plan.n_candidates))
+    scorer = _Scorer(session, plan.chosen)
+    scorer.run(range(plan.repeats), range(len(plan.chosen)))
     if plan.extra_repeats:
         leaders = scorer.leaders(2)
         scorer.run(range(plan.repeats, plan.repeats + plan.extra_repeats), leaders)
@@ -179,34 +179,55 @@ def _clusters(session: Session, complete: Sequence[Trial]) -> list[Trial]:
 
 
 def _afford(session: Session, candidates: Sequence[Trial]) -> tuple[CandidatePlan, list[str]]:
-    """Fewer candidates first, then fewer repeats; ten paired scores for the last two."""
+    """Fewer candidates first, then fewer repeats; ten paired scores for the last two.
+
+    The best candidate is always among them, then those that still fit, best first.
+    """
     stage = session.plan.stage("candidates")
     per_repeat = stage.jobs_per_repeat
     wanted = min(session.settings.candidate_repeats, len(stage.folds))
-    extra = max(0, -(-LEAST_PAIRED_SCORES // per_repeat) - wanted)
-    n, repeats = len(candidates), wanted
+    least = min(-(-LEAST_PAIRED_SCORES // per_repeat), len(stage.folds))
+    extra = max(0, least - wanted)
+    everything = CandidatePlan(tuple(candidates), wanted, extra if len(candidates) > 1 else 0)
     left = session.ledger.left_for("candidates")
-    if left is None or n < 2:
-        return CandidatePlan(n, repeats, extra if n > 1 else 0), []
+    if left is None or len(candidates) < 2:
+        return everything, []
     capacity = left * session.pool.n_slots / SAFETY
-    per_fold = [trial.seconds / max(len(trial.folds), 1) for trial in candidates]
+    for repeats in range(wanted, min(wanted, least) - 1, -1):
+        chosen = _fitting(candidates, per_repeat, repeats, extra, capacity=capacity, longest=left)
+        if len(chosen) > 1:
+            given_up = []
+            if len(chosen) < len(candidates):
+                given_up.append(
+                    f"{len(chosen)} of {len(candidates)} candidates were scored on fresh folds"
+                )
+            if repeats < wanted:
+                given_up.append(f"{repeats} of {wanted} repeats of the fresh folds")
+            return CandidatePlan(chosen, repeats, extra), given_up
+    reason = "no time for fresh folds; the champion is the best trial of the search"
+    return CandidatePlan((), 0, 0), [reason]
 
-    def cost(n: int, repeats: int) -> float:
-        return per_repeat * (sum(per_fold[:n]) * repeats + sum(per_fold[:2]) * extra)
 
-    while n > 2 and cost(n, repeats) > capacity:
-        n -= 1
-    while repeats * per_repeat > LEAST_PAIRED_SCORES and cost(n, repeats) > capacity:
-        repeats -= 1
-    given_up = []
-    if cost(n, repeats) > capacity or left < max(per_fold[:2]) * per_repeat * SAFETY:
-        given_up.append("no time for fresh folds; the champion is the best trial of the search")
-        return CandidatePlan(1, 0, 0), given_up
-    if n < len(candidates):
-        given_up.append(f"{n} of {len(candidates)} candidates were scored on fresh folds")
-    if repeats < wanted:
-        given_up.append(f"{repeats} of {wanted} repeats of the fresh folds")
-    return CandidatePlan(n, repeats, extra), given_up
+def _fitting(
+    candidates: Sequence[Trial],
+    per_repeat: int,
+    repeats: int,
+    extra: int,
+    *,
+    capacity: float,
+    longest: float,
+) -> tuple[Trial, ...]:
+    """Candidates whose scoring fits into `capacity` slot seconds, the best one first or none."""
+    chosen: list[Trial] = []
+    for trial in candidates:
+        repeat_seconds = per_repeat * trial.seconds / max(len(trial.folds), 1)
+        needed = repeat_seconds * (repeats + (extra if len(chosen) < 2 else 0))
+        if needed <= capacity and repeat_seconds <= longest:
+            chosen.append(trial)
+            capacity -= needed
+        elif not chosen:
+            return ()
+    return tuple(chosen)
 
 
 def _unscored(trial: Trial) -> dict[str, Any]:

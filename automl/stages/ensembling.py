@@ -34,7 +34,8 @@ def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) 
     """Weights learned greedily on the out-of-fold predictions, against the champion.
 
     The weights that go into the model are learned on all rows; the evidence for them is
-    cross-fitted: learned on all folds but one, scored on that one.
+    cross-fitted: learned on all folds but one, scored on that one, beside the single member that
+    is best on the same folds.
 
     Returns
     -------
@@ -109,20 +110,33 @@ class _Blender:
             lambda rows: self._learn(rows, n_bags=1),
             sample_weight=self._weights,
         )
-        champion = fold_scores(
-            self._predictions[self.champion],
-            self._y,
-            score,
-            self._folds,
-            sample_weight=self._weights,
-        )
+        single = self._best_single_scores()
         decision = decide_ensemble(
             honest.scores,
-            champion,
+            single,
             test_train_ratio=test_train_ratio(self._session, "search"),
             alpha=self._session.settings.ensemble_alpha,
         )
         return {**decision.to_json(), "seconds": time.monotonic() - started}, weights
+
+    def _best_single_scores(self) -> FloatArray:
+        """Fold scores of the member that is best on all other folds.
+
+        The champion's own scores were among the reasons to choose it; the best single member of
+        the other folds has no such advantage over the ensemble.
+        """
+        index = self._session.plan.index
+        scores = np.stack(
+            [
+                fold_scores(
+                    prediction, self._y, index.score, self._folds, sample_weight=self._weights
+                )
+                for prediction in self._predictions
+            ]
+        )
+        others = (scores.sum(axis=1, keepdims=True) - scores) / (scores.shape[1] - 1)
+        best = others.argmax(axis=0)
+        return np.asarray(scores[best, np.arange(scores.shape[1])])
 
     def describe(self, weights: FloatArray) -> dict[str, Any]:
         """Threshold and scores of a blend on the out-of-fold predictions."""

@@ -40,8 +40,7 @@ class Line:
     def search_family(self, family: str) -> dict[str, Any]:
         """Take this family's turns until the search is over; what the family found."""
         if self.session.records.read("search") is None:
-            with self.session.ledger.stage(f"search {family}"):
-                self.search.run(family)
+            self.search.run(family)
         return self.search.summary()["families"].get(family, {"trials": 0})
 
     def end_search(self) -> dict[str, Any]:
@@ -62,7 +61,9 @@ class Line:
                 raise AutoMLError(
                     "no trial could be completed: " + ("; ".join(sorted(reasons)) or "no time left")
                 )
-            return {**summary, "seconds": self.session.ledger.elapsed}
+            ledger = self.session.ledger
+            ledger.used["search"] = ledger.elapsed - ledger.used.get("data", 0.0)
+            return {**summary, "seconds": ledger.elapsed}
 
         return self.session.stage("search", make)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import statistics
 import threading
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from automl.optimizers.registry import get_optimizer
 from automl.records import Configuration, Trial, TrialStatus
 from automl.search.runner import TrialRunner, work
 from automl.search.turns import Arm, Turn, Turns
+from automl.spaces.tree import SpaceTree
 from automl.stages.session import Session
 
 FLOORS = ("constant", "lightgbm")
@@ -99,6 +101,7 @@ class Search:
         threads = [
             threading.Thread(target=run, daemon=True) for _ in range(self.session.pool.n_slots)
         ]
+        threads.append(threading.Thread(target=warm_up, daemon=True))
         for thread in threads:
             thread.start()
         return threads
@@ -144,10 +147,8 @@ class Search:
         self.session.commit(trial, sees=turn.sees, allocator=settings.allocator)
 
     def _arm(self, family: Family) -> Arm:
-        settings, table = self.session.settings, self.session.plan.table
-        space = family.space(table.task).with_facts(
-            n_rows=len(table), n_columns=table.frame.shape[1], n_classes=table.n_classes
-        )
+        settings = self.session.settings
+        space = space_of(self.session, family)
         entry = get_optimizer(settings.optimizer)
         return Arm(space, entry.make(space), settings.optimizer)
 
@@ -256,9 +257,11 @@ def usable_families(session: Session) -> tuple[dict[str, Family], dict[str, str]
             continue
         if name in settings.exclude:
             continue
-        reason = family.supports(
-            table.task, len(training), table.frame.shape[1], table.n_classes
-        ) or _needs_weights(session, family)
+        reason = (
+            family.supports(table.task, len(training), table.frame.shape[1], table.n_classes)
+            or _needs_weights(session, family)
+            or _has_no_default(session, family)
+        )
         if reason:
             refused[name] = reason
         else:
@@ -269,10 +272,32 @@ def usable_families(session: Session) -> tuple[dict[str, Family], dict[str, str]
     return usable, refused
 
 
+def space_of(session: Session, family: Family) -> SpaceTree:
+    """The family's search space with the facts of the run's table."""
+    table = session.plan.table
+    return family.space(table.task).with_facts(
+        n_rows=len(table), n_columns=table.frame.shape[1], n_classes=table.n_classes
+    )
+
+
+def _has_no_default(session: Session, family: Family) -> str | None:
+    try:
+        space_of(session, family).default()
+    except SettingsError as error:
+        return str(error)
+    return None
+
+
 def _needs_weights(session: Session, family: Family) -> str | None:
     if session.plan.weights is None or family.capabilities.sample_weight:
         return None
     return f"{family.name} cannot take row weights"
+
+
+def warm_up() -> None:
+    """Import what the stages after the search need; called in a thread while workers search."""
+    for module in ("sklearn.cluster", "scipy.stats", "automl.inference.bundle", "lightgbm"):
+        importlib.import_module(module)
 
 
 def run_search(search: Search) -> None:
