@@ -31,7 +31,8 @@ from automl.evaluation.exchange import Exchange, Job, JobOutcome
 from automl.evaluation.launch import SupervisorProcess
 from automl.evaluation.limits import memory_limit_mib as default_memory_limit_mib
 from automl.evaluation.seats import Seat, SupervisorLostError
-from automl.evaluation.supervisor import GRACE_SECONDS, PRELOADED
+from automl.evaluation.supervisor import PRELOADED
+from automl.evaluation.watch import GRACE_SECONDS
 
 __all__ = ["Job", "JobOutcome", "WorkerPool"]
 
