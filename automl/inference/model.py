@@ -223,6 +223,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         """As `raw`, for a frame that the schema has typed already."""
         n_classes = None if self.task == "regression" else len(self.classes_)
         shape = (len(typed),) if n_classes is None else (len(typed), n_classes)
+        if 0 < len(typed) <= CHUNK_ROWS:
+            return self._blend(typed, n_classes).astype(np.float32)
         out = np.zeros(shape, dtype=np.float32)
         for start in range(0, len(typed), CHUNK_ROWS):
             chunk = typed.iloc[start : start + CHUNK_ROWS].reset_index(drop=True)

@@ -47,14 +47,17 @@ class Scaler(BlockTransformer):
             raise SettingsError(f"method must be one of {', '.join(METHODS)}; got {self.method!r}")
         n_columns = values.shape[1]
         self.centers_, self.scales_ = np.zeros(n_columns), np.ones(n_columns)
-        self.knots_: list[Numbers] = []
+        self.knots_ = np.empty((2, 0))  # of all columns, one after another
+        self.knot_counts_ = np.zeros(0, dtype=np.int64)
         active = ~is_indicator(values) & ~np.isnan(values).all(axis=0)
         if not values.size or not active.any():
             self.active_ = np.zeros(n_columns, dtype=bool)
             return self
         chosen = values if active.all() else values[:, active]
         if self.method == "quantile_normal":
-            self.knots_ = [_normal_knots(chosen[:, j]) for j in range(chosen.shape[1])]
+            knots = [_normal_knots(chosen[:, j]) for j in range(chosen.shape[1])]
+            self.knots_ = np.concatenate(knots, axis=1)
+            self.knot_counts_ = np.array([each.shape[1] for each in knots])
         else:
             centers, scales = _center_and_scale(chosen, self.method)
             self.centers_[active] = centers
@@ -64,9 +67,10 @@ class Scaler(BlockTransformer):
 
     def transform_block(self, values: Numbers) -> Numbers:
         """Scaled block; works in place."""
-        if self.knots_:
-            for knots, j in zip(self.knots_, np.flatnonzero(self.active_), strict=True):
-                values[:, j] = np.interp(values[:, j], knots[0], knots[1])
+        if len(self.knot_counts_):
+            knots = np.split(self.knots_, np.cumsum(self.knot_counts_)[:-1], axis=1)
+            for (known, normal), j in zip(knots, np.flatnonzero(self.active_), strict=True):
+                values[:, j] = np.interp(values[:, j], known, normal)
             return values
         if self.centers_.any():
             values -= self.centers_

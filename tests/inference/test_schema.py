@@ -1,6 +1,6 @@
 """Raw frames of any kind become one typed frame."""
 
-import datetime
+import datetime as dt
 import decimal
 import json
 import pickle
@@ -95,7 +95,7 @@ def test_unseen_is_not_missing():
 DATES = {
     "timestamps": pd.to_datetime(["2024-03-01", None, "2024-03-11"]),
     "ISO text": ["2024-03-01", None, "2024-03-11"],
-    "date objects": [datetime.date(2024, 3, 1), None, datetime.date(2024, 3, 11)],
+    "date objects": [dt.date(2024, 3, 1), None, dt.date(2024, 3, 11)],
     "points": ["01.03.2024", None, "11.03.2024"],
     "slashes": ["2024/03/01", None, "2024/03/11"],
     "numbers": [20240301, 20240311, 20240311],
