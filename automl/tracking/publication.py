@@ -7,21 +7,20 @@ clean process that had nothing but the bundle's own code.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from automl.home import RunFolder
 from automl.tracking import layout
-from automl.tracking.examples import input_example
 from automl.tracking.outbox import Outbox
+from automl.tracking.packaging import bundle_digest, input_example, read_manifest, save_pyfunc
 from automl.tracking.reading import champion, read_stage
 from automl.tracking.writer import RunWriter
 
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
 
 COLD_LOAD_SECONDS = 120.0
 MODEL_NAME = "model"
-LOADER_MODULE = "automl.inference.pyfunc"
 CHAMPION = "champion"
 PREVIOUS = "previous"
 BUNDLE_DIGEST_TAG = "automl.bundle_digest"
+MODEL_ID_TAG = "automl.model_id"
 
 _COLD_LOAD = """
 import json, os, sys
@@ -72,7 +71,7 @@ class Publisher:
     def start_cold_load(self) -> None:
         """Begin to load the bundle in a clean process, while other things are written."""
         if self.is_wanted and "version" not in self.outbox.done:
-            manifest = self._manifest()
+            manifest = read_manifest(self.folder.bundle)
             example = json.dumps(input_example(manifest))
             bundle = str(self.folder.bundle)
             own = {"AUTOML_TRUST": "1"} if manifest.get("needs_trust") else {}
@@ -97,8 +96,26 @@ class Publisher:
             return
         from mlflow.entities import LoggedModelOutput
 
+        parent = self.outbox.parent
+        model_id = self._ready_model(writer.client) or self._new_model(writer)
+        outputs = writer.client.get_run(parent).outputs
+        if model_id not in [o.model_id for o in (outputs.model_outputs if outputs else [])]:
+            writer.client.log_outputs(parent, [LoggedModelOutput(model_id, step=0)])
+        self._done("model", model_id)
+
+    def _ready_model(self, client: MlflowClient) -> str | None:
+        """Logged model of this run that is whole; those a killed process left are deleted."""
+        condition = f"source_run_id = '{self.outbox.parent}'"
+        ready = None
+        for model in client.search_logged_models([self.outbox.experiment], condition):
+            if str(model.status) == "READY":
+                ready = str(model.model_id)
+            else:
+                client.delete_logged_model(model.model_id)
+        return ready
+
+    def _new_model(self, writer: RunWriter) -> str:
         client = writer.client
-        self._discard_unfinished(client)
         model = client.create_logged_model(
             self.outbox.experiment,
             name=MODEL_NAME,
@@ -108,11 +125,17 @@ class Publisher:
         )
         with tempfile.TemporaryDirectory(prefix="automl-model-") as temporary:
             local = Path(temporary) / "model"
-            self._save(local, model.model_id, model.artifact_location, writer.facts)
+            save_pyfunc(
+                self.folder.bundle,
+                local,
+                model_id=model.model_id,
+                location=model.artifact_location,
+                run=self.outbox.parent,
+                metadata={"run_id": writer.facts["run_id"], "text": self.description(writer.facts)},
+            )
             client.log_model_artifacts(model.model_id, str(local))
-        client.log_outputs(self.outbox.parent, [LoggedModelOutput(model.model_id, step=0)])
         client.finalize_logged_model(model.model_id, "READY")
-        self._done("model", model.model_id)
+        return str(model.model_id)
 
     def register(self, writer: RunWriter) -> None:
         """Register the logged model under the problem's name and move the alias to it."""
@@ -139,14 +162,16 @@ class Publisher:
         found = client.search_model_versions(f"name = '{name}' and run_id = '{self.outbox.parent}'")
         if found:
             return str(found[0].version)
-        version = client.create_model_version(
-            name,
-            source=f"models:/{self.outbox.done['model']}",
-            run_id=self.outbox.parent,
-            tags=self._version_tags(facts),
-            description=self.description(facts),
-            model_id=self.outbox.done["model"],
-        )
+        model_id = self.outbox.done["model"]
+        with _as_global_store(writer.address.uri):
+            version = client.create_model_version(
+                name,
+                source=f"models:/{model_id}",
+                run_id=self.outbox.parent,
+                tags={**self._version_tags(facts), MODEL_ID_TAG: model_id},
+                description=self.description(facts),
+                model_id=model_id,
+            )
         return str(version.version)
 
     def _version_tags(self, facts: Mapping[str, Any]) -> dict[str, str]:
@@ -157,7 +182,9 @@ class Publisher:
             "automl.score": result.get("score"),
             "automl.test_score": read_stage(self.folder, "test").get("score"),
             "automl.champion_trial": champion(self.folder),
-            "automl.trust": "needed" if self._manifest().get("needs_trust") else "not needed",
+            "automl.trust": "needed"
+            if read_manifest(self.folder.bundle).get("needs_trust")
+            else "not needed",
         }
         return {key: str(value) for key, value in tags.items() if value not in (None, "")}
 
@@ -182,43 +209,6 @@ class Publisher:
             lines.append(f"Final fit: {final['kind']}. Made by run {facts['run_id']}.")
         return "\n".join(lines)
 
-    def _save(
-        self, local: Path, model_id: str, location: str | None, facts: Mapping[str, Any]
-    ) -> None:
-        """Write the MLflow form of the bundle into an empty folder."""
-        from mlflow import pyfunc
-        from mlflow.models import Model
-        from pandas import DataFrame
-
-        manifest = self._manifest()
-        schema = manifest.get("schema") or {}
-        model = Model(
-            artifact_path=location,
-            run_id=self.outbox.parent,
-            model_uuid=model_id,
-            model_id=model_id,
-            signature=_signature(schema, is_regression=not manifest.get("classes")),
-            metadata={"run_id": facts["run_id"], "description": self.description(facts)},
-        )
-        code = self.folder.bundle / "code" / "automl"
-        pyfunc.save_model(
-            str(local),
-            loader_module=LOADER_MODULE,
-            data_path=str(self.folder.bundle),
-            code_paths=[str(code)],
-            mlflow_model=model,
-            pip_requirements=list(manifest["requirements"]),
-            input_example=DataFrame(input_example(manifest)),
-        )
-        for cache in local.rglob("__pycache__"):
-            shutil.rmtree(cache, ignore_errors=True)
-
-    def _discard_unfinished(self, client: MlflowClient) -> None:
-        """Delete logged models of this run that a killed process left without files."""
-        condition = f"source_run_id = '{self.outbox.parent}'"
-        for model in client.search_logged_models([self.outbox.experiment], condition):
-            client.delete_logged_model(model.model_id)
-
     def _cold_load_problem(self) -> str:
         """Why the bundle does not load in a clean process; empty if it does."""
         if self._cold is None:
@@ -233,19 +223,9 @@ class Publisher:
         last = (errors.strip().splitlines() or ["no message"])[-1]
         return f"the bundle does not load in a clean process: {last[:500]}"
 
-    def _manifest(self) -> dict[str, Any]:
-        path = self.folder.bundle / "manifest.json"
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return manifest
-
     def _done(self, event: str, value: str = "yes") -> None:
         self.outbox.done[event] = value
         self.outbox.save()
-
-
-def bundle_digest(bundle: Path) -> str:
-    """SHA-256 of a bundle's manifest, which holds the digests of all its files."""
-    return hashlib.sha256((bundle / "manifest.json").read_bytes()).hexdigest()
 
 
 def move_alias(client: MlflowClient, name: str, alias: str, version: str) -> None:
@@ -258,22 +238,18 @@ def move_alias(client: MlflowClient, name: str, alias: str, version: str) -> Non
     client.set_registered_model_alias(name, alias, version)
 
 
-def _signature(schema: Mapping[str, Any], *, is_regression: bool) -> Any:
-    """Every column of any type and optional: the model's own schema checks and names columns.
-
-    MLflow's typed columns would refuse whole numbers where it saw fractions, and any `category`.
-    """
-    from mlflow.models import ModelSignature
-    from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
-    from mlflow.types.schema import AnyType, DataType
-
-    anything = AnyType()  # type: ignore[no-untyped-call]
-    names = [column["name"] for column in schema.get("columns") or []]
-    inputs = Schema([ColSpec(anything, name, required=False) for name in names])
-    kind = DataType.double if is_regression else anything
-    params = ParamSchema([ParamSpec("proba", DataType.boolean, default=False)])
-    outputs = Schema([ColSpec(kind, "prediction")])
-    return ModelSignature(inputs=inputs, outputs=outputs, params=params)
+@contextmanager
+def _as_global_store(uri: str) -> Iterator[None]:
+    """Name the store to MLflow's own code, which looks up `models:/` sources in the global one."""
+    before = os.environ.get("MLFLOW_TRACKING_URI")
+    os.environ["MLFLOW_TRACKING_URI"] = uri
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["MLFLOW_TRACKING_URI"]
+        else:
+            os.environ["MLFLOW_TRACKING_URI"] = before
 
 
 def _target(facts: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import socket
 import sqlite3
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -132,15 +133,24 @@ def open_store(address: StoreAddress) -> MlflowClient:
     if address.artifact_root:
         # read by MLflow's store when it creates the experiment "Default", otherwise ./mlruns
         os.environ.setdefault("_MLFLOW_SERVER_ARTIFACT_ROOT", address.artifact_root)
-    from mlflow import MlflowClient
+    with quiet():
+        from mlflow import MlflowClient
 
-    with service_errors(address), address.lock():
+    with quiet(), service_errors(address), address.lock():
         address.home.mkdir(parents=True, exist_ok=True)
         client = MlflowClient(tracking_uri=address.uri, registry_uri=address.registry_uri)
         client.search_experiments(max_results=1)
         if address.sqlite_file:
             _use_write_ahead_log(address.sqlite_file)
     return client
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Hide what MLflow and its libraries warn about among themselves at import and at opening."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @contextmanager

@@ -1,0 +1,293 @@
+"""Registered models: which one a reference means, where its bundle is, and what aliases point to."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.errors import DataError, SettingsError
+from automl.home import Home
+from automl.tracking.layout import RUN_ID_TAG, clean_name
+from automl.tracking.packaging import bundle_digest
+from automl.tracking.publication import (
+    BUNDLE_DIGEST_TAG,
+    CHAMPION,
+    MODEL_ID_TAG,
+    PREVIOUS,
+    move_alias,
+)
+from automl.tracking.store import StoreAddress, open_store, service_errors, store_address
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities.model_registry import ModelVersion
+
+    from automl.inference.model import TableModel
+
+_RUN_REFERENCE = re.compile(r"^\d{8}[0-9a-f-]*$")
+_USER_ERRORS = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND"}
+
+
+@dataclass(frozen=True)
+class FoundBundle:
+    """Where a reference leads.
+
+    Parameters
+    ----------
+    folder
+        The bundle.
+    label : such as ``beans-label/3`` or a run id
+    run_id : our id of the run that made it; empty if unknown
+    tracking_run : MLflow's id of that run; empty when MLflow was not asked
+    is_own : whether this home wrote it and its digest is right, so that pickles in it may be read
+    """
+
+    folder: Path
+    label: str
+    run_id: str = ""
+    tracking_run: str = ""
+    is_own: bool = False
+
+
+@dataclass(frozen=True)
+class RegisteredVersion:
+    """One version of a registered model, with the metrics of its run."""
+
+    name: str
+    version: str
+    aliases: tuple[str, ...]
+    run_id: str
+    created_at: float
+    data_digest: str
+    needs_trust: bool
+    metrics: dict[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {**asdict(self), "aliases": list(self.aliases)}
+
+
+def resolve_model(reference: str, home: Path, *, trust: bool = False) -> TableModel:
+    """Load the model that a reference means; see `find_bundle`.
+
+    Parameters
+    ----------
+    trust
+        Whether pickles of others may be read. Those that this home wrote are read in any case.
+
+    Raises
+    ------
+    DataError
+        If a file of the bundle differs from its digest.
+    SettingsError
+        If nothing has this reference, or it needs `trust`.
+    ServiceError
+        If the tracking store is needed and away.
+    """
+    from automl.inference.bundle import load_bundle
+
+    found = find_bundle(reference, home)
+    return load_bundle(found.folder, trust=trust or found.is_own)
+
+
+def find_bundle(reference: str, home: Path) -> FoundBundle:
+    """Bundle of a reference.
+
+    Parameters
+    ----------
+    reference
+        Our run id or the start of one (MLflow is not asked), ``name@alias``, ``name/version``,
+        ``name`` (its champion), ``models:/…`` or ``runs:/MLFLOW_RUN_ID/…``.
+    home
+        Home folder.
+
+    Raises
+    ------
+    DataError
+        If the bundle is not the one that was registered.
+    SettingsError
+        If nothing has this reference, or it is no model of this program.
+    ServiceError
+        If the tracking store is needed and away.
+    """
+    if _RUN_REFERENCE.match(reference):
+        run = Home(home).run(reference)
+        if not run.bundle.is_dir():
+            raise SettingsError(f"run {run.run_id} has no model yet", run=run.run_id)
+        return FoundBundle(run.bundle, run.run_id, run.run_id, is_own=True)
+    with _registry(home) as (client, address):
+        if reference.startswith("runs:/"):
+            return _bundle_of_run(client, address, reference)
+        text = reference.removeprefix("models:/")
+        if text.startswith("m-"):
+            return _bundle_of_logged_model(client, address, text)
+        return _bundle_of_version(client, address, _version(client, text))
+
+
+def aliases(name: str, home: Path) -> dict[str, str]:
+    """Version by alias."""
+    with _registry(home) as (client, _):
+        found = client.get_registered_model(clean_name(name)).aliases
+    return {alias: str(version) for alias, version in found.items()}
+
+
+def set_alias(name: str, alias: str, version: str, home: Path) -> None:
+    """Point an alias to a version; the champion before becomes `previous`."""
+    with _registry(home) as (client, address), address.lock():
+        client.get_model_version(clean_name(name), version)
+        move_alias(client, clean_name(name), alias, version)
+
+
+def rollback(name: str, home: Path) -> str:
+    """Make the previous champion the champion again; the version.
+
+    Raises
+    ------
+    SettingsError
+        If there is no previous champion.
+    """
+    with _registry(home) as (client, address), address.lock():
+        before = client.get_registered_model(clean_name(name)).aliases.get(PREVIOUS)
+        if before is None:
+            raise SettingsError(f"model {name!r} has no previous champion to go back to", name=name)
+        move_alias(client, clean_name(name), CHAMPION, str(before))
+    return str(before)
+
+
+def list_versions(name: str, home: Path) -> list[RegisteredVersion]:
+    """All versions of a registered model, newest first."""
+    with _registry(home) as (client, _):
+        model = client.get_registered_model(clean_name(name))
+        found = client.search_model_versions(f"name = '{clean_name(name)}'")
+        by_version: dict[str, list[str]] = {}
+        for alias, version in model.aliases.items():
+            by_version.setdefault(str(version), []).append(alias)
+        return [
+            RegisteredVersion(
+                name=version.name,
+                version=str(version.version),
+                aliases=tuple(sorted(by_version.get(str(version.version), []))),
+                run_id=version.tags.get(RUN_ID_TAG, ""),
+                created_at=version.creation_timestamp / 1000.0,
+                data_digest=version.tags.get("automl.data_digest", ""),
+                needs_trust=version.tags.get("automl.trust") == "needed",
+                metrics=client.get_run(version.run_id).data.metrics if version.run_id else {},
+            )
+            for version in sorted(found, key=lambda v: -int(v.version))
+        ]
+
+
+def training_row_digests(reference: str, home: Path) -> NDArray[np.uint64] | None:
+    """Digests of the rows a model was trained on (n_rows,); None where they are not known.
+
+    Retraining compares the old and the new model on rows that are in neither's training table.
+
+    Raises
+    ------
+    SettingsError, ServiceError, DataError
+        As `find_bundle`.
+    """
+    found = find_bundle(reference, home)
+    local = Home(home).runs / found.run_id / "table" / "row_digests.npy"
+    if found.run_id and local.exists():
+        return np.asarray(np.load(local), dtype=np.uint64)
+    if not found.tracking_run:
+        return None
+    with _registry(home) as (client, _), tempfile.TemporaryDirectory() as folder:
+        names = [item.path for item in client.list_artifacts(found.tracking_run, "data")]
+        if "data/row_digests.npy" not in names:
+            return None
+        path = client.download_artifacts(found.tracking_run, "data/row_digests.npy", folder)
+        return np.asarray(np.load(path), dtype=np.uint64)
+
+
+@contextmanager
+def _registry(home: Path) -> Iterator[tuple[MlflowClient, StoreAddress]]:
+    """Open store; what MLflow does not find is an error of the reference, not of the service."""
+    address = store_address(home)
+    client = open_store(address)
+    from mlflow.exceptions import MlflowException
+
+    with service_errors(address):
+        try:
+            yield client, address
+        except MlflowException as error:
+            if error.error_code not in _USER_ERRORS:
+                raise
+            raise SettingsError(f"no such model in {address.uri}: {error.message}") from None
+
+
+def _version(client: MlflowClient, text: str) -> ModelVersion:
+    """Version meant by ``name@alias``, ``name/version`` or ``name``."""
+    name, separator, alias = text.partition("@")
+    if separator:
+        return client.get_model_version_by_alias(clean_name(name), alias)
+    name, separator, number = text.rpartition("/")
+    if separator:
+        return client.get_model_version(clean_name(name), number)
+    return client.get_model_version_by_alias(clean_name(text), CHAMPION)
+
+
+def _bundle_of_version(
+    client: MlflowClient, address: StoreAddress, version: ModelVersion
+) -> FoundBundle:
+    label = f"{version.name}/{version.version}"
+    model_id = str(version.tags.get(MODEL_ID_TAG) or version.source).removeprefix("models:/")
+    if not model_id.startswith("m-"):
+        raise SettingsError(f"model {label} was not made by this program", model=label)
+    found = _bundle_of_logged_model(client, address, model_id)
+    expected = version.tags.get(BUNDLE_DIGEST_TAG)
+    if expected is not None and expected != bundle_digest(found.folder):
+        raise DataError(f"the bundle of model {label} in {found.folder} is not the one registered")
+    is_own = expected is not None and address.sqlite_file == address.home / "mlflow.db"
+    return FoundBundle(found.folder, label, found.run_id, found.tracking_run, is_own)
+
+
+def _bundle_of_run(client: MlflowClient, address: StoreAddress, reference: str) -> FoundBundle:
+    run = client.get_run(reference.removeprefix("runs:/").partition("/")[0])
+    outputs = run.outputs.model_outputs if run.outputs else []
+    if not outputs:
+        raise SettingsError(f"{reference} has no logged model", model=reference)
+    return _bundle_of_logged_model(client, address, outputs[-1].model_id)
+
+
+def _bundle_of_logged_model(
+    client: MlflowClient, address: StoreAddress, model_id: str
+) -> FoundBundle:
+    model = client.get_logged_model(model_id)
+    folder = _local_copy(address, model_id, str(model.artifact_location)) / "data" / "bundle"
+    if not (folder / "manifest.json").is_file():
+        raise SettingsError(f"models:/{model_id} is not a model of this program", model=model_id)
+    run_id = model.tags.get(RUN_ID_TAG, "")
+    return FoundBundle(folder, f"models:/{model_id}", run_id, model.source_run_id or "")
+
+
+def _local_copy(address: StoreAddress, model_id: str, location: str) -> Path:
+    """Folder of a logged model; from a server it is downloaded once, since it never changes."""
+    parts = urlsplit(location)
+    if parts.scheme in ("", "file"):
+        return Path(parts.path if parts.scheme else location)
+    target = address.home / "downloads" / model_id
+    if not target.is_dir():
+        from mlflow.artifacts import download_artifacts
+
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(dir=target.parent))
+        try:
+            source = download_artifacts(
+                artifact_uri=location, dst_path=str(partial), tracking_uri=address.uri
+            )
+            Path(source).replace(target)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return target

@@ -1,0 +1,242 @@
+"""The final model in the store: logged, registered, found again, loaded where nothing is known."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from automl.data.table import prepare_table
+from automl.errors import DataError, SettingsError
+from automl.evaluation.stage_records import StageRecords
+from automl.home import RunFolder
+from automl.inference.bundle import write_bundle
+from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.preprocessing import build_preprocessor
+from automl.tracking.mirror import Mirror, complete
+from automl.tracking.process import registration
+from automl.tracking.publication import Publisher
+from automl.tracking.registry import (
+    aliases,
+    find_bundle,
+    list_versions,
+    resolve_model,
+    rollback,
+    set_alias,
+    training_row_digests,
+)
+from automl.tracking.synchronization import sync
+
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+CLEAN_PROCESS = """
+import sys, json, warnings
+import pandas as pd, mlflow
+warnings.simplefilter("ignore")
+model = mlflow.pyfunc.load_model(sys.argv[1])
+rows = pd.DataFrame({"color": ["red", None], "width": [3, 10]})
+print(json.dumps([list(model.predict(rows)), model.predict(rows, params={"proba": True}).shape]))
+import automl
+print(automl.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    width = rng.normal(size=60) * 4
+    color = np.where(rng.random(60) < 0.5, "red", "blue")
+    label = np.where(width + rng.normal(size=60) > 0, "ripe", "raw")
+    return pd.DataFrame({"width": width, "color": color, "label": label})
+
+
+@pytest.fixture(scope="module")
+def prepared(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with a table and a bundle, copied into run folders."""
+    folder = tmp_path_factory.mktemp("prepared_model")
+    table = prepare_table(frame, target="label")
+    table.write(folder / "table")
+    preprocessor = build_preprocessor({"prep.encoder": "onehot"}, seed=0)
+    matrix = preprocessor.fit(table.frame, table.y).transform(table.frame)
+    estimator = LogisticRegression().fit(matrix, table.y)
+    member = Member(1.0, [FittedPipeline(preprocessor, estimator)], "logistic_regression", "t")
+    model = TableModel(
+        table.schema,
+        [member],
+        task=str(table.task),
+        target="label",
+        classes=list(table.class_labels),
+    )
+    write_bundle(model, folder / "bundle")
+    return folder
+
+
+@pytest.fixture
+def warm_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare tests about something else the clean process."""
+    monkeypatch.setattr(Publisher, "_cold_load_problem", lambda _: "")
+    monkeypatch.setattr(Publisher, "start_cold_load", lambda _: None)
+
+
+def finished(runs: Any, prepared: Path, **registration_rule: bool) -> RunFolder:
+    folder: RunFolder = runs.make(5)
+    shutil.copytree(prepared / "bundle", folder.bundle)
+    shutil.copytree(prepared / "table", folder.table)
+    runs.finish(folder)
+    StageRecords(folder.stages).write("final", {"kind": "refit", "predict_ms": 0.1})
+    if registration_rule:
+        StageRecords(folder.stages).write("registration", registration_rule)
+    return folder
+
+
+def test_finished_run_is_registered_as_champion_and_loads_by_every_reference(
+    home: Path,
+    runs: Any,
+    prepared: Path,
+    frame: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    folder = finished(runs, prepared)
+    mirror = Mirror(folder)
+    assert complete(mirror, 60), mirror.outbox.reason
+    state = registration(folder)
+    assert (state.status, state.registered) == ("done", "beans-label/1@champion")
+    references = [
+        folder.run_id,
+        "beans-label",
+        "beans-label@champion",
+        "beans-label/1",
+        "models:/beans-label@champion",
+        f"models:/{mirror.outbox.done['model']}",
+        f"runs:/{mirror.outbox.parent}/model",
+    ]
+    expected = resolve_model(references[0], home).predict(frame)
+    for reference in references[1:]:
+        assert (resolve_model(reference, home).predict(frame) == expected).all()
+    (version,) = list_versions("beans-label", home)
+    assert version.aliases == ("champion",)
+    assert version.run_id == folder.run_id
+    assert version.metrics["test_score"] == 0.45
+    assert not version.needs_trust
+    assert list(elsewhere.iterdir()) == []
+    digests = training_row_digests("beans-label", home)
+    assert digests is not None
+    assert len(digests) == 60
+    shutil.rmtree(folder.table)
+    stored = training_row_digests("beans-label", home)
+    assert stored is not None
+    assert (stored == digests).all()
+
+
+@pytest.mark.usefixtures("warm_load")
+def test_logged_model_predicts_in_a_clean_process_with_its_own_code(
+    home: Path, runs: Any, prepared: Path, tmp_path: Path
+) -> None:
+    folder = finished(runs, prepared)
+    assert complete(Mirror(folder), 60)
+    location = find_bundle("beans-label", home).folder.parents[1]
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", CLEAN_PROCESS, str(location)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true"},
+    )
+    labels, shape = json.loads(ran.stdout.splitlines()[-2])
+    assert set(labels) <= {"ripe", "raw"}
+    assert shape == [2, 2]
+    assert ran.stdout.splitlines()[-1].startswith(str(location))
+
+
+@pytest.mark.usefixtures("warm_load")
+def test_champion_moves_only_where_the_rule_says_so_and_rolls_back(
+    home: Path, runs: Any, prepared: Path
+) -> None:
+    for rule in ({}, {"promote": False}, {"promote": True}):
+        assert complete(Mirror(finished(runs, prepared, **rule)), 60)
+        expected = "1" if rule != {"promote": True} else "3"
+        assert aliases("beans-label", home)["champion"] == expected
+    assert aliases("beans-label", home)["previous"] == "1"
+    assert rollback("beans-label", home) == "1"
+    assert aliases("beans-label", home) == {"champion": "1", "previous": "3"}
+    set_alias("beans-label", "shadow", "2", home)
+    assert aliases("beans-label", home)["shadow"] == "2"
+
+
+def test_a_bundle_that_does_not_load_is_not_registered_and_the_reason_is_kept(
+    home: Path, runs: Any, prepared: Path
+) -> None:
+    folder = finished(runs, prepared)
+    (folder.bundle / "estimators" / "000.skops").write_bytes(b"broken")
+    assert not complete(Mirror(folder), 60)
+    state = registration(folder)
+    assert state.status == "pending"
+    assert state.registered is None
+    assert "clean process" in state.reason
+    shutil.rmtree(folder.bundle)
+    shutil.copytree(prepared / "bundle", folder.bundle)
+    assert sync(home).registered == ["beans-label/1@champion"]
+
+
+@pytest.mark.usefixtures("warm_load")
+@pytest.mark.parametrize(
+    "call",
+    [
+        "create_logged_model",
+        "log_model_artifacts",
+        "finalize_logged_model",
+        "create_registered_model",
+        "create_model_version",
+        "set_registered_model_alias",
+    ],
+)
+def test_a_death_during_registration_leaves_one_version(
+    home: Path, runs: Any, prepared: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    from mlflow import MlflowClient
+
+    folder = finished(runs, prepared)
+    original = getattr(MlflowClient, call)
+
+    def dying(*arguments: Any, **keywords: Any) -> Any:
+        original(*arguments, **keywords)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, call, dying)
+        with pytest.raises(KeyboardInterrupt):
+            Mirror(folder).finish(60)
+    assert complete(Mirror(folder), 60)
+    (folder.path / "outbox.json").unlink()
+    assert complete(Mirror(folder), 60)
+    (version,) = list_versions("beans-label", home)
+    assert version.aliases == ("champion",)
+    assert resolve_model("beans-label", home).task == "binary"
+
+
+@pytest.mark.usefixtures("warm_load")
+def test_a_changed_bundle_in_the_store_is_refused(home: Path, runs: Any, prepared: Path) -> None:
+    assert complete(Mirror(finished(runs, prepared)), 60)
+    manifest = find_bundle("beans-label", home).folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"t"', '"u"'))
+    with pytest.raises(DataError, match="not the one registered"):
+        resolve_model("beans-label", home)
+
+
+@pytest.mark.parametrize("reference", ["nothing", "nothing/1", "nothing@champion", "runs:/abc/x"])
+def test_what_does_not_exist_is_an_error_of_the_reference(home: Path, reference: str) -> None:
+    with pytest.raises(SettingsError):
+        resolve_model(reference, home)
