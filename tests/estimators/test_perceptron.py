@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -47,7 +49,7 @@ def test_the_analytic_gradient_equals_finite_differences(p, h1, h2, k, classes, 
 
 
 def _count(sizes):
-    return [(a + 1) * b for a, b in zip(sizes[:-1], sizes[1:], strict=True)]
+    return [(a + 1) * b for a, b in pairwise(sizes)]
 
 
 def test_the_loss_of_zero_weights_is_the_entropy_of_equal_classes():
