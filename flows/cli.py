@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 import typer
+
+from automl.errors import AutoMLError
 from automl_flows import model_commands, run_commands, service_commands, train_commands
 from automl_flows.environment import prepare_environment
 from automl_flows.rendering import BROKEN_PIPE
@@ -28,8 +30,6 @@ from automl_flows.session import (
     unwind_on_sigterm,
     was_terminated,
 )
-
-from automl.errors import AutoMLError
 
 app = typer.Typer(
     name="automl",

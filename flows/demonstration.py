@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from automl.home import Home
 from automl_flows.rendering import emit
 from automl_flows.results import command
-
-from automl.home import Home
 
 if TYPE_CHECKING:
     from automl.settings import Settings

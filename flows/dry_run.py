@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from automl_flows.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
 
 if TYPE_CHECKING:
     from automl.data.table import Table
+    from automl.evaluation.plan import EvaluationPlan
+    from automl.home import RunFolder
     from automl.settings import Settings
+    from automl.stages.session import Session
 
 
 def plan_of(settings: Settings) -> dict[str, Any]:
@@ -37,12 +41,13 @@ def plan_of(settings: Settings) -> dict[str, Any]:
         data = prepare(folder, settings)
         table = Table.load(folder.table)
         roles = _roles(table)
+        families = _families(settings, folder)
     return {
         "settings": settings.model_dump(),
         "problem": settings.problem,
         "data": data,
         "columns": roles,
-        "families": _families(settings, data),
+        "families": families,
         "budget": _budget(settings),
     }
 
@@ -67,7 +72,7 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
         }
     )
     emit("")
-    emit_table(["column", "role", "reason"], [tuple(row.values()) for row in plan["columns"]])
+    emit_table(["column", "role"], [tuple(row.values()) for row in plan["columns"]])
     for note in data["notes"]:
         emit(f"note: {note}")
     emit("")
@@ -81,33 +86,33 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _roles(table: Table) -> list[dict[str, str]]:
-    columns = table.schema.to_json().get("columns", [])
-    found = []
-    for column in columns:
-        known = column if isinstance(column, dict) else {"name": column}
-        found.append(
-            {
-                "column": str(known.get("name", "")),
-                "role": str(known.get("role", "")),
-                "reason": str(known.get("reason", "")),
-            }
-        )
-    return found
+    return [
+        {"column": column["name"], "role": column["role"]}
+        for column in table.schema.to_json()["columns"]
+    ]
 
 
-def _families(settings: Settings, data: dict[str, Any]) -> list[dict[str, Any]]:
+@dataclass
+class _Preview:
+    """The two things of a session that decide which families take part."""
+
+    settings: Settings
+    plan: EvaluationPlan
+
+
+def _families(settings: Settings, folder: RunFolder) -> list[dict[str, Any]]:
+    from automl.evaluation.plan import EvaluationPlan
     from automl.families.registry import families
+    from automl.stages.searching import usable_families
 
-    found = []
-    n_classes = len(data["classes"] or ())
-    for name, family in families().items():
-        reason = family.supports(data["task"], data["rows"], data["columns"], n_classes)
-        if settings.families and name not in settings.families:
-            reason = "not among the chosen families"
-        elif name in settings.exclude:
-            reason = "excluded"
-        found.append({"family": name, "runs": reason is None, "reason": reason or ""})
-    return sorted(found, key=lambda row: not row["runs"])
+    preview = cast("Session", _Preview(settings, EvaluationPlan(folder.path)))
+    usable, refused = usable_families(preview)
+    rest = {name: "not chosen" for name in families() if name not in usable}
+    reasons = {**dict.fromkeys(usable, ""), **rest, **refused}
+    return [
+        {"family": name, "runs": name in usable, "reason": reason}
+        for name, reason in reasons.items()
+    ]
 
 
 def _budget(settings: Settings) -> dict[str, Any]:

@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 
 import typer
-from automl_flows.run_status import RUNNING, RunStatus, describe
 
 from automl.errors import AutoMLError, SettingsError
 from automl.home import Home, RunFolder
+from automl_flows.run_status import RUNNING, RunStatus, describe
 
 
 def stop_run(folder: RunFolder, *, timeout: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import typer
+
 from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import open_home, say
 
@@ -58,9 +59,8 @@ def families(
     as_json: JsonOption = False,
 ) -> None:
     """List the algorithm families."""
-    from automl_flows.rendering import emit_json, emit_table
-
     from automl.families import registry
+    from automl_flows.rendering import emit_json, emit_table
 
     rows: list[dict[str, Any]] = [
         {

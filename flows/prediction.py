@@ -13,6 +13,8 @@ from automl.home import Home
 if TYPE_CHECKING:
     import pandas as pd
 
+    from automl.inference.model import TableModel
+
 STDOUT = "-"
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
@@ -43,10 +45,8 @@ def predict_table(
     import pandas as pd
 
     from automl.data.readers import read_table
-    from automl.inference.bundle import load_bundle
 
-    folder = model_folder(model, home)
-    loaded = load_bundle(folder, trust=trust)
+    loaded = load_model(model, home, trust=trust)
     classes = getattr(loaded, "classes_", None)
     if proba and classes is None:
         raise SettingsError("--proba needs a model of classes; this one predicts numbers")
@@ -62,27 +62,28 @@ def predict_table(
     return predicted
 
 
-def model_folder(model: str, home: Home) -> Path:
-    """Folder of the bundle that `model` names.
+def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:
+    """The model that `model` names; see `predict_table`.
 
     Raises
     ------
     SettingsError
-        If nothing of this name has a bundle.
+        If nothing of this name has a model, or it needs `trust`.
+    DataError
+        If the bundle's files differ from their digests.
     ServiceError
         If the model registry cannot be reached.
     """
-    path = Path(model).expanduser()
-    if path.is_dir():
-        return path
-    if "@" in model or ":/" in model:
-        from automl.tracking.models import resolve_model
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        from automl.inference.bundle import load_bundle
 
-        return Path(resolve_model(model, home=home.path))
-    folder = home.run(model)
-    if not folder.bundle.is_dir():
-        raise SettingsError(f"run {folder.run_id} has no model yet; see: automl show {model}")
-    return folder.bundle
+        return load_bundle(folder, trust=trust)
+    if not any(mark in model for mark in "@:/"):
+        home.run(model)  # says what runs there are, where the registry would say less
+    from automl.tracking.registry import resolve_model
+
+    return resolve_model(model, home.path, trust=trust)
 
 
 def check_output(output: str, *, as_json: bool) -> None:

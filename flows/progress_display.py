@@ -7,10 +7,9 @@ import threading
 import time
 from typing import Any, Self
 
+from automl.progress import Progress
 from automl_flows.rendering import seconds_text, use_color
 from automl_flows.session import say
-
-from automl.progress import Progress
 
 LINE_SECONDS = 10.0
 

@@ -114,7 +114,7 @@ def _rendered(renderable: Any, *, is_terminal: bool) -> str:
         file=io.StringIO(),
         force_terminal=use_color(sys.stdout),
         no_color=not use_color(sys.stdout),
-        width=None if is_terminal else 250,
+        width=None if is_terminal else 10_000,
         highlight=False,
     )
     with console.capture() as capture:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from automl_flows.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
-
 from automl.home import Home, default_home
+from automl_flows.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
 
 LEADERBOARD_ROWS = 15
 
@@ -35,12 +35,15 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
 
 def show_leaderboard(rows: Sequence[Mapping[str, Any]], limit: int = LEADERBOARD_ROWS) -> None:
     """Print the best rows of a leaderboard."""
-    columns = ["rank", "family", "score", "std", "fit s", "predict ms/row", "status", "trial"]
-    keys = ["rank", "family", "score", "std", "fit_seconds", "predict_ms", "status", "trial_id"]
+    columns = ["rank", "trial", "family", "score", "std", "fit s", "predict ms/row", "status"]
+    keys = ["family", "score", "std", "fit_seconds", "predict_ms", "status"]
     emit_table(
         columns,
-        [[row.get(key) for key in keys] for row in rows[:limit]],
-        right=columns[2:6],
+        [
+            [row.get("rank"), short_id(str(row.get("trial_id"))), *map(row.get, keys)]
+            for row in rows[:limit]
+        ],
+        right=["rank", *columns[3:7]],
     )
     if len(rows) > limit:
         emit(f"... and {len(rows) - limit} more (--json shows all)")
@@ -51,6 +54,7 @@ def show_ledger(ledger: Mapping[str, Mapping[str, Any]]) -> None:
     rows = [
         (stage, seconds_text(entry.get("planned")), seconds_text(entry.get("used")))
         for stage, entry in ledger.items()
+        if " " not in stage  # families searched side by side: parts of `search`
     ]
     emit_table(["stage", "planned", "used"], rows, right=["planned", "used"])
 
@@ -78,9 +82,14 @@ def result_facts(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def short_id(trial_id: str) -> str:
+    """The part of a trial's id that tells it from the others of its run."""
+    return trial_id.rsplit("-", 1)[-1]
+
+
 def command(home: Home, *arguments: str) -> str:
-    """A command line that works when it is copied."""
+    """A command line that works when it is copied, whatever the working folder."""
     parts = ["automl", *arguments]
-    if home.path != default_home():
+    if not os.environ.get("AUTOML_HOME") or home.path != default_home():
         parts += ["--home", str(home.path)]
     return shlex.join(parts)

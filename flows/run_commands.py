@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+
 from automl_flows.options import HomeOption, JsonOption, YesOption
 from automl_flows.session import open_home, say
 

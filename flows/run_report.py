@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from automl_flows.rendering import emit, emit_facts, emit_table, moment_text, seconds_text
-from automl_flows.results import command, result_facts, show_leaderboard, show_ledger
-from automl_flows.run_status import describe, problem_of, read_stage
-
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl_flows.rendering import emit, emit_facts, emit_table, moment_text, seconds_text
+from automl_flows.results import command, result_facts, short_id, show_leaderboard, show_ledger
+from automl_flows.run_status import describe, problem_of, read_stage
 
 
 def report_of(folder: RunFolder) -> dict[str, Any]:
@@ -21,6 +20,9 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
     except SettingsError:
         facts = {}
     result = read_stage(folder, "result") or _result_so_far(folder, facts)
+    if result.get("model"):
+        registration = {"registration": status.registration, "registered": status.registered}
+        result["model"] = {**result["model"], **registration}
     return {
         **status.to_json(),
         "trials": result.get("trials"),
@@ -55,7 +57,8 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
     decisions = list(decision_rows(report["selection"]))
     if decisions:
         emit("")
-        emit_table(["level", "test", "p-value", "kept", "decision"], decisions, title="Selection")
+        columns = ["decided at", "candidates", "promoted", "test", "p", "test of pairs"]
+        emit_table(columns, decisions, right=["candidates", "p"])
     if result.get("ledger"):
         emit("")
         show_ledger(result["ledger"])
@@ -71,20 +74,20 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
 
 
 def decision_rows(selection: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
-    """Cells of every decision of a selection record: level, test, p-value, kept, why."""
+    """Cells of every decision of a selection record, from the leaves to the root.
+
+    Node, number of candidates, promoted trials, the last test and its p-value, the test of pairs.
+    """
     for decision in selection.get("decisions") or ():
-        test = decision.get("test") or decision.get("omnibus") or {}
-        name = test.get("name") or test.get("test") if isinstance(test, Mapping) else test
-        p_value = decision.get(
-            "p_value", test.get("p_value") if isinstance(test, Mapping) else None
-        )
-        kept = decision.get("kept") or decision.get("promoted") or decision.get("winners") or ()
+        members, tests = decision["members"], decision["tests"]
+        promoted = [member["trial_id"] for member in members if member["verdict"] == "promoted"]
         yield (
-            decision.get("level") or decision.get("node") or decision.get("name"),
-            name,
-            p_value,
-            ", ".join(map(str, kept)) if isinstance(kept, list | tuple) else kept,
-            decision.get("reason") or decision.get("verdict") or "",
+            decision["node"],
+            len(members),
+            ", ".join(map(short_id, promoted)),
+            tests[-1]["name"] if tests else "",
+            tests[-1]["pvalue"] if tests else None,
+            decision["post_hoc"],
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -68,7 +69,7 @@ def describe(folder: RunFolder) -> RunStatus:
         status = INTERRUPTED
     result = read_stage(folder, "result")
     data = facts.get("data") or {}
-    model = result.get("model") or {}
+    registration, registered = registration_of(folder, result.get("model") or {})
     started = facts.get("started_at")
     return RunStatus(
         run_id=folder.run_id,
@@ -80,8 +81,8 @@ def describe(folder: RunFolder) -> RunStatus:
         score=result.get("score"),
         started_at=started,
         seconds=time.time() - started if status == RUNNING and started else result.get("seconds"),
-        registration=_registration(folder, model),
-        registered=str(model.get("registered") or ""),
+        registration=registration,
+        registered=registered,
     )
 
 
@@ -103,12 +104,14 @@ def read_stage(folder: RunFolder, name: str) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _registration(folder: RunFolder, model: dict[str, Any]) -> str:
-    """From the outbox, which `automl sync` updates; else what the result said."""
-    if not model:
-        return ""
-    if (folder.path / "outbox.json").exists():
-        from automl.tracking.process import registration
+def registration_of(folder: RunFolder, model: Mapping[str, Any]) -> tuple[str, str]:
+    """Status of the registration and ``name/version@alias``, as far as they are known.
 
-        return registration(folder).status
-    return str(model.get("registration", ""))
+    `automl sync` updates the outbox, not the result.
+    """
+    if not (folder.stages / "final.json").exists() or model.get("registration") == "off":
+        return str(model.get("registration", "")), str(model.get("registered") or "")
+    from automl.tracking.process import registration
+
+    known = registration(folder)
+    return known.status, known.registered or ""

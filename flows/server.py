@@ -20,9 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from automl_flows.environment import TELEMETRY_OFF
-
 from automl.errors import ServiceError
+from automl_flows.environment import TELEMETRY_OFF
 
 HOST = "127.0.0.1"
 READY_SECONDS = 120.0
@@ -112,7 +111,7 @@ class LocalServer:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             ensure_database(self.folder)
-            with _listen(self._port) as listener:
+            with listen(self._port) as listener:
                 self.url = f"http://{HOST}:{listener.getsockname()[1]}"
                 self._spawn(listener)
         except OSError as error:
@@ -296,7 +295,8 @@ def answers(url: str, timeout: float = 1.0) -> bool:
         return False
 
 
-def _listen(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
+    """Listening socket on this machine only; port 0 takes any free one."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -6,6 +6,7 @@ import os
 from typing import Annotated
 
 import typer
+
 from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import open_home, say
 
@@ -57,10 +58,9 @@ def ui(
 
 def sync(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Complete what the tracking store was not told, for all runs."""
-    from automl_flows.rendering import emit_json
-
     from automl.errors import ServiceError
     from automl.tracking.synchronization import sync as complete
+    from automl_flows.rendering import emit_json
 
     summary = complete(open_home(home).path)
     if as_json:

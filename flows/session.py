@@ -18,6 +18,9 @@ from automl.home import Home, default_home
 INTERRUPTED = 130
 TERMINATED = 143
 
+# The command's first line, as `time.monotonic()`: budgets count from here.
+BEGAN = time.monotonic()
+
 _opened: list[Home] = []
 _signals: list[int] = []
 

@@ -13,12 +13,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
-from automl_flows.environment import TELEMETRY_OFF
-from automl_flows.server import HOST, LocalServer, answers
-from automl_flows.server import _listen as listen
 from filelock import FileLock
 
 from automl.errors import ServiceError
+from automl_flows.environment import TELEMETRY_OFF
+from automl_flows.server import HOST, LocalServer, answers, listen
 
 SERVICE_NAMES = ("prefect", "mlflow")
 USUAL_PORTS = {"prefect": 4200, "mlflow": 5000}
@@ -131,7 +130,7 @@ def _start_prefect(home: Path, port: int) -> Service:
 def _start_mlflow(home: Path, port: int) -> Service:
     (home / "artifacts").mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port)]
-    command += ["--backend-store-uri", f"sqlite:///{home / 'mlflow.db'}"]
+    command += ["--backend-store-uri", _tracking_store(home)]
     command += ["--default-artifact-root", (home / "artifacts").as_uri()]
     command += ["--no-serve-artifacts", "--workers", "1"]
     environment = {
@@ -147,6 +146,16 @@ def _start_mlflow(home: Path, port: int) -> Service:
         )  # fmt: skip
     process.returncode = 0  # it stays; no warning when the handle is collected
     return _identified("mlflow", process.pid, port)
+
+
+def _tracking_store(home: Path) -> str:
+    """Database behind the page; created here, since two first users at once would break it."""
+    from automl.tracking.store import open_store, store_address
+
+    address = store_address(home)
+    if address.sqlite_file is not None and not address.sqlite_file.exists():
+        open_store(address)
+    return address.uri
 
 
 _STARTERS: dict[str, Callable[[Path, int], Service]] = {

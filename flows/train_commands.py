@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
 from automl_flows.options import HomeOption, JsonOption
-from automl_flows.session import open_home, say
+from automl_flows.session import BEGAN, open_home, say
 
 if TYPE_CHECKING:
     from automl.settings import Settings
 
-_DATA = "Data"
-_SEARCH = "Search"
-_RESULT = "Selection and model"
+DRAIN_SECONDS = 5.0
 
 
 def register(app: typer.Typer) -> None:
@@ -140,6 +139,8 @@ def resume(
 
     if status == "running":
         raise SettingsError(f"run {folder.run_id} is being driven by another process")
+    if status in {"finished", "empty"}:
+        raise SettingsError(f"run {folder.run_id} cannot be resumed: it is {status}")
     _drive(state.path, as_json=as_json, run_id=folder.run_id)
 
 
@@ -168,11 +169,10 @@ def _drive(
     home: Path, *, as_json: bool, settings: Settings | None = None, run_id: str = ""
 ) -> dict[str, Any]:
     """Start the server, then import and run the flow beside it; print the result."""
+    from automl.home import Home
     from automl_flows.progress_display import ProgressDisplay
     from automl_flows.results import show_result
     from automl_flows.server import local_server
-
-    from automl.home import Home
 
     server = local_server(home)
     if server is not None:
@@ -184,13 +184,19 @@ def _drive(
             if settings is not None:
                 say(f"settings: {_changed(settings)}")
                 result: dict[str, Any] = flow.train(
-                    settings, home=Home(home), server=server, on_progress=display.update
+                    settings,
+                    home=Home(home),
+                    server=server,
+                    on_progress=display.update,
+                    started=BEGAN,
                 )
             else:
                 result = flow.resume(
                     run_id, home=Home(home), server=server, on_progress=display.update
                 )
         show_result(result, Home(home), as_json=as_json)
+        if server is not None and server.is_owned:
+            server.drain(DRAIN_SECONDS)
     finally:
         if server is not None:
             server.stop()

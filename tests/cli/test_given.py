@@ -1,0 +1,100 @@
+"""Options become settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from automl.errors import SettingsError
+from automl.settings import resolve_settings
+from automl_flows.given import parse_metric, parse_roles, read_cost_matrix
+
+
+def test_roles_may_hold_equals_signs_in_the_column_name():
+    assert parse_roles(["a=b=nominal", "c=date"]) == {"a=b": "nominal", "c": "date"}
+    assert parse_roles(None) is None
+
+
+def test_metric_weights_are_parsed_and_names_kept():
+    assert parse_metric("auc=2, accuracy=1") == {"auc": 2.0, "accuracy": 1.0}
+    assert parse_metric("index") == "index"
+    assert parse_metric(None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("m.csv", "0,1\n5,0\n"), ("m.csv", "0;1\n5;0\n"), ("m.yaml", "[[0, 1], [5, 0]]\n")],
+)
+def test_cost_matrix_is_read_from_csv_and_yaml(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    assert read_cost_matrix(path) == [[0.0, 1.0], [5.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("m.csv", "a,b\n0,1\n"),
+        ("m.csv", "0,1\n"),
+        ("m.csv", ""),
+        ("m.yaml", "3"),
+        ("m.yaml", "[[0, 1"),
+        ("m.yaml", "- {a: 1}\n- 2\n"),
+    ],
+)
+def test_a_cost_matrix_that_is_none_is_refused_by_name(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=str(path)):
+        read_cost_matrix(path)
+
+
+def test_command_line_beats_environment_beats_file_beats_preset(
+    automl, table, tmp_path, monkeypatch
+):
+    config = tmp_path / "settings.yaml"
+    config.write_text("preset: fast\ntarget: y\nseed: 1\nworkers: 1\nalpha: 0.2\n")
+    monkeypatch.setenv("AUTOML_SEED", "2")
+    monkeypatch.setenv("AUTOML_WORKERS", "2")
+    plan = automl("train", table, "--config", config, "--workers", 3, "--dry-run", "--json").json
+    settings = plan["settings"]
+    assert (settings["workers"], settings["seed"], settings["alpha"]) == (3, 2, 0.2)
+    assert (
+        settings["folds"] == resolve_settings({"table": "t", "target": "y", "preset": "fast"}).folds
+    )
+
+
+def test_every_option_of_train_reaches_its_setting(automl, table):
+    plan = automl(
+        "train", table, "--target", "y", "--task", "binary", "--budget", "2m", "--seed", 5,
+        "--families", "ridge,lda", "--exclude", "svm", "--positive", "yes", "--alpha", 0.1,
+        "--ensemble", "none", "--optimizer", "random", "--allocator", "uniform", "--name", "p",
+        "--max-predict-ms", 2, "--workers", 1, "--class-weight", "balanced", "--test-share", 0.25,
+        "--role", "kind=nominal", "--metric", "accuracy", "--preset", "fast", "--dry-run", "--json",
+    ).json  # fmt: skip
+    settings = plan["settings"]
+    expected = {
+        "target": "y", "task": "binary", "budget_seconds": 120.0, "seed": 5, "trials": None,
+        "families": ["ridge", "lda"], "exclude": ["svm"], "positive": "yes", "alpha": 0.1,
+        "ensemble": "none", "optimizer": "random", "allocator": "uniform", "name": "p",
+        "max_predict_ms": 2.0, "workers": 1, "class_weight": "balanced", "test_share": 0.25,
+        "roles": {"kind": "nominal"}, "metric": "accuracy", "preset": "fast",
+    }  # fmt: skip
+    assert {key: settings[key] for key in expected} == expected
+    assert settings["table"] == str(table.resolve())
+
+
+def test_a_dry_run_says_what_would_run_and_writes_nothing(automl, table, own_home):
+    outcome = automl("train", table, "--target", "y", "--exclude", "svm", "--dry-run")
+    plan = automl("train", table, "--target", "y", "--exclude", "svm", "--dry-run", "--json").json
+    runs = {row["family"]: row["runs"] for row in plan["families"]}
+    assert outcome.code == 0
+    assert "lightgbm" in outcome.out
+    assert runs["lightgbm"]
+    assert not runs["svm"]
+    assert not runs["huber"]
+    assert plan["data"]["rows"] == 60
+    assert {row["column"]: row["role"] for row in plan["columns"]} == {
+        "x": "numeric",
+        "kind": "nominal",
+    }
+    assert not own_home.path.exists()

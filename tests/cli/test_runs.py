@@ -1,0 +1,145 @@
+"""Listing, showing, stopping and deleting runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from automl_flows.run_status import describe
+
+DRIVER = """
+import os, sys, time
+from pathlib import Path
+from automl.home import RunFolder
+folder = RunFolder(Path(sys.argv[1]))
+with folder.lock():
+    folder.write_facts({**folder.read_facts(), "pid": os.getpid()})
+    print("driving", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def driven(runs):
+    """A run that another process drives."""
+    folder = runs[2]
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(folder.path)], stdout=subprocess.PIPE
+    )
+    assert driver.stdout is not None
+    driver.stdout.readline()
+    yield folder, driver
+    driver.kill()
+    driver.wait()
+    driver.stdout.close()
+
+
+def test_no_runs_is_no_error(automl):
+    outcome = automl("runs")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert automl("runs", "--json").json == []
+
+
+def test_a_run_whose_driver_died_is_interrupted(automl, runs):
+    statuses = {row["run_id"]: row["status"] for row in automl("runs", "--json").json}
+    assert list(statuses.values()) == ["interrupted", "finished", "interrupted"]
+    assert "interrupted, resumable" in automl("runs").out
+
+
+def test_a_run_with_a_driver_is_running(automl, driven):
+    folder, _ = driven
+    assert automl("runs", "--json").json[0]["status"] == "running"
+    shown = automl("show", folder.run_id, "--json").json
+    assert shown["status"] == "running"
+    assert shown["seconds"] > 50
+
+
+def test_looking_at_a_lock_does_not_take_it(runs):
+    with runs[0].lock():
+        assert runs[0].is_driven()
+    assert not runs[0].is_driven()
+    with runs[0].lock():
+        pass
+
+
+def test_an_empty_run_folder_is_listed(automl, own_home):
+    (own_home.runs / "20260104-000000-dddd").mkdir(parents=True)
+    assert automl("runs", "--json").json[0]["status"] == "empty"
+    assert automl("show", "20260104").code == 0
+
+
+def test_a_run_is_shown_from_its_journal_before_it_ends(automl, runs):
+    shown = automl("show", runs[0].run_id, "--json").json
+    assert [row["score"] for row in shown["result"]["leaderboard"]] == pytest.approx([0.2, 0.1, 0])
+    assert shown["trials"] == 3
+    text = automl("show", runs[0].run_id).out
+    assert "automl resume" in text
+    assert "ridge" in text
+
+
+def test_a_finished_run_shows_leaderboard_and_ledger(automl, runs):
+    text = automl("show", runs[1].run_id).out
+    assert "champion" in text
+    assert "planned" in text
+    assert "search ridge" not in text
+
+
+def test_stop_ends_the_driver_and_waits(automl, driven):
+    folder, driver = driven
+    outcome = automl("stop", folder.run_id, "--timeout", 10)
+    assert outcome.code == 0
+    assert driver.wait(5) != 0
+    assert not folder.is_driven()
+
+
+def test_stop_of_a_run_without_a_driver_signals_nobody(automl, runs):
+    outcome = automl("stop", runs[0].run_id)
+    assert outcome.code == 2
+    assert "interrupted" in outcome.err
+
+
+def test_a_finished_run_is_not_resumed(automl, runs):
+    outcome = automl("resume", runs[1].run_id)
+    assert outcome.code == 2
+    assert "finished" in outcome.err
+
+
+def test_a_running_run_is_not_resumed(automl, driven):
+    outcome = automl("resume", driven[0].run_id)
+    assert outcome.code == 2
+    assert "another process" in outcome.err
+
+
+def test_clean_needs_a_yes_without_a_terminal(automl, runs):
+    assert automl("clean", "--keep", 0).code == 2
+    assert all(folder.path.exists() for folder in runs)
+
+
+def test_clean_keeps_the_newest(automl, runs):
+    outcome = automl("clean", "--keep", 1, "--yes", "--json")
+    assert sorted(outcome.json["deleted"]) == [runs[0].run_id, runs[1].run_id]
+    assert [folder.path.exists() for folder in runs] == [False, False, True]
+    assert not list(runs[0].path.parent.glob(".deleted*"))
+
+
+def test_clean_never_deletes_a_running_run(automl, driven):
+    folder, _ = driven
+    outcome = automl("clean", "--keep", 0, "--yes", "--json")
+    assert outcome.json["kept"] == {folder.run_id: "it is running"}
+    assert folder.path.exists()
+
+
+def test_clean_never_deletes_a_model_that_waits_for_registration(automl, runs, finish):
+    finish(runs[0], registration="pending")
+    outcome = automl("clean", runs[0].run_id, "--yes", "--json")
+    assert outcome.json["deleted"] == []
+    assert "automl sync" in outcome.json["kept"][runs[0].run_id]
+    assert describe(runs[0]).registration == "pending"
+
+
+def test_clean_spares_young_runs(automl, own_home, runs):
+    young = own_home.create_run()
+    automl("clean", "--older-than", "1h", "--yes")
+    assert [folder.run_id for folder in own_home.run_folders()] == [young.run_id]

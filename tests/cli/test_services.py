@@ -1,0 +1,158 @@
+"""Which server a run uses, what stands, and the doctor; no server is started here."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from contextlib import closing
+from importlib.metadata import version
+
+import psutil
+import pytest
+
+from automl.errors import ServiceError
+from automl_flows import server_schema, standing
+from automl_flows.doctor import Finding, examine, exit_code
+from automl_flows.server import LocalServer, local_server
+from automl_flows.standing import Service, read_services, services_file, stop_services
+
+LEVELS = {"ok", "warn", "fail"}
+
+
+def write_service(home, pid, started):
+    home.path.mkdir(exist_ok=True)
+    entry = {"name": "prefect", "pid": pid, "port": 1, "started": started}
+    services_file(home.path).write_text(json.dumps([entry]))
+
+
+def test_the_environment_s_server_wins(own_home, monkeypatch):
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    assert local_server(own_home.path) is None
+
+
+def test_a_run_gets_a_server_of_its_own_when_none_stands(own_home):
+    server = local_server(own_home.path)
+    assert server is not None
+    assert server.is_owned
+    assert not server.is_alive()
+
+
+def test_a_service_whose_process_ended_is_forgotten(own_home):
+    write_service(own_home, 2**22 - 1, time.time())
+    assert read_services(own_home.path) == {}
+
+
+def test_a_process_id_that_was_given_away_is_not_ours(own_home):
+    write_service(own_home, os.getpid(), psutil.Process().create_time() - 1000)
+    assert read_services(own_home.path) == {}
+    assert stop_services(own_home.path) == []  # and is not signaled
+
+
+def test_a_living_service_is_found_but_not_used_unless_it_answers(own_home):
+    write_service(own_home, os.getpid(), psutil.Process().create_time())
+    assert set(read_services(own_home.path)) == {"prefect"}
+    server = local_server(own_home.path)
+    assert server is not None
+    assert server.is_owned
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '[{"name": 3}]', "{}"])
+def test_a_broken_state_file_means_that_nothing_stands(own_home, text):
+    own_home.path.mkdir()
+    services_file(own_home.path).write_text(text)
+    assert read_services(own_home.path) == {}
+
+
+def test_down_without_services_is_no_error(automl):
+    assert automl("down").code == 0
+    assert automl("down", "--json").json == {"stopped": []}
+
+
+def test_up_names_the_servers_of_the_environment_and_starts_none(automl, monkeypatch, own_home):
+    monkeypatch.setenv("PREFECT_API_URL", "http://prefect.example/api")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow.example")
+    expected = {"prefect": "http://prefect.example", "mlflow": "http://mlflow.example"}
+    assert automl("up", "--json").json == expected
+    assert not own_home.path.exists()
+
+
+def test_a_service_that_ends_at_once_is_an_error_and_leaves_nothing(automl, monkeypatch, own_home):
+    dead = Service("prefect", 2**22 - 1, 1, 0.0)
+    monkeypatch.setitem(standing._STARTERS, "prefect", lambda *_: dead)
+    outcome = automl("up")
+    assert outcome.code == 4
+    assert "server.log" in outcome.err
+    assert not services_file(own_home.path).exists()
+
+
+def test_a_server_that_cannot_be_started_is_a_service_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ServiceError, match="cannot be started"):
+        LocalServer(tmp_path / "file" / "prefect").start()
+
+
+def test_a_new_home_gets_the_schema_once(tmp_path):
+    if server_schema.SCHEMA.read_text().split("\n", 1)[0].split()[-1] != version("prefect"):
+        pytest.skip("the dump was made with another version of Prefect and is not used")
+    assert server_schema.ensure_database(tmp_path)
+    assert not server_schema.ensure_database(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "prefect.db")) as connection:
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+        revisions = connection.execute("SELECT count(*) FROM alembic_version").fetchone()
+    assert {"flow_run", "task_run", "artifact"} <= tables
+    assert revisions == (1,)
+    assert [path.name for path in tmp_path.iterdir()] == ["prefect.db"]
+
+
+def test_another_version_of_prefect_migrates_as_usual(tmp_path, monkeypatch):
+    monkeypatch.setattr(server_schema, "version", lambda _: "99.0")
+    assert not server_schema.ensure_database(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_doctor_looks_at_everything_and_changes_nothing(own_home, runs):
+    findings = examine(own_home)
+    assert {finding.level for finding in findings} <= LEVELS
+    checks = {finding.check for finding in findings}
+    assert {"python", "fastapi", "disk", "memory", "cores", "home", "runs", "clock"} <= checks
+    assert all(finding.fix for finding in findings if finding.level != "ok")
+    assert {path.name for path in own_home.path.iterdir()} == {"runs"}
+
+
+def test_the_doctor_names_a_dependency_out_of_range(monkeypatch, own_home):
+    from automl_flows import doctor
+
+    real = doctor.metadata.version
+    monkeypatch.setattr(
+        doctor.metadata, "version", lambda name: "0.155.0" if name == "fastapi" else real(name)
+    )
+    (found,) = [finding for finding in examine(own_home) if finding.check == "fastapi"]
+    assert found.level == "fail"
+    assert "<0.151" in found.fix
+
+
+def test_the_doctor_finds_a_broken_store_and_an_absent_server(automl, own_home, monkeypatch):
+    own_home.path.mkdir()
+    (own_home.path / "mlflow.db").write_text("this is no database" * 100)
+    assert automl("doctor").code == 4
+    (own_home.path / "mlflow.db").unlink()
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    outcome = automl("doctor", "--json")
+    assert outcome.code == 4
+    assert any("unset PREFECT_API_URL" in finding["fix"] for finding in outcome.json)
+
+
+def test_the_exit_code_tells_our_faults_from_those_of_services():
+    ok, ours = Finding("a", "ok", ""), Finding("b", "fail", "", "fix")
+    theirs = Finding("c", "fail", "", "fix", is_service=True)
+    assert [exit_code(f) for f in ([ok], [ok, theirs], [ours, theirs], [])] == [0, 4, 1, 0]
+
+
+def test_families_are_listed(automl):
+    assert "lightgbm" in automl("families").out
+    rows = automl("families", "--task", "regression", "--json").json
+    names = {row["family"] for row in rows}
+    assert "huber" in names
+    assert "gaussian_nb" not in names

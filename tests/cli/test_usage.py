@@ -1,0 +1,108 @@
+"""What goes wrong before anything starts: the exit code, and one sentence that names the culprit."""
+
+from __future__ import annotations
+
+import pytest
+
+USAGE = [
+    (["trian"], "train"),
+    (["train"], "TABLE"),
+    (["train", "TABLE", "--traget", "y"], "--target"),
+    (["train", "TABLE", "--dask", "localhost"], "--dask"),
+    (["train", "TABLE"], "target"),
+    (["train", "TABLE", "--target", "y", "--preset", "bets"], "bets"),
+    (["train", "TABLE", "--target", "y", "--task", "ranking"], "ranking"),
+    (["train", "TABLE", "--target", "y", "--budget", "soon"], "soon"),
+    (["train", "TABLE", "--target", "y", "--budget", "1s"], "budget_seconds"),
+    (["train", "TABLE", "--target", "y", "--budget", "-5m"], "duration"),
+    (["train", "TABLE", "--target", "y", "--trials", "0"], "trials"),
+    (["train", "TABLE", "--target", "y", "--trials", "many"], "--trials"),
+    (["train", "TABLE", "--target", "y", "--alpha", "1.5"], "alpha"),
+    (["train", "TABLE", "--target", "y", "--seed", "-1"], "seed"),
+    (["train", "TABLE", "--target", "y", "--workers", "-2"], "workers"),
+    (["train", "TABLE", "--target", "y", "--test-share", "0.95"], "test_share"),
+    (["train", "TABLE", "--target", "y", "--test", "TABLE", "--test-share", "0.2"], "test"),
+    (["train", "TABLE", "--target", "y", "--groups", "x", "--time", "kind"], "groups"),
+    (["train", "TABLE", "--target", "y", "--max-predict-ms", "0"], "max_predict_ms"),
+    (["train", "TABLE", "--target", "y", "--role", "x"], "COLUMN=ROLE"),
+    (["train", "TABLE", "--target", "y", "--role", "x=id", "--role", "x=text"], "twice"),
+    (["train", "TABLE", "--target", "y", "--role", "x=nominl", "--dry-run"], "nominl"),
+    (["train", "TABLE", "--target", "y", "--role", "z=nominal", "--dry-run"], "z"),
+    (["train", "TABLE", "--target", "y", "--metric", "auc=much"], "auc=much"),
+    (["train", "TABLE", "--target", "y", "--metric", "acuracy", "--dry-run"], "acuracy"),
+    (["train", "TABLE", "--target", "y", "--config", "none.yaml"], "none.yaml"),
+    (["train", "TABLE", "--target", "y", "--cost-matrix", "none.csv"], "none.csv"),
+    (["train", "TABLE", "--target", "y", "--families", "lightgmb"], "lightgbm"),
+    (["train", "TABLE", "--target", "y", "--exclude", "rigde"], "ridge"),
+    (["train", "TABLE", "--target", "y", "--optimizer", "hypercub"], "hypercube"),
+    (["train", "TABLE", "--target", "y", "--allocator", "unifrom"], "uniform"),
+    (["train", "TABLE", "--target", "y", "--ensemble", "stacking"], "stacking"),
+    (["demo", "--budget", "1s"], "budget_seconds"),
+    (["predict", "20260101-000000-aaaa", "TABLE"], "output"),
+    (["predict", "20260101-000000-aaaa", "TABLE", "-o", "out.xlsx"], "out.xlsx"),
+    (["predict", "20260101-000000-aaaa", "TABLE", "-o", "missing/out.csv"], "missing"),
+    (["predict", "20260101-000000-aaaa", "TABLE", "-o", "-", "--json"], "stdout"),
+    (["predict", "20260101-000000-aaaa", "TABLE", "-o", "out.csv"], "20260101-000000-aaaa"),
+    (["resume", "2026"], "2026"),
+    (["show", "nothing"], "nothing"),
+    (["stop", "nothing"], "nothing"),
+    (["clean"], "--older-than"),
+    (["clean", "--older-than", "old"], "old"),
+    (["families", "--task", "clustering"], "clustering"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "named"), USAGE, ids=lambda value: str(value)[:60])
+def test_usage_errors_exit_with_2_and_one_sentence(automl, table, arguments, named):
+    outcome = automl(*(table if a == "TABLE" else a for a in arguments))
+    lines = outcome.err.strip().splitlines()
+    assert (outcome.code, outcome.out) == (2, "")
+    assert lines[-1].startswith("error: ")
+    assert named in lines[-1]
+    assert sum(line.startswith("error: ") for line in lines) == 1
+    assert "Traceback" not in outcome.err
+
+
+DATA = [
+    (["train", "none.csv", "--target", "y", "--dry-run"], "none.csv"),
+    (["train", "TABLE", "--target", "z", "--dry-run"], "z"),
+    (["train", "sklearn:irs", "--target", "target", "--dry-run"], "iris"),
+    (["train", "TABLE", "--target", "y", "--weights", "w", "--dry-run"], "w"),
+    (["train", "TABLE", "--target", "y", "--positive", "maybe", "--dry-run"], "maybe"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), DATA, ids=lambda value: str(value)[:60])
+def test_bad_data_exits_with_3_or_2_and_names_the_culprit(automl, table, arguments, named):
+    outcome = automl(*(table if a == "TABLE" else a for a in arguments))
+    assert outcome.code in (2, 3)
+    assert outcome.err.startswith("error: ")
+    assert named in outcome.err
+
+
+def test_every_problem_of_a_table_is_listed(automl, tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("x,x,y\n" + "\n".join("1,inf,a" for _ in range(20)))
+    outcome = automl("train", path, "--target", "y", "--dry-run")
+    assert outcome.code == 3
+    assert "duplicate" in outcome.err or "x" in outcome.err
+    assert len(outcome.err.strip().splitlines()) > 1
+
+
+def test_no_arguments_show_the_help(automl):
+    outcome = automl()
+    assert outcome.code == 0
+    assert "train" in outcome.out
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "clean", "demo", "doctor"])
+def test_every_command_has_help(automl, command):
+    outcome = automl(command, "--help")
+    assert outcome.code == 0
+    assert "--home" in outcome.out
+
+
+def test_a_refused_command_leaves_no_home_behind(automl, own_home, table):
+    automl("train", table, "--target", "y", "--families", "nothing")
+    automl("train", table, "--target", "z", "--dry-run")
+    assert not own_home.path.exists()
