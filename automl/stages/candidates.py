@@ -102,15 +102,15 @@ def select_champion(
     settings = session.settings
     by_id = {trial.id: trial for trial in trials}
     candidates = []
-    for record in scored:
-        configuration = by_id[record["trial_id"]].configuration
+    for entry in scored:
+        configuration = by_id[entry["trial_id"]].configuration
         family = get_family(configuration.family)
         candidates.append(
             Candidate(
-                record["trial_id"],
+                entry["trial_id"],
                 configuration,
-                tuple(record["scores"]),
-                record["seconds"],
+                tuple(entry["scores"]),
+                entry["seconds"],
                 family.simplicity,
                 family.interpretability,
             )

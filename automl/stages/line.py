@@ -41,7 +41,7 @@ class Line:
         """Take this family's turns until the search is over; what the family found."""
         if self.session.records.read("search") is None:
             self.search.run(family)
-        return self.search.summary()["families"].get(family, {"trials": 0})
+        return dict(self.search.summary()["families"].get(family, {"trials": 0}))
 
     def end_search(self) -> dict[str, Any]:
         """Record of the search.
