@@ -61,9 +61,11 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    On fourteen public tables of 500 to 3,000 rows `refit` lowers the loss by 5 % on average for
-    a third more seconds, 127 bins take a third off LightGBM's 255 at equal loss, and a rate of
-    0.1 takes half of the seconds of 0.05 at equal loss.
+    Why these defaults (fourteen public tables, at most 3,000 rows, 3 folds): `refit` lowers the
+    loss by 5 % on average for about a third more seconds; 127 bins and a rate of 0.1 change the
+    mean loss by less than 1 % against 255 bins and 0.05. The rate halves the seconds of the median
+    table; the bins save a third of the processor time on 700 to 3,000 rows of continuous columns,
+    a seventh on 30,000, and nothing where columns have few values.
 
     Attributes
     ----------
