@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from automl.evaluation.plan import StageRows
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
@@ -134,9 +135,17 @@ class TrialRunner:
         )
 
 
+class RunsTurns(Protocol):
+    """What `work` needs of a runner."""
+
+    def run_turn(self, turn: Turn, *, limit_seconds: float | None) -> Trial:
+        """Trial of a turn; blocks until it has ended."""
+        ...
+
+
 def work(
     turns: Turns,
-    runner: TrialRunner,
+    runner: RunsTurns,
     *,
     commit: Callable[[Trial, Turn], None],
     limit_seconds: Callable[[Turn], float | None],
@@ -152,11 +161,30 @@ def work(
     limit_seconds
         Time limit of a turn.
     family
-        Only this family's turns; None for any.
+        Only this family's turns, side by side where it has several at once; None for any turns,
+        one at a time.
     until
         Stop taking turns as soon as this holds.
     """
-    while (turn := turns.take(family, until=until)) is not None:
+
+    def run(turn: Turn) -> None:
         trial = runner.run_turn(turn, limit_seconds=limit_seconds(turn))
         commit(trial, turn)
         turns.finish(trial)
+
+    if family is None:
+        while (turn := turns.take(until=until)) is not None:
+            run(turn)
+        return
+    running: set[Future[None]] = set()
+    with ThreadPoolExecutor(turns.n_slots, f"search-{family}") as threads:
+        while (turn := turns.take(family, until=until)) is not None:
+            future = threads.submit(run, turn)
+            future.add_done_callback(lambda done: turns.end() if done.exception() else None)
+            running = {other for other in running if not _is_well_done(other)} | {future}
+    for future in running:
+        future.result()
+
+
+def _is_well_done(future: Future[None]) -> bool:
+    return future.done() and future.exception() is None

@@ -24,6 +24,7 @@ from automl.records import Configuration, Trial
 from automl.spaces.tree import SpaceTree
 
 ASK_ATTEMPTS = 20
+DRAW_ATTEMPTS = 100
 WAKE_SECONDS = 0.5
 
 
@@ -128,6 +129,8 @@ class Turns:
     ) -> Turn | None:
         """Next turn of a family (or of any), waiting for it; None when there will be none.
 
+        Turns of families that are no arms (floors of excluded families) are for anyone.
+
         Parameters
         ----------
         until
@@ -140,7 +143,7 @@ class Turns:
                     return turn
                 if (until is not None and until()) or self._is_finished():
                     return None
-                if not self._decide():
+                if not self._decide() and not self._is_over:
                     self._condition.wait(WAKE_SECONDS)
 
     def finish(self, trial: Trial) -> None:
@@ -170,6 +173,11 @@ class Turns:
             return [self._results[i] for i in sorted(self._results)]
 
     @property
+    def n_slots(self) -> int:
+        """Most turns under way."""
+        return self._n_slots
+
+    @property
     def n_under_way(self) -> int:
         """Turns that have been given and not finished."""
         with self._condition:
@@ -178,10 +186,8 @@ class Turns:
     # --- decisions, under the lock ----------------------------------------------------------------
 
     def _queued(self, family: str | None) -> Turn | None:
-        names = list(self._queues) if family is None else [family]
-        for name in names:
-            queue = self._queues.get(name)
-            if queue:
+        for name, queue in self._queues.items():
+            if queue and (family is None or name == family or name not in self._arms):
                 return queue.popleft()
         return None
 
@@ -267,6 +273,10 @@ class Turns:
     def _propose(
         self, name: str, arm: Arm, pending: Sequence[Configuration]
     ) -> tuple[Proposal, str] | None:
+        """New proposal of the arm's optimizer; where it only repeats itself, a draw from the prior.
+
+        None when the optimizer says so, or when not even the draws are new.
+        """
         for attempt in range(ASK_ATTEMPTS):
             rng = stream(self._seed, Purpose.OPTIMIZER, self._next, attempt)
             proposal = arm.optimizer.ask(pending=pending, rng=rng)
@@ -277,6 +287,11 @@ class Turns:
                 raise AutoMLError(f"optimizer {arm.optimizer_name} proposed for {name}: {illegal}")
             if proposal.configuration.id not in self._decided or not proposal.fidelity.is_full:
                 return proposal, arm.optimizer_name
+        rng = stream(self._seed, Purpose.OPTIMIZER, self._next, ASK_ATTEMPTS)
+        for _ in range(DRAW_ATTEMPTS):
+            drawn = arm.space.sample(rng)
+            if drawn.id not in self._decided:
+                return Proposal(drawn), "random"
         return None
 
     def _give(self, proposal: Proposal, origin: str) -> None:
