@@ -21,6 +21,7 @@ INITIAL_SIDE = 0.5
 SHRINK = 0.95
 THRESHOLD = 0.01
 GREATEST_SIDE = 2.0
+DRAW_ATTEMPTS = 20
 
 
 @dataclass
@@ -34,10 +35,18 @@ class _Cube:
         self.side, self.center, self.nominals, self.score = INITIAL_SIDE, None, {}, -np.inf
 
     def learn(self, point: FloatArray, nominals: Mapping[str, JsonScalar], score: float) -> None:
-        if self.center is None or score > self.score:
-            is_first = self.center is None
+        """Take the score of a point that was drawn from this cube."""
+        if self.center is None:
             self.center, self.nominals, self.score = point, nominals, score
-            self.side = self.side if is_first else min(2.0 * self.side, GREATEST_SIDE)
+        elif score > self.score:
+            self.center, self.nominals, self.score = point, nominals, score
+            self.side = min(2.0 * self.side, GREATEST_SIDE)
+        else:
+            self.shrink()
+
+    def shrink(self) -> None:
+        """Nothing better was found; a cube without a center has nothing to shrink around."""
+        if self.center is None:
             return
         self.side *= SHRINK
         if self.side < THRESHOLD:
@@ -50,7 +59,8 @@ class ShrinkingHypercube:
     A cube doubles its side and moves on improvement, shrinks by a small factor otherwise and
     restarts from a random point below a threshold. Points are drawn from the part of the cube
     inside the unit box of the numericals' cumulative distributions; leaf-level nominals keep
-    the center's value and are redrawn with probability `side`.
+    the center's value and are redrawn with probability `side`. A trial that failed or ended
+    early, and a draw that is known already, are no improvement and never become a center.
 
     Parameters
     ----------
@@ -71,38 +81,36 @@ class ShrinkingHypercube:
         self._cubes: dict[tuple[str, ...], list[_Cube]] = {}
         self._asked: dict[str, int] = {}
         self._turn: dict[tuple[str, ...], int] = {}
-        self._worst = 0.0
+        self._known: set[str] = set()
 
     def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
         """Point from the next cube of a signature drawn by its probability."""
-        fresh = self._space.sample(rng)
-        cubes = self._cubes_of(fresh.path)
-        turn = self._turn.get(fresh.path, 0)
-        self._turn[fresh.path] = turn + 1
-        cube = cubes[turn % self._n_cubes]
-        configuration = fresh if cube.center is None else self._draw(cube, fresh, rng)
-        taken = {other.id for other in pending}
-        if configuration.id in taken:
-            configuration = self._space.sample_signature(self._signatures[fresh.path], rng)
-        self._asked[configuration.id] = turn % self._n_cubes
+        first = self._space.sample(rng)
+        cubes = self._cubes_of(first.path)
+        turn = self._turn.get(first.path, 0)
+        self._turn[first.path] = turn + 1
+        number = turn % self._n_cubes
+        taken = self._known | {other.id for other in pending}
+        configuration = self._new_draw(cubes[number], first, taken, rng)
+        self._asked[configuration.id] = number
         return Proposal(configuration)
 
     def tell(self, trial: Trial) -> None:
         """Move, shrink or restart the cube that asked; a foreign trial goes to the first cube."""
-        if trial.is_complete and trial.score is not None:
-            score = trial.score
-            self._worst = min(self._worst, score)
-        else:
-            score = self._worst
         configuration = trial.configuration
-        _, point = self._space.to_unit(configuration)
+        self._known.add(configuration.id)
         asked_by = self._asked.pop(configuration.id, None)
         cube = self._cubes_of(configuration.path)[asked_by or 0]
+        if not trial.is_complete or trial.score is None:
+            if asked_by is not None:
+                cube.shrink()
+            return
+        _, point = self._space.to_unit(configuration)
         nominals = self._nominals(configuration)
         if asked_by is not None:
-            cube.learn(point, nominals, score)
-        elif trial.is_complete and score > cube.score:
-            cube.center, cube.nominals, cube.score = point, nominals, score
+            cube.learn(point, nominals, trial.score)
+        elif trial.score > cube.score:
+            cube.center, cube.nominals, cube.score = point, nominals, trial.score
 
     def _cubes_of(self, path: tuple[str, ...]) -> list[_Cube]:
         return self._cubes.setdefault(path, [_Cube() for _ in range(self._n_cubes)])
@@ -110,6 +118,19 @@ class ShrinkingHypercube:
     def _nominals(self, configuration: Configuration) -> dict[str, JsonScalar]:
         nominals = self._signatures[configuration.path].nominals
         return {leaf.name: configuration.values[leaf.name] for leaf in nominals}
+
+    def _new_draw(
+        self, cube: _Cube, first: Configuration, taken: set[str], rng: np.random.Generator
+    ) -> Configuration:
+        """Draw of a cube that is not taken; the last one if all are."""
+        fresh = first
+        for _ in range(DRAW_ATTEMPTS):
+            configuration = fresh if cube.center is None else self._draw(cube, fresh, rng)
+            if configuration.id not in taken:
+                break
+            cube.shrink()
+            fresh = self._space.sample_signature(self._signatures[first.path], rng)
+        return configuration
 
     def _draw(self, cube: _Cube, fresh: Configuration, rng: np.random.Generator) -> Configuration:
         assert cube.center is not None
