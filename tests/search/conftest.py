@@ -1,0 +1,109 @@
+"""Turns on three small spaces, and simulated completions of their trials."""
+
+import numpy as np
+import pytest
+
+from automl.bandits.registry import ALLOCATORS
+from automl.optimizers.registry import OPTIMIZERS
+from automl.records import FoldResult, Trial, TrialStatus
+from automl.search.turns import Arm, Turns
+from automl.spaces.tree import SpaceTree
+
+TREES = {
+    "alpha": {
+        "C": {"type": "loguniform", "low": 0.001, "high": 1000},
+        "kernel": {
+            "choices": {
+                "linear": None,
+                "rbf": {"tree": {"gamma": {"type": "uniform", "low": 0, "high": 1}}},
+            }
+        },
+    },
+    "beta": {"k": {"type": "uniform", "low": 1, "high": 500, "integer": True}},
+    "gamma": {"shape": {"branch": False, "choices": ["a", "b", "c"]}},
+}
+SPACES = {family: SpaceTree.build(family, tree) for family, tree in TREES.items()}
+
+
+class Simulation:
+    """Drives turns in one thread: slots take turns and complete in a random order."""
+
+    spaces = SPACES
+
+    @staticmethod
+    def turns(
+        *,
+        families=tuple(SPACES),
+        optimizer="hypercube",
+        allocator="uniform",
+        opening=(),
+        seed=7,
+        lookback=4,
+        n_trials=30,
+        n_slots=2,
+        **options,
+    ):
+        arms = {
+            family: Arm(SPACES[family], OPTIMIZERS[optimizer].make(SPACES[family]), optimizer)
+            for family in families
+        }
+        return Turns(
+            arms,
+            ALLOCATORS[allocator].make(),
+            opening=opening,
+            seed=seed,
+            lookback=lookback,
+            n_trials=n_trials,
+            n_slots=n_slots,
+            **options,
+        )
+
+    @staticmethod
+    def trial(turn, *, run_id="run"):
+        """Result that depends on the configuration alone; one in eight fails, one in eight is raced."""
+        number = int(turn.proposal.configuration.id, 16)
+        status = {0: TrialStatus.FAILED, 1: TrialStatus.RACED}.get(number % 8, TrialStatus.COMPLETE)
+        scores = [number % 1000 / 1000, number % 997 / 1000, number % 991 / 1000]
+        folds = tuple(FoldResult(0, i, s, 10, 0.1, 0.01) for i, s in enumerate(scores))
+        folds = folds[: {TrialStatus.FAILED: 0, TrialStatus.RACED: 2}.get(status, 3)]
+        score = float(np.mean([f.score for f in folds])) if folds else None
+        return Trial(
+            run_id,
+            turn.index,
+            turn.proposal.configuration,
+            status,
+            score,
+            folds,
+            turn.proposal.fidelity,
+            origin=turn.origin,
+            seconds=1.0,
+        )
+
+    @staticmethod
+    def take_now(turns):
+        """The next turn if there is one now, without waiting."""
+        with turns._condition:
+            while True:
+                turn = turns._queued(None)
+                if turn is not None:
+                    return turn
+                if turns._is_finished() or not turns._decide():
+                    return None
+
+    @classmethod
+    def run(cls, turns, n_slots, *, order=0, stop_after=None):
+        """Every turn given, in order of its index."""
+        rng = np.random.default_rng(order)
+        running, given = [], []
+        while True:
+            while len(running) < n_slots and (turn := cls.take_now(turns)) is not None:
+                running.append(turn)
+                given.append(turn)
+            if not running or (stop_after is not None and len(turns.trials) >= stop_after):
+                return sorted(given, key=lambda turn: turn.index)
+            turns.finish(cls.trial(running.pop(int(rng.integers(len(running))))))
+
+
+@pytest.fixture
+def simulation():
+    return Simulation

@@ -1,0 +1,243 @@
+"""Numbered turns: decisions depend on indices, never on scheduling."""
+
+import dataclasses
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from automl.errors import AutoMLError
+from automl.optimizers.registry import OPTIMIZERS
+from automl.records import Configuration, Fidelity, TrialStatus
+from automl.search.turns import Arm, Turns
+
+ORDERS = st.integers(0, 2**32 - 1)
+some = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("lookback", [1, 4, 9])
+@some
+@given(order=ORDERS, n_slots=st.sampled_from([2, 3, 4, 8]), seed=st.integers(0, 99))
+def test_decisions_do_not_depend_on_slots_or_on_the_order_of_completion(
+    simulation, optimizer, lookback, order, n_slots, seed
+):
+    settings = {"optimizer": optimizer, "lookback": lookback, "seed": seed}
+    one = simulation.run(simulation.turns(**settings, n_slots=1), 1)
+    many = simulation.run(simulation.turns(**settings, n_slots=n_slots), n_slots, order=order)
+    assert len(one) == 30
+    assert many == one
+
+
+@some
+@given(order=ORDERS, lookback=st.integers(1, 8))
+def test_a_decision_sees_exactly_the_results_up_to_its_lookback(simulation, order, lookback):
+    turns = simulation.turns(lookback=lookback, n_slots=4)
+    for turn in simulation.run(turns, 4, order=order):
+        assert turn.sees == max(0, turn.index - lookback + 1)
+        seen = [t for t in turns.trials if t.index < turn.sees and t.is_complete]
+        best = max(seen, key=lambda t: (t.score, -t.index), default=None)
+        assert turn.incumbent == (None if best is None else best.fold_scores)
+
+
+def test_results_are_told_in_the_order_of_their_index(simulation):
+    class Listener:
+        def __init__(self, space):
+            self.space, self.told = space, []
+
+        def ask(self, *, pending, rng):
+            from automl.optimizers.protocol import Proposal
+
+            return Proposal(self.space.sample(rng))
+
+        def tell(self, trial):
+            self.told.append(trial.index)
+
+    from automl.bandits.uniform import Uniform
+
+    space = simulation.spaces["alpha"]
+    listener = Listener(space)
+    turns = Turns(
+        {"alpha": Arm(space, listener, "listener")},
+        Uniform(),
+        opening=[],
+        seed=0,
+        lookback=4,
+        n_trials=40,
+        n_slots=4,
+    )
+    simulation.run(turns, 4, order=5)
+    assert listener.told == list(range(36))
+
+
+@some
+@given(order=ORDERS, stop_after=st.integers(0, 29), n_slots=st.sampled_from([1, 2, 4]))
+def test_replay_of_an_interrupted_run_gives_the_same_decisions(
+    simulation, order, stop_after, n_slots
+):
+    whole = simulation.turns()
+    expected = simulation.run(whole, 2)
+    interrupted = simulation.turns(n_slots=4)
+    simulation.run(interrupted, 4, order=order, stop_after=stop_after)
+    known = {trial.index: trial for trial in interrupted.trials}
+    resumed = simulation.turns(n_slots=n_slots, replay=known)
+    given = simulation.run(resumed, n_slots, order=order)
+    assert given == [turn for turn in expected if turn.index not in known]
+    assert resumed.trials == whole.trials
+
+
+def test_a_replay_with_other_settings_is_refused(simulation):
+    first = simulation.turns()
+    simulation.run(first, 1, stop_after=6)
+    known = {trial.index: trial for trial in first.trials}
+    with pytest.raises(AutoMLError, match="cannot be replayed"):
+        simulation.run(simulation.turns(seed=8, replay=known), 1)
+
+
+def test_each_configuration_is_decided_once(simulation):
+    turns = simulation.run(simulation.turns(n_trials=200, n_slots=4), 4, order=3)
+    assert len({turn.proposal.configuration.id for turn in turns}) == len(turns) == 200
+
+
+def test_a_proposal_of_lower_fidelity_may_come_again(simulation):
+    from automl.bandits.uniform import Uniform
+    from automl.optimizers.protocol import Proposal
+
+    class Ladder:
+        def __init__(self, space):
+            self.space, self.asked = space, 0
+
+        def ask(self, *, pending, rng):
+            self.asked += 1
+            return Proposal(self.space.default(), Fidelity(folds=1 + self.asked % 2))
+
+        def tell(self, trial):
+            pass
+
+    space = simulation.spaces["alpha"]
+    turns = Turns(
+        {"alpha": Arm(space, Ladder(space), "ladder")},
+        Uniform(),
+        opening=[],
+        seed=0,
+        lookback=1,
+        n_trials=4,
+        n_slots=1,
+    )
+    given = simulation.run(turns, 1)
+    assert [turn.proposal.fidelity.folds for turn in given] == [None, 2, 1, 2]
+
+
+def test_the_opening_comes_first_in_its_order_and_defaults_begin_their_families(simulation):
+    configurations = [space.complete({}) for space in simulation.spaces.values()]
+    opening = [
+        (Configuration("floor family"), "floor"),
+        (simulation.spaces["beta"].complete({"k": 3}), "portfolio"),
+        (configurations[0], "portfolio"),
+        (configurations[0], "portfolio"),
+    ]
+    given = simulation.run(simulation.turns(opening=opening, n_trials=8), 2)
+    assert [turn.origin for turn in given[:3]] == ["floor", "portfolio", "portfolio"]
+    rest = [(turn.family, turn.origin) for turn in given[3:]]
+    assert rest[0] == ("gamma", "default")
+    assert ("beta", "default") in rest
+    assert ("alpha", "default") not in rest
+
+
+def test_exhausted_families_are_dropped_and_the_others_go_on(simulation):
+    turns = simulation.turns(n_trials=40)
+    given = simulation.run(turns, 2)
+    assert turns.dropped == {"gamma": "its search space is exhausted"}
+    assert [turn.family for turn in given].count("gamma") == 3
+    assert len(given) == 40
+
+
+def test_the_search_is_over_when_all_spaces_are_exhausted(simulation):
+    turns = simulation.turns(families=("gamma",), n_trials=40, n_slots=4)
+    assert len(simulation.run(turns, 4)) == 3
+    assert turns.take("gamma") is None
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_finite_space_is_not_given_up_while_much_of_it_is_new(simulation, optimizer):
+    turns = simulation.turns(families=("beta",), optimizer=optimizer, n_trials=300)
+    assert len(simulation.run(turns, 2, order=1)) == 300
+
+
+def test_an_illegal_proposal_is_our_fault(simulation):
+    turns = simulation.turns(families=("alpha",), n_trials=4)
+    turns._arms["alpha"] = dataclasses.replace(
+        turns._arms["alpha"], space=simulation.spaces["beta"]
+    )
+    with pytest.raises(AutoMLError, match="optimizer hypercube proposed for alpha"):
+        simulation.run(turns, 1)
+
+
+def test_models_are_kept_above_the_nth_best_score_seen(simulation):
+    turns = simulation.turns(n_kept=3, lookback=1)
+    for turn in simulation.run(turns, 1):
+        scores = sorted(
+            (t.score for t in turns.trials if t.index < turn.index and t.is_complete), reverse=True
+        )
+        assert turn.keep_above == (scores[2] if len(scores) >= 3 else -float("inf"))
+
+
+# --- a time budget ------------------------------------------------------------------------------
+
+
+def test_without_a_lookback_a_decision_sees_what_has_finished(simulation):
+    turns = simulation.turns(lookback=None, n_trials=None, n_slots=3)
+    running = [simulation.take_now(turns) for _ in range(3)]
+    assert simulation.take_now(turns) is None
+    turns.finish(simulation.trial(running.pop(1)))
+    turn = simulation.take_now(turns)
+    assert (turn.index, turn.sees) == (3, 1)
+
+
+def test_without_a_lookback_earlier_trials_are_adopted(simulation):
+    first = simulation.turns(lookback=None, n_trials=None, n_slots=4)
+    simulation.run(first, 4, order=2, stop_after=17)
+    known = {trial.index: trial for trial in first.trials if trial.index != 5}
+    resumed = simulation.turns(lookback=None, n_trials=None, replay=known)
+    assert resumed.trials == [known[i] for i in sorted(known)]
+    turn = simulation.take_now(resumed)
+    assert turn.index == max(known) + 1
+    assert turn.sees == len(known)
+    done = {trial.configuration.id for trial in known.values()}
+    later = [turn, *simulation.run(resumed, 1, stop_after=len(known) + 10)]
+    assert not done & {t.proposal.configuration.id for t in later}
+
+
+def test_a_trial_that_no_longer_fits_is_not_started(simulation):
+    turns = simulation.turns(
+        lookback=None,
+        n_trials=None,
+        fits=lambda configuration: configuration.family == "gamma",
+        opening=[(simulation.spaces["alpha"].default(), "portfolio")],
+    )
+    given = simulation.run(turns, 2)
+    assert [turn.family for turn in given] == ["gamma"] * 3
+
+
+def test_the_search_is_over_when_nothing_fits(simulation):
+    turns = simulation.turns(lookback=None, n_trials=None, fits=lambda _: False)
+    assert turns.take() is None
+
+
+def test_after_the_end_nothing_is_decided(simulation):
+    turns = simulation.turns()
+    turn = simulation.take_now(turns)
+    turns.end()
+    assert turns.take() is None
+    turns.finish(simulation.trial(turn))
+    assert turns.take("alpha") is None
+    assert [trial.index for trial in turns.trials] == [0]
+
+
+def test_failed_trials_are_results_like_others(simulation):
+    turns = simulation.turns(n_trials=60)
+    simulation.run(turns, 2)
+    statuses = {trial.status for trial in turns.trials}
+    assert {TrialStatus.FAILED, TrialStatus.RACED, TrialStatus.COMPLETE} <= statuses
