@@ -142,6 +142,10 @@ class Settings(BaseModel):
     memory_mib: float | None = Field(default=None, description="Memory limit of one trial", gt=0)
     predictions_quota_mib: float = Field(default=2048.0, gt=0)
     seed: int = Field(default=0, ge=0)
+    challenge: bool = Field(
+        default=False,
+        description="Take the alias champion only by a better score on rows new to both models",
+    )
     cost_aware: bool = Field(
         default=False, description="Let measured seconds influence decisions under a trial budget"
     )

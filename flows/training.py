@@ -138,6 +138,8 @@ def summary_text(result: dict[str, Any]) -> str:
         f"- model: {model['kind']} of {len(model['members'])} members, `{model['bundle']}`"
     )
     lines.append(f"- registered: {model['registered'] or model['registration']}")
+    if result.get("promotion"):
+        lines.append(f"- promotion: {result['promotion']['reason']}")
     lines += [f"- {name}: {link}" for name, link in result["links"].items()]
     lines += [f"- given up: {text}" for text in result["given_up"]]
     lines += [f"- note: {text}" for text in result["warnings"]]

@@ -103,7 +103,9 @@ def load_source(source: str | Path | pd.DataFrame) -> tuple[pd.DataFrame, list[s
 
 def source_name(source: str | Path | pd.DataFrame) -> str:
     """How messages call a source."""
-    return "the frame" if isinstance(source, pd.DataFrame) else str(source)
+    if isinstance(source, pd.DataFrame):
+        return str(source.attrs.get("source", "the frame"))
+    return str(source)
 
 
 def _local(path: Path) -> Opener:

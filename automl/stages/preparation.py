@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from automl.data.readers import read_table
 from automl.data.splits import make_folds, split_halves, split_test
 from automl.data.table import Table, prepare_table, prepare_test_table
 from automl.errors import SettingsError
@@ -18,6 +19,7 @@ from automl.home import RunFolder
 from automl.metrics.index import PerformanceIndex
 from automl.records import IntArray
 from automl.settings import Settings
+from automl.stages.promotion import hold_back
 
 CACHE_SHARE = 0.1
 
@@ -43,6 +45,9 @@ def prepare(
     SettingsError
         If a setting does not fit the table.
     """
+    if settings.challenge and frame is None:
+        frame = read_table(settings.table)
+        frame.attrs["source"] = settings.table
     table = prepare_table(
         settings.table if frame is None else frame,
         target=settings.target,
@@ -54,6 +59,9 @@ def prepare(
         positive=settings.positive,
         n_folds=settings.folds,
     )
+    table_digest = table.digest
+    if settings.challenge and frame is not None:
+        table = hold_back(folder, settings, frame, table)
     table, test = _test_rows(table, settings)
     stages = plan_folds(table, settings)
     index = PerformanceIndex.build(
@@ -74,6 +82,7 @@ def prepare(
     )
     return {
         "digest": table.digest,
+        "table_digest": table_digest,
         "rows": len(table),
         "columns": table.frame.shape[1],
         "task": str(table.task),
