@@ -3,7 +3,7 @@
 ::
 
     data ─► search (one thread or task per family) ─► candidates ─► scores ─► selection
-         ─► ensemble ─► final ─► registration ─► result
+         ─► ensemble ─► final ─► promotion ─► result ─► registration
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from automl.records import Trial
 from automl.stages.candidates import choose_candidates, score_candidates, select_champion
 from automl.stages.ensembling import build_ensemble
 from automl.stages.finishing import build_final
+from automl.stages.promotion import decide_promotion
 from automl.stages.result import make_result
 from automl.stages.searching import Search
 from automl.stages.session import Session
@@ -102,6 +103,13 @@ class Line:
         ensemble = self.ensemble()
         return self.session.stage("final", lambda: build_final(self.session, self.trials, ensemble))
 
+    def promotion(self) -> dict[str, Any] | None:
+        """Record of whether the model takes the alias from the champion; None unless it challenges."""
+        if not self.session.settings.challenge:
+            return None
+        self.final()
+        return self.session.stage("promotion", lambda: decide_promotion(self.session))
+
     def registration(self) -> dict[str, Any]:
         """What became of the model in the tracking store; pending where there was no time.
 
@@ -135,8 +143,12 @@ class Line:
             name: getattr(self, name)() for name in ("candidates", "selection", "ensemble", "final")
         }
 
+        promotion = self.promotion()
+
         def make() -> dict[str, Any]:
-            return make_result(self.session, self.trials, {"search": self.end_search(), **stages})
+            stages["search"] = self.end_search()
+            made = make_result(self.session, self.trials, stages)
+            return made if promotion is None else {**made, "promotion": promotion}
 
         return self.session.stage("result", make)
 
