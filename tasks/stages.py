@@ -49,7 +49,7 @@ def score_candidates(folder: str) -> Record:
     """Candidates of every signature on folds that the search never saw."""
     found = line_of(folder).candidates()
     get_run_logger().info("%s candidates were scored", len(found["candidates"]))
-    return {"candidates": len(found["candidates"]), "given_up": found["given_up"]}
+    return {"candidates": len(found["candidates"])}
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="select champion")

@@ -79,20 +79,23 @@ def score_candidates(
 
     Returns
     -------
-        Record with `candidates` (trial id, scores, seconds of a fold) and `given_up`.
+        Record with `candidates` (trial id, scores, seconds of a fold).
     """
     by_id = {trial.id: trial for trial in trials}
     candidates = [by_id[trial_id] for trial_id in chosen]
     plan, given_up = _afford(session, candidates)
+    session.given_up += given_up
     if not plan.repeats:
-        return {"candidates": [_unscored(candidates[0])], "given_up": given_up}
+        return {"candidates": [_unscored(candidates[0])]}
     scorer = _Scorer(session, plan.chosen)
     scorer.run(range(plan.repeats), range(len(plan.chosen)))
+    leaders: Sequence[int] = ()
     if plan.extra_repeats:
         leaders = scorer.leaders(2)
         scorer.run(range(plan.repeats, plan.repeats + plan.extra_repeats), leaders)
-        return {"candidates": scorer.records(leaders, plan.repeats), "given_up": given_up}
-    return {"candidates": scorer.records((), plan.repeats), "given_up": given_up + scorer.failed}
+    records = scorer.records(leaders, plan.repeats)
+    session.given_up += scorer.failed
+    return {"candidates": records}
 
 
 def select_champion(

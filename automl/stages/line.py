@@ -79,7 +79,6 @@ class Line:
         def make() -> dict[str, Any]:
             chosen = choose_candidates(self.session, self.trials)
             scored = score_candidates(self.session, self.trials, chosen["trial_ids"])
-            self.session.given_up += scored["given_up"]
             return {**chosen, **scored}
 
         return self.session.stage("candidates", make)

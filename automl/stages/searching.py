@@ -24,6 +24,7 @@ from automl.spaces.tree import SpaceTree
 from automl.stages.session import Session
 
 FLOORS = ("constant", "lightgbm")
+LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
 TRIAL_SHARE = 0.4
 LEAST_TRIAL_SECONDS = 10.0
 FITS_FACTOR = 1.2
@@ -47,6 +48,7 @@ class Search:
                 f"allocator {settings.allocator} reads the clock; with trials set cost_aware"
             )
         session.is_reproducible &= not (entry.reads_clock or session.is_timed)
+        session.is_reproducible &= not any(trial.status in LIMITED for trial in session.earlier)
         self.turns = Turns(
             {name: self._arm(family) for name, family in self.families.items()},
             entry.make(),
@@ -141,7 +143,7 @@ class Search:
         }
 
     def _commit(self, trial: Trial, turn: Turn) -> None:
-        if trial.status in {TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY}:
+        if trial.status in LIMITED:
             self.session.is_reproducible = False
         settings = self.session.settings
         self.session.commit(trial, sees=turn.sees, allocator=settings.allocator)

@@ -70,16 +70,27 @@ class Session:
     def stage(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Record of a stage: the existing one at once, else made now and written.
 
-        Two threads that ask for the same stage make it once.
+        Two threads that ask for the same stage make it once. What the stage gave up and warned of
+        is part of its record, so that a resumed run still says it.
         """
         with self.stage_lock:
             found = self.records.read(name)
             if found is not None:
+                self._recall(found)
                 return found
+            n_given_up, n_warnings = len(self.given_up), len(self.warnings)
             with self.ledger.stage(name):
                 made = make()
+            made |= {
+                "stage_given_up": self.given_up[n_given_up:],
+                "stage_warnings": self.warnings[n_warnings:],
+            }
             self.records.write(name, made)
             return made
+
+    def _recall(self, record: dict[str, Any]) -> None:
+        for kept, key in ((self.given_up, "stage_given_up"), (self.warnings, "stage_warnings")):
+            kept += [text for text in record.get(key, ()) if text not in kept]
 
     @property
     def current_stage(self) -> str:
