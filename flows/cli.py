@@ -16,18 +16,25 @@ from typing import TypeGuard
 import typer
 
 from automl.errors import AutoMLError
-from automl_flows import model_commands, run_commands, service_commands, train_commands
+from automl_flows import (
+    model_commands,
+    retrain_commands,
+    run_commands,
+    service_commands,
+    train_commands,
+)
 from automl_flows.environment import prepare_environment
 from automl_flows.rendering import BROKEN_PIPE
 from automl_flows.session import (
     INTERRUPTED,
     TERMINATED,
+    leave,
     one_line,
     report_error,
     report_internal_error,
     say,
     show_warnings,
-    unwind_on_sigterm,
+    unwind_on_signals,
     was_terminated,
 )
 
@@ -40,16 +47,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _commands in (train_commands, model_commands, run_commands, service_commands):
+for _commands in (train_commands, model_commands, run_commands, retrain_commands, service_commands):
     _commands.register(app)
 
 
 def main() -> None:
     """Entry point of the program."""
     prepare_environment()
-    unwind_on_sigterm()
+    unwind_on_signals()
     show_warnings()
-    sys.exit(run(sys.argv[1:]))
+    leave(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:

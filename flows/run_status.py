@@ -77,7 +77,7 @@ def describe(folder: RunFolder) -> RunStatus:
         problem=result.get("problem") or facts.get("problem") or problem_of(facts),
         task=str(data.get("task", "")),
         rows=data.get("rows"),
-        trials=result.get("trials"),
+        trials=result.get("trials") if result else _trials_so_far(folder),
         score=result.get("score"),
         started_at=started,
         seconds=time.time() - started if status == RUNNING and started else result.get("seconds"),
@@ -102,6 +102,14 @@ def read_stage(folder: RunFolder, name: str) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}
+
+
+def _trials_so_far(folder: RunFolder) -> int | None:
+    if not folder.journal.is_dir():
+        return None
+    from automl.evaluation.journal import Journal
+
+    return sum(record.get("type") == "trial" for record in Journal.read(folder.journal))
 
 
 def registration_of(folder: RunFolder, model: Mapping[str, Any]) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -9,8 +10,10 @@ import tempfile
 import time
 import traceback
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 from automl.errors import AutoMLError, AutoMLWarning, DataError
 from automl.home import Home, default_home
@@ -36,20 +39,41 @@ def open_home(path: Path | None) -> Home:
     return home
 
 
-def unwind_on_sigterm() -> None:
-    """Let SIGTERM unwind the program, so that everything started is stopped."""
+def unwind_on_signals() -> None:
+    """Let SIGINT and SIGTERM unwind the program, so that everything started is stopped.
+
+    From the signal on libraries log nothing more: what their threads report then is only the
+    unwinding itself.
+    """
     _signals.clear()
 
     def _raise(number: int, _: FrameType | None) -> None:
         _signals.append(number)
-        raise TerminationError
+        logging.disable(logging.CRITICAL)
+        raise TerminationError if number == signal.SIGTERM else KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, _raise)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a shell's background job has it
+        signal.signal(signal.SIGINT, _raise)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process.
+
+    Once Prefect is loaded its exit hooks are skipped: what they would send to a server that has
+    been stopped takes minutes of retries. All that matters is on disk by then.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    if "prefect" in sys.modules:
+        os._exit(code)
+    sys.exit(code)
 
 
 def was_terminated() -> bool:
-    """Whether SIGTERM has arrived since `unwind_on_sigterm`."""
-    return bool(_signals)
+    """Whether SIGTERM was the first signal since `unwind_on_signals`."""
+    return _signals[:1] == [signal.SIGTERM]
 
 
 def show_warnings() -> None:

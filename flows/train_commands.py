@@ -13,7 +13,7 @@ from automl_flows.session import BEGAN, open_home, say
 if TYPE_CHECKING:
     from automl.settings import Settings
 
-DRAIN_SECONDS = 5.0
+DRAIN_SECONDS = 4.0
 
 
 def register(app: typer.Typer) -> None:
@@ -195,10 +195,9 @@ def _drive(
                     run_id, home=Home(home), server=server, on_progress=display.update
                 )
         show_result(result, Home(home), as_json=as_json)
-        if server is not None and server.is_owned:
-            server.drain(DRAIN_SECONDS)
     finally:
         if server is not None:
+            server.drain(DRAIN_SECONDS)
             server.stop()
     return result
 

@@ -72,6 +72,21 @@ def test_sigterm_exits_with_143():
     assert (done.returncode, done.stderr) == (143, "interrupted\n")
 
 
+def test_the_process_ends_at_once_when_prefect_is_loaded():
+    program = (
+        "import atexit, sys, types\n"
+        "from automl_flows.session import leave\n"
+        "atexit.register(lambda: print('slow hook'))\n"
+        "print('result')\n"
+        "sys.modules['prefect'] = types.ModuleType('prefect')\n"
+        "leave(3)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (3, "result\n")
+
+
 def test_a_reader_that_goes_away_is_no_error():
     read_end, write_end = os.pipe()
     os.close(read_end)

@@ -45,6 +45,7 @@ def test_no_runs_is_no_error(automl):
 def test_a_run_whose_driver_died_is_interrupted(automl, runs):
     statuses = {row["run_id"]: row["status"] for row in automl("runs", "--json").json}
     assert list(statuses.values()) == ["interrupted", "finished", "interrupted"]
+    assert {row["trials"] for row in automl("runs", "--json").json} == {3}
     assert "interrupted, resumable" in automl("runs").out
 
 

@@ -80,7 +80,8 @@ def test_up_names_the_servers_of_the_environment_and_starts_none(automl, monkeyp
 
 def test_a_service_that_ends_at_once_is_an_error_and_leaves_nothing(automl, monkeypatch, own_home):
     dead = Service("prefect", 2**22 - 1, 1, 0.0)
-    monkeypatch.setitem(standing._STARTERS, "prefect", lambda *_: dead)
+    for name in standing.SERVICE_NAMES:
+        monkeypatch.setitem(standing._STARTERS, name, lambda *_: dead)
     outcome = automl("up")
     assert outcome.code == 4
     assert "server.log" in outcome.err
