@@ -257,7 +257,8 @@ def main(arguments: list[str] | None = None) -> int:
     with only_mirror(folder):
         mirror = Mirror(folder)
         if commands:
-            follow(mirror, commands, Pace())
+            budget = folder.read_facts().get("budget_seconds")
+            follow(mirror, commands, Pace(budget_seconds=budget))
         is_done = complete(mirror, options.seconds)
     _answer(is_done, mirror.outbox)
     return 0 if is_done else ServiceError.exit_code

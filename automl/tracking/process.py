@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 from automl.home import RunFolder
 from automl.tracking.outbox import Outbox
+from automl.tracking.reading import read_stage
 
 State = Literal["done", "pending"]
 
@@ -41,7 +42,8 @@ def registration(folder: RunFolder) -> Registration:
     version, alias = outbox.done.get("version"), outbox.done.get("alias")
     name = outbox.done.get("registered_name", "")
     registered = f"{name}/{version}" + (f"@{alias}" if alias else "") if version else None
-    if not (folder.stages / "final.json").exists():
+    rule = read_stage(folder, "registration")
+    if not read_stage(folder, "final") or rule.get("register", True) is False:
         status: Literal["done", "pending", "off"] = "off"
     else:
         status = "done" if registered and "published" in outbox.done else "pending"

@@ -49,9 +49,16 @@ def stage_files(folder: RunFolder) -> list[Path]:
 
 
 def records_mark(folder: RunFolder, n_trials: int) -> str:
-    """Text that changes when a stage record or a trial is added or replaced."""
-    files = (f"{file.name}:{file.stat().st_mtime_ns}" for file in stage_files(folder))
-    return " ".join([*files, str(n_trials)])
+    """Text that changes when a stage record or a trial is added or replaced.
+
+    Only the presence of the result counts: it is written again to tell of the registration.
+    """
+    files = stage_files(folder)
+    marks = (
+        file.name if file.stem == "result" else f"{file.name}:{file.stat().st_mtime_ns}"
+        for file in files
+    )
+    return " ".join([*marks, str(n_trials)])
 
 
 def is_driven(folder: RunFolder) -> bool:

@@ -1,0 +1,132 @@
+"""What a run looks like in MLflow, and how much the mirror may take; neither needs mlflow."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from automl.settings import Settings
+from automl.tracking import layout
+from automl.tracking.links import links
+from automl.tracking.outbox import Outbox
+from automl.tracking.pace import OPENING_SECONDS, Pace
+from automl.tracking.packaging import input_example
+
+RUN = "20261120-120000-abcd"
+
+
+@pytest.mark.parametrize("table", ["data/beans.csv", "s3://bucket/beans.csv.gz", "sklearn:iris"])
+def test_problem_is_named_as_the_settings_name_it(table: str) -> None:
+    settings = Settings(table=table, target="label")
+    assert layout.problem_name({"settings": settings.model_dump()}) == settings.problem
+
+
+@given(st.text(min_size=1))
+def test_clean_names_have_no_characters_that_mlflow_refuses(name: str) -> None:
+    cleaned = layout.clean_name(name)
+    assert cleaned
+    assert not set("/:.%\"'") & set(cleaned)
+    assert layout.clean_name(cleaned) == cleaned
+
+
+def test_incumbents_are_the_complete_trials_better_than_all_before(runs: Any) -> None:
+    trials = [runs.trial(RUN, i) for i in range(7)]
+    worse = replace(trials[2], score=0.1)
+    curve = layout.incumbents([*trials[3:], worse, *trials[:2]])
+    assert curve == [(0, 0.5), (1, 0.501), (3, 0.503), (4, 0.504)]
+
+
+@pytest.mark.parametrize(
+    ("status", "is_driven", "has_result", "expected"),
+    [
+        ("running", True, False, "RUNNING"),
+        ("running", False, False, "KILLED"),
+        ("running", True, True, "FINISHED"),
+        ("interrupted", False, False, "KILLED"),
+        ("failed", False, False, "FAILED"),
+        ("finished", False, False, "FINISHED"),
+    ],
+)
+def test_status_of_a_run_follows_from_who_drives_it(
+    status: str, is_driven: bool, has_result: bool, expected: str
+) -> None:
+    facts = {"status": status}
+    assert layout.run_status(facts, is_driven=is_driven, has_result=has_result) == expected
+
+
+def test_long_values_are_cut_to_what_mlflow_takes(runs: Any) -> None:
+    trial = replace(runs.trial(RUN, 5), reason="x" * 20_000)
+    facts = {"run_id": RUN, "settings": {"table": "a.csv", "target": "y", "note": "z" * 20_000}}
+    tags = layout.trial_content(facts, trial, decision={}, family_run="f", extra_tags={}).tags
+    assert max(map(len, tags.values())) == layout.TAG_CHARACTERS
+    assert len(layout.parent_content(facts).params["note"]) == layout.PARAM_CHARACTERS
+
+
+def test_pace_allows_opening_only_when_the_share_covers_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = {"wall": 1000.0, "cpu": 0.5}
+    monkeypatch.setattr("automl.tracking.pace.time.monotonic", lambda: clock["wall"])
+    monkeypatch.setattr("automl.tracking.pace.time.process_time", lambda: clock["cpu"])
+    pace = Pace(share=0.05, n_cores=2, began=1000.0)
+    assert not pace.may_write
+    clock["wall"] += 10 * OPENING_SECONDS
+    assert not pace.may_open
+    clock["wall"] += 6
+    assert pace.may_open
+    short = Pace(share=0.05, n_cores=2, budget_seconds=60, began=clock["wall"])
+    too_short = Pace(share=0.05, n_cores=2, budget_seconds=40, began=clock["wall"])
+    assert not short.may_open
+    clock["wall"] += 25
+    assert short.may_open
+    assert not too_short.may_open
+    clock["wall"] -= 25
+    clock["cpu"] = 5.59
+    assert pace.may_write
+    clock["cpu"] = 5.61
+    assert not pace.may_write
+
+
+def test_outbox_survives_as_it_was_saved_and_a_torn_file_begins_anew(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path / "outbox.json", store="s", trials={"a": "1"}, writing=["b"])
+    outbox.save()
+    again = Outbox.load(outbox.path)
+    assert (again.trials, again.writing, again.is_new) == ({"a": "1"}, ["b"], False)
+    outbox.path.write_text(outbox.path.read_text()[:20])
+    assert Outbox.load(outbox.path).is_new
+
+
+def test_example_has_a_filled_row_and_one_with_everything_missing() -> None:
+    def column(role: str, stored: str, *categories: str, form: str | None = None) -> dict[str, Any]:
+        name = f"{role} {stored} {form}"
+        known = {"role": role, "stored": stored, "categories": categories}
+        return {"name": name, **known, "date_format": form, "date_origin": 31.0}
+
+    columns = [
+        column("numeric", "number"),
+        column("nominal", "number", "3", "4"),
+        column("nominal", "boolean", "False", "True"),
+        column("nominal", "text", "red"),
+        column("date", "date"),
+        column("date", "text", form="%d.%m.%Y"),
+    ]
+    filled, missing = input_example({"schema": {"columns": columns}})
+    assert list(filled.values()) == [0.0, 3.0, False, "red", "1970-02-01", "01.02.1970"]
+    assert set(missing.values()) == {None}
+
+
+def test_the_drivers_side_loads_no_mlflow() -> None:
+    modules = "process, problem, links, outbox, layout"
+    code = f"import sys; from automl.tracking import {modules}; assert 'mlflow' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_links_of_a_run_that_was_never_mirrored_are_empty(runs: Any) -> None:
+    assert links(runs.make(1)) == {}
