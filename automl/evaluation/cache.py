@@ -53,6 +53,8 @@ class FoldCache:
         """Keep a fold and drop what no longer fits."""
         if fold.size_bytes > self._capacity:
             return
+        replaced = self._folds.pop(key, None)
+        self._size -= replaced.size_bytes if replaced is not None else 0
         self._folds[key] = fold
         self._size += fold.size_bytes
         while self._size > self._capacity:
