@@ -1,0 +1,340 @@
+"""One trial inside a worker, without the worker: folds, cache, racing, predictions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from automl.evaluation import trial as module
+from automl.evaluation.cache import FoldCache, PreprocessedFold
+from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.predictions import PredictionStore
+from automl.evaluation.trial import TrialSummary, evaluate, fit_fold, fit_folds, hopeless, refit
+from automl.families.registry import get_family
+from automl.home import RunFolder
+from automl.records import FoldResult
+from automl.settings import Settings
+from automl.stages.preparation import prepare
+
+N = 90
+
+
+def raw_frame():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "size": np.where(rng.random(N) < 0.1, np.nan, rng.normal(size=N)),
+            "color": rng.choice(["red", "green", "blue"], N),
+            "weight": rng.random(N) + 0.5,
+        }
+    )
+    signal = frame["size"].fillna(0) + (frame["color"] == "red")
+    frame["kind"] = np.where(signal + rng.normal(0, 0.3, N) > 0.3, "yes", "no")
+    frame["price"] = signal + rng.normal(0, 0.3, N)
+    frame["hour"] = np.arange(N)
+    return frame
+
+
+def make_plan(path, **options):
+    settings = Settings(**{"table": "frame", "target": "kind", "folds": 3, "seed": 3, **options})
+    folder = RunFolder(path)
+    frame = raw_frame()
+    for name in {"kind", "price", "weight", "hour"} - {
+        settings.target,
+        settings.weights,
+        settings.time,
+    }:
+        frame = frame.drop(columns=name)
+    prepare(folder, settings, frame=frame)
+    module._open.cache_clear()
+    return EvaluationPlan(path)
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    return make_plan(tmp_path_factory.mktemp("run"))
+
+
+def configuration_of(family, task="binary", **values):
+    return get_family(family).space(task).complete(values)
+
+
+def payload_of(plan, configuration, **options):
+    return {
+        "configuration": configuration.to_json(),
+        "stage": "search",
+        "jobs": list(plan.stage("search").jobs),
+        "row_share": 1.0,
+        "incumbent": None,
+        "save_as": None,
+        "keep_models_above": None,
+        **options,
+    }
+
+
+def run(plan, configuration, **options):
+    return list(evaluate(str(plan.folder), payload_of(plan, configuration, **options)))
+
+
+# --- the cache ------------------------------------------------------------------------------------
+
+
+def fold_of(n_bytes):
+    half = np.zeros(n_bytes // 2, dtype=np.uint8)
+    return PreprocessedFold(None, half, half)
+
+
+def test_the_least_recently_used_fold_goes_first():
+    cache = FoldCache(300)
+    for key in "abc":
+        cache.put(key, fold_of(100))
+    assert cache.get("a") is not None
+    cache.put("d", fold_of(100))
+    assert cache.get("b") is None
+    assert all(cache.get(key) is not None for key in "acd")
+
+
+def test_a_fold_that_is_larger_than_the_cache_is_not_kept_and_drops_nothing():
+    cache = FoldCache(300)
+    cache.put("a", fold_of(200))
+    cache.put("b", fold_of(302))
+    assert cache.get("b") is None
+    assert cache.get("a") is not None
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 200)), max_size=40))
+def test_the_cache_never_holds_more_than_its_capacity(puts):
+    cache, latest = FoldCache(400), {}
+    for key, half in puts:
+        latest[key] = fold_of(2 * half)
+        cache.put(key, latest[key])
+        kept = {k: cache.get(k) for k in latest}
+        assert sum(fold.size_bytes for fold in kept.values() if fold is not None) <= 400
+        assert all(fold is None or fold is latest[k] for k, fold in kept.items())
+        assert kept[key] is not None
+
+
+def test_frames_with_categories_have_a_size():
+    frame = pd.DataFrame({"a": np.zeros(10, np.float32), "b": pd.Categorical(["x"] * 10)})
+    assert PreprocessedFold(None, frame, frame).size_bytes >= 2 * 10 * 5
+
+
+# --- racing ---------------------------------------------------------------------------------------
+
+SCORES = st.lists(st.floats(-1, 1), min_size=5, max_size=5)
+
+
+@given(SCORES, SCORES, st.integers(0, 5))
+def test_no_trial_is_hopeless_without_an_incumbent_before_two_folds_or_after_the_last(
+    scores, incumbent, n
+):
+    assert hopeless(scores, None, 10) == ""
+    assert hopeless(scores[:1], incumbent, 5) == ""
+    assert hopeless(scores, incumbent, 5) == ""
+
+
+@given(SCORES, st.floats(0, 1))
+def test_a_trial_that_is_not_behind_is_never_hopeless(incumbent, lead):
+    scores = [score + lead for score in incumbent[:3]]
+    assert hopeless(scores, incumbent, 5) == ""
+
+
+def test_a_trial_far_behind_is_hopeless_and_says_how_far():
+    incumbent = [0.80, 0.81, 0.79, 0.80, 0.82]
+    assert (
+        hopeless([0.1, 0.11], incumbent, 5) == "behind the incumbent by 0.7000 after 2 of 5 folds"
+    )
+
+
+def test_a_small_or_an_uncertain_gap_is_not_hopeless():
+    incumbent = [0.80, 0.81, 0.79, 0.80, 0.82]
+    assert hopeless([0.74, 0.75], incumbent, 5) == ""
+    assert hopeless([0.1, 0.78], incumbent, 5) == ""
+
+
+# --- folds ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["lightgbm", "extra_trees", "logistic_regression", "svm"])
+def test_equal_arguments_give_equal_pipelines(plan, family):
+    frame, configuration = plan.table.frame, configuration_of(family)
+    predictions = []
+    for _ in range(2):
+        pipeline, _ = fit_fold(plan, FoldCache(0), configuration, stage="search", repeat=0, fold=1)
+        predictions.append(pipeline.predict(frame, plan.table.n_classes))
+    np.testing.assert_array_equal(*predictions)
+
+
+def test_a_cached_fold_gives_the_same_pipeline(plan):
+    cache, configuration = FoldCache(1e9), configuration_of("extra_trees")
+    pipelines = [
+        fit_fold(plan, cache, configuration, stage="search", repeat=0, fold=0)[0] for _ in range(2)
+    ]
+    assert pipelines[0].preprocessor is pipelines[1].preprocessor
+    frame = plan.table.frame
+    np.testing.assert_array_equal(*[p.predict(frame, 2) for p in pipelines])
+
+
+def test_a_fold_does_not_see_its_validation_rows(plan, monkeypatch):
+    configuration = configuration_of("ridge", task="binary")
+    before, _ = fit_fold(plan, FoldCache(0), configuration, stage="search", repeat=0, fold=0)
+    _, validation = plan.rows_of("search", 0, 0)
+    y = plan.table.y.copy()
+    y[validation] = 1 - y[validation]
+    other = EvaluationPlan(plan.folder)
+    object.__setattr__(other.table, "y", y)
+    after, _ = fit_fold(other, FoldCache(0), configuration, stage="search", repeat=0, fold=0)
+    frame = plan.table.frame
+    np.testing.assert_array_equal(before.predict(frame, 2), after.predict(frame, 2))
+
+
+def test_a_share_of_the_rows_is_a_part_of_the_training_rows(plan):
+    whole, _ = module._training_rows(plan, "search", 0, 1, 1.0)
+    part, validation = module._training_rows(plan, "search", 0, 1, 0.3)
+    assert set(part) < set(whole)
+    assert len(part) == round(0.3 * len(whole))
+    assert not set(part) & set(validation)
+    np.testing.assert_array_equal(part, module._training_rows(plan, "search", 0, 1, 0.3)[0])
+    other, _ = module._training_rows(plan, "search", 0, 2, 0.3)
+    assert set(other) != set(part)
+
+
+def test_shares_of_the_rows_are_cached_apart(plan):
+    cache, configuration = FoldCache(1e9), configuration_of("gaussian_nb")
+    for share in (1.0, 0.5):
+        fit_fold(plan, cache, configuration, stage="search", repeat=0, fold=0, row_share=share)
+    assert len(cache._folds) == 2
+
+
+# --- trials ---------------------------------------------------------------------------------------
+
+
+def test_predictions_of_a_trial_are_complete_out_of_fold_and_scored(plan):
+    configuration = configuration_of("logistic_regression")
+    *folds, summary = run(plan, configuration, save_as="run-s00001", keep_models_above=-1.0)
+    assert [type(fold) for fold in folds] == [FoldResult] * 3
+    saved = PredictionStore(plan.folder / "predictions", 100).load("run-s00001")
+    assert saved.shape == (N, 2)
+    assert np.isfinite(saved).all()
+    np.testing.assert_allclose(saved.sum(axis=1), 1.0, atol=1e-5)
+    models = module.load_models(plan.folder, "run-s00001")
+    for fold in folds:
+        training, within = plan.rows_of("search", 0, fold.fold)
+        assert fold.rows == len(within)
+        assert plan.index.score(plan.table.y[within], saved[within]) == pytest.approx(fold.score)
+        again = models[0, fold.fold].predict(plan.table.frame.iloc[within], 2)
+        np.testing.assert_allclose(again, saved[within], atol=1e-6)
+    assert summary == TrialSummary(plan.index.metrics(plan.table.y, saved))
+
+
+def test_models_are_kept_of_good_trials_only(plan):
+    run(plan, configuration_of("ridge"), save_as="run-s00002", keep_models_above=2.0)
+    assert module.load_models(plan.folder, "run-s00002") is None
+
+
+def test_a_hopeless_trial_ends_early_and_keeps_nothing(plan):
+    found = run(plan, configuration_of("constant"), save_as="run-s00003", incumbent=[0.9] * 3)
+    assert len(found) == 3
+    assert found[-1].is_raced
+    assert found[-1].metrics == {}
+    assert not PredictionStore(plan.folder / "predictions", 100).has("run-s00003")
+
+
+def test_fewer_folds_give_metrics_of_their_rows_alone(plan):
+    jobs = plan.stage("search").jobs[:2]
+    *folds, summary = run(plan, configuration_of("gaussian_nb"), jobs=jobs)
+    assert len(folds) == 2
+    assert 0 <= summary.metrics["accuracy"] <= 1
+
+
+def test_a_prediction_that_is_not_finite_fails_the_trial(plan, monkeypatch):
+    def broken(*arguments):
+        raise ValueError("Broken predicted missing or infinite values")
+
+    monkeypatch.setattr(module, "raw_prediction", broken)
+    with pytest.raises(ValueError, match="missing or infinite"):
+        run(plan, configuration_of("constant"))
+
+
+def test_regression_trials_keep_one_number_per_row(tmp_path):
+    plan = make_plan(tmp_path, target="price")
+    configuration = configuration_of("elastic_net", "regression")
+    *folds, summary = run(plan, configuration, save_as="run-s00000")
+    saved = PredictionStore(plan.folder / "predictions", 100).load("run-s00000")
+    assert saved.shape == (N,)
+    assert plan.index.aggregate([f.score for f in folds], [f.rows for f in folds]) == pytest.approx(
+        plan.index.score(plan.table.y, saved), abs=0.05
+    )
+    assert "r2" in summary.metrics
+
+
+def test_in_time_order_the_first_rows_only_train(tmp_path):
+    plan = make_plan(tmp_path, time="hour", target="price")
+    run(plan, configuration_of("ridge", "regression"), save_as="run-s00000")
+    saved = PredictionStore(plan.folder / "predictions", 100).load("run-s00000")
+    folds = plan.stage("search").folds[0]
+    np.testing.assert_array_equal(np.isnan(saved), folds < 0)
+    for repeat, fold in plan.stage("search").jobs:
+        training, validation = plan.rows_of("search", repeat, fold)
+        assert plan.table.time[training].max() < plan.table.time[validation].min()
+
+
+def test_fold_models_that_are_fitted_later_equal_those_of_the_trial(plan):
+    configuration = configuration_of("lightgbm")
+    run(plan, configuration, save_as="run-s00004", keep_models_above=-9.0)
+    kept = module.load_models(plan.folder, "run-s00004")
+    seconds = fit_folds(
+        str(plan.folder), {"configuration": configuration.to_json(), "save_as": "run-s00005"}
+    )
+    assert seconds > 0
+    fitted = module.load_models(plan.folder, "run-s00005")
+    assert kept.keys() == fitted.keys()
+    for key, pipeline in kept.items():
+        np.testing.assert_array_equal(
+            pipeline.predict(plan.table.frame, 2), fitted[key].predict(plan.table.frame, 2)
+        )
+
+
+def test_a_refit_learns_from_all_rows(plan):
+    configuration = configuration_of("decision_tree")
+    refit(str(plan.folder), {"configuration": configuration.to_json(), "save_as": "final"})
+    ((key, pipeline),) = module.load_models(plan.folder, "final").items()
+    assert key == (0, 0)
+    assert pipeline.estimator.tree_.n_node_samples[0] == N
+
+
+# --- the plan -------------------------------------------------------------------------------------
+
+
+def test_jobs_are_every_fold_of_every_repeat_in_order(plan):
+    stage = plan.stage("candidates")
+    expected = [(r, f) for r in range(len(stage.folds)) for f in range(3)]
+    assert list(stage.jobs) == expected
+    assert stage.jobs_per_repeat == 3
+
+
+def test_candidates_meet_folds_that_the_search_never_saw(plan):
+    search, candidates = plan.stage("search"), plan.stage("candidates")
+    for folds in candidates.folds:
+        assert (folds != search.folds[0]).any()
+
+
+def test_every_row_is_validated_once_per_repeat(plan):
+    for name in ("search", "candidates"):
+        stage = plan.stage(name)
+        for repeat in range(len(stage.folds)):
+            rows = [plan.rows_of(name, repeat, fold)[1] for fold in range(3)]
+            np.testing.assert_array_equal(np.sort(np.concatenate(rows)), np.arange(N))
+
+
+def test_balanced_class_weights_make_the_classes_equal(tmp_path):
+    plan = make_plan(tmp_path, class_weight="balanced", weights="weight")
+    sums = np.bincount(plan.table.y, weights=plan.weights)
+    assert sums[0] == pytest.approx(sums[1])
+    np.testing.assert_array_equal(plan.row_weights(np.arange(N)), plan.table.weights)
+
+
+def test_without_weights_there_are_none(plan):
+    assert plan.weights is None
+    assert plan.row_weights(np.arange(3)) is None
