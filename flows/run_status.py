@@ -109,7 +109,7 @@ def _trials_so_far(folder: RunFolder) -> int | None:
         return None
     from automl.evaluation.journal import Journal
 
-    return sum(record.get("type") == "trial" for record in Journal.read(folder.journal))
+    return [record.get("type") for record in Journal.read(folder.journal)].count("trial")
 
 
 def registration_of(folder: RunFolder, model: Mapping[str, Any]) -> tuple[str, str]:
