@@ -220,7 +220,7 @@ def test_predictions_of_a_trial_are_complete_out_of_fold_and_scored(plan):
     np.testing.assert_allclose(saved.sum(axis=1), 1.0, atol=1e-5)
     models = module.load_models(plan.folder, "run-s00001")
     for fold in folds:
-        training, within = plan.rows_of("search", 0, fold.fold)
+        _, within = plan.rows_of("search", 0, fold.fold)
         assert fold.rows == len(within)
         assert plan.index.score(plan.table.y[within], saved[within]) == pytest.approx(fold.score)
         again = models[0, fold.fold].predict(plan.table.frame.iloc[within], 2)
