@@ -93,6 +93,10 @@ class Settings(BaseModel):
     )
     search_share: float = Field(default=0.5, description="Share of the rows in half S", gt=0, lt=1)
     folds: int = Field(default=5, ge=2, le=50)
+    adapt_folds: bool = Field(
+        default=True,
+        description="Fewer folds, or one holdout, where the table is large for the budget",
+    )
     holdout_above_rows: int | None = Field(
         default=50_000, description="Above this many rows one holdout replaces the folds"
     )
@@ -193,6 +197,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "data_mode": "halves",
         "folds": 10,
         "holdout_above_rows": None,
+        "adapt_folds": False,
         "portfolio": False,
         "racing": False,
         "candidate_repeats": 3,
@@ -209,6 +214,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reserve": 0.4,
     },
     "fast": {
+        "allocator": "leaders",
         "folds": 3,
         "holdout_above_rows": 10_000,
         "candidate_limit": 4,
@@ -216,8 +222,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "final": "refit",
         "reserve": 0.15,
     },
-    "balanced": {},
+    "balanced": {"allocator": "leaders"},
     "best": {
+        "allocator": "leaders",
         "folds": 8,
         "holdout_above_rows": None,
         "candidate_limit": 20,

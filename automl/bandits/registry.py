@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from automl.bandits.leaders import Leaders
 from automl.bandits.protocol import Allocator
 from automl.bandits.uniform import Uniform, UniformSeconds
 from automl.errors import SettingsError
@@ -29,6 +30,9 @@ class AllocatorEntry:
 
 ALLOCATORS: dict[str, AllocatorEntry] = {
     "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.2"),
+    "leaders": AllocatorEntry(
+        Leaders, "equal turns for the five best families, a fifth for all", "ours, after H18 7"
+    ),
     "uniform_seconds": AllocatorEntry(
         UniformSeconds, "equal seconds for every family", "H18 7.2", reads_clock=True
     ),

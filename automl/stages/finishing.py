@@ -60,7 +60,7 @@ def build_final(
         threshold=ensemble["threshold"] if table.n_classes == 2 else None,
         cost_matrix=session.settings.cost_matrix if table.n_classes > 2 else None,
     )
-    write_bundle(model, session.folder.bundle)
+    write_bundle(model, session.folder.bundle, extra={"run": session.run_id})
     sizes = [path.stat().st_size for path in session.folder.bundle.rglob("*") if path.is_file()]
     return {
         "kind": kind,
@@ -86,7 +86,8 @@ def _kind(session: Session, members: Sequence[Trial]) -> str:
     settings, plan = session.settings, session.plan
     if settings.data_mode == "halves":
         return "refit"
-    if settings.final == "bag" and len(plan.table) <= settings.bag_up_to_rows:
+    is_bag = settings.final == "bag" and len(plan.table) <= settings.bag_up_to_rows
+    if is_bag and len(plan.stage("search").jobs) > 1:
         return "bag"
     left = session.ledger.left_for("final")
     if left is None:

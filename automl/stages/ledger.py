@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-LEAST_TAIL_SECONDS = 9.0
+LEAST_TAIL_SECONDS = 14.0
 GREATEST_TAIL_SHARE = 0.45
 REGISTRATION_SHARE = 0.4
+LEAST_REGISTRATION_SECONDS = 6.0
 GREATEST_REGISTRATION_SECONDS = 20.0
 FINAL_SHARE = 0.5
 
@@ -96,4 +97,5 @@ class Ledger:
 
     @property
     def _registration(self) -> float:
-        return min(REGISTRATION_SHARE * self._tail, GREATEST_REGISTRATION_SECONDS)
+        wanted = max(REGISTRATION_SHARE * self._tail, LEAST_REGISTRATION_SECONDS)
+        return min(wanted, 0.5 * self._tail, GREATEST_REGISTRATION_SECONDS)

@@ -23,6 +23,7 @@ from automl.tracking.links import links
 from automl.tracking.process import MirrorProcess, registration
 
 UNLIMITED_REGISTRATION_SECONDS = 120.0
+GRACE_SECONDS = 3.0
 
 
 class Line:
@@ -116,8 +117,11 @@ class Line:
         """
         self.result()
         left = self.session.ledger.left_for("registration")
+        seconds = UNLIMITED_REGISTRATION_SECONDS
+        if left is not None:
+            seconds = max(left, 0.0) + GRACE_SECONDS
         with self.session.ledger.stage("registration"):
-            self.mirror.finish(UNLIMITED_REGISTRATION_SECONDS if left is None else max(left, 1.0))
+            self.mirror.finish(seconds)
         return dict(registration(self.session.folder).__dict__)
 
     def close(self) -> dict[str, Any]:

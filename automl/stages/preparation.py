@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import platform
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +24,9 @@ from automl.settings import Settings
 from automl.stages.promotion import hold_back
 
 CACHE_SHARE = 0.1
+WANTED_TRIALS = 25
+LEAST_FOLDS = 3
+LIGHTGBM_SECONDS_PER_CELL = 2e-6
 
 
 def prepare(
@@ -122,38 +127,75 @@ def plan_folds(table: Table, settings: Settings) -> dict[StageName, StageRows]:
                 repeats=range(first, first + settings.candidate_repeats),
             ),
         }
-    repeats = range(1, 1 + candidate_repeats(table, settings))
+    repeats = range(1, 1 + candidate_repeats(fold_scheme(table, settings), settings))
     return {
         "search": _stage_rows(table, settings, everything, repeats=range(1)),
         "candidates": _stage_rows(table, settings, everything, repeats=repeats),
     }
 
 
-def is_holdout(n_rows: int, settings: Settings) -> bool:
-    """Whether one holdout replaces the folds."""
-    return settings.holdout_above_rows is not None and n_rows > settings.holdout_above_rows
+@dataclass(frozen=True)
+class FoldScheme:
+    """Number of folds, and whether only the first of them is validated."""
+
+    n_folds: int
+    is_holdout: bool
+
+    @property
+    def per_repeat(self) -> int:
+        """Fits of one repeat."""
+        return 1 if self.is_holdout else self.n_folds
 
 
-def candidate_repeats(table: Table, settings: Settings) -> int:
+def fold_scheme(table: Table, settings: Settings) -> FoldScheme:
+    """Folds that let a time budget pay for a few dozen trials.
+
+    One holdout above `holdout_above_rows`. With `adapt_folds` and a time budget, the number of
+    folds falls to 3, and then to one holdout, as long as `WANTED_TRIALS` trials of a default
+    LightGBM are not expected to fit into the search. The expectation depends on the table's size
+    alone, never on how busy the machine is.
+    """
+    n_rows, n_columns = table.frame.shape
+    if settings.holdout_above_rows is not None and n_rows > settings.holdout_above_rows:
+        return FoldScheme(settings.folds, is_holdout=True)
+    if not settings.adapt_folds or settings.trials is not None or settings.seconds is None:
+        return FoldScheme(settings.folds, is_holdout=False)
+    outputs = table.n_classes if table.n_classes > 2 else 1
+    fit_seconds = LIGHTGBM_SECONDS_PER_CELL * n_rows * n_columns * outputs
+    slot_seconds = settings.seconds * (1 - settings.reserve) * n_slots(settings)
+    affordable = slot_seconds / (WANTED_TRIALS * fit_seconds)
+    if affordable >= settings.folds:
+        return FoldScheme(settings.folds, is_holdout=False)
+    if affordable >= LEAST_FOLDS:
+        return FoldScheme(min(settings.folds, LEAST_FOLDS), is_holdout=False)
+    return FoldScheme(settings.folds, is_holdout=True)
+
+
+def n_slots(settings: Settings) -> int:
+    """Trials at a time."""
+    return settings.workers or os.cpu_count() or 1
+
+
+def candidate_repeats(scheme: FoldScheme, settings: Settings) -> int:
     """Repeats with fresh folds, so many that two candidates can have ten paired scores."""
-    per_repeat = 1 if is_holdout(len(table), settings) else settings.folds
-    return max(settings.candidate_repeats, -(-10 // per_repeat))
+    return max(settings.candidate_repeats, -(-10 // scheme.per_repeat))
 
 
 def _stage_rows(table: Table, settings: Settings, rows: IntArray, *, repeats: range) -> StageRows:
     groups = None if table.groups is None else table.groups[rows]
     if len(np.unique(rows)) < len(rows) and groups is None:
         groups = np.unique(rows, return_inverse=True)[1]
+    scheme = fold_scheme(table, settings)
     folds = [
         make_folds(
             table.y[rows],
             table.task,
-            n_folds=settings.folds,
+            n_folds=scheme.n_folds,
             repeat=repeat,
             seed=settings.seed,
             groups=groups,
             time=None if table.time is None else table.time[rows],
-            holdout=is_holdout(len(rows), settings),
+            holdout=scheme.is_holdout,
         )
         for repeat in repeats
     ]

@@ -149,7 +149,7 @@ def choose_rows(table: Table, fresh: BoolArray, *, seed: int) -> IntArray:
     n_held = n_held_back(len(positions), len(table))
     if not n_held:
         return none
-    held = positions
+    held: IntArray = positions
     if n_held < len(positions):
         _, test = split_test(
             table.y[positions],

@@ -184,8 +184,7 @@ class Search:
         if left is not None:
             limits.append(max(left, 0.1))
             if turn.origin != "floor":
-                planned = self.session.ledger.planned["search"]
-                limits.append(max(TRIAL_SHARE * planned, LEAST_TRIAL_SECONDS))
+                limits.append(self._longest)
         return min(limits, default=None)
 
     def _is_late(self) -> bool:
@@ -200,7 +199,13 @@ class Search:
         left = self._left()
         if left is None or not self.session.is_timed:
             return True
-        return left > 0 and FITS_FACTOR * self._expected_seconds(configuration.family) <= left
+        expected = FITS_FACTOR * self._expected_seconds(configuration.family)
+        return left > 0 and expected <= min(left, self._longest)
+
+    @property
+    def _longest(self) -> float:
+        """Most seconds of a trial that is not a floor."""
+        return max(TRIAL_SHARE * self.session.ledger.planned["search"], LEAST_TRIAL_SECONDS)
 
     def _expected_seconds(self, family: str) -> float:
         """Median of the family's finished trials; else scaled from the LightGBM floor."""

@@ -22,7 +22,7 @@ from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.settings import Settings
 from automl.stages.ledger import Ledger
-from automl.stages.preparation import prepare, versions
+from automl.stages.preparation import n_slots, prepare, versions
 
 PRELOAD = ("automl.evaluation.trial", "automl.families.registry")
 
@@ -195,9 +195,8 @@ def _open(settings: Settings, home: Home, folder: RunFolder, started: float | No
     ledger = Ledger(
         settings.seconds, settings.reserve, time.monotonic() if started is None else started
     )
-    n_slots = settings.workers or os.cpu_count() or 1
     pool = WorkerPool(
-        n_slots,
+        n_slots(settings),
         context=str(folder.path),
         threads=settings.threads,
         memory_limit_mib=None if settings.memory_mib is None else int(settings.memory_mib),

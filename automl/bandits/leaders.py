@@ -1,0 +1,54 @@
+"""Turns for the families that lead, and a share for all others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from automl.records import Trial
+
+LEADERS = 5
+OTHERS_SHARE = 0.2
+
+
+class Leaders:
+    """Equal turns for the families with the best scores; a fifth of the turns for all.
+
+    A family that has not had a turn comes first, in prior order. After that a turn goes with
+    probability 0.8 to the least-pulled of the five families whose best complete score is greatest,
+    else to the least-pulled of all. A family without a complete trial counts as the worst.
+
+    References
+    ----------
+    .. [1] The allocation to the best instead of the mean that van Hoof, chapter 7, finds missing
+       in the bandits; this simple form is ours.
+    """
+
+    def __init__(self) -> None:
+        self._turns: Counter[str] = Counter()
+        self._best: dict[str, float] = {}
+
+    def choose(
+        self, arms: Sequence[str], *, pending: Sequence[str], rng: np.random.Generator
+    ) -> str:
+        """Family of the next turn, pending turns included in the counts."""
+        waiting = Counter(pending)
+
+        def turns(arm: str) -> int:
+            return self._turns[arm] + waiting[arm]
+
+        new = [arm for arm in arms if not turns(arm)]
+        if new:
+            return new[0]
+        by_score = sorted(arms, key=lambda arm: -self._best.get(arm, -np.inf))
+        pool = arms if rng.random() < OTHERS_SHARE else by_score[:LEADERS]
+        return min(pool, key=turns)
+
+    def update(self, trial: Trial) -> None:
+        """Count the turn and keep the family's best complete score."""
+        family = trial.configuration.family
+        self._turns[family] += 1
+        if trial.is_complete and trial.score is not None:
+            self._best[family] = max(trial.score, self._best.get(family, -np.inf))
