@@ -1,0 +1,123 @@
+"""The flows that deployments run: retraining, and retraining on a new file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from prefect import flow, get_run_logger
+from prefect.artifacts import create_markdown_artifact
+
+from automl.home import Home, default_home
+from automl.settings import parse_duration
+from automl_flows.arrivals import Arrivals, Status, ending_of
+from automl_flows.environment import prepare_environment
+from automl_flows.retraining import Retraining, absolute_source, retrain
+
+
+@flow(name="automl-retrain", flow_run_name="retrain {name}", persist_result=False)
+def retrain_flow(
+    name: str,
+    table: str,
+    *,
+    home: str = "",
+    budget: str = "",
+    trials: int | None = None,
+    seed: int | None = None,
+    force: bool = False,
+) -> dict[str, Any]:
+    """Retrain a problem on its table; does nothing if the table has not changed.
+
+    Parameters
+    ----------
+    name
+        Problem, that is registered model.
+    table
+        File or URI of the table.
+    home
+        State folder; default: `AUTOML_HOME` or ./automl-home.
+    budget
+        Wall time such as 10m; default: as in the last run.
+    trials
+        Number of trials instead of a wall time.
+    seed
+        Root of all randomness; default: as in the last run.
+    force
+        Also if this content was trained on before.
+    """
+    outcome = _retrain(name, table, home, budget, trials, seed=seed, force=force)
+    return outcome.summary()
+
+
+@flow(name="automl-on-new-data", flow_run_name="{name} on new data", persist_result=False)
+def on_new_data_flow(
+    name: str,
+    table: str,
+    *,
+    home: str = "",
+    budget: str = "",
+    trials: int | None = None,
+    digest: str = "",
+) -> dict[str, Any]:
+    """Retrain a problem on a file that has just arrived, and remember what became of the file.
+
+    Parameters
+    ----------
+    name, table, home, budget, trials
+        As in `retrain_flow`.
+    digest
+        Of the file's bytes, as the watcher saw them; empty if nothing is to be remembered.
+    """
+    arrivals = Arrivals(_home(home), name) if digest else None
+    try:
+        outcome = _retrain(name, table, home, budget, trials)
+    except BaseException as error:
+        if arrivals is not None:
+            arrivals.end(digest, *ending_of(error))
+        raise
+    if arrivals is not None:
+        status: Status = "unchanged" if outcome.status == "unchanged" else "done"
+        arrivals.end(digest, status, outcome.reason, run_id=outcome.run_id)
+    return outcome.summary()
+
+
+def _retrain(
+    name: str,
+    table: str,
+    home: str,
+    budget: str,
+    trials: int | None,
+    *,
+    seed: int | None = None,
+    force: bool = False,
+) -> Retraining:
+    prepare_environment()
+    logger = get_run_logger()
+    outcome = retrain(
+        name,
+        absolute_source(table),
+        home=_home(home),
+        overrides={
+            "budget_seconds": parse_duration(budget) if budget else None,
+            "trials": trials,
+            "seed": seed,
+        },
+        force=force,
+        say=logger.info,
+    )
+    logger.info("%s: %s", outcome.status, outcome.reason)
+    create_markdown_artifact(markdown=outcome_text(outcome), description="Retraining")
+    return outcome
+
+
+def outcome_text(outcome: Retraining) -> str:
+    """A few lines of Markdown about a retraining."""
+    lines = [f"# {outcome.name}: {outcome.status}", f"- table `{outcome.table}`"]
+    lines.append(f"- run `{outcome.run_id}`")
+    if outcome.registered:
+        lines.append(f"- registered as `{outcome.registered}`")
+    return "\n".join([*lines, f"- {outcome.reason}"])
+
+
+def _home(home: str) -> Home:
+    return Home(Path(home).expanduser().resolve() if home else default_home())

@@ -1,0 +1,280 @@
+"""Retrain a problem on a new version of its table, with the settings of its last run.
+
+The new model is registered beside the old one and takes the alias ``champion`` only if it scores
+better on rows of the new table that neither model was trained on (`automl.stages.promotion`). A
+table whose content was trained on before changes nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from filelock import FileLock, Timeout
+from pydantic import ValidationError
+
+from automl.errors import SettingsError
+from automl.home import Home, RunFolder
+from automl.progress import Progress
+from automl.settings import Settings
+from automl.tracking.layout import clean_name, problem_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from automl_flows.server import LocalServer
+
+DRAIN_SECONDS = 5.0
+LONGEST_WAIT_SECONDS = 24 * 3600.0
+
+OnProgress = Callable[[Progress], None]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Retraining:
+    """What became of a retraining.
+
+    Parameters
+    ----------
+    status
+        `trained`, or `unchanged` where a run with this table's content is there already.
+    digest : of the table's content
+    run_id : the new run, or the one that is there already
+    promoted : whether the new model has the alias `champion`
+    reason : one sentence about `status` or `promoted`
+    result : the new run's result
+    """
+
+    status: Literal["trained", "unchanged"]
+    name: str
+    table: str
+    digest: str
+    run_id: str
+    promoted: bool
+    reason: str
+    registered: str | None = None
+    result: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return asdict(self)
+
+    def summary(self) -> dict[str, Any]:
+        """The same without the run's result."""
+        return {key: value for key, value in self.to_json().items() if key != "result"}
+
+
+def retrain(
+    name: str,
+    table: str,
+    *,
+    home: Home,
+    overrides: Mapping[str, Any] | None = None,
+    force: bool = False,
+    started: float | None = None,
+    on_progress: OnProgress | None = None,
+    say: Say | None = None,
+) -> Retraining:
+    """Train the problem `name` again, on `table`.
+
+    One retraining of a problem runs at a time in a home; another one waits for it.
+
+    Parameters
+    ----------
+    name
+        Problem, that is registered model.
+    table
+        File or URI; see `automl.data.readers.read_table`.
+    overrides
+        Settings that differ from those of the last run: `budget_seconds`, `trials`, `seed`.
+    force
+        Train even if the content was trained on before.
+    started
+        `time.monotonic()` of the command's first line.
+    say
+        Told what is going on, one sentence at a time.
+
+    Raises
+    ------
+    SettingsError
+        If no finished run of this problem is in the home.
+    DataError
+        If the table cannot be used, such as without the target column.
+    ServiceError
+        If the orchestrator cannot be started.
+    """
+    tell = say or (lambda _: None)
+    with _only_one(home, name, tell) as has_waited:
+        runs = finished_runs(home, name)
+        if not runs:
+            raise SettingsError(_unknown_problem(home, name), name=name)
+        frame, digest = _read(table)
+        same = next((run for run in reversed(runs) if digest == table_digest(run)), None)
+        if same is not None and not force:
+            reason = f"run {same.run_id} was trained on this content; nothing to do"
+            return Retraining("unchanged", name, table, digest, same.run_id, False, reason)
+        settings = retraining_settings(runs[-1], table, overrides or {})
+        tell(f"retraining {settings.problem} with the settings of run {runs[-1].run_id}")
+        result = _train(
+            settings,
+            frame,
+            home=home,
+            started=None if has_waited else started,
+            on_progress=on_progress,
+        )
+    return _outcome(settings.problem, table, digest, result)
+
+
+def finished_runs(home: Home, name: str) -> list[RunFolder]:
+    """Finished runs of a problem, oldest first."""
+    wanted = clean_name(name)
+    return [
+        folder
+        for folder in home.run_folders()
+        if (facts := _facts(folder)).get("status") == "finished" and problem_name(facts) == wanted
+    ]
+
+
+def table_digest(folder: RunFolder) -> str:
+    """Digest of the whole table that a run was given."""
+    data = folder.read_facts()["data"]
+    return str(data.get("table_digest") or data["digest"])
+
+
+def retraining_settings(folder: RunFolder, table: str, overrides: Mapping[str, Any]) -> Settings:
+    """Settings of a run, for another table.
+
+    Parameters
+    ----------
+    overrides
+        Of `budget_seconds` and `trials`, one given replaces the other.
+
+    Raises
+    ------
+    SettingsError
+        If a value is not usable, or the run's settings are of an incompatible version.
+    """
+    facts = folder.read_facts()
+    given = {key: value for key, value in overrides.items() if value is not None}
+    old = dict(facts["settings"])
+    if "budget_seconds" in given or "trials" in given:
+        old |= {"budget_seconds": None, "trials": None}
+    if facts["data"]["task"] == "regression":
+        old["task"] = "regression"  # few distinct values must not turn it into classes
+    name = old.get("name") or problem_name(facts)
+    try:
+        return Settings(**{**old, "name": name, "table": table, "challenge": True, **given})
+    except ValidationError as error:
+        first = error.errors()[0]
+        setting = ".".join(map(str, first["loc"]))
+        raise SettingsError(
+            f"setting {setting} of run {folder.run_id}: {first['msg']}", setting=setting
+        ) from None
+
+
+def _facts(folder: RunFolder) -> dict[str, Any]:
+    try:
+        facts = folder.read_facts()
+    except SettingsError:
+        return {}
+    return facts if "settings" in facts and "data" in facts else {}
+
+
+def _unknown_problem(home: Home, name: str) -> str:
+    known = {
+        problem_name(f) for f in map(_facts, home.run_folders()) if f.get("status") == "finished"
+    }
+    near = difflib.get_close_matches(clean_name(name), known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "; train it first with `automl train`"
+    return f"there is no finished run of problem {name!r} in {home.path}{hint}"
+
+
+def _read(table: str) -> tuple[pd.DataFrame, str]:
+    from automl.data.digests import digest_frame
+    from automl.data.readers import read_table
+
+    frame = read_table(table)
+    frame.attrs["source"] = table
+    return frame, digest_frame(frame)
+
+
+@contextmanager
+def _only_one(home: Home, name: str, tell: Say) -> Iterator[bool]:
+    """Hold the problem's lock; yields whether this had to wait."""
+    folder = home.path / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / f"retrain-{clean_name(name)}.lock")
+    has_waited = False
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        tell(f"another retraining of {name} is running; waiting for its end")
+        has_waited = True
+        lock.acquire(timeout=LONGEST_WAIT_SECONDS, poll_interval=0.5)
+    try:
+        yield has_waited
+    finally:
+        lock.release()
+
+
+def _train(
+    settings: Settings,
+    frame: pd.DataFrame,
+    *,
+    home: Home,
+    started: float | None,
+    on_progress: OnProgress | None,
+) -> dict[str, Any]:
+    from automl_flows.server import local_server
+
+    server = local_server(home.path)
+    with _running(server):
+        from automl_flows.train import train  # slow: imports Prefect beside the server
+
+        return train(
+            settings,
+            home=home,
+            server=server,
+            frame=frame,
+            started=time.monotonic() if started is None else started,
+            on_progress=on_progress,
+        )
+
+
+@contextmanager
+def _running(server: LocalServer | None) -> Iterator[None]:
+    """Start a server if one is needed; drained and stopped at the end."""
+    if server is None:
+        yield
+        return
+    server.start()
+    try:
+        yield
+        if server.is_owned:
+            server.drain(DRAIN_SECONDS)
+    finally:
+        server.stop()
+
+
+def _outcome(name: str, table: str, digest: str, result: dict[str, Any]) -> Retraining:
+    promotion, model = result.get("promotion") or {}, result["model"]
+    registered = model.get("registered")
+    promoted = bool(promotion.get("promote")) and registered is not None
+    reason = str(promotion.get("reason", ""))
+    if registered is None:
+        reason = f"the registration is pending, complete it with `automl sync`; {reason}"
+    return Retraining(
+        "trained", name, table, digest, result["run_id"], promoted, reason, registered, result
+    )
+
+
+def absolute_source(table: str) -> str:
+    """A local file's absolute path; URIs and collections stay as they are."""
+    path = Path(table).expanduser()
+    return table if ":" in table and not path.exists() else str(path.resolve())
