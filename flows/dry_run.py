@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from automl_flows.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
 
 if TYPE_CHECKING:
     from automl.data.table import Table
-    from automl.evaluation.plan import EvaluationPlan
     from automl.home import RunFolder
     from automl.settings import Settings
-    from automl.stages.session import Session
 
 
 def plan_of(settings: Settings) -> dict[str, Any]:
@@ -92,21 +89,12 @@ def _roles(table: Table) -> list[dict[str, str]]:
     ]
 
 
-@dataclass
-class _Preview:
-    """The two things of a session that decide which families take part."""
-
-    settings: Settings
-    plan: EvaluationPlan
-
-
 def _families(settings: Settings, folder: RunFolder) -> list[dict[str, Any]]:
     from automl.evaluation.plan import EvaluationPlan
     from automl.families.registry import families
     from automl.stages.searching import usable_families
 
-    preview = cast("Session", _Preview(settings, EvaluationPlan(folder.path)))
-    usable, refused = usable_families(preview)
+    usable, refused = usable_families(settings, EvaluationPlan(folder.path))
     rest = {name: "not chosen" for name in families() if name not in usable}
     reasons = {**dict.fromkeys(usable, ""), **rest, **refused}
     return [

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from automl.errors import AutoMLError
+from automl.errors import AutoMLError, ServiceError
 from automl.home import Home
 from automl.progress import Progress
 from automl.settings import Settings
@@ -20,6 +20,7 @@ from automl.tracking.problem import check_problem
 
 if TYPE_CHECKING:
     import pandas as pd
+
     from automl_flows.server import LocalServer
 
 REPORT_SECONDS = 0.5
@@ -100,19 +101,28 @@ def _run(line: Line, server: LocalServer | None) -> None:
     """The flow in a thread of its own; without it, the stages directly."""
     flow = _FlowThread(line, server)
     flow.start()
-    while flow.is_alive():
+    while flow.is_alive() and not _is_lost(flow, line, server):
         flow.join(0.1)
-        if server is not None and flow.is_attached and not server.is_alive():
-            break
     if flow.is_done:
         return
-    if isinstance(flow.error, AutoMLError):
+    if isinstance(flow.error, AutoMLError) and not isinstance(flow.error, ServiceError):
         raise flow.error
-    reason = "its server ended" if flow.error is None else str(flow.error).splitlines()[0]
+    reason = (
+        "its server ended or was late" if flow.error is None else str(flow.error).splitlines()[0]
+    )
     line.session.warnings.append(f"the run went on without the orchestrator: {reason}")
     from automl_flows.training import run_stages_directly
 
     run_stages_directly(line)
+
+
+def _is_lost(flow: _FlowThread, line: Line, server: LocalServer | None) -> bool:
+    """Whether the run has to go on without the flow: its server ended, or is up too late."""
+    if server is None:
+        return False
+    if not flow.is_attached:
+        return line.search.is_over
+    return not server.is_alive()
 
 
 class _FlowThread(threading.Thread):

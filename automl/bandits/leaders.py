@@ -18,7 +18,7 @@ class Leaders:
 
     A family that has not had a turn comes first, in prior order. After that a turn goes with
     probability 0.8 to the least-pulled of the five families whose best complete score is greatest,
-    else to the least-pulled of all. A family without a complete trial counts as the worst.
+    else to the least-pulled of all. A family without a complete trial is not among the leaders.
 
     References
     ----------
@@ -42,13 +42,14 @@ class Leaders:
         new = [arm for arm in arms if not turns(arm)]
         if new:
             return new[0]
-        by_score = sorted(arms, key=lambda arm: -self._best.get(arm, -np.inf))
-        pool = arms if rng.random() < OTHERS_SHARE else by_score[:LEADERS]
-        return min(pool, key=turns)
+        scored = [arm for arm in arms if arm in self._best]
+        leaders = sorted(scored, key=lambda arm: -self._best[arm])[:LEADERS]
+        is_for_all = rng.random() < OTHERS_SHARE
+        return min(arms if is_for_all or not leaders else leaders, key=turns)
 
     def update(self, trial: Trial) -> None:
         """Count the turn and keep the family's best complete score."""
         family = trial.configuration.family
         self._turns[family] += 1
         if trial.is_complete and trial.score is not None:
-            self._best[family] = max(trial.score, self._best.get(family, -np.inf))
+            self._best[family] = max(trial.score, self._best.get(family, trial.score))

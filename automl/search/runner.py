@@ -8,12 +8,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from automl.errors import InterruptedRunError
 from automl.evaluation.plan import StageRows
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
 from automl.evaluation.trial import TrialSummary
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.search.turns import Turn, Turns
 
+UNRACED = ("floor", "portfolio")
 JOB = "automl.evaluation.trial:evaluate"
 
 
@@ -30,7 +32,8 @@ class TrialRunner:
     keeps_models
         Whether fold models of good trials are kept.
     races
-        Whether hopeless trials end early.
+        Whether hopeless trials end early; floors and the portfolio never do, since what is poor
+        alone may still help an ensemble.
     """
 
     pool: WorkerPool
@@ -60,7 +63,7 @@ class TrialRunner:
             blank,
             jobs,
             limit_seconds=limit_seconds,
-            incumbent=turn.incumbent if self.races and turn.origin != "floor" else None,
+            incumbent=turn.incumbent if self.races and turn.origin not in UNRACED else None,
             save_as=blank.id if fidelity.is_full else None,
             keep_models_above=turn.keep_above if keeps else None,
         )
@@ -111,6 +114,8 @@ class TrialRunner:
             outcome = self.pool.run(slot, Job(JOB, payload), limit_seconds=limit_seconds)
         finally:
             self.pool.release(slot)
+        if outcome.is_cancelled:
+            raise InterruptedRunError(f"trial {blank.id} was cancelled: the run is being stopped")
         return self._trial(replace(blank, started_at=started_at), outcome)
 
     def _trial(self, blank: Trial, outcome: JobOutcome) -> Trial:

@@ -173,6 +173,12 @@ class Turns:
             return [self._results[i] for i in sorted(self._results)]
 
     @property
+    def is_over(self) -> bool:
+        """Whether nothing more will be decided and nothing is under way."""
+        with self._condition:
+            return self._is_finished() and not self._under_way
+
+    @property
     def n_slots(self) -> int:
         """Most turns under way."""
         return self._n_slots

@@ -130,6 +130,7 @@ class Line:
         made = self.result()
         found = registration(session.folder)
         made["model"] |= {"registered": found.registered, "registration": found.status}
+        made["warnings"] += [w for w in session.warnings if w not in made["warnings"]]
         complete = {
             **made,
             "links": links(session.folder),
@@ -182,5 +183,7 @@ def line_of(folder: str) -> Line:
 def close_line(line: Line) -> None:
     """End the slots and the mirror; the run folder stays."""
     _open_lines.pop(str(line.session.folder.path), None)
-    line.mirror.stop()
+    line.session.is_closing = True
+    line.search.turns.end()
     line.session.close()
+    line.mirror.stop()

@@ -13,6 +13,7 @@ from typing import Any
 
 from automl.bandits.registry import get_allocator
 from automl.errors import SettingsError
+from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
 from automl.families.registry import families, get_family
@@ -20,6 +21,7 @@ from automl.optimizers.registry import get_optimizer
 from automl.records import Configuration, Trial, TrialStatus
 from automl.search.runner import TrialRunner, work
 from automl.search.turns import Arm, Turn, Turns
+from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
 from automl.stages.session import Session
 
@@ -39,7 +41,7 @@ class Search:
     def __init__(self, session: Session) -> None:
         self.session = session
         settings, plan = session.settings, session.plan
-        self.families, self.refused = usable_families(session)
+        self.families, self.refused = usable_families(settings, plan)
         self._is_attached = threading.Event()
         self.failure: BaseException | None = None
         entry = get_allocator(settings.allocator)
@@ -108,6 +110,11 @@ class Search:
             thread.start()
         return threads
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no turn is left and none is under way."""
+        return self.turns.is_over
+
     def attach(self) -> None:
         """Leave all further turns to the families' own threads."""
         self._is_attached.set()
@@ -150,7 +157,7 @@ class Search:
 
     def _arm(self, family: Family) -> Arm:
         settings = self.session.settings
-        space = space_of(self.session, family)
+        space = space_of(self.session.plan, family)
         entry = get_optimizer(settings.optimizer)
         return Arm(space, entry.make(space), settings.optimizer)
 
@@ -245,7 +252,9 @@ def expected_seconds(
     return unit * known[family].relative_seconds(*size)
 
 
-def usable_families(session: Session) -> tuple[dict[str, Family], dict[str, str]]:
+def usable_families(
+    settings: Settings, plan: EvaluationPlan
+) -> tuple[dict[str, Family], dict[str, str]]:
     """Families that take part, in prior order, and why the others do not.
 
     Raises
@@ -253,10 +262,10 @@ def usable_families(session: Session) -> tuple[dict[str, Family], dict[str, str]
     SettingsError
         If a named family does not exist, or none is left.
     """
-    settings, table = session.settings, session.plan.table
+    table = plan.table
     for name in (*settings.families, *settings.exclude):
         get_family(name)
-    training, _ = session.plan.rows_of("search", 0, 0)
+    training, _ = plan.rows_of("search", 0, 0)
     usable: dict[str, Family] = {}
     refused: dict[str, str] = {}
     for name, family in families().items():
@@ -279,24 +288,24 @@ def usable_families(session: Session) -> tuple[dict[str, Family], dict[str, str]
     return usable, refused
 
 
-def space_of(session: Session, family: Family) -> SpaceTree:
+def space_of(plan: EvaluationPlan, family: Family) -> SpaceTree:
     """The family's search space with the facts of the run's table."""
-    table = session.plan.table
+    table = plan.table
     return family.space(table.task).with_facts(
         n_rows=len(table), n_columns=table.frame.shape[1], n_classes=table.n_classes
     )
 
 
-def _has_no_default(session: Session, family: Family) -> str | None:
+def _has_no_default(plan: EvaluationPlan, family: Family) -> str | None:
     try:
-        space_of(session, family).default()
+        space_of(plan, family).default()
     except SettingsError as error:
         return str(error)
     return None
 
 
-def _needs_weights(session: Session, family: Family) -> str | None:
-    if session.plan.weights is None or family.capabilities.sample_weight:
+def _needs_weights(plan: EvaluationPlan, family: Family) -> str | None:
+    if plan.weights is None or family.capabilities.sample_weight:
         return None
     return f"{family.name} cannot take row weights"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from automl.errors import AutoMLError
+from automl.errors import AutoMLError, InterruptedRunError
 from automl.evaluation.journal import Journal
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.plan import EvaluationPlan
@@ -50,6 +50,7 @@ class Session:
     given_up: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     is_reproducible: bool = True
+    is_closing: bool = False
     stage_lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -78,6 +79,7 @@ class Session:
             if found is not None:
                 self._recall(found)
                 return found
+            self._refuse_if_closing()
             n_given_up, n_warnings = len(self.given_up), len(self.warnings)
             with self.ledger.stage(name):
                 made = make()
@@ -85,8 +87,13 @@ class Session:
                 "stage_given_up": self.given_up[n_given_up:],
                 "stage_warnings": self.warnings[n_warnings:],
             }
+            self._refuse_if_closing()
             self.records.write(name, made)
             return made
+
+    def _refuse_if_closing(self) -> None:
+        if self.is_closing:
+            raise InterruptedRunError(f"run {self.run_id} is being stopped; resume it later")
 
     def _recall(self, record: dict[str, Any]) -> None:
         for kept, key in ((self.given_up, "stage_given_up"), (self.warnings, "stage_warnings")):
@@ -112,7 +119,8 @@ class Session:
         self.folder.write_facts({**self.folder.read_facts(), "status": status})
 
     def close(self) -> None:
-        """End the slots and the journal; the run folder stays."""
+        """End the slots and the journal; the run folder stays and can be resumed."""
+        self.is_closing = True
         self.pool.close()
         self.journal.close()
 

@@ -1,0 +1,440 @@
+"""Parts of the line on a frame, outside of any run: splits, one configuration, selection, blend, score.
+
+Each gives the numbers that a run would give, because it goes through the same code.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from automl.data import splits
+from automl.data.findings import Findings, listed, nearest
+from automl.data.row_columns import read_groups, read_time, read_weights
+from automl.data.target import EncodedTarget, encode_labels, encode_target, missing_targets
+from automl.ensembles.greedy import GreedySelection, greedy_selection
+from automl.errors import DataError, SettingsError
+from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.predictions import PredictionStore
+from automl.evaluation.trial import TrialSummary, evaluate
+from automl.families.registry import get_family
+from automl.home import RunFolder
+from automl.inference.model import TableModel
+from automl.metrics.index import IndexSpec, PerformanceIndex
+from automl.randomness import Purpose, stream
+from automl.records import Configuration, FloatArray, FoldResult, IntArray, Task, Trial, TrialStatus
+from automl.selection.candidates import Candidate
+from automl.selection.levels import select
+from automl.selection.selection_records import SelectionRecord
+from automl.settings import resolve_settings
+from automl.stages.preparation import prepare
+
+MODEL_NAME = "single"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What the folds of one configuration gave.
+
+    Parameters
+    ----------
+    trial
+        Status, score, fold results and metrics.
+    predictions : (n_rows, n_classes) or (n_rows,), float32
+        Out of fold; NaN in rows that were never validated (in time order the first ones).
+    labels : (n_rows,)
+        Target of these rows, in original labels; rows without a target are left out.
+    classes : (n_classes,)
+        Labels in the order of the columns of `predictions`; None for regression.
+    """
+
+    trial: Trial
+    predictions: NDArray[np.float32]
+    labels: NDArray[Any]
+    classes: NDArray[Any] | None
+
+    @property
+    def score(self) -> float:
+        """Row-weighted mean of the fold scores; 0 is the baseline, 1 is ideal."""
+        assert self.trial.score is not None
+        return self.trial.score
+
+    @property
+    def fold_scores(self) -> tuple[float, ...]:
+        """Score of each fold."""
+        return self.trial.fold_scores
+
+
+def split_frame(
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    share: float = 0.3,
+    task: str = "auto",
+    seed: int = 0,
+    groups: str | None = None,
+    time: str | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Training rows and test rows of a raw frame, with their own index; see `split_test`.
+
+    Raises
+    ------
+    DataError
+        If the target or another named column is not usable, with every problem.
+    SettingsError
+        If `share` leaves no row on one side.
+    """
+    found = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=2)
+    training, test = splits.split_test(
+        found.target.y,
+        found.target.task,
+        share=share,
+        seed=seed,
+        groups=found.groups,
+        time=found.time,
+    )
+    return frame.iloc[training], frame.iloc[test]
+
+
+def frame_folds(
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    n_folds: int = 5,
+    repeat: int = 0,
+    task: str = "auto",
+    seed: int = 0,
+    groups: str | None = None,
+    time: str | None = None,
+) -> pd.Series:
+    """Fold number of each row of a raw frame, with the frame's index; -1 only trains.
+
+    Raises
+    ------
+    DataError
+        If the target or another named column is not usable, with every problem.
+    SettingsError
+        If there are fewer rows than folds.
+    """
+    found = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=n_folds)
+    folds = splits.make_folds(
+        found.target.y,
+        found.target.task,
+        n_folds=n_folds,
+        repeat=repeat,
+        seed=seed,
+        groups=found.groups,
+        time=found.time,
+    )
+    return pd.Series(folds, index=frame.index, name="fold")
+
+
+def evaluate_configuration(
+    frame: pd.DataFrame | str | Path,
+    target: str,
+    family: str,
+    values: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Cross-validated score of one configuration, in this process and without limits.
+
+    Parameters
+    ----------
+    frame
+        Raw table, or a source that `read_table` takes.
+    values
+        Hyperparameters by name, `prep.*` included; absent ones take their defaults.
+    settings
+        Settings of a run that bear on it: `task`, `metric`, `folds`, `seed`, `roles`, `groups`, `time`,
+        `weights`, `class_weight`, `positive`, `cost_matrix`, `threads`.
+
+    Raises
+    ------
+    DataError
+        With every problem of the table.
+    SettingsError
+        If a setting, the family or a value is not usable.
+    """
+    given = {"table": "frame", "target": target, "holdout_above_rows": None, **settings}
+    resolved = resolve_settings(given, environment={})
+    with tempfile.TemporaryDirectory(prefix="automl-") as folder:
+        source = {"frame": frame} if isinstance(frame, pd.DataFrame) else {}
+        if not source:
+            resolved = resolved.model_copy(update={"table": str(frame)})
+        prepare(RunFolder(Path(folder)), resolved, **source)
+        plan = EvaluationPlan(folder)
+        configuration = _configuration(plan, family, values or {})
+        trial = _evaluate(plan, configuration)
+        store = PredictionStore(plan.folder / "predictions", plan.settings.predictions_quota_mib)
+        predictions = np.array(store.load(MODEL_NAME))
+        labels, y = plan.table.class_labels, np.array(plan.table.y)
+    return Evaluation(trial, predictions, y if labels is None else labels[y], labels)
+
+
+def select_by_scores(
+    scores: Mapping[str, Sequence[float]],
+    *,
+    families: Mapping[str, str] | None = None,
+    alpha: float = 0.05,
+    top_n: int = 3,
+    test: Literal["thesis", "paired", "friedman"] = "paired",
+    test_train_ratio: float | None = None,
+) -> SelectionRecord:
+    """Statistical selection among models with scores on the same folds.
+
+    Parameters
+    ----------
+    scores : each (n_folds,), maximized
+        By the model's name.
+    families
+        Family by the model's name: models are compared within their family first. None: all together.
+    test_train_ratio
+        Validation rows / training rows of a fold; None: 1 / (n_folds - 1).
+
+    Raises
+    ------
+    SettingsError
+        If a setting is not usable.
+    DataError
+        If there are no scores, scores of different lengths, or scores that are not finite.
+    """
+    candidates = [
+        Candidate(name, Configuration((families or {}).get(name, "all")), tuple(values))
+        for name, values in scores.items()
+    ]
+    n_folds = max((len(candidate.scores) for candidate in candidates), default=0)
+    ratio = 1.0 / max(n_folds - 1, 1) if test_train_ratio is None else test_train_ratio
+    try:
+        return select(candidates, alpha=alpha, top_n=top_n, test=test, test_train_ratio=ratio)
+    except SettingsError:
+        raise
+    except ValueError as error:
+        raise DataError(str(error)) from None
+
+
+def blend(
+    predictions: Mapping[str, ArrayLike],
+    labels: ArrayLike,
+    *,
+    metric: IndexSpec = "index",
+    task: str = "auto",
+    seed: int = 0,
+    **options: Any,
+) -> tuple[dict[str, float], GreedySelection]:
+    """Greedy weights of models by their out-of-fold predictions.
+
+    Parameters
+    ----------
+    predictions : each (n_rows, n_classes) or (n_rows,)
+        By the model's name; columns in the sorted order of the labels. Rows where any is NaN are left out.
+    labels : (n_rows,)
+        Original labels or numbers.
+    options
+        Of `automl.ensembles.greedy.greedy_selection`, such as `n_rounds`.
+
+    Returns
+    -------
+    Weights by name, sum 1; and the selection.
+
+    Raises
+    ------
+    DataError
+        If shapes do not fit, or no row is left.
+    SettingsError
+        If the metric is not usable.
+    """
+    arrays = {name: np.asarray(values, dtype=np.float32) for name, values in predictions.items()}
+    encoded = _encode(pd.Series(np.asarray(labels), name="labels"), task)
+    _check_shapes(arrays, encoded)
+    present = np.logical_and.reduce(
+        [np.isfinite(array.reshape(len(array), -1)).all(axis=1) for array in arrays.values()]
+    )
+    if not present.any():
+        raise DataError("no row has predictions of all models")
+    y = encoded.y[present]
+    index = _index(metric, encoded, y)
+    found = greedy_selection(
+        [array[present] for array in arrays.values()],
+        y,
+        index.score,
+        rng=stream(seed, Purpose.ENSEMBLE),
+        **options,
+    )
+    return dict(zip(arrays, map(float, found.weights), strict=True)), found
+
+
+def score_model(
+    model: TableModel,
+    frame: pd.DataFrame,
+    *,
+    metric: IndexSpec = "index",
+    weights: str | None = None,
+) -> dict[str, float]:
+    """Score and every metric of a model on rows with a target.
+
+    Parameters
+    ----------
+    frame
+        Raw rows with the model's columns and its target.
+    weights
+        Column of sample weights.
+
+    Returns
+    -------
+    ``score`` (the index with its baseline from these rows), and every metric with its natural sign.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a label is not among the model's classes.
+    """
+    findings = Findings("the frame")
+    if model.target not in frame.columns:
+        findings.problems.append(f"there is no target column {model.target!r}")
+    findings.raise_problems()
+    raw = frame.reset_index(drop=True)
+    sizes = read_weights(raw, weights, findings)
+    classes = None if model.task == "regression" else model.classes_
+    encoded = _later_target(raw[model.target], Task(model.task), classes, findings)
+    findings.raise_problems()
+    index = _index(metric, encoded, encoded.y, sizes)
+    prediction = model.raw(frame)
+    threshold = getattr(model, "threshold_", 0.5)
+    return {
+        "score": index.score(encoded.y, prediction, sizes, threshold=threshold),
+        **index.metrics(encoded.y, prediction, sizes, threshold=threshold),
+    }
+
+
+# --- pieces ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _RowFacts:
+    target: EncodedTarget
+    groups: IntArray | None
+    time: FloatArray | None
+
+
+def _row_facts(
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    task: str,
+    groups: str | None,
+    time: str | None,
+    n_folds: int,
+) -> _RowFacts:
+    if groups and time:
+        raise SettingsError("groups and time cannot be combined; give one of them")
+    findings = Findings("the frame")
+    for part, name in {"target": target, "groups": groups, "time": time}.items():
+        if name is not None and name not in frame.columns:
+            hint = nearest(name, frame.columns)
+            findings.problems.append(f"there is no {part} column {name!r}{hint}")
+    findings.raise_problems()
+    raw = frame.reset_index(drop=True)
+    codes = read_groups(raw, groups, n_folds, findings)
+    times = read_time(raw, time, n_folds, findings)
+    encoded = _encode(raw[target], task, findings)
+    return _RowFacts(encoded, codes, times)
+
+
+def _encode(series: pd.Series, task: str, findings: Findings | None = None) -> EncodedTarget:
+    findings = findings or Findings("the labels")
+    n_missing = int(missing_targets(series).sum())
+    if n_missing:
+        findings.problems.append(
+            f"target column {series.name!r} is empty in {n_missing} rows; drop them first"
+        )
+    findings.raise_problems()
+    encoded = encode_target(series, task=task, positive=None, findings=findings)
+    findings.raise_problems()
+    assert encoded is not None
+    return encoded
+
+
+def _later_target(
+    series: pd.Series, task: Task, classes: NDArray[Any] | None, findings: Findings
+) -> EncodedTarget:
+    if classes is None:
+        return _encode(series, "regression", findings)
+    codes = encode_labels(series, classes)
+    unknown = codes < 0
+    if unknown.any():
+        shown = listed(dict.fromkeys(series[unknown]))
+        findings.problems.append(
+            f"target column {series.name!r} holds labels that the model lacks: {shown}"
+        )
+    return EncodedTarget(task, codes, classes)
+
+
+def _index(
+    metric: IndexSpec, encoded: EncodedTarget, y: NDArray[Any], sizes: FloatArray | None = None
+) -> PerformanceIndex:
+    labels = encoded.class_labels
+    return PerformanceIndex.build(
+        metric,
+        task=encoded.task,
+        y_all=y,
+        n_classes=None if labels is None else len(labels),
+        sample_weight=sizes,
+    )
+
+
+def _check_shapes(arrays: Mapping[str, NDArray[Any]], encoded: EncodedTarget) -> None:
+    labels = encoded.class_labels
+    shape = (len(encoded.y),) if labels is None else (len(encoded.y), len(labels))
+    findings = Findings("the predictions")
+    if not arrays:
+        findings.problems.append("at least one model is needed; got none")
+    findings.problems += [
+        f"model {name!r} must have predictions of shape {shape}; got {array.shape}"
+        for name, array in arrays.items()
+        if array.shape != shape
+    ]
+    findings.raise_problems()
+
+
+def _configuration(plan: EvaluationPlan, name: str, values: Mapping[str, Any]) -> Configuration:
+    family, table = get_family(name), plan.table
+    n_columns = table.frame.shape[1]
+    training, _ = plan.rows_of("search", 0, 0)
+    reason = family.supports(table.task, len(training), n_columns, table.n_classes)
+    if reason:
+        raise SettingsError(reason)
+    facts = {"n_rows": len(table), "n_columns": n_columns, "n_classes": table.n_classes}
+    return family.space(table.task).with_facts(**facts).complete(values)
+
+
+def _evaluate(plan: EvaluationPlan, configuration: Configuration) -> Trial:
+    payload = {
+        "configuration": configuration.to_json(),
+        "stage": "search",
+        "jobs": list(plan.stage("search").jobs),
+        "row_share": 1.0,
+        "incumbent": None,
+        "save_as": MODEL_NAME,
+        "keep_models_above": None,
+    }
+    found = list(evaluate(str(plan.folder), payload))
+    folds = tuple(result for result in found if isinstance(result, FoldResult))
+    summary = next(result for result in found if isinstance(result, TrialSummary))
+    return Trial(
+        MODEL_NAME,
+        0,
+        configuration,
+        TrialStatus.COMPLETE,
+        plan.index.aggregate([f.score for f in folds], [f.rows for f in folds]),
+        folds,
+        metrics=dict(summary.metrics),
+        seconds=sum(f.fit_seconds + f.predict_seconds for f in folds),
+        origin="given",
+    )
