@@ -275,8 +275,8 @@ def usable_families(
             continue
         reason = (
             family.supports(table.task, len(training), table.frame.shape[1], table.n_classes)
-            or _needs_weights(session, family)
-            or _has_no_default(session, family)
+            or _needs_weights(plan, family)
+            or _has_no_default(plan, family)
         )
         if reason:
             refused[name] = reason
