@@ -162,7 +162,7 @@ def evaluate_configuration(
     SettingsError
         If a setting, the family or a value is not usable.
     """
-    given = {"table": "frame", "target": target, "holdout_above_rows": None, **settings}
+    given = {"table": "frame", "target": target, **settings}
     resolved = resolve_settings(given, environment={})
     with tempfile.TemporaryDirectory(prefix="automl-") as folder:
         source = {"frame": frame} if isinstance(frame, pd.DataFrame) else {}
@@ -305,7 +305,7 @@ def score_model(
     encoded = _later_target(raw[model.target], Task(model.task), classes, findings)
     findings.raise_problems()
     index = _index(metric, encoded, encoded.y, sizes)
-    prediction = model.raw(frame)
+    prediction = model.raw(frame if weights is None else _without(frame, weights, model))
     threshold = getattr(model, "threshold_", 0.5)
     return {
         "score": index.score(encoded.y, prediction, sizes, threshold=threshold),
@@ -374,6 +374,10 @@ def _later_target(
             f"target column {series.name!r} holds labels that the model lacks: {shown}"
         )
     return EncodedTarget(task, codes, classes)
+
+
+def _without(frame: pd.DataFrame, column: str, model: TableModel) -> pd.DataFrame:
+    return frame if column in model.schema.names else frame.drop(columns=column)
 
 
 def _index(

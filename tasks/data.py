@@ -1,0 +1,119 @@
+"""Tasks that read and divide tables. Each also works as ``name.fn(...)``, without any Prefect server.
+
+Nothing is cached or persisted: frames pass between the tasks of one flow in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from automl.data import readers, roles
+from automl.inference.schema import TableSchema
+from automl.stages import standalone
+
+
+@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="read {source}")
+def read_table(source: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """Raw frame of a file, a URI, ``sklearn:NAME`` or ``openml:NAME``.
+
+    Raises
+    ------
+    DataError
+        If the source is not a readable table.
+    """
+    return readers.read_table(source, columns=columns)
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def detect_roles(frame: pd.DataFrame, overrides: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Role of every column: numeric, nominal, date, text, id or ignored."""
+    found = roles.detect_roles(frame, overrides)
+    return {name: str(column.role) for name, column in found.items()}
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def fit_schema(frame: pd.DataFrame, roles: Mapping[str, str]) -> TableSchema:
+    """Schema of a training frame: what `type_columns` needs to type any later rows alike.
+
+    Parameters
+    ----------
+    roles
+        From `detect_roles`; columns without an entry, such as the target, are left out.
+
+    Raises
+    ------
+    DataError
+        With every column whose values do not fit its role.
+    """
+    return TableSchema.fit(frame, roles)
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def type_columns(frame: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
+    """Typed frame of raw rows: float64 and category columns, dates as parts.
+
+    Raises
+    ------
+    DataError
+        With every missing column and every column with values of a wrong type.
+    """
+    return schema.transform(frame)
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def split_test(
+    frame: pd.DataFrame,
+    target: str,
+    share: float = 0.3,
+    *,
+    task: str = "auto",
+    seed: int = 0,
+    groups: str | None = None,
+    time: str | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Training rows and test rows: stratified, groups whole, in time order the last ones.
+
+    Raises
+    ------
+    DataError
+        If the target or another named column is not usable.
+    """
+    return standalone.split_frame(
+        frame, target, share=share, task=task, seed=seed, groups=groups, time=time
+    )
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def make_folds(
+    frame: pd.DataFrame,
+    target: str,
+    n_folds: int = 5,
+    *,
+    repeat: int = 0,
+    task: str = "auto",
+    seed: int = 0,
+    groups: str | None = None,
+    time: str | None = None,
+) -> pd.Series:
+    """Fold number of each row, with the frame's index; -1 marks rows that only train.
+
+    Raises
+    ------
+    DataError
+        If the target or another named column is not usable.
+    """
+    return standalone.frame_folds(
+        frame,
+        target,
+        n_folds=n_folds,
+        repeat=repeat,
+        task=task,
+        seed=seed,
+        groups=groups,
+        time=time,
+    )

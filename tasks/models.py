@@ -1,0 +1,178 @@
+"""Tasks that evaluate, select, blend, use and score models. Each also works as ``name.fn(...)``.
+
+Nothing is cached or persisted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from numpy.typing import ArrayLike
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from automl.home import default_home
+from automl.inference.model import TableModel
+from automl.selection.selection_records import SelectionRecord
+from automl.stages import standalone
+from automl.stages.standalone import Evaluation
+from automl.tracking import registry
+
+Metric = str | Mapping[str, float]
+
+
+@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="evaluate {family}")
+def evaluate_configuration(
+    frame: pd.DataFrame | str | Path,
+    target: str,
+    family: str,
+    values: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Cross-validated score, metrics and out-of-fold predictions of one configuration.
+
+    Parameters
+    ----------
+    frame
+        Raw rows with the target, or a source such as a file.
+    family
+        A name that ``automl families`` lists.
+    values
+        Hyperparameters by name, `prep.*` included; absent ones take their defaults.
+    settings
+        `folds`, `metric`, `seed`, `task`, `roles`, `groups`, `time`, `weights`, `class_weight`,
+        `positive` as in a run.
+
+    Raises
+    ------
+    DataError
+        With every problem of the table.
+    SettingsError
+        If a setting, the family or a value is not usable.
+    """
+    return standalone.evaluate_configuration(frame, target, family, values, **settings)
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def select_models(
+    scores: Mapping[str, Sequence[float]],
+    families: Mapping[str, str] | None = None,
+    *,
+    alpha: float = 0.05,
+    top_n: int = 3,
+    test: Literal["thesis", "paired", "friedman"] = "paired",
+) -> SelectionRecord:
+    """Statistical selection among models: `winner`, and every decision with its test.
+
+    Parameters
+    ----------
+    scores : each (n_folds,), maximized
+        By the model's name, all on the same folds.
+    families
+        Family by the model's name, to compare within families first.
+
+    Raises
+    ------
+    DataError
+        If scores differ in length or are not finite.
+    """
+    return standalone.select_by_scores(
+        scores, families=families, alpha=alpha, top_n=top_n, test=test
+    )
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def build_greedy_ensemble(
+    predictions: Mapping[str, ArrayLike],
+    labels: ArrayLike,
+    *,
+    metric: Metric = "index",
+    task: str = "auto",
+    seed: int = 0,
+) -> dict[str, float]:
+    """Weights of a blend, by the model's name; they sum to one.
+
+    Parameters
+    ----------
+    predictions : each (n_rows, n_classes) or (n_rows,)
+        Out of fold, by the model's name; columns in the sorted order of the labels.
+    labels : (n_rows,)
+
+    Raises
+    ------
+    DataError
+        If shapes do not fit.
+    """
+    weights, _ = standalone.blend(predictions, labels, metric=metric, task=task, seed=seed)
+    return weights
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def load_model(model: str | Path, home: str | Path | None = None) -> TableModel:
+    """Final model of a run.
+
+    Parameters
+    ----------
+    model
+        Bundle folder, run id, ``NAME@ALIAS`` or a model URI.
+    home
+        State folder; default: `AUTOML_HOME` or ./automl-home.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such model.
+    """
+    if Path(model).is_dir():
+        from automl.inference.bundle import load_bundle
+
+        return load_bundle(model)
+    return registry.resolve_model(str(model), Path(home) if home else default_home())
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def predict(model: TableModel, frame: pd.DataFrame, *, proba: bool = False) -> pd.DataFrame:
+    """Column ``prediction``, or one column per class, with the frame's index.
+
+    Parameters
+    ----------
+    model
+        From `load_model`.
+
+    Raises
+    ------
+    DataError
+        If a column is missing or has values of a wrong type.
+    SettingsError
+        If probabilities are asked of a regression.
+    """
+    if proba:
+        shares = model.predict_proba(frame)
+        return pd.DataFrame(shares, index=frame.index, columns=list(model.classes_))
+    return pd.DataFrame({"prediction": model.predict(frame)}, index=frame.index)
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def score(
+    model: TableModel,
+    frame: pd.DataFrame,
+    *,
+    metric: Metric = "index",
+    weights: str | None = None,
+) -> dict[str, float]:
+    """Score and every metric of a model on rows with their target.
+
+    Parameters
+    ----------
+    weights
+        Column of sample weights.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a label is not among the model's classes.
+    """
+    return standalone.score_model(model, frame, metric=metric, weights=weights)

@@ -1,0 +1,311 @@
+"""The reusable tasks, as plain functions: ``task.fn`` needs no Prefect server."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from prefect import Task
+from prefect.cache_policies import NO_CACHE
+from sklearn.linear_model import LogisticRegression
+
+from automl.errors import DataError, SettingsError
+from automl.inference.bundle import write_bundle
+from automl.inference.model import FittedPipeline, Member, TableModel
+from automl_tasks import data, models, preprocessing, stages
+
+N = 120
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Raw rows with an index of their own, gaps, categories, a date and a target."""
+    rng = np.random.default_rng(1)
+    size = np.where(rng.random(N) < 0.1, np.nan, rng.normal(size=N))
+    color = rng.choice(["red", "green", "blue"], N)
+    signal = np.nan_to_num(size) + (color == "red") + rng.normal(0, 0.3, N)
+    return pd.DataFrame(
+        {
+            "size": size,
+            "color": pd.Series(color, dtype="str").where(rng.random(N) > 0.1),
+            "day": pd.date_range("2026-01-01", periods=N).strftime("%Y-%m-%d"),
+            "constant": 1.0,
+            "price": signal,
+            "kind": np.where(signal > 0.4, "yes", "no"),
+        },
+        index=np.arange(N) * 3 + 7,
+    )
+
+
+@pytest.fixture(scope="module")
+def features(frame):
+    return frame[["size", "color", "constant"]]
+
+
+def all_tasks():
+    modules = (data, preprocessing, models, stages)
+    return {
+        f"{module.__name__}.{name}": value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Task)
+    }
+
+
+@pytest.mark.parametrize("name", all_tasks())
+def test_a_task_caches_nothing_persists_nothing_and_is_documented(name):
+    task = all_tasks()[name]
+    assert task.cache_policy is NO_CACHE or task.cache_policy == NO_CACHE
+    assert task.persist_result is False
+    assert inspect.getdoc(task.fn)
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def test_a_table_is_read_from_any_source(tmp_path, frame):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert len(data.read_table.fn(tmp_path / "a.csv")) == N
+    assert list(data.read_table.fn("sklearn:iris", ["target"]).columns) == ["target"]
+
+
+def test_columns_are_typed_alike_in_training_rows_and_later_ones(frame):
+    roles = data.detect_roles.fn(frame.drop(columns="kind"), {"price": "ignored"})
+    assert roles["color"] == "nominal"
+    assert roles["day"] == "date"
+    schema = data.fit_schema.fn(frame, roles)
+    typed = data.type_columns.fn(frame, schema)
+    later = data.type_columns.fn(frame.head(3).assign(color=["pink", None, "red"]), schema)
+    assert list(typed.dtypes) == list(later.dtypes)
+    assert "day.year" in typed.columns
+    assert "kind" not in typed.columns
+
+
+def test_test_rows_are_stratified_and_keep_their_index(frame):
+    training, test = data.split_test.fn(frame, "kind", 0.25)
+    assert sorted([*training.index, *test.index]) == list(frame.index)
+    assert len(test) == N // 4
+    shares = [(part["kind"] == "yes").mean() for part in (frame, training, test)]
+    assert max(shares) - min(shares) < 0.03
+    again = data.split_test.fn(frame, "kind", 0.25)[1]
+    pd.testing.assert_frame_equal(test, again)
+
+
+def test_folds_have_the_index_of_the_frame_and_keep_groups_whole(frame):
+    folds = data.make_folds.fn(frame, "kind", 4)
+    assert folds.index.equals(frame.index)
+    assert set(folds) == {0, 1, 2, 3}
+    grouped = frame.assign(group=np.arange(N) // 5)
+    found = data.make_folds.fn(grouped, "price", 4, groups="group")
+    assert found.groupby(grouped["group"]).nunique().max() == 1
+    in_time = data.make_folds.fn(frame, "price", 4, time="day")
+    assert in_time.is_monotonic_increasing
+    assert in_time.iloc[0] == -1
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"target": "knid"}, "did you mean 'kind'"),
+        ({"kind": None}, {}, "is empty in 120 rows"),
+        ({"kind": "yes"}, {}, "kind"),
+        ({}, {"groups": "gruop"}, "there is no groups column"),
+    ],
+)
+def test_unusable_columns_are_named(frame, change, options, message):
+    with pytest.raises(DataError, match=message):
+        data.split_test.fn(frame.assign(**change), **{"target": "kind", **options})
+
+
+def test_groups_and_time_are_not_combined(frame):
+    with pytest.raises(SettingsError, match="cannot be combined"):
+        data.make_folds.fn(frame, "price", groups="color", time="day")
+
+
+# --- preprocessing --------------------------------------------------------------------------------
+
+
+def test_missing_values_are_filled(features):
+    filled = preprocessing.impute.fn(features, "median", nominal="most_frequent")
+    assert not filled.isna().any().any()
+    assert filled.index.equals(features.index)
+    gaps = features["size"].isna()
+    assert (filled.loc[gaps, "size"] == features["size"].median()).all()
+
+
+STEPS = {
+    "imputer": (preprocessing.impute, preprocessing.fit_imputer, {"method": "median"}),
+    "encoder": (preprocessing.encode, preprocessing.fit_encoder, {"method": "onehot"}),
+    "filter": (
+        preprocessing.filter_variance,
+        preprocessing.fit_variance_filter,
+        {"threshold": 0.01},
+    ),
+    "scaler": (preprocessing.scale, preprocessing.fit_scaler, {"method": "robust"}),
+    "reducer": (preprocessing.reduce, preprocessing.fit_reducer, {"method": "pca", "share": 0.8}),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_alone_is_its_fit_applied_to_the_same_rows(features, name):
+    step, fit, options = STEPS[name]
+    rows = features.assign(size=features["size"].fillna(0)) if name == "reducer" else features
+    transformer = fit.fn(rows, **options)
+    pd.testing.assert_frame_equal(
+        preprocessing.apply.fn(transformer, rows), step.fn(rows, **options)
+    )
+
+
+def test_other_rows_are_treated_by_what_the_training_rows_said(features):
+    training, other = features.head(80), features.tail(40)
+    scaler = preprocessing.fit_scaler.fn(training, "standard")
+    scaled = preprocessing.apply.fn(scaler, other)["size"]
+    expected = (other["size"] - training["size"].mean()) / training["size"].std(ddof=0)
+    np.testing.assert_allclose(scaled, expected)
+
+
+def test_encoding_by_the_target_does_not_see_the_own_row(frame, features):
+    y = (frame["kind"] == "yes").astype(int).to_numpy()
+    encoded = preprocessing.encode.fn(features, y, "target")
+    applied = preprocessing.apply.fn(preprocessing.fit_encoder.fn(features, y, "target"), features)
+    assert not np.allclose(encoded["color"], applied["color"])
+
+
+def test_a_preprocessor_does_all_steps(frame, features):
+    schema = data.fit_schema.fn(features, data.detect_roles.fn(features))
+    typed = data.type_columns.fn(features, schema)
+    y = (frame["kind"] == "yes").astype(int).to_numpy()
+    choices = {"prep.encoder": "ordinal", "prep.scaler": "standard"}
+    preprocessor = preprocessing.fit_preprocessor.fn(typed, y, choices)
+    matrix = preprocessing.apply_preprocessor.fn(preprocessor, typed.head(5))
+    assert matrix.shape == (5, 2)
+    assert list(preprocessor.get_feature_names_out()) == ["size", "color"]
+
+
+def test_an_unknown_choice_is_refused(features):
+    with pytest.raises(SettingsError, match="sclaer"):
+        preprocessing.fit_preprocessor.fn(features, choices={"prep.sclaer": "standard"})
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def evaluations(frame):
+    values = {"logistic_regression": {"C": 0.5}, "gaussian_nb": {}, "constant": {}}
+    return {
+        family: models.evaluate_configuration.fn(
+            frame.drop(columns="price"), "kind", family, chosen, folds=4
+        )
+        for family, chosen in values.items()
+    }
+
+
+def test_a_configuration_is_evaluated_on_all_rows(evaluations, frame):
+    found = evaluations["logistic_regression"]
+    assert found.score > 0.2
+    assert abs(evaluations["constant"].score) < 0.1
+    assert len(found.fold_scores) == 4
+    assert found.predictions.shape == (N, 2)
+    assert list(found.classes) == ["no", "yes"]
+    assert list(found.labels) == list(frame["kind"])
+    predicted = found.classes[found.predictions.argmax(axis=1)]
+    assert (predicted == found.labels).mean() == pytest.approx(found.trial.metrics["accuracy"])
+    assert found.trial.configuration.values["C"] == 0.5
+
+
+def test_a_regression_is_evaluated_from_a_file(tmp_path, frame):
+    frame.drop(columns="kind").to_csv(tmp_path / "a.csv", index=False)
+    found = models.evaluate_configuration.fn(
+        tmp_path / "a.csv", "price", "ridge", folds=3, metric="r2"
+    )
+    assert found.classes is None
+    assert found.predictions.shape == (N,)
+    assert 0.3 < found.score < 1
+
+
+def test_a_configuration_that_cannot_be_meant_is_refused(frame):
+    rows = frame.drop(columns="price")
+    for arguments, options in (
+        (("kind", "no_such_family"), {}),
+        (("kind", "svm", {"no_such_value": 1}), {}),
+        (("kind", "elastic_net"), {}),
+        (("kind", "svm"), {"fodls": 3}),
+    ):
+        with pytest.raises(SettingsError):
+            models.evaluate_configuration.fn(rows, *arguments, **options)
+
+
+def test_models_are_selected_by_their_scores(evaluations):
+    scores = {name: found.fold_scores for name, found in evaluations.items()}
+    record = models.select_models.fn(scores)
+    assert record.winner == max(scores, key=lambda name: np.mean(scores[name]))
+    by_family = models.select_models.fn(scores, {"constant": "floor"}, top_n=1)
+    assert {decision.node for decision in by_family.decisions} == {"all", "floor", "root"}
+    for wrong in ({}, {"a": [1.0, 2.0], "b": [1.0]}, {"a": [np.nan], "b": [1.0]}):
+        with pytest.raises(DataError):
+            models.select_models.fn(wrong)
+
+
+def test_an_ensemble_has_weights_by_name(evaluations):
+    predictions = {name: found.predictions for name, found in evaluations.items()}
+    labels = evaluations["constant"].labels
+    weights = models.build_greedy_ensemble.fn(predictions, labels, metric="log_loss")
+    assert set(weights) == set(evaluations)
+    assert sum(weights.values()) == pytest.approx(1.0)
+    assert weights["constant"] < 0.5
+    with pytest.raises(DataError, match=r"'a' must have predictions of shape \(120, 2\)"):
+        models.build_greedy_ensemble.fn({"a": np.zeros(3)}, labels)
+    with pytest.raises(DataError, match="at least one model"):
+        models.build_greedy_ensemble.fn({}, labels)
+
+
+def test_rows_that_were_never_validated_do_not_count_in_an_ensemble(evaluations):
+    predictions = evaluations["gaussian_nb"].predictions.copy()
+    predictions[:50] = np.nan
+    weights = models.build_greedy_ensemble.fn({"a": predictions}, evaluations["constant"].labels)
+    assert weights == {"a": 1.0}
+
+
+@pytest.fixture(scope="module")
+def bundle(frame, features, tmp_path_factory):
+    schema = data.fit_schema.fn(features, data.detect_roles.fn(features))
+    typed = data.type_columns.fn(features, schema)
+    y = (frame["kind"] == "yes").astype(int).to_numpy()
+    preprocessor = preprocessing.fit_preprocessor.fn(typed, y)
+    matrix = preprocessing.apply_preprocessor.fn(preprocessor, typed)
+    pipeline = FittedPipeline(preprocessor, LogisticRegression().fit(matrix, y))
+    model = TableModel(
+        schema, [Member(1.0, [pipeline])], task="binary", target="kind", classes=["no", "yes"]
+    )
+    folder = tmp_path_factory.mktemp("model") / "bundle"
+    write_bundle(model, folder)
+    return folder
+
+
+def test_a_model_is_loaded_used_and_scored(bundle, frame, features):
+    model = models.load_model.fn(bundle)
+    predicted = models.predict.fn(model, features)
+    assert predicted.index.equals(frame.index)
+    assert set(predicted["prediction"]) == {"no", "yes"}
+    shares = models.predict.fn(model, features, proba=True)
+    assert list(shares.columns) == ["no", "yes"]
+    rows = frame[["size", "color", "constant", "kind"]]
+    found = models.score.fn(model, rows, metric="accuracy")
+    assert found["accuracy"] == pytest.approx((predicted["prediction"] == frame["kind"]).mean())
+    assert 0 < found["score"] < 1
+    weighted = models.score.fn(model, rows.assign(w=1.0), weights="w")
+    assert weighted["accuracy"] == pytest.approx(found["accuracy"])
+
+
+def test_rows_that_cannot_be_scored_are_refused(bundle, frame, features):
+    model = models.load_model.fn(bundle)
+    with pytest.raises(DataError, match="no target column 'kind'"):
+        models.score.fn(model, features)
+    with pytest.raises(DataError, match="labels that the model lacks: 'perhaps'"):
+        models.score.fn(model, features.assign(kind="perhaps"))
+
+
+def test_a_model_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(SettingsError, match="20260101-000000-aaaa"):
+        models.load_model.fn("20260101-000000-aaaa", tmp_path)
