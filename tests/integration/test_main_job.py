@@ -1,0 +1,199 @@
+"""The main job end to end: equal decisions, interruption, tracking, a model that travels."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+
+from automl.evaluation.journal import read
+from automl.records import Trial
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+SHARED = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
+OPTIONS, decisions = SHARED["OPTIONS"], SHARED["decisions"]
+TABLE = "sklearn:breast_cancer"
+SHARE = ["--test-share", "0.3"]
+
+
+def journal_trials(home: Path, run_id: str) -> list[Trial]:
+    records = read(home / "runs" / run_id / "journal")
+    return [Trial.from_json(record["trial"]) for record in records if record["type"] == "trial"]
+
+
+def wait_for_trials(home: Path, n_trials: int, seconds: float = 60) -> str:
+    """Run id of the only run, as soon as its journal holds some trials."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for folder in (home / "runs").glob("*"):
+            if len(read(folder / "journal")) >= n_trials:
+                return folder.name
+        time.sleep(0.05)
+    pytest.fail(f"no {n_trials} trials within {seconds} s")
+
+
+def processes_with(text: str) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        is_zombie = process.info["status"] == psutil.STATUS_ZOMBIE
+        if not is_zombie and text in " ".join(process.info["cmdline"] or []):
+            found.append(process)
+    return found
+
+
+def test_a_run_ends_with_a_registered_model_and_a_test_score(finished) -> None:
+    _, result = finished
+    assert result["model"]["registration"] == "done"
+    assert result["model"]["registered"].endswith("@champion")
+    assert result["test"]["rows"] == 171
+    assert result["test"]["score"] > 0.7
+    assert result["reproducible"] is True
+    assert result["trials"] == 14
+
+
+def test_one_worker_and_a_killed_and_resumed_run_decide_the_same(
+    finished, command_in, tmp_path
+) -> None:
+    command = command_in(tmp_path)
+    process = command.start("train", TABLE, *OPTIONS, *SHARE, "--workers", "1")
+    run_id = wait_for_trials(tmp_path, 6)
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 10
+    while processes_with(str(tmp_path)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert processes_with(str(tmp_path)) == []
+    resumed = command.json("resume", run_id)
+    _, result = finished
+    assert decisions(resumed) == decisions(result)
+    assert resumed["test"]["score"] == result["test"]["score"]
+    assert resumed["model"]["registration"] == "done"
+
+
+def test_journal_tracking_store_and_leaderboard_hold_the_same_trials(finished) -> None:
+    from mlflow import MlflowClient
+
+    command, result = finished
+    client = MlflowClient(f"sqlite:///{command.home}/mlflow.db")
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    runs = client.search_runs(experiments, max_results=1000)
+    tracked = {
+        run.data.tags["automl.trial_id"]: run.data.metrics.get("score")
+        for run in runs
+        if "automl.trial_id" in run.data.tags
+    }
+    journal = {t.id: t for t in journal_trials(command.home, result["run_id"])}
+    search = {k for k, t in journal.items() if t.stage == "search"}
+    assert search == {row["trial_id"] for row in result["leaderboard"]}
+    assert search <= set(tracked)
+    for trial_id in search:
+        if journal[trial_id].is_complete:
+            assert tracked[trial_id] == pytest.approx(journal[trial_id].score)
+    assert {run.info.status for run in runs} <= {"FINISHED", "KILLED", "FAILED"}
+
+
+def test_the_run_outlives_its_prefect_server(finished, command_in, tmp_path) -> None:
+    command = command_in(tmp_path)
+    process = command.start("train", TABLE, *OPTIONS, *SHARE, "--workers", "2", "--json")
+    wait_for_trials(tmp_path, 3)
+    children = psutil.Process(process.pid).children(recursive=True)
+    servers = [c for c in children if "server_process" in " ".join(c.cmdline())]
+    assert servers
+    for server in servers:
+        server.kill()
+    out, err = process.communicate(timeout=200)
+    assert process.returncode == 0, err
+    result = json.loads(out)
+    assert decisions(result) == decisions(finished[1])
+    assert any("without the orchestrator" in text for text in result["warnings"])
+
+
+def test_an_interrupted_run_is_resumable_and_leaves_no_process(command_in, tmp_path) -> None:
+    command = command_in(tmp_path)
+    process = command.start("train", TABLE, *OPTIONS, *SHARE, "--workers", "2")
+    run_id = wait_for_trials(tmp_path, 3)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143, err
+    assert processes_with(str(tmp_path)) == []
+    assert all(t.reason != "cancelled" for t in journal_trials(tmp_path, run_id))
+    status = command.json("runs")[0]["status"]
+    assert "interrupted" in status
+
+
+def test_predictions_of_the_bundle_take_unseen_and_missing_values_without_our_package(
+    finished, tmp_path
+) -> None:
+    _, result = finished
+    bundle = Path(result["model"]["bundle"])
+    requirements = json.loads((bundle / "manifest.json").read_text())["requirements"]
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=True)
+    python = environment / "bin" / "python"
+    subprocess.run(
+        [str(python), "-m", "pip", "install", "--quiet", *requirements],
+        check=True,
+        capture_output=True,
+    )
+    from sklearn.datasets import load_breast_cancer
+
+    frame = load_breast_cancer(as_frame=True).data.iloc[:5].astype(object)
+    frame.iloc[0, 0] = None
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1] + '/code')\n"
+        "import pandas as pd\n"
+        "from automl.inference.bundle import load_bundle\n"
+        "model = load_bundle(sys.argv[1])\n"
+        "print(len(model.predict_proba(pd.read_csv(sys.argv[2]))))\n"
+    )
+    finished_process = subprocess.run(
+        [str(python), "-c", code, str(bundle), str(tmp_path / "rows.csv")],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+    )
+    assert finished_process.stdout.strip() == "5", finished_process.stderr
+
+
+def test_predict_by_run_id_and_by_alias_agree(finished, tmp_path) -> None:
+    from sklearn.datasets import load_breast_cancer
+
+    command, result = finished
+    rows = tmp_path / "rows.csv"
+    load_breast_cancer(as_frame=True).data.iloc[:20].to_csv(rows, index=False)
+    found = []
+    for number, model in enumerate((result["run_id"], result["model"]["registered"].split("/")[0])):
+        reference = model if number == 0 else f"{model}@champion"
+        out = tmp_path / f"out{number}.csv"
+        process = command.start("predict", reference, str(rows), "-o", str(out), "--proba")
+        _, err = process.communicate(timeout=100)
+        assert process.returncode == 0, err
+        found.append(pd.read_csv(out))
+    pd.testing.assert_frame_equal(found[0], found[1])
+
+
+SABOTEURS = Path(__file__).parents[2] / "benchmarks" / "saboteurs.py"
+
+
+def test_saboteur_families_cost_their_own_trials_only(tmp_path) -> None:
+    process = subprocess.run(
+        [sys.executable, str(SABOTEURS), str(tmp_path), "--runs", "1", "--seconds", "30"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
