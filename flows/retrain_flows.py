@@ -7,7 +7,10 @@ from typing import Any
 
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
+from prefect.client.schemas.objects import State
+from prefect.states import Failed
 
+from automl.errors import AutoMLError
 from automl.home import Home, default_home
 from automl.settings import parse_duration
 from automl_flows.arrivals import Arrivals, Status, ending_of
@@ -25,7 +28,7 @@ def retrain_flow(
     trials: int | None = None,
     seed: int | None = None,
     force: bool = False,
-) -> dict[str, Any]:
+) -> dict[str, Any] | State[Any]:
     """Retrain a problem on its table; does nothing if the table has not changed.
 
     Parameters
@@ -45,7 +48,10 @@ def retrain_flow(
     force
         Also if this content was trained on before.
     """
-    outcome = _retrain(name, table, home, budget, trials, seed=seed, force=force)
+    try:
+        outcome = _retrain(name, table, home, budget, trials, seed=seed, force=force)
+    except AutoMLError as error:
+        return Failed(message=error.message)
     return outcome.summary()
 
 
@@ -58,7 +64,7 @@ def on_new_data_flow(
     budget: str = "",
     trials: int | None = None,
     digest: str = "",
-) -> dict[str, Any]:
+) -> dict[str, Any] | State[Any]:
     """Retrain a problem on a file that has just arrived, and remember what became of the file.
 
     Parameters
@@ -74,6 +80,8 @@ def on_new_data_flow(
     except BaseException as error:
         if arrivals is not None:
             arrivals.end(digest, *ending_of(error))
+        if isinstance(error, AutoMLError):
+            return Failed(message=error.message)
         raise
     if arrivals is not None:
         status: Status = "unchanged" if outcome.status == "unchanged" else "done"

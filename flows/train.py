@@ -6,6 +6,7 @@ attaches to the running search. If the orchestrator's server dies, the run goes 
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -131,13 +132,14 @@ class _FlowThread(threading.Thread):
     def __init__(self, line: Line, server: LocalServer | None) -> None:
         super().__init__(name="automl-flow", daemon=True)
         self._line, self._server = line, server
+        self._context = contextvars.copy_context()  # a flow that calls us is the parent of ours
         self.error: Exception | None = None
         self.is_attached = False
         self.is_done = False
 
     def run(self) -> None:
         try:
-            self._run()
+            self._context.run(self._run)
         except Exception as error:  # noqa: BLE001 - the run outlives its orchestrator
             self.error = error
 
