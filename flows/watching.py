@@ -54,6 +54,7 @@ class Watcher:
 
     def step(self) -> None:
         """Begin what is due, notice what has ended, and tell of both."""
+        self._tell()  # of a failure before it is tried again
         for path, digest in self._watch.complete_files():
             if self._arrivals.claim(digest, path):
                 try:

@@ -1,0 +1,288 @@
+"""Which rows are held back, who is compared on them, and who has the alias."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from automl.data.table import Table, prepare_table
+from automl.errors import ServiceError, SettingsError
+from automl.evaluation.stage_records import StageRecords
+from automl.home import Home, RunFolder
+from automl.inference.model import TableModel
+from automl.metrics.index import PerformanceIndex
+from automl.settings import Settings
+from automl.stages import promotion
+from automl.stages.promotion import LEAST_ROWS, choose_rows, n_held_back
+
+
+class Oracle(TableModel):  # type: ignore[misc]
+    """A model that is right for a share of the rows, by the parity of a column."""
+
+    def __init__(self, table: Table, right: float) -> None:
+        self.schema = table.schema
+        self.task = str(table.task)
+        self.target = table.target
+        self.classes_ = None if table.class_labels is None else table.class_labels
+        self.threshold_ = 0.5
+        self._right = right
+
+    def raw_typed(self, typed: pd.DataFrame) -> np.ndarray:
+        positive = typed["x"].to_numpy() > 0
+        n_wrong = round(len(typed) * (1 - self._right))
+        positive[:n_wrong] = ~positive[:n_wrong]
+        return np.column_stack([~positive, positive]).astype(np.float32)
+
+
+def frame_of(n_rows: int, *, first: int = 0) -> pd.DataFrame:
+    numbers = np.arange(first, first + n_rows)
+    x = np.where(numbers % 2, 1.0, -1.0) * (1 + numbers)
+    target = np.where(x > 0, "yes", "no")
+    return pd.DataFrame({"x": x, "z": np.sin(numbers), "target": target})
+
+
+def table_of(frame: pd.DataFrame) -> Table:
+    return prepare_table(frame, target="target")
+
+
+class Duel:
+    """A run folder, its challenge, and a registry that holds what the test puts into it."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder: RunFolder = Home(home).create_run()
+        self.settings = Settings(table="t.csv", target="target", name="p", challenge=True)
+        self.champion: TableModel | None = None
+        self.digests: Any = None
+        self.aliases: dict[str, str] | Exception = {"champion": "3"}
+        self.new: TableModel | None = None
+        found = SimpleNamespace(label="p/3", folder=home / "champion", is_own=True)
+        monkeypatch.setattr(promotion, "aliases", lambda name, home: self._aliases())
+        monkeypatch.setattr(promotion, "find_bundle", lambda reference, home: found)
+        monkeypatch.setattr(promotion, "training_row_digests", lambda reference, home: self.digests)
+        monkeypatch.setattr(promotion, "load_bundle", self._load)
+
+    def begin(self, old: pd.DataFrame, new: pd.DataFrame, *, right: float = 0.8) -> Table:
+        """Hold rows back; the champion was trained on `old`, the new table is `new`."""
+        trained = table_of(old)
+        self.champion = self.champion or Oracle(trained, right)
+        self.digests = trained.row_digests if self.digests is None else self.digests
+        self.table = table_of(new)
+        return promotion.hold_back(self.folder, self.settings, new, self.table)
+
+    def end(self, *, right: float = 1.0) -> dict[str, Any]:
+        """Compare, with a new model that is right for this share of the rows."""
+        self.new = Oracle(self.table, right)
+        index = PerformanceIndex.build(
+            "accuracy", task=self.table.task, y_all=self.table.y, n_classes=2
+        )
+        session: Any = SimpleNamespace(
+            records=self.records,
+            folder=self.folder,
+            plan=SimpleNamespace(index=index),
+            settings=self.settings,
+            home=Home(self.folder.path.parents[1]),
+        )
+        return promotion.decide_promotion(session)
+
+    @property
+    def records(self) -> StageRecords:
+        return StageRecords(self.folder.stages)
+
+    def _aliases(self) -> dict[str, str]:
+        if isinstance(self.aliases, Exception):
+            raise self.aliases
+        return self.aliases
+
+    def _load(self, folder: Path, *, trust: bool = False) -> Any:
+        if folder == self.folder.bundle:
+            return self.new
+        if self.champion is None:
+            raise SettingsError("there is no bundle")
+        return self.champion
+
+
+@pytest.fixture
+def duel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Duel:
+    return Duel(tmp_path, monkeypatch)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_never_more_rows_are_held_back_than_are_fresh_or_a_third_of_the_table(
+    n_fresh: int, n_other: int
+) -> None:
+    n_held = n_held_back(n_fresh, n_fresh + n_other)
+    assert n_held == 0 or LEAST_ROWS <= n_held <= min(n_fresh, (n_fresh + n_other) / 3)
+
+
+def test_held_back_rows_are_fresh_the_same_each_time_and_share_the_classes() -> None:
+    table = table_of(frame_of(600))
+    fresh = np.arange(600) >= 200
+    held = choose_rows(table, fresh, seed=3)
+    assert len(held) == n_held_back(400, 600)
+    assert fresh[held].all()
+    assert np.array_equal(held, choose_rows(table, fresh, seed=3))
+    assert not np.array_equal(held, choose_rows(table, fresh, seed=4))
+    assert abs(table.y[held].mean() - 0.5) < 0.02
+
+
+def test_groups_with_a_row_known_to_the_champion_are_not_held_back() -> None:
+    table = dataclasses.replace(table_of(frame_of(600)), groups=np.arange(600) // 4)
+    fresh = np.arange(600) % 4 > 0
+    fresh[300:] = True
+    held = choose_rows(table, fresh, seed=0)
+    assert (held >= 300).all()
+    assert all((table.groups == g).sum() == (held // 4 == g).sum() for g in set(held // 4))  # type: ignore[operator]
+
+
+def test_in_time_order_the_last_rows_are_held_back() -> None:
+    table = dataclasses.replace(table_of(frame_of(600)), time=np.arange(600.0))
+    held = choose_rows(table, np.arange(600) >= 200, seed=0)
+    assert held.min() == 600 - len(held)
+
+
+def test_a_row_equal_to_a_training_row_is_not_held_back() -> None:
+    frame = pd.concat([frame_of(300), frame_of(300)], ignore_index=True)
+    table = dataclasses.replace(table_of(frame), groups=None)
+    held = choose_rows(table, np.ones(600, dtype=bool), seed=0)
+    rest = np.setdiff1d(np.arange(600), held)
+    assert not np.isin(table.row_digests[held], table.row_digests[rest]).any()
+
+
+def test_training_keeps_every_class() -> None:
+    frame = frame_of(90)
+    frame.loc[60:, "target"] = "new"
+    table = table_of(frame)
+    held = choose_rows(table, np.arange(90) >= 60, seed=0)
+    assert len(held) == 0
+
+
+def test_the_better_model_takes_the_alias(duel: Duel) -> None:
+    left = duel.begin(frame_of(200), frame_of(500), right=0.8)
+    record = duel.end(right=1.0)
+    assert record["promote"]
+    assert record["rows"] == n_held_back(300, 500) == 500 - len(left)
+    assert record["fresh_rows"] == 300
+    assert record["score"] == pytest.approx(1.0)
+    assert record["score"] > record["champion_score"]
+    assert duel.records.read("registration") == {"promote": True, "reason": record["reason"]}
+
+
+@pytest.mark.parametrize("right", [0.8, 0.5])
+def test_a_model_that_is_not_better_does_not(duel: Duel, right: float) -> None:
+    duel.begin(frame_of(200), frame_of(500), right=0.8)
+    record = duel.end(right=right)
+    assert not record["promote"]
+    assert "not better than p/3" in record["reason"]
+
+
+def test_rows_held_back_are_in_neither_training_table(duel: Duel) -> None:
+    left = duel.begin(frame_of(200), frame_of(500))
+    held = Table.load(duel.folder.path / "challenge")
+    assert not np.isin(held.row_digests, duel.digests).any()
+    assert not np.isin(held.row_digests, left.row_digests).any()
+
+
+def test_until_the_comparison_is_finished_the_alias_must_not_move(duel: Duel) -> None:
+    duel.begin(frame_of(200), frame_of(500))
+    registration = duel.records.read("registration")
+    assert registration is not None
+    assert registration["promote"] is False
+
+
+def test_too_few_fresh_rows_leave_the_alias_and_all_rows_train(duel: Duel) -> None:
+    left = duel.begin(frame_of(200), frame_of(229))
+    record = duel.end()
+    assert len(left) == 229
+    assert not record["promote"]
+    assert "too few fresh rows: 29 of 229" in record["reason"]
+
+
+def test_a_missing_column_of_the_champion_is_named(duel: Duel) -> None:
+    duel.begin(frame_of(200), frame_of(500).drop(columns="z"))
+    record = duel.end()
+    assert not record["promote"]
+    assert "lacks: 'z'" in record["reason"]
+
+
+def test_new_columns_do_not_hinder_the_comparison(duel: Duel) -> None:
+    new = frame_of(500)
+    new.insert(0, "extra", np.cos(np.arange(500)))
+    with pytest.warns(match="does not know"):
+        duel.begin(frame_of(200), new)
+    record = duel.end()
+    assert record["promote"]
+    assert record["fresh_rows"] == 300
+
+
+def test_a_class_that_only_the_champion_knows_is_named(duel: Duel) -> None:
+    old = frame_of(200)
+    old.loc[:40, "target"] = "old"
+    duel.begin(old, frame_of(500))
+    record = duel.end()
+    assert not record["promote"]
+    assert "knows class 'old'" in record["reason"]
+
+
+def test_a_new_class_counts_against_the_champion_with_probability_zero(duel: Duel) -> None:
+    new = frame_of(500)
+    new.loc[::3, "target"] = "new"
+    duel.begin(frame_of(200), new)
+    predictions = np.load(duel.folder.path / "challenge" / "champion_predictions.npy")
+    assert predictions.shape[1] == 3
+    assert (predictions[:, list(duel.table.classes or ()).index("new")] == 0).all()
+
+
+def test_unknown_training_rows_leave_the_alias(duel: Duel) -> None:
+    duel.champion = Oracle(table_of(frame_of(200)), 0.8)
+    duel.table = table_of(frame_of(500))
+    promotion.hold_back(duel.folder, duel.settings, frame_of(500), duel.table)
+    assert "trained on are not known" in duel.end()["reason"]
+
+
+def test_a_champion_without_a_bundle_leaves_the_alias(duel: Duel) -> None:
+    duel.table = table_of(frame_of(500))
+    promotion.hold_back(duel.folder, duel.settings, frame_of(500), duel.table)
+    record = duel.end()
+    assert not record["promote"]
+    assert "cannot be loaded: there is no bundle" in record["reason"]
+
+
+def test_an_absent_store_leaves_the_alias(duel: Duel) -> None:
+    duel.aliases = ServiceError("the store is away")
+    duel.begin(frame_of(200), frame_of(500))
+    record = duel.end()
+    assert not record["promote"]
+    assert "the store is away" in record["reason"]
+
+
+def test_without_a_champion_the_new_model_takes_the_alias(duel: Duel) -> None:
+    duel.aliases = {}
+    duel.begin(frame_of(200), frame_of(500))
+    record = duel.end()
+    assert record["promote"]
+    assert "holds the alias champion yet" in record["reason"]
+
+
+def test_an_alias_that_moved_meanwhile_stays_where_it_is(duel: Duel) -> None:
+    duel.begin(frame_of(200), frame_of(500))
+    duel.aliases = {"champion": "2"}
+    record = duel.end()
+    assert not record["promote"]
+    assert "from version 3 to 2 meanwhile" in record["reason"]
+
+
+def test_rows_without_a_target_do_not_shift_the_others(duel: Duel) -> None:
+    new = frame_of(500)
+    new.loc[[0, 100, 499], "target"] = None
+    left = duel.begin(frame_of(200), new)
+    assert duel.records.read("challenge")["fresh_rows"] == 299  # type: ignore[index]
+    assert len(left) == 497 - n_held_back(299, 497)
+    assert duel.end()["promote"]

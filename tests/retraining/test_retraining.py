@@ -1,0 +1,150 @@
+"""Settings of a retraining, content that is known already, and what is refused before any work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from automl.data.digests import digest_frame
+from automl.errors import DataError, SettingsError
+from automl.home import Home, RunFolder
+from automl.settings import Settings
+from automl_flows import retraining
+from automl_flows.retraining import finished_runs, retrain, retraining_settings
+from automl_flows.serving import Plan
+
+
+class Runs:
+    """Finished runs of a home, without models; `_train` only notes what it was given."""
+
+    def __init__(self, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.home = home
+        self.trained: list[Settings] = []
+        self.promotion: dict[str, Any] = {"promote": True, "reason": "better"}
+        self.registered: str | None = "beans/2@champion"
+        monkeypatch.setattr(retraining, "_train", self._train)
+
+    def add(self, digest: str = "d", status: str = "finished", **settings: Any) -> RunFolder:
+        folder = self.home.create_run()
+        given = Settings(**{"table": "old.csv", "target": "target", "name": "beans", **settings})
+        data = {"digest": "part", "table_digest": digest, "task": settings.get("task", "binary")}
+        facts = {"settings": given.model_dump(mode="json"), "data": data, "status": status}
+        folder.write_facts({**facts, "run_id": folder.run_id})
+        return folder
+
+    def _train(self, settings: Settings, frame: pd.DataFrame, **_: Any) -> dict[str, Any]:
+        self.trained.append(settings)
+        model = {"registered": self.registered}
+        return {"run_id": "new", "promotion": self.promotion, "model": model}
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
+    return Runs(Home(tmp_path / "home"), monkeypatch)
+
+
+def test_the_settings_of_the_last_finished_run_are_used(
+    runs: Runs, versions: dict[str, Path]
+) -> None:
+    runs.add(seed=1, preset="fast", trials=7)
+    runs.add(seed=2, preset="fast", trials=8, families=("ridge", "lightgbm"))
+    runs.add(seed=3, status="failed")
+    outcome = retrain("beans", str(versions["second"]), home=runs.home)
+    settings = runs.trained[0]
+    assert (settings.seed, settings.trials) == (2, 8)
+    assert settings.families == ("ridge", "lightgbm")
+    assert settings.challenge
+    assert settings.table == str(versions["second"])
+    assert (outcome.status, outcome.promoted, outcome.run_id) == ("trained", True, "new")
+
+
+def test_a_budget_replaces_the_trials_and_a_seed_the_seed(runs: Runs) -> None:
+    settings = retraining_settings(runs.add(trials=7), "t.csv", {"budget_seconds": 60.0, "seed": 5})
+    assert (settings.budget_seconds, settings.trials, settings.seed) == (60.0, None, 5)
+
+
+def test_settings_that_were_none_stay_none(runs: Runs) -> None:
+    folder = runs.add(preset="fast", holdout_above_rows=None, trials=3)
+    assert retraining_settings(folder, "t.csv", {}).holdout_above_rows is None
+
+
+def test_a_regression_stays_one(runs: Runs) -> None:
+    assert retraining_settings(runs.add(task="regression"), "t.csv", {}).task == "regression"
+
+
+def test_a_setting_that_is_no_longer_usable_is_named(runs: Runs) -> None:
+    folder = runs.add()
+    facts = folder.read_facts()
+    facts["settings"]["folds"] = 1
+    folder.write_facts(facts)
+    with pytest.raises(SettingsError, match="setting folds of run"):
+        retraining_settings(folder, "t.csv", {})
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_known_content_changes_nothing_whatever_file_holds_it(
+    runs: Runs, tumors: pd.DataFrame, tmp_path: Path, kind: str
+) -> None:
+    known = runs.add(digest_frame(tumors))
+    runs.add("another")
+    file = tmp_path / f"copy.{kind}"
+    tumors.to_csv(file, index=False) if kind == "csv" else tumors.to_parquet(file)
+    outcome = retrain("beans", str(file), home=runs.home)
+    assert (outcome.status, outcome.run_id, runs.trained) == ("unchanged", known.run_id, [])
+    assert "nothing to do" in outcome.reason
+    assert retrain("beans", str(file), home=runs.home, force=True).status == "trained"
+
+
+def test_a_pending_registration_is_no_promotion(runs: Runs, versions: dict[str, Path]) -> None:
+    runs.add()
+    runs.registered = None
+    outcome = retrain("beans", str(versions["second"]), home=runs.home)
+    assert not outcome.promoted
+    assert "automl sync" in outcome.reason
+
+
+def test_an_unknown_problem_is_refused_with_the_nearest_name(
+    runs: Runs, versions: dict[str, Path]
+) -> None:
+    runs.add()
+    with pytest.raises(SettingsError, match="did you mean 'beans'"):
+        retrain("bean", str(versions["second"]), home=runs.home)
+    assert finished_runs(runs.home, "bean") == []
+
+
+def test_a_table_that_cannot_be_read_is_refused_by_name(runs: Runs, tmp_path: Path) -> None:
+    runs.add()
+    with pytest.raises(DataError, match=r"there is no file .*gone\.csv"):
+        retrain("beans", str(tmp_path / "gone.csv"), home=runs.home)
+
+
+def test_messages_about_a_bad_table_name_its_file(versions: dict[str, Path]) -> None:
+    from automl.data.table import prepare_table
+
+    frame, _ = retraining._read(str(versions["first"]))
+    with pytest.raises(DataError, match=r"first\.csv: there is no target column 'gone'"):
+        prepare_table(frame, target="gone")
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ({}, "nothing to serve"),
+        ({"table": "t.csv"}, "nothing to serve"),
+        ({"cron": "0 3 * * *"}, "needs both --table"),
+        ({"table": "t.csv", "cron": "0 3 * * *", "interval_seconds": 60.0}, "cannot be combined"),
+        ({"table": "t.csv", "cron": "at three"}, "--cron must look like"),
+        ({"table": "t.csv", "interval_seconds": 1.0}, "at least 10 s"),
+        ({"folder": Path("/no/such/folder")}, "there is no folder /no/such/folder"),
+        ({"table": "t.csv", "interval_seconds": 60.0}, "no finished run of problem 'other'"),
+    ],
+)
+def test_a_service_that_cannot_work_is_refused(
+    runs: Runs, plan: dict[str, Any], message: str
+) -> None:
+    runs.add()
+    with pytest.raises(SettingsError, match=message):
+        Plan("other", **plan).check(runs.home)
