@@ -120,7 +120,8 @@ class Line:
         seconds = UNLIMITED_REGISTRATION_SECONDS
         if left is not None:
             seconds = max(left, 0.0) + GRACE_SECONDS
-        with self.session.ledger.stage("registration"):
+        # one asker at a time: a flow that came late may run beside the stages called directly
+        with self.session.stage_lock, self.session.ledger.stage("registration"):
             self.mirror.finish(seconds)
         return dict(registration(self.session.folder).__dict__)
 
