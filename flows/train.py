@@ -89,8 +89,9 @@ def _drive(
                     _run(line, server)
                 return dict(session.records.read("result"))
             except BaseException as error:
-                interrupted = not isinstance(error, Exception)
-                session.set_status("interrupted" if interrupted else "failed")
+                if session.folder.read_facts().get("status") != "finished":
+                    interrupted = not isinstance(error, Exception)
+                    session.set_status("interrupted" if interrupted else "failed")
                 raise
             finally:
                 close_line(line)

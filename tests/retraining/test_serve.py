@@ -1,0 +1,129 @@
+"""`automl serve` with the real local server: a schedule fires, a dropped file begins a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import psutil
+import pytest
+
+from automl.data.digests import digest_frame
+from automl.data.table import Table
+from automl.home import Home
+from automl_flows.retraining import finished_runs, table_digest
+from automl_flows.standing import start_services, stop_services
+
+pytestmark = pytest.mark.integration
+
+_SETTINGS = """
+preset: fast
+families: [logistic_regression]
+portfolio: false
+workers: 1
+trials: 2
+"""
+_PATIENCE = 90.0
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    home = Home(tmp_path / "home")
+    start_services(home.path, ("prefect",))
+    yield home
+    stop_services(home.path)
+
+
+def automl(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "automl_flows.cli", *arguments]
+
+
+def wait_for(condition: Callable[[], Any], service: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while not condition():
+        assert service.poll() is None, "the service ended"
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.2)
+
+
+def arrivals(home: Home) -> dict[str, dict[str, Any]]:
+    try:
+        content = json.loads((home.path / "arrivals" / "tumors.json").read_text())
+    except FileNotFoundError:
+        return {}
+    return {Path(entry["file"]).name: entry for entry in content}
+
+
+@pytest.mark.skipif(
+    tuple(map(int, version("sqlalchemy").split(".")[:2])) >= (2, 1),
+    reason="Prefect 3.8.8's scheduler fails with SQLAlchemy 2.1; 2.0 is required",
+)
+@pytest.mark.timeout(240)
+def test_a_schedule_and_a_dropped_file_retrain_and_nothing_is_left_running(
+    home: Home, versions: dict[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "settings.yaml").write_text(_SETTINGS)
+    (tmp_path / "inbox").mkdir()
+    common = ["--home", str(home.path)]
+    options = [
+        "--target",
+        "target",
+        "--name",
+        "tumors",
+        "--config",
+        str(tmp_path / "settings.yaml"),
+    ]
+    subprocess.run(
+        automl("train", str(versions["first"]), *options, *common),
+        check=True, capture_output=True, timeout=_PATIENCE,
+    )  # fmt: skip
+    schedule = ["--table", str(versions["second"]), "--interval", "10s"]
+    watch = ["--watch", str(tmp_path / "inbox"), "--settle", "1s"]
+    service = subprocess.Popen(
+        automl("serve", "--name", "tumors", *schedule, *watch, *common),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        part = tmp_path / "inbox" / "third.csv.part"
+        part.write_bytes(versions["third"].read_bytes())
+        part.rename(tmp_path / "inbox" / "third.csv")
+        (tmp_path / "inbox" / "bad.csv").write_text("a,b\n1\n")
+        second = digest_frame(pd.read_csv(versions["second"]))
+
+        def is_done() -> bool:
+            known = arrivals(home)
+            files = {name: entry["status"] for name, entry in known.items()}
+            digests = {table_digest(run) for run in finished_runs(home, "tumors")}
+            return files == {"third.csv": "done", "bad.csv": "refused"} and second in digests
+
+        wait_for(is_done, service)
+        family = psutil.Process(service.pid).children(recursive=True)
+    finally:
+        os.kill(service.pid, signal.SIGTERM)
+        _, said = service.communicate(timeout=40)
+    assert service.returncode == 143, said
+    assert not [process for process in family if process.is_running()]
+    assert said.count("bad.csv: the file cannot be used") == 1
+    _check_runs(home)
+
+
+def _check_runs(home: Home) -> None:
+    """Each table once; every comparison on rows that neither model was trained on."""
+    first, *later = finished_runs(home, "tumors")
+    assert len({table_digest(run) for run in (first, *later)}) == 1 + len(later) == 3
+    for run in later:
+        record = json.loads((run.stages / "promotion.json").read_text())
+        held = set(Table.load(run.path / "challenge").row_digests.tolist())
+        assert len(held) == record["rows"] >= 30
+        assert record["promote"] == (record["score"] > record["champion_score"])
+        assert not held & set(Table.load(run.table).row_digests.tolist())
+    assert not held & set(Table.load(first.table).row_digests.tolist())
