@@ -103,7 +103,7 @@ def _run(line: Line, server: LocalServer | None) -> None:
     """The flow in a thread of its own; without it, the stages directly."""
     flow = _FlowThread(line, server)
     flow.start()
-    while flow.is_alive() and not _is_lost(flow, line, server):
+    while flow.is_alive() and not flow.is_lost():
         flow.join(0.1)
     if flow.is_done:
         return
@@ -118,15 +118,6 @@ def _run(line: Line, server: LocalServer | None) -> None:
     run_stages_directly(line)
 
 
-def _is_lost(flow: _FlowThread, line: Line, server: LocalServer | None) -> bool:
-    """Whether the run has to go on without the flow: its server ended, or is up too late."""
-    if server is None:
-        return False
-    if not flow.is_attached:
-        return line.search.is_over
-    return not server.is_alive()
-
-
 class _FlowThread(threading.Thread):
     """Waits for the orchestrator, then runs the flow; the search has begun before."""
 
@@ -134,9 +125,24 @@ class _FlowThread(threading.Thread):
         super().__init__(name="automl-flow", daemon=True)
         self._line, self._server = line, server
         self._context = contextvars.copy_context()  # a flow that calls us is the parent of ours
+        self._lock = threading.Lock()
+        self._is_attached = False
+        self._is_abandoned = False
         self.error: Exception | None = None
-        self.is_attached = False
         self.is_done = False
+
+    def is_lost(self) -> bool:
+        """Whether the run has to go on without the flow: its server ended, or is up too late.
+
+        A flow that is too late does not begin any more.
+        """
+        if self._server is None:
+            return False
+        with self._lock:
+            if not self._is_attached:
+                self._is_abandoned = self._line.search.is_over
+                return self._is_abandoned
+        return not self._server.is_alive()
 
     def run(self) -> None:
         try:
@@ -150,14 +156,19 @@ class _FlowThread(threading.Thread):
         session = self._line.session
         folder = str(session.folder.path)
         if self._server is None:
-            self.is_attached = True
             train_flow(session.settings, str(session.home.path), folder)
         else:
             self._server.wait_ready()
-            self.is_attached = True
+            if not self._attach():
+                return
             with self._server.connected():
                 train_flow(session.settings, str(session.home.path), folder)
         self.is_done = True
+
+    def _attach(self) -> bool:
+        with self._lock:
+            self._is_attached = not self._is_abandoned
+            return self._is_attached
 
 
 class _Reporter:
