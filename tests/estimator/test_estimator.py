@@ -1,0 +1,228 @@
+"""`AutoML`: the whole line in one call."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+
+import automl_flows
+from automl.errors import DataError, SettingsError
+from automl_flows import AutoML, estimator
+
+FRAME = pd.DataFrame({"size": [1.0, 2.0, 3.0], "kind": ["a", "b", "a"]}, index=[9, "x", 3])
+
+
+class CaughtError(Exception):
+    """Stops a fit at the point where the run would begin."""
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """What the run would begin with: (settings, frame)."""
+    found = []
+
+    def train(settings, frame, home, **_):
+        found.append((settings, frame))
+        raise CaughtError
+
+    monkeypatch.setattr(estimator, "_train", train)
+
+    def fit(model, *arguments, **options):
+        with pytest.raises(CaughtError):
+            model.fit(*arguments, **options)
+        return found[-1]
+
+    return fit
+
+
+def test_parameters_are_those_of_the_constructor_and_survive_cloning():
+    model = AutoML(budget="2m", families=["svm", "ridge"], settings={"folds": 8})
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert copy.set_params(trials=5, budget=None) is copy
+    assert (copy.trials, copy.budget, model.budget) == (5, None, "2m")
+    assert repr(model).startswith("AutoML(budget='2m'")
+    assert pickle.loads(pickle.dumps(model)).get_params() == model.get_params()
+
+
+def test_parameters_become_settings(begun):
+    model = AutoML(
+        budget="90s",
+        preset="fast",
+        families=["svm", "ridge"],
+        metric={"accuracy": 1.0, "log_loss": 2.0},
+        positive=1.0,
+        cost_matrix=np.array([[0, 5], [1, 0]]),
+        roles={"size": "nominal"},
+        test_share=0.2,
+        seed=3,
+        workers=1,
+        name="beans",
+        settings={"racing": False},
+    )
+    settings, _ = begun(model, FRAME, target="kind")
+    assert settings.budget_seconds == 90.0
+    assert settings.folds == 3
+    assert settings.families == ("svm", "ridge")
+    assert settings.positive == "1"
+    assert settings.cost_matrix == [[0.0, 5.0], [1.0, 0.0]]
+    assert (settings.problem, settings.target, settings.racing) == ("beans", "kind", False)
+    assert (settings.roles, settings.test_share, settings.seed) == ({"size": "nominal"}, 0.2, 3)
+
+
+def test_without_parameters_the_defaults_hold(begun):
+    settings, _ = begun(AutoML(), FRAME, target="kind")
+    assert settings.seconds == 600.0
+    assert settings.preset == "balanced"
+    assert settings.problem == "frame-kind"
+
+
+@pytest.mark.parametrize(
+    ("y", "name"),
+    [
+        ([1, 2, 1], "target"),
+        (np.array([1, 2, 1]), "target"),
+        (np.array([[1], [2], [1]]), "target"),
+        (pd.Series([1, 2, 1], index=[5, 5, 5]), "target"),
+        (pd.Series([1, 2, 1], name="size"), "size_"),
+        (pd.DataFrame({"label": [1, 2, 1]}), "target"),
+        (pd.Categorical([1, 2, 1]), "target"),
+    ],
+)
+def test_targets_of_any_kind_go_by_position(begun, y, name):
+    settings, frame = begun(AutoML(), FRAME[["size"]], y)
+    assert settings.target == name
+    assert list(frame[name]) == [1, 2, 1]
+    assert list(frame.index) == [0, 1, 2]
+
+
+def test_arrays_get_names_and_weights_get_a_column(begun):
+    settings, frame = begun(
+        AutoML(), np.arange(6).reshape(3, 2), list("aba"), sample_weight=[1, 2, 3]
+    )
+    assert list(frame.columns) == ["x0", "x1", "target", "sample_weight"]
+    assert settings.weights == "sample_weight"
+    assert list(frame["sample_weight"]) == [1, 2, 3]
+
+
+def test_the_frame_of_the_caller_is_not_changed(begun):
+    frame = FRAME.copy()
+    begun(AutoML(), frame, [1, 2, 3], sample_weight=[1, 1, 1])
+    pd.testing.assert_frame_equal(frame, FRAME)
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "keywords", "kind", "message"),
+    [
+        ({}, (FRAME,), {}, SettingsError, "either y or target; got neither"),
+        ({}, (FRAME, [1, 2, 1]), {"target": "kind"}, SettingsError, "got both"),
+        ({}, (FRAME, [1, 2]), {}, DataError, "X has 3 rows and y has 2"),
+        ({}, (FRAME, [1, 2, 1]), {"sample_weight": [1]}, DataError, "sample_weight has 1"),
+        ({}, (FRAME, FRAME), {}, DataError, "y must have one column; got 2"),
+        ({}, (np.zeros(3), [1, 2, 1]), {}, DataError, "two dimensions"),
+        ({"families": "lightgmb"}, (FRAME,), {"target": "kind"}, SettingsError, "lightgbm"),
+        ({"optimizer": "hypercubes"}, (FRAME,), {"target": "kind"}, SettingsError, "hypercube"),
+        ({"preset": "quick"}, (FRAME,), {"target": "kind"}, SettingsError, "preset"),
+        ({"budget": "soon"}, (FRAME,), {"target": "kind"}, SettingsError, "duration"),
+        ({"settings": {"fodls": 3}}, (FRAME,), {"target": "kind"}, SettingsError, "'folds'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_starts(
+    options, arguments, keywords, kind, message, monkeypatch
+):
+    monkeypatch.setattr(estimator, "_train", lambda *_, **__: pytest.fail("it has started"))
+    with pytest.raises(kind, match=message):
+        AutoML(**options).fit(*arguments, **keywords)
+
+
+def test_sparse_matrices_are_refused():
+    from scipy import sparse
+
+    with pytest.raises(DataError, match="sparse"):
+        AutoML().fit(sparse.eye(3), [1, 2, 1])
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "score"])
+def test_nothing_is_predicted_before_the_fit(method):
+    with pytest.raises(NotFittedError, match="call fit first"):
+        getattr(AutoML(), method)(FRAME)
+
+
+def test_its_kind_is_that_of_the_task():
+    assert is_regressor(AutoML(task="regression"))
+    assert is_classifier(AutoML(task="multiclass"))
+    assert not is_classifier(AutoML())
+
+
+def test_the_package_offers_it_and_nothing_else():
+    assert automl_flows.__all__ == ["AutoML"]
+    with pytest.raises(AttributeError, match="no attribute 'Automl'"):
+        _ = automl_flows.Automl
+
+
+SCRIPT = """
+import asyncio, json, sys
+import numpy as np, pandas as pd
+from automl_flows import AutoML
+
+rng = np.random.default_rng(0)
+n = 150
+frame = pd.DataFrame({"size": rng.normal(size=n), "color": rng.choice(["red", "blue"], n)})
+frame.index = [f"row {i}" for i in range(n)]
+frame.loc["row 3", "size"] = None
+y = np.where(frame["size"].fillna(0) + (frame["color"] == "red") + rng.normal(0, .3, n) > .5, "yes", "no")
+
+model = AutoML(
+    trials=5, families=["gaussian_nb", "logistic_regression"], workers=2, seed=1,
+    settings={"folds": 3, "candidate_repeats": 1}, home=sys.argv[1],
+)
+
+async def cell():
+    "A notebook's cell: a loop runs in the main thread."
+    return model.fit(frame, list(y), sample_weight=np.ones(n))
+
+assert asyncio.run(cell()) is model
+later = frame.head(4).assign(color=["green", None, "red", "blue"])[["color", "size"]]
+print(json.dumps({
+    "run": model.run_id_,
+    "classes": list(model.classes_),
+    "features": list(model.feature_names_in_),
+    "score": model.score(frame, y),
+    "same": bool((model.model_.predict(later) == model.predict(later)).all()),
+    "proba": model.predict_proba(later).sum(axis=1).tolist(),
+    "trials": len(model.leaderboard_),
+    "registered": model.result_["model"]["registered"],
+    "champion": model.leaderboard_.iloc[0]["status"],
+}))
+"""
+
+
+@pytest.mark.integration
+def test_it_fits_in_an_unguarded_script_under_a_running_loop(tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "home")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["classes"] == ["no", "yes"]
+    assert found["features"] == ["size", "color"]
+    assert found["score"] > 0.7
+    assert found["same"]
+    assert found["proba"] == pytest.approx([1.0] * 4, abs=1e-5)
+    assert found["trials"] == 5
+    assert found["registered"] == "frame-target/1@champion"
+    assert (tmp_path / "home" / "runs" / found["run"] / "bundle").is_dir()
+    assert "Traceback" not in done.stderr
