@@ -26,6 +26,8 @@ from automl.spaces.tree import SpaceTree
 ASK_ATTEMPTS = 20
 DRAW_ATTEMPTS = 100
 WAKE_SECONDS = 0.5
+FLOOR = "floor"
+"""Origin of the configurations that are tried however little time is left."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,9 @@ class Turns:
     def _next_opening(self) -> tuple[Proposal, str] | None:
         while self._opening:
             configuration, origin = self._opening.popleft()
-            if configuration.id not in self._decided and self._fits(configuration):
+            if configuration.id in self._decided:
+                continue
+            if origin == FLOOR or self._fits(configuration):
                 return Proposal(configuration), origin
         return None
 

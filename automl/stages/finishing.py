@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,6 +19,7 @@ from automl.records import Trial, TrialStatus
 from automl.stages.session import Session
 
 REFIT_SAFETY = 1.5
+ASSEMBLY_SECONDS = 1.5
 SAMPLE_ROWS = 1000
 
 
@@ -43,11 +44,11 @@ def build_final(
     """
     by_id = {trial.id: trial for trial in trials}
     wanted = [(by_id[member["trial_id"]], member["weight"]) for member in ensemble["members"]]
-    kind = _kind(session, [trial for trial, _ in wanted])
-    members = _members(session, wanted, kind)
+    refits = _refits(session, wanted)
+    members = _members(session, wanted, refits)
     if not members:
         fallback = max((t for t in trials if t.is_complete), key=lambda t: t.score or 0.0)
-        members = _members(session, [(fallback, 1.0)], "bag")
+        members = _members(session, [(fallback, 1.0)], set())
     if not members:
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
     table = session.plan.table
@@ -63,7 +64,7 @@ def build_final(
     write_bundle(model, session.folder.bundle, extra={"run": session.run_id})
     sizes = [path.stat().st_size for path in session.folder.bundle.rglob("*") if path.is_file()]
     return {
-        "kind": kind,
+        "kind": "refit" if refits else "bag",
         "members": [
             {
                 "trial_id": m.trial,
@@ -81,30 +82,45 @@ def build_final(
     }
 
 
-def _kind(session: Session, members: Sequence[Trial]) -> str:
-    """``bag`` or ``refit``; a refit that the ledger cannot pay becomes a bag of kept models."""
+def _refits(session: Session, wanted: Sequence[tuple[Trial, float]]) -> set[str]:
+    """Trials that are to be fitted once more on all rows; the others keep their fold models.
+
+    Nothing is refitted where a bag is wanted. Else all members are, as far as the ledger pays for
+    it: a bag of several folds stays a bag unless all members can be refitted, a single holdout
+    model is replaced in the order of the weights.
+    """
     settings, plan = session.settings, session.plan
-    if settings.data_mode == "halves":
-        return "refit"
+    everything = {trial.id for trial, _ in wanted}
+    n_jobs = len(plan.stage("search").jobs)
     is_bag = settings.final == "bag" and len(plan.table) <= settings.bag_up_to_rows
-    if is_bag and len(plan.stage("search").jobs) > 1:
-        return "bag"
+    if settings.data_mode == "all" and is_bag and n_jobs > 1:
+        return set()
     left = session.ledger.left_for("final")
-    if left is None:
-        return "refit"
-    jobs = len(plan.stage("search").jobs)
+    if settings.data_mode == "halves" or left is None:
+        return everything
     share = len(plan.rows_of("search", 0, 0)[0]) / len(plan.table)
-    seconds = [trial.fit_seconds / jobs / max(share, 0.1) for trial in members]
-    expected = REFIT_SAFETY * max(*seconds, sum(seconds) / session.pool.n_slots)
-    if expected <= left:
-        return "refit"
-    session.given_up.append("no time to refit on all rows; the fold models are kept as a bag")
-    return "bag"
+    capacity = (left - ASSEMBLY_SECONDS) * session.pool.n_slots
+    affordable = set()
+    for trial, _ in wanted:
+        seconds = REFIT_SAFETY * trial.fit_seconds / n_jobs / max(share, 0.1)
+        if seconds <= min(capacity, left - ASSEMBLY_SECONDS):
+            affordable.add(trial.id)
+            capacity -= seconds
+    if affordable == everything:
+        return everything
+    session.given_up.append(
+        f"no time to refit all {len(everything)} members on all rows; fold models are kept instead"
+    )
+    return affordable if n_jobs == 1 else set()
 
 
-def _members(session: Session, wanted: Sequence[tuple[Trial, float]], kind: str) -> list[Member]:
+def _members(
+    session: Session, wanted: Sequence[tuple[Trial, float]], refits: Collection[str]
+) -> list[Member]:
     with ThreadPoolExecutor(session.pool.n_slots) as threads:
-        fitted = list(threads.map(lambda item: _pipelines(session, item[0], kind), wanted))
+        fitted = list(
+            threads.map(lambda item: _pipelines(session, item[0], item[0].id in refits), wanted)
+        )
     members = []
     for (trial, weight), pipelines in zip(wanted, fitted, strict=True):
         if pipelines:
@@ -117,13 +133,13 @@ def _members(session: Session, wanted: Sequence[tuple[Trial, float]], kind: str)
     return members
 
 
-def _pipelines(session: Session, trial: Trial, kind: str) -> list[FittedPipeline]:
+def _pipelines(session: Session, trial: Trial, is_refit: bool) -> list[FittedPipeline]:
     """Kept models of a trial, or new ones from a worker slot."""
-    name = trial.id if kind == "bag" else f"{trial.id}-refit"
+    name = f"{trial.id}-refit" if is_refit else trial.id
     found = load_models(session.folder.path, name)
     if found is None:
-        target = "fit_folds" if kind == "bag" else "refit"
-        if not _fit(session, trial, target, name) and kind == "refit":
+        target = "refit" if is_refit else "fit_folds"
+        if not _fit(session, trial, target, name) and is_refit:
             return _kept(session, trial)
         found = load_models(session.folder.path, name)
     return list(found.values()) if found else []

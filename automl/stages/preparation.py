@@ -24,9 +24,10 @@ from automl.settings import Settings
 from automl.stages.promotion import hold_back
 
 CACHE_SHARE = 0.1
-WANTED_TRIALS = 25
+WANTED_TRIALS = 12
 LEAST_FOLDS = 3
 LIGHTGBM_SECONDS_PER_CELL = 2e-6
+CLASS_EXPONENT = 0.7
 
 
 def prepare(
@@ -148,7 +149,7 @@ class FoldScheme:
 
 
 def fold_scheme(table: Table, settings: Settings) -> FoldScheme:
-    """Folds that let a time budget pay for a few dozen trials.
+    """Folds that let a time budget pay for a dozen slow trials.
 
     One holdout above `holdout_above_rows`. With `adapt_folds` and a time budget, the number of
     folds falls to 3, and then to one holdout, as long as `WANTED_TRIALS` trials of a default
@@ -160,7 +161,7 @@ def fold_scheme(table: Table, settings: Settings) -> FoldScheme:
         return FoldScheme(settings.folds, is_holdout=True)
     if not settings.adapt_folds or settings.trials is not None or settings.seconds is None:
         return FoldScheme(settings.folds, is_holdout=False)
-    outputs = table.n_classes if table.n_classes > 2 else 1
+    outputs = table.n_classes**CLASS_EXPONENT if table.n_classes > 2 else 1.0
     fit_seconds = LIGHTGBM_SECONDS_PER_CELL * n_rows * n_columns * outputs
     slot_seconds = settings.seconds * (1 - settings.reserve) * n_slots(settings)
     affordable = slot_seconds / (WANTED_TRIALS * fit_seconds)

@@ -20,7 +20,7 @@ from automl.families.registry import families, get_family
 from automl.optimizers.registry import get_optimizer
 from automl.records import Configuration, Trial, TrialStatus
 from automl.search.runner import TrialRunner, work
-from automl.search.turns import Arm, Turn, Turns
+from automl.search.turns import FLOOR, Arm, Turn, Turns
 from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
 from automl.stages.session import Session
@@ -28,6 +28,7 @@ from automl.stages.session import Session
 FLOORS = ("constant", "lightgbm")
 LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
 TRIAL_SHARE = 0.4
+FLOOR_SHARE = 0.5
 LEAST_TRIAL_SECONDS = 10.0
 FITS_FACTOR = 1.2
 
@@ -165,7 +166,7 @@ class Search:
         """Floors, then the portfolio; families it lacks begin with their default on their turn."""
         settings, table = self.session.settings, self.session.plan.table
         opening = [
-            (get_family(name).space(table.task).default(), "floor")
+            (get_family(name).space(table.task).default(), FLOOR)
             for name in FLOORS
             if name in self.families or name == "constant" or not settings.families
         ]
@@ -189,9 +190,10 @@ class Search:
         settings, left = self.session.settings, self._left()
         limits = [settings.trial_seconds] if settings.trial_seconds is not None else []
         if left is not None:
-            limits.append(max(left, 0.1))
-            if turn.origin != "floor":
-                limits.append(self._longest)
+            if turn.origin == FLOOR:
+                limits.append(max(left, FLOOR_SHARE * (self.session.ledger.left or 0.0), 1.0))
+            else:
+                limits.append(min(max(left, 0.1), self._longest))
         return min(limits, default=None)
 
     def _is_late(self) -> bool:

@@ -19,7 +19,11 @@ import pytest
 from automl.evaluation.journal import read
 from automl.records import Trial
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.timeout(400),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of SQLAlchemy, through MLflow
+]
 SHARED = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
 OPTIONS, decisions = SHARED["OPTIONS"], SHARED["decisions"]
 TABLE = "sklearn:breast_cancer"
