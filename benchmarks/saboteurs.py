@@ -131,7 +131,7 @@ def run_once(folder: Path, number: int, seconds: float) -> list[str]:
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])),
         "AUTOML_FAMILY_FOLDER": str(folder / "families"),
-        "AUTOML_TRIAL_SECONDS": "1.5",
+        "AUTOML_TRIAL_SECONDS": "2.5",
         "AUTOML_MEMORY_MIB": "400",
         "SABOTEUR_MARKER": marker,
     }

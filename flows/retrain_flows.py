@@ -16,6 +16,7 @@ from automl.settings import parse_duration
 from automl_flows.arrivals import Arrivals, Status, ending_of
 from automl_flows.environment import prepare_environment
 from automl_flows.retraining import Retraining, absolute_source, retrain
+from automl_flows.session import say
 
 
 @flow(name="automl-retrain", flow_run_name="retrain {name}", persist_result=False)
@@ -50,8 +51,12 @@ def retrain_flow(
     """
     try:
         outcome = _retrain(name, table, home, budget, trials, seed=seed, force=force)
-    except AutoMLError as error:
-        return Failed(message=error.message)
+    except Exception as error:
+        say(f"retraining of {name} failed: {ending_of(error)[1]}")
+        if isinstance(error, AutoMLError):
+            return Failed(message=error.message)
+        raise
+    say(f"retraining of {name}: {outcome.reason}")
     return outcome.summary()
 
 
