@@ -47,6 +47,8 @@ class CategoryCodes:
             if array.dtype not in (np.float32, np.float64):
                 array = array.astype(np.float64)
             return np.ascontiguousarray(array)
+        if not self.categories_:
+            return np.ascontiguousarray(X.to_numpy(dtype=np.float64))
         result = np.empty(X.shape, dtype=np.float64)
         for position in range(X.shape[1]):
             column = X.iloc[:, position]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
@@ -243,16 +243,18 @@ def save_models(
     models = folder / "models"
     models.mkdir(mode=0o700, exist_ok=True)
     temporary = models / f"{trial_id}.tmp"
-    joblib.dump(dict(pipelines), temporary)
-    temporary.replace(models / f"{trial_id}.joblib")
+    with temporary.open("wb") as file:
+        pickle.dump(dict(pipelines), file, protocol=pickle.HIGHEST_PROTOCOL)
+    temporary.replace(models / f"{trial_id}.pickle")
 
 
 def load_models(folder: Path, trial_id: str) -> dict[tuple[int, int], FittedPipeline] | None:
     """Fold models that this run kept, or None."""
-    path = folder / "models" / f"{trial_id}.joblib"
+    path = folder / "models" / f"{trial_id}.pickle"
     if not path.exists():
         return None
-    pipelines: dict[tuple[int, int], FittedPipeline] = joblib.load(path)
+    with path.open("rb") as file:
+        pipelines: dict[tuple[int, int], FittedPipeline] = pickle.load(file)
     return pipelines
 
 
