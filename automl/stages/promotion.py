@@ -28,6 +28,7 @@ from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.inference.bundle import load_bundle
 from automl.inference.model import TableModel
+from automl.randomness import Purpose, stream
 from automl.records import BoolArray, IntArray
 from automl.settings import Settings
 from automl.tracking.publication import CHAMPION
@@ -41,6 +42,7 @@ GOOD_ROWS = 100
 FRESH_SHARE = 0.3
 GREATEST_TABLE_SHARE = 1 / 3
 GREATEST_ROWS = 20_000
+BOOTSTRAPS = 200
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def decide_promotion(session: Session) -> dict[str, Any]:
 
     Returns
     -------
-        Record with `promote`, `reason`, `champion`, `rows`, `score` and `champion_score`.
+        Record with `promote`, `reason`, `champion`, `rows`, `score`, `champion_score` and the
+        standard error of their difference, by a paired bootstrap over the rows.
     """
     challenge = Challenge(
         **(session.records.read("challenge") or {"reason": "nothing was held back"})
@@ -278,29 +281,53 @@ def _write_rows(
 def _duel(session: Session, challenge: Challenge) -> dict[str, Any]:
     """Scores of both models on the rows held back, and who has the alias."""
     rows = Table.load(_rows_folder(session.folder))
-    index = session.plan.index
-    weights = None if rows.weights is None else np.asarray(rows.weights)
-    champion = np.load(_rows_folder(session.folder) / "champion_predictions.npy")
     model = load_bundle(session.folder.bundle, trust=True)
-    new = index.score(
-        rows.y,
-        model.raw_typed(rows.frame),
-        weights,
-        threshold=float(getattr(model, "threshold_", 0.5)),
+    ours = model.raw_typed(rows.frame), float(getattr(model, "threshold_", 0.5))
+    theirs = (
+        np.load(_rows_folder(session.folder) / "champion_predictions.npy"),
+        challenge.threshold,
     )
-    old = index.score(rows.y, champion, weights, threshold=challenge.threshold)
+    everything = np.arange(len(rows))
+    new, old = (_score(session, rows, everything, *each) for each in (ours, theirs))
+    if not np.isfinite(new - old):
+        return {"reason": f"the score is not defined on the {len(rows)} rows held back"}
+    rng = stream(session.settings.seed, Purpose.BOOTSTRAP, len(rows))
+    error = np.nanstd(
+        [
+            _score(session, rows, drawn, *ours) - _score(session, rows, drawn, *theirs)
+            for drawn in rng.integers(len(rows), size=(BOOTSTRAPS, len(rows)))
+        ]
+    )
     moved = _moved(session, challenge)
     better = "better" if new > old else "not better"
     reason = moved or (
         f"{better} than {challenge.champion} on {len(rows)} rows new to both: "
-        f"{new:.4f} against {old:.4f}"
+        f"{new:.4f} against {old:.4f}, difference {new - old:.4f} with standard error {error:.4f}"
     )
     return {
         "promote": new > old and not moved,
         "reason": reason,
         "score": new,
         "champion_score": old,
+        "difference_standard_error": float(error),
     }
+
+
+def _score(
+    session: Session,
+    rows: Table,
+    drawn: IntArray,
+    prediction: NDArray[np.float32],
+    threshold: float,
+) -> float:
+    """Performance index of some rows; NaN where it is not defined, as without any positive row."""
+    weights = None if rows.weights is None else np.asarray(rows.weights)[drawn]
+    try:
+        return session.plan.index.score(
+            np.asarray(rows.y)[drawn], prediction[drawn], weights, threshold=threshold
+        )
+    except ValueError:
+        return float("nan")
 
 
 def _moved(session: Session, challenge: Challenge) -> str:
