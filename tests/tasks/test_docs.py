@@ -1,0 +1,26 @@
+"""The page about the tasks agrees with the tasks."""
+
+import re
+from pathlib import Path
+
+import pytest
+from prefect import Flow, Task
+
+from automl_tasks import data, models, preprocessing
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", [data, preprocessing, models], ids=lambda m: m.__name__)
+def test_every_task_is_on_the_page(module):
+    listed = set(re.findall(r"`(\w+)[(`]", PAGE))
+    tasks = {name for name, value in vars(module).items() if isinstance(value, Task)}
+    assert tasks <= listed
+
+
+def test_the_example_defines_a_flow():
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (example,) = (block for block in blocks if "@flow" in block)
+    names = {"__name__": "example"}
+    exec(compile(example, "docs/tasks.md", "exec"), names)
+    assert isinstance(names["compare_three"], Flow)
