@@ -12,9 +12,8 @@ import pandas as pd
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from automl.data import readers, roles
+from automl.data import division, readers, roles
 from automl.inference.schema import TableSchema
-from automl.stages import standalone
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="read {source}")
@@ -83,7 +82,7 @@ def split_test(
     DataError
         If the target or another named column is not usable.
     """
-    return standalone.split_frame(
+    return division.split_frame(
         frame, target, share=share, task=task, seed=seed, groups=groups, time=time
     )
 
@@ -107,7 +106,7 @@ def make_folds(
     DataError
         If the target or another named column is not usable.
     """
-    return standalone.frame_folds(
+    return division.frame_folds(
         frame,
         target,
         n_folds=n_folds,

@@ -1,4 +1,4 @@
-"""Parts of the line on a frame, outside of any run: splits, one configuration, selection, blend, score.
+"""Parts of the line on a frame, outside of any run: one configuration, selection, blend, score.
 
 Each gives the numbers that a run would give, because it goes through the same code.
 """
@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from automl.data import splits
-from automl.data.findings import Findings, listed, nearest
-from automl.data.row_columns import read_groups, read_time, read_weights
-from automl.data.target import EncodedTarget, encode_labels, encode_target, missing_targets
+from automl.data.division import encoded_target
+from automl.data.findings import Findings, listed
+from automl.data.row_columns import read_weights
+from automl.data.target import EncodedTarget, encode_labels
 from automl.ensembles.greedy import GreedySelection, greedy_selection
 from automl.errors import DataError, SettingsError
 from automl.evaluation.plan import EvaluationPlan
@@ -29,7 +29,7 @@ from automl.home import RunFolder
 from automl.inference.model import TableModel
 from automl.metrics.index import IndexSpec, PerformanceIndex
 from automl.randomness import Purpose, stream
-from automl.records import Configuration, FloatArray, FoldResult, IntArray, Task, Trial, TrialStatus
+from automl.records import Configuration, FloatArray, FoldResult, Task, Trial, TrialStatus
 from automl.selection.candidates import Candidate
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
@@ -70,70 +70,6 @@ class Evaluation:
     def fold_scores(self) -> tuple[float, ...]:
         """Score of each fold."""
         return self.trial.fold_scores
-
-
-def split_frame(
-    frame: pd.DataFrame,
-    target: str,
-    *,
-    share: float = 0.3,
-    task: str = "auto",
-    seed: int = 0,
-    groups: str | None = None,
-    time: str | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Training rows and test rows of a raw frame, with their own index; see `split_test`.
-
-    Raises
-    ------
-    DataError
-        If the target or another named column is not usable, with every problem.
-    SettingsError
-        If `share` leaves no row on one side.
-    """
-    found = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=2)
-    training, test = splits.split_test(
-        found.target.y,
-        found.target.task,
-        share=share,
-        seed=seed,
-        groups=found.groups,
-        time=found.time,
-    )
-    return frame.iloc[training], frame.iloc[test]
-
-
-def frame_folds(
-    frame: pd.DataFrame,
-    target: str,
-    *,
-    n_folds: int = 5,
-    repeat: int = 0,
-    task: str = "auto",
-    seed: int = 0,
-    groups: str | None = None,
-    time: str | None = None,
-) -> pd.Series:
-    """Fold number of each row of a raw frame, with the frame's index; -1 only trains.
-
-    Raises
-    ------
-    DataError
-        If the target or another named column is not usable, with every problem.
-    SettingsError
-        If there are fewer rows than folds.
-    """
-    found = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=n_folds)
-    folds = splits.make_folds(
-        found.target.y,
-        found.target.task,
-        n_folds=n_folds,
-        repeat=repeat,
-        seed=seed,
-        groups=found.groups,
-        time=found.time,
-    )
-    return pd.Series(folds, index=frame.index, name="fold")
 
 
 def evaluate_configuration(
@@ -251,7 +187,7 @@ def blend(
         If the metric is not usable.
     """
     arrays = {name: np.asarray(values, dtype=np.float32) for name, values in predictions.items()}
-    encoded = _encode(pd.Series(np.asarray(labels), name="labels"), task)
+    encoded = encoded_target(pd.Series(np.asarray(labels), name="labels"), task)
     _check_shapes(arrays, encoded)
     present = np.logical_and.reduce(
         [np.isfinite(array.reshape(len(array), -1)).all(axis=1) for array in arrays.values()]
@@ -316,56 +252,11 @@ def score_model(
 # --- pieces ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _RowFacts:
-    target: EncodedTarget
-    groups: IntArray | None
-    time: FloatArray | None
-
-
-def _row_facts(
-    frame: pd.DataFrame,
-    target: str,
-    *,
-    task: str,
-    groups: str | None,
-    time: str | None,
-    n_folds: int,
-) -> _RowFacts:
-    if groups and time:
-        raise SettingsError("groups and time cannot be combined; give one of them")
-    findings = Findings("the frame")
-    for part, name in {"target": target, "groups": groups, "time": time}.items():
-        if name is not None and name not in frame.columns:
-            hint = nearest(name, frame.columns)
-            findings.problems.append(f"there is no {part} column {name!r}{hint}")
-    findings.raise_problems()
-    raw = frame.reset_index(drop=True)
-    codes = read_groups(raw, groups, n_folds, findings)
-    times = read_time(raw, time, n_folds, findings)
-    encoded = _encode(raw[target], task, findings)
-    return _RowFacts(encoded, codes, times)
-
-
-def _encode(series: pd.Series, task: str, findings: Findings | None = None) -> EncodedTarget:
-    findings = findings or Findings("the labels")
-    n_missing = int(missing_targets(series).sum())
-    if n_missing:
-        findings.problems.append(
-            f"target column {series.name!r} is empty in {n_missing} rows; drop them first"
-        )
-    findings.raise_problems()
-    encoded = encode_target(series, task=task, positive=None, findings=findings)
-    findings.raise_problems()
-    assert encoded is not None
-    return encoded
-
-
 def _later_target(
     series: pd.Series, task: Task, classes: NDArray[Any] | None, findings: Findings
 ) -> EncodedTarget:
     if classes is None:
-        return _encode(series, "regression", findings)
+        return encoded_target(series, "regression", findings)
     codes = encode_labels(series, classes)
     unknown = codes < 0
     if unknown.any():

@@ -1,0 +1,130 @@
+"""Raw frames divided into training rows, test rows and folds, as a run divides its table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from automl.data import splits
+from automl.data.findings import Findings, nearest
+from automl.data.row_columns import read_groups, read_time
+from automl.data.target import EncodedTarget, encode_target, missing_targets
+from automl.errors import SettingsError
+from automl.records import FloatArray, IntArray
+
+
+def split_frame(
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    share: float = 0.3,
+    task: str = "auto",
+    seed: int = 0,
+    groups: str | None = None,
+    time: str | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Training rows and test rows of a raw frame, with their own index; see `split_test`.
+
+    Raises
+    ------
+    DataError
+        If the target or another named column is not usable, with every problem.
+    SettingsError
+        If `share` leaves no row on one side.
+    """
+    found = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=2)
+    training, test = splits.split_test(
+        found.target.y,
+        found.target.task,
+        share=share,
+        seed=seed,
+        groups=found.groups,
+        time=found.time,
+    )
+    return frame.iloc[training], frame.iloc[test]
+
+
+def frame_folds(
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    n_folds: int = 5,
+    repeat: int = 0,
+    task: str = "auto",
+    seed: int = 0,
+    groups: str | None = None,
+    time: str | None = None,
+) -> pd.Series:
+    """Fold number of each row of a raw frame, with the frame's index; -1 only trains.
+
+    Raises
+    ------
+    DataError
+        If the target or another named column is not usable, with every problem.
+    SettingsError
+        If there are fewer rows than folds.
+    """
+    found = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=n_folds)
+    folds = splits.make_folds(
+        found.target.y,
+        found.target.task,
+        n_folds=n_folds,
+        repeat=repeat,
+        seed=seed,
+        groups=found.groups,
+        time=found.time,
+    )
+    return pd.Series(folds, index=frame.index, name="fold")
+
+
+@dataclass(frozen=True)
+class _RowFacts:
+    target: EncodedTarget
+    groups: IntArray | None
+    time: FloatArray | None
+
+
+def _row_facts(
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    task: str,
+    groups: str | None,
+    time: str | None,
+    n_folds: int,
+) -> _RowFacts:
+    if groups and time:
+        raise SettingsError("groups and time cannot be combined; give one of them")
+    findings = Findings("the frame")
+    for part, name in {"target": target, "groups": groups, "time": time}.items():
+        if name is not None and name not in frame.columns:
+            hint = nearest(name, frame.columns)
+            findings.problems.append(f"there is no {part} column {name!r}{hint}")
+    findings.raise_problems()
+    raw = frame.reset_index(drop=True)
+    codes = read_groups(raw, groups, n_folds, findings)
+    times = read_time(raw, time, n_folds, findings)
+    encoded = encoded_target(raw[target], task, findings)
+    return _RowFacts(encoded, codes, times)
+
+
+def encoded_target(series: pd.Series, task: str, findings: Findings | None = None) -> EncodedTarget:
+    """Codes or values of a target in which nothing is missing.
+
+    Raises
+    ------
+    DataError
+        With everything in `findings` and what is wrong with the target.
+    """
+    findings = findings or Findings("the labels")
+    n_missing = int(missing_targets(series).sum())
+    if n_missing:
+        findings.problems.append(
+            f"target column {series.name!r} is empty in {n_missing} rows; drop them first"
+        )
+    findings.raise_problems()
+    encoded = encode_target(series, task=task, positive=None, findings=findings)
+    findings.raise_problems()
+    assert encoded is not None
+    return encoded
