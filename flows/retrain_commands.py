@@ -96,7 +96,8 @@ def serve(
     """Retrain on a schedule, on new files, or both, until interrupted."""
     from automl.settings import parse_duration
     from automl_flows.retraining import absolute_source
-    from automl_flows.serving import Plan, serve_plan
+    from automl_flows.service_plan import Plan
+    from automl_flows.serving import serve_plan
 
     plan = Plan(
         name=name,

@@ -12,9 +12,10 @@ import contextvars
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,8 @@ from automl.errors import ServiceError, SettingsError
 from automl.home import Home
 from automl.tracking.layout import clean_name
 from automl_flows.arrivals import Arrivals, FolderWatch
-from automl_flows.retraining import finished_runs
 from automl_flows.server import LocalServer, answers
+from automl_flows.service_plan import Plan
 from automl_flows.standing import Service, read_services, start_services
 from automl_flows.watching import Watcher
 
@@ -36,68 +37,13 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.5
 POLL_SECONDS = 2
-LEAST_INTERVAL_SECONDS = 10.0
 STOP_SECONDS = 20.0
 RUNS_AT_ONCE = 2
 SERVER_LOST_AFTER = 3
+SCHEDULER_SECONDS = 60.0
 _CONSOLE_LEVEL = "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is served.
-
-    Parameters
-    ----------
-    table : of the scheduled retraining
-    cron, interval_seconds : at most one of them
-    folder : where new files arrive
-    pattern : of their names; None takes every kind of table
-    overrides : `budget_seconds` and `trials` of the runs
-    """
-
-    name: str
-    table: str | None = None
-    cron: str | None = None
-    interval_seconds: float | None = None
-    folder: Path | None = None
-    pattern: str | None = None
-    settle_seconds: float = 5.0
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def has_schedule(self) -> bool:
-        """Whether something is to be done at certain times."""
-        return self.cron is not None or self.interval_seconds is not None
-
-    def check(self, home: Home) -> None:
-        """Refuse what cannot be served.
-
-        Raises
-        ------
-        SettingsError
-            With the option that is missing or wrong.
-        """
-        if not self.has_schedule and self.folder is None:
-            raise SettingsError(
-                "nothing to serve: give --watch DIR, or --table with --cron or --interval"
-            )
-        if self.cron is not None and self.interval_seconds is not None:
-            raise SettingsError("--cron and --interval cannot be combined; give one of them")
-        if self.has_schedule != (self.table is not None):
-            raise SettingsError("a schedule needs both --table and one of --cron and --interval")
-        if self.interval_seconds is not None and self.interval_seconds < LEAST_INTERVAL_SECONDS:
-            raise SettingsError(f"--interval must be at least {LEAST_INTERVAL_SECONDS:g} s")
-        if self.cron is not None:
-            _check_cron(self.cron)
-        if self.folder is not None and not self.folder.is_dir():
-            raise SettingsError(f"--watch: there is no folder {self.folder}")
-        if not finished_runs(home, self.name):
-            raise SettingsError(
-                f"there is no finished run of problem {self.name!r} in {home.path}; train it first"
-            )
 
 
 def serve_plan(plan: Plan, home: Home, *, say: Say) -> None:
@@ -122,11 +68,13 @@ def serve_plan(plan: Plan, home: Home, *, say: Say) -> None:
         watcher = _watcher(plan, home, say)
         if watcher is not None:
             stack.callback(watcher.close)
-        say(f"serving {plan.name}: {_described(plan)}; page {api_url.removesuffix('/api')}")
-        _look(watcher, runner, api_url)
+        say(f"serving {plan.name}: {plan.described}; page {api_url.removesuffix('/api')}")
+        _look(watcher, runner, api_url, _ScheduleProof(plan) if plan.has_schedule else None)
 
 
-def _look(watcher: Watcher | None, runner: _RunnerThread, api_url: str) -> None:
+def _look(
+    watcher: Watcher | None, runner: _RunnerThread, api_url: str, proof: _ScheduleProof | None
+) -> None:
     """Look at the folder again and again; the server must be there all the time."""
     n_lost, checked_at = 0, time.monotonic()
     while True:
@@ -136,10 +84,59 @@ def _look(watcher: Watcher | None, runner: _RunnerThread, api_url: str) -> None:
             raise ServiceError(f"Prefect's runner ended: {runner.failure or 'no reason given'}")
         if time.monotonic() - checked_at > 10 * LOOK_SECONDS:
             n_lost = 0 if answers(f"{api_url}/health", 5.0) else n_lost + 1
+            if proof is not None:
+                proof.demand()
             checked_at = time.monotonic()
         if n_lost >= SERVER_LOST_AFTER:
             raise ServiceError(f"the Prefect server {api_url} does not answer any more")
         time.sleep(LOOK_SECONDS)
+
+
+class _ScheduleProof:
+    """Makes sure that the server plans runs: one whose scheduler fails would do so in silence."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._deployment = clean_name(plan.name)
+        self._since = datetime.now(UTC)
+        self._is_given = False
+
+    def demand(self) -> None:
+        """Look whether a run is planned.
+
+        Raises
+        ------
+        ServiceError
+            If none is after a minute.
+        """
+        if self._is_given:
+            return
+        self._is_given = _planned_after(self._deployment, self._since)
+        waited = (datetime.now(UTC) - self._since).total_seconds()
+        if not self._is_given and waited > SCHEDULER_SECONDS:
+            raise ServiceError(
+                f"the Prefect server has planned no run within {SCHEDULER_SECONDS:g} s: its scheduler "
+                "is off or fails (Prefect 3.8 needs SQLAlchemy below 2.1); see server.log in the "
+                "folder prefect of the home"
+            )
+
+
+def _planned_after(deployment: str, moment: datetime) -> bool:
+    import httpx
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterName
+    from prefect.client.schemas.sorting import FlowRunSort
+    from prefect.exceptions import PrefectException
+
+    try:
+        with get_client(sync_client=True) as client:
+            runs = client.read_flow_runs(
+                deployment_filter=DeploymentFilter(name=DeploymentFilterName(any_=[deployment])),
+                sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+                limit=1,
+            )
+    except (PrefectException, httpx.HTTPError, OSError):
+        return False
+    return any(run.expected_start_time and run.expected_start_time > moment for run in runs)
 
 
 class _RunnerThread(threading.Thread):
@@ -207,7 +204,7 @@ def _deployments(plan: Plan, home: Home) -> list[RunnerDeployment]:
 
     from automl_flows.retrain_flows import on_new_data_flow, retrain_flow
 
-    parameters = {"name": plan.name, "home": str(home.path), **_run_parameters(plan)}
+    parameters = {"name": plan.name, "home": str(home.path), **plan.run_parameters}
     found: list[Any] = []
     if plan.has_schedule:
         found.append(
@@ -233,14 +230,6 @@ def _deployments(plan: Plan, home: Home) -> list[RunnerDeployment]:
             )
         )
     return found
-
-
-def _run_parameters(plan: Plan) -> dict[str, Any]:
-    seconds = plan.overrides.get("budget_seconds")
-    return {
-        "budget": "" if seconds is None else f"{seconds:g}s",
-        "trials": plan.overrides.get("trials"),
-    }
 
 
 def _watcher(plan: Plan, home: Home, say: Say) -> Watcher | None:
@@ -356,26 +345,3 @@ def _only_server_of(plan: Plan, home: Home) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _check_cron(text: str) -> None:
-    from prefect.client.schemas.schedules import CronSchedule
-    from pydantic import ValidationError
-
-    try:
-        CronSchedule(cron=text)
-    except ValidationError:
-        raise SettingsError(
-            f'--cron must look like "0 3 * * *" (minute hour day month weekday); got {text!r}'
-        ) from None
-
-
-def _described(plan: Plan) -> str:
-    parts = []
-    if plan.cron is not None:
-        parts.append(f"retrained on {plan.table} at {plan.cron!r}")
-    if plan.interval_seconds is not None:
-        parts.append(f"retrained on {plan.table} every {plan.interval_seconds:g} s")
-    if plan.folder is not None:
-        parts.append(f"new files in {plan.folder}")
-    return " and ".join(parts)

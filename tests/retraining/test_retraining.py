@@ -14,7 +14,7 @@ from automl.home import Home, RunFolder
 from automl.settings import Settings
 from automl_flows import retraining
 from automl_flows.retraining import finished_runs, retrain, retraining_settings
-from automl_flows.serving import Plan
+from automl_flows.service_plan import Plan
 
 
 class Runs:
