@@ -5,16 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from automl_tasks.stages import (
-    build_ensemble,
-    build_final_model,
-    end_search,
-    read_and_check,
-    register_model,
-    score_candidates,
-    search_family,
-    select_champion,
-)
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.futures import wait
@@ -25,6 +15,16 @@ from automl.home import Home, default_home
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, line_of, open_line
 from automl.stages.session import begin
+from automl_tasks.stages import (
+    build_ensemble,
+    build_final_model,
+    end_search,
+    read_and_check,
+    register_model,
+    score_candidates,
+    search_family,
+    select_champion,
+)
 
 MOST_THREADS = 64
 SHOWN_ROWS = 50
