@@ -139,6 +139,8 @@ class Arrivals:
         """Remember how a run ended."""
         with self._changing() as entries:
             known = entries.get(digest) or Arrival(digest, "", "running", attempts=1)
+            if status == known.status == "interrupted":
+                return  # noticed by the run and by the service
             stopped = int(status == "interrupted")
             entries[digest] = replace(
                 known,

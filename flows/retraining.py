@@ -117,7 +117,7 @@ def retrain(
         frame, digest = _read(table)
         same = next((run for run in reversed(runs) if digest == table_digest(run)), None)
         if same is not None and not force:
-            reason = f"run {same.run_id} was trained on this content; nothing to do"
+            reason = f"run {same.run_id} was trained on this content; {_completed(same, home)}"
             return Retraining("unchanged", name, table, digest, same.run_id, False, reason)
         settings = retraining_settings(runs[-1], table, overrides or {})
         tell(f"retraining {settings.problem} with the settings of run {runs[-1].run_id}")
@@ -193,6 +193,21 @@ def _unknown_problem(home: Home, name: str) -> str:
     near = difflib.get_close_matches(clean_name(name), known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "; train it first with `automl train`"
     return f"there is no finished run of problem {name!r} in {home.path}{hint}"
+
+
+def _completed(run: RunFolder, home: Home) -> str:
+    """What there was still to do for a finished run: its registration may have been cut short."""
+    from automl.tracking.process import registration
+
+    if registration(run).status != "pending":
+        return "nothing to do"
+    from automl.tracking.synchronization import sync
+
+    sync(home.path)
+    found = registration(run)
+    if found.status == "pending":
+        return f"its registration is still pending: {found.reason}"
+    return f"its registration was pending and is complete now: {found.registered}"
 
 
 def _read(table: str) -> tuple[pd.DataFrame, str]:

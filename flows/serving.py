@@ -60,14 +60,14 @@ def serve_plan(plan: Plan, home: Home, *, say: Say) -> None:
     if os.environ.get(_CONSOLE_LEVEL) == "WARNING":
         os.environ[_CONSOLE_LEVEL] = "CRITICAL"  # what fails is told in one line, and on the page
     with _only_server_of(plan, home), _api(home, say) as api_url, ExitStack() as stack:
+        watcher = _watcher(plan, home, say)
+        if watcher is not None:
+            stack.callback(watcher.close)  # last: runs that end themselves have said how by then
         runner = _RunnerThread(_deployments(plan, home))
         stack.callback(_end_children, _children())
         stack.callback(runner.stop)
         runner.start()
         runner.wait_ready()
-        watcher = _watcher(plan, home, say)
-        if watcher is not None:
-            stack.callback(watcher.close)
         say(f"serving {plan.name}: {plan.described}; page {api_url.removesuffix('/api')}")
         _look(watcher, runner, api_url, _ScheduleProof(plan) if plan.has_schedule else None)
 

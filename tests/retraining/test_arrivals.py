@@ -239,6 +239,18 @@ def test_a_run_that_was_stopped_with_the_service_is_begun_again(
     assert len(service.begun) == 2
 
 
+def test_a_stop_that_the_run_and_the_service_notice_counts_once(
+    service: Service, folder: Path
+) -> None:
+    (folder / "a.csv").write_text("a\n1\n")
+    service.look()
+    digest = file_digest(folder / "a.csv")
+    service.arrivals.end(digest, "interrupted", "the run was stopped")
+    service.arrivals.end(digest, "interrupted", "the service was stopped")
+    entry = service.arrivals.entries()[digest]
+    assert (entry.attempts, entry.interruptions) == (0, 1)
+
+
 def test_a_file_that_takes_the_service_down_is_not_begun_endlessly(
     service: Service, folder: Path
 ) -> None:
