@@ -132,13 +132,14 @@ def retrain(
 
 
 def finished_runs(home: Home, name: str) -> list[RunFolder]:
-    """Finished runs of a problem, oldest first."""
+    """Finished runs of a problem, in the order of their starts."""
     wanted = clean_name(name)
-    return [
-        folder
+    found = [
+        (float(facts.get("started_at", 0.0)), folder)
         for folder in home.run_folders()
         if (facts := _facts(folder)).get("status") == "finished" and problem_name(facts) == wanted
     ]
+    return [folder for _, folder in sorted(found, key=lambda entry: entry[0])]
 
 
 def table_digest(folder: RunFolder) -> str:

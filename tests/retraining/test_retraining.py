@@ -32,6 +32,7 @@ class Runs:
         given = Settings(**{"table": "old.csv", "target": "target", "name": "beans", **settings})
         data = {"digest": "part", "table_digest": digest, "task": settings.get("task", "binary")}
         facts = {"settings": given.model_dump(mode="json"), "data": data, "status": status}
+        facts["started_at"] = float(len(self.home.run_folders()))
         folder.write_facts({**facts, "run_id": folder.run_id})
         return folder
 
