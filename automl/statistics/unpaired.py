@@ -46,8 +46,8 @@ def anova(groups: Sequence[ArrayLike]) -> TestResult:
     if all(map(is_constant, samples)):
         equal = is_constant(np.concatenate(samples))
         return TestResult("ANOVA", 0.0 if equal else float("inf"), float(equal), df)
-    result = stats.f_oneway(*samples)
-    return TestResult("ANOVA", float(result.statistic), float(result.pvalue), df)
+    statistic = max(float(stats.f_oneway(*samples).statistic), 0.0)  # rounding of equal means
+    return TestResult("ANOVA", statistic, float(stats.f.sf(statistic, *df)), df)
 
 
 def kruskal_wallis(groups: Sequence[ArrayLike]) -> TestResult:
