@@ -13,6 +13,8 @@ REGISTRATION_SHARE = 0.4
 LEAST_REGISTRATION_SECONDS = 6.0
 GREATEST_REGISTRATION_SECONDS = 20.0
 FINAL_SHARE = 0.5
+TRACKING_SECONDS_PER_TRIAL = 0.012
+"""One run with its parameters and metrics in SQLite, measured."""
 
 
 @dataclass
@@ -44,6 +46,17 @@ class Ledger:
             "final": (tail - registration) * FINAL_SHARE * 0.6,
             "registration": registration,
         }
+
+    def expect_trials(self, n_trials: int) -> None:
+        """Keep time to copy this many trials into the tracking store; the search pays for it."""
+        if self.total is None:
+            return
+        wanted = self._registration + TRACKING_SECONDS_PER_TRIAL * n_trials
+        wanted = min(wanted, GREATEST_TAIL_SHARE * self.total)
+        extra = wanted - self.planned["registration"]
+        if extra > 0:
+            self.planned["registration"] += extra
+            self.planned["search"] -= extra
 
     @property
     def elapsed(self) -> float:

@@ -155,6 +155,7 @@ class Search:
             self.session.is_reproducible = False
         settings = self.session.settings
         self.session.commit(trial, sees=turn.sees, allocator=settings.allocator)
+        self.session.ledger.expect_trials(trial.index + 1)
 
     def _arm(self, family: Family) -> Arm:
         settings = self.session.settings

@@ -105,3 +105,14 @@ def test_the_json_form_has_planned_and_used_seconds_of_every_stage(clock):
     assert list(found) == [*STAGES, "data"]
     assert found["data"] == {"planned": None, "used": 1.0}
     assert found["search"]["used"] is None
+
+
+def test_copying_many_trials_is_paid_by_the_search():
+    ledger = Ledger(100.0, 0.2, time.monotonic())
+    before = dict(ledger.planned)
+    ledger.expect_trials(500)
+    assert ledger.planned["registration"] > before["registration"]
+    assert sum(ledger.planned.values()) == pytest.approx(100.0)
+    assert ledger.planned["candidates"] == before["candidates"]
+    ledger.expect_trials(10)
+    assert ledger.planned["registration"] > before["registration"]
