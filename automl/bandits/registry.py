@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from automl.bandits.leaders import Leaders
 from automl.bandits.protocol import Allocator
 from automl.bandits.uniform import Uniform, UniformSeconds
-from automl.errors import SettingsError
+from automl.lookup import entry_of
 
 
 @dataclass(frozen=True)
@@ -47,11 +46,4 @@ def get_allocator(name: str) -> AllocatorEntry:
     SettingsError
         If there is none of this name; the nearest one is proposed.
     """
-    if name in ALLOCATORS:
-        return ALLOCATORS[name]
-    near = difflib.get_close_matches(name, ALLOCATORS, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise SettingsError(
-        f"allocator must be one of {', '.join(ALLOCATORS)}; got {name!r}{hint}",
-        setting="allocator",
-    )
+    return entry_of(ALLOCATORS, name, "allocator")

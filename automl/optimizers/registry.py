@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from automl.errors import SettingsError
+from automl.lookup import entry_of
 from automl.optimizers.hypercube import ShrinkingHypercube
 from automl.optimizers.protocol import Optimizer
 from automl.optimizers.random_search import RandomSearch
@@ -38,11 +37,4 @@ def get_optimizer(name: str) -> OptimizerEntry:
     SettingsError
         If there is none of this name; the nearest one is proposed.
     """
-    if name in OPTIMIZERS:
-        return OPTIMIZERS[name]
-    near = difflib.get_close_matches(name, OPTIMIZERS, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise SettingsError(
-        f"optimizer must be one of {', '.join(OPTIMIZERS)}; got {name!r}{hint}",
-        setting="optimizer",
-    )
+    return entry_of(OPTIMIZERS, name, "optimizer")
