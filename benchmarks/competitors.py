@@ -8,6 +8,7 @@ numbers). Imports the system's own package only, so it may live in an environmen
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 STARTED = time.monotonic()
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads slow everyone on a busy machine
 
 
 def read(folder: Path) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame, dict]:
