@@ -16,7 +16,7 @@ from automl.home import Home
 from automl.progress import Progress
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, open_line
-from automl.stages.session import begin, reopen
+from automl.stages.session import Session, begin, reopen
 from automl.tracking.problem import check_problem
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def resume(
 
 
 def _drive(
-    session: Any, server: LocalServer | None, on_progress: OnProgress | None
+    session: Session, server: LocalServer | None, on_progress: OnProgress | None
 ) -> dict[str, Any]:
     try:
         with session.folder.lock():
@@ -87,7 +87,7 @@ def _drive(
                 line.mirror.start()
                 with _Reporter(line, on_progress):
                     _run(line, server)
-                return dict(session.records.read("result"))
+                return session.records.read("result") or {}
             except BaseException as error:
                 if session.folder.read_facts().get("status") != "finished":
                     interrupted = not isinstance(error, Exception)
