@@ -21,7 +21,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from automl.errors import SettingsError
+from automl.records import FloatArray
 
 Scorer = Callable[[Any, Any], float]
 
@@ -54,6 +57,36 @@ def load_scorer(name: str) -> Scorer:
     return function
 
 
+def try_scorer(name: str, y: FloatArray, n_classes: int) -> None:
+    """Call a scorer once on rows of the table, so that its mistakes show before the search.
+
+    Parameters
+    ----------
+    y : (n,), codes or values
+    n_classes : K; 0 for regression
+
+    Raises
+    ------
+    SettingsError
+        If it raises, or what it returns is not a number; names the scorer.
+    """
+    try:
+        float(load_scorer(name)(y, _plausible_prediction(y, n_classes)))
+    except SettingsError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingsError(f"metric {name!r} cannot score this table: {reason}") from error
+
+
+def _plausible_prediction(y: FloatArray, n_classes: int) -> FloatArray:
+    """Neither constant nor perfect: a scorer may be undefined at both."""
+    if not n_classes:
+        return np.asarray(y.mean() + 0.5 * (y - y.mean()))
+    share = 0.5 / n_classes
+    return np.asarray(share + 0.5 * np.eye(n_classes)[y.astype(int)], dtype=np.float32)
+
+
 def _load_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
@@ -72,6 +105,6 @@ def _load_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (ImportError, SyntaxError, NameError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:
         raise SettingsError(f"metric file {path} cannot be loaded: {error}") from error
     return module

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from automl.errors import SettingsError
 from automl.metrics.costs import check_costs, error_weights
-from automl.metrics.custom import Scorer, absolute_name, is_scorer_name, load_scorer
+from automl.metrics.custom import Scorer, absolute_name, is_scorer_name, load_scorer, try_scorer
 from automl.metrics.metrics import (
     DEFAULT_WEIGHTS,
     METRICS,
@@ -129,10 +129,13 @@ class PerformanceIndex:
         usable = _usable_metrics(
             task, has_costs=costs is not None, has_positive=positive is not None
         )
+        weights = _parse_weights(spec, task, usable)
+        for name in filter(is_scorer_name, weights):
+            try_scorer(name, y, count)
         return cls(
             task,
             count,
-            MappingProxyType(_parse_weights(spec, task, usable)),
+            MappingProxyType(weights),
             MappingProxyType({name: metric.baseline(facts) for name, metric in usable.items()}),
             beta=float(beta),
             positive=positive,

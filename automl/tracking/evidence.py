@@ -111,7 +111,10 @@ class EvidenceWriter:
             "test_score": test.get("score"),
             "predict_milliseconds": final.get("predict_ms"),
             "model_mib": final.get("size_mib"),
-            **{f"test_{key}": value for key, value in (test.get("metrics") or {}).items()},
+            **{
+                f"test_{layout.metric_key(key)}": value
+                for key, value in (test.get("metrics") or {}).items()
+            },
         }
         return layout.finite({k: v for k, v in values.items() if isinstance(v, int | float)})
 

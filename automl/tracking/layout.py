@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 from automl.records import Trial, TrialStatus
@@ -160,8 +161,24 @@ def trial_metrics(trial: Trial) -> dict[str, float]:
 
 
 def finite(values: Mapping[str, float | None]) -> dict[str, float]:
-    """Entries that are finite numbers."""
-    return {k: float(v) for k, v in values.items() if v is not None and math.isfinite(v)}
+    """Entries that are finite numbers, under names that a store takes."""
+    return {
+        metric_key(name): float(value)
+        for name, value in values.items()
+        if value is not None and math.isfinite(value)
+    }
+
+
+def metric_key(name: str) -> str:
+    """Name of a metric in the store: a user's ``/path/to/file.py:function`` is `file.function`.
+
+    A store treats names as paths and refuses absolute ones, and the whole batch with them.
+    """
+    place, _, function = name.rpartition(":")
+    if not place:
+        return name
+    stem = PurePath(place).stem if place.endswith(".py") else place
+    return "".join(c if c.isalnum() or c in "_-. " else "-" for c in f"{stem}.{function}")
 
 
 def fold_text(trial: Trial) -> str:

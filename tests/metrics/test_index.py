@@ -110,6 +110,21 @@ def test_a_function_of_a_module_is_a_metric():
     assert index.score(np.arange(5.0), np.arange(5.0)) == 1.0
 
 
+@pytest.mark.parametrize("body", ["raise RuntimeError('bang')", "return None", "return y[99]"])
+def test_a_scorer_that_cannot_score_the_table_is_refused_by_name(tmp_path, body):
+    file = tmp_path / "mine.py"
+    file.write_text(f"def broken(y, prediction):\n    {body}\n")
+    with pytest.raises(SettingsError, match=r"mine.py:broken' cannot score this table: \w+Error"):
+        build(f"{file}:broken")
+
+
+def test_a_metric_file_that_fails_to_load_is_named(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("1 / 0\n")
+    with pytest.raises(SettingsError, match=r"mine.py cannot be loaded: division by zero"):
+        build(f"{file}:f")
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -69,6 +69,18 @@ def test_long_values_are_cut_to_what_mlflow_takes(runs: Any) -> None:
     assert len(layout.parent_content(facts).params["note"]) == layout.PARAM_CHARACTERS
 
 
+def test_a_users_metric_is_stored_under_a_name_that_mlflow_takes(runs: Any) -> None:
+    from mlflow.utils.validation import _validate_metric_name
+
+    own = {"accuracy": 0.5, "/home/me/my metrics.py:profit": 2.0, "package.module:f@2": 3.0}
+    metrics = layout.trial_metrics(replace(runs.trial(RUN, 5), metrics=own))
+    for name in metrics:
+        _validate_metric_name(name)
+    assert metrics["accuracy"] == 0.5
+    assert metrics["my metrics.profit"] == 2.0
+    assert metrics["package.module.f-2"] == 3.0
+
+
 def test_pace_allows_opening_only_when_the_share_covers_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
