@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-LEAST_TAIL_SECONDS = 14.0
+LEAST_TAIL_SECONDS = 16.0
 GREATEST_TAIL_SHARE = 0.45
 REGISTRATION_SHARE = 0.4
 LEAST_REGISTRATION_SECONDS = 6.0
 GREATEST_REGISTRATION_SECONDS = 20.0
-FINAL_SHARE = 0.5
+FINAL_SHARE = 0.55
 TRACKING_SECONDS_PER_TRIAL = 0.012
 """One run with its parameters and metrics in SQLite, measured."""
 
