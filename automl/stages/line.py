@@ -20,7 +20,7 @@ from automl.stages.result import make_result
 from automl.stages.searching import Search
 from automl.stages.session import Session
 from automl.tracking.links import links
-from automl.tracking.process import MirrorProcess, registration
+from automl.tracking.process import MirrorProcess, n_unwritten, registration
 
 UNLIMITED_REGISTRATION_SECONDS = 120.0
 GRACE_SECONDS = 3.0
@@ -131,6 +131,12 @@ class Line:
         made = self.result()
         found = registration(session.folder)
         made["model"] |= {"registered": found.registered, "registration": found.status}
+        missing = n_unwritten(session.folder, [trial.id for trial in self.trials])
+        if missing:
+            session.warnings.append(
+                f"the tracking store lacks {missing} of {len(self.trials)} trials"
+                f"{f' ({found.reason})' if found.reason else ''}; automl sync completes them"
+            )
         made["warnings"] += [w for w in session.warnings if w not in made["warnings"]]
         complete = {
             **made,

@@ -105,7 +105,7 @@ class Mirror:
             writer = self.open()
             evidence = EvidenceWriter(writer)
             self.view.refresh()
-            for step in self._steps(writer, evidence, publisher):
+            for step in self._steps(writer, evidence, publisher, deadline):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return self._pending("the time for tracking was over")
@@ -121,15 +121,22 @@ class Mirror:
         return True
 
     def _steps(
-        self, writer: RunWriter, evidence: EvidenceWriter, publisher: Publisher
+        self,
+        writer: RunWriter,
+        evidence: EvidenceWriter,
+        publisher: Publisher,
+        deadline: float,
     ) -> Iterator[Callable[[], Any]]:
         first = writer.missing()[:BATCH] if read_stage(self.folder, "selection") else []
-        yield lambda: writer.write_trials(first)
+        yield lambda: writer.write_trials(first, deadline)
         yield evidence.write_inputs
         yield lambda: publisher.log_model(writer)
         yield lambda: publisher.register(writer)
+        # ended before the bulk of the trials: what the time does not suffice for is never RUNNING
+        yield writer.open_families
+        yield evidence.end
         while batch := writer.missing()[:BATCH]:
-            yield lambda batch=batch: writer.write_trials(batch)  # type: ignore[misc]
+            yield lambda batch=batch: writer.write_trials(batch, deadline)  # type: ignore[misc]
         yield evidence.write_summary
         yield evidence.write_records
         yield evidence.end

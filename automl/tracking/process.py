@@ -8,12 +8,16 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Self
 
 from automl.home import RunFolder
 from automl.tracking.outbox import Outbox
 from automl.tracking.reading import read_stage
+
+ANSWER_SECONDS = 0.5
+"""What the mirror needs to leave off in good order when its time is over."""
 
 State = Literal["done", "pending"]
 
@@ -48,6 +52,12 @@ def registration(folder: RunFolder) -> Registration:
     else:
         status = "done" if registered and "published" in outbox.done else "pending"
     return Registration(status, registered, outbox.reason, len(outbox.trials))
+
+
+def n_unwritten(folder: RunFolder, trials: Iterable[str]) -> int:
+    """How many of these trials, by id, are not in the tracking store."""
+    written = Outbox.load(folder.path / "outbox.json").trials
+    return sum(trial not in written for trial in trials)
 
 
 class MirrorProcess:
@@ -109,7 +119,8 @@ class MirrorProcess:
         deadline = time.monotonic() + seconds
         self.start()
         self._number += 1
-        if not self._send({"finish": seconds, "number": self._number}):
+        own = max(seconds - ANSWER_SECONDS, 0.0)
+        if not self._send({"finish": own, "number": self._number}):
             return "pending"
         answer = self._answer(deadline)
         return "done" if answer.get("status") == "done" else "pending"

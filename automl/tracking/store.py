@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -138,6 +138,8 @@ def open_store(address: StoreAddress) -> MlflowClient:
 
     with quiet(), service_errors(address), address.lock():
         address.home.mkdir(parents=True, exist_ok=True)
+        if address.sqlite_file and _is_unmade(address.sqlite_file):
+            _make_database(address.sqlite_file)
         client = MlflowClient(tracking_uri=address.uri, registry_uri=address.registry_uri)
         client.search_experiments(max_results=1)
         if address.sqlite_file:
@@ -162,7 +164,7 @@ def service_errors(address: StoreAddress) -> Iterator[None]:
 
     try:
         yield
-    except (MlflowException, RequestException, SQLAlchemyError, OSError) as error:
+    except (MlflowException, RequestException, SQLAlchemyError, sqlite3.Error, OSError) as error:
         reason = " ".join(str(error).split())[:300]
         raise ServiceError(
             f"tracking store {address.uri} failed: {reason}", uri=address.uri
@@ -176,6 +178,44 @@ def _require_listener(uri: str) -> None:
         socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
     except OSError as error:
         raise ServiceError(f"tracking server {uri} does not answer: {error}", uri=uri) from None
+
+
+def _is_unmade(file: Path) -> bool:
+    """Whether there is no store yet, or one whose maker was killed before its first row."""
+    if not file.exists():
+        return True
+    with closing(sqlite3.connect(file, timeout=10)) as connection:
+        try:
+            found = connection.execute("select name from sqlite_master where type = 'table'")
+            tables = {name for (name,) in found} - {"sqlite_sequence"}
+            if tables and "experiments" not in tables:
+                return False  # not MLflow's: its own words are the best
+            return not any(
+                connection.execute(f'select 1 from "{name}" limit 1').fetchone()  # noqa: S608
+                for name in tables - {"alembic_version"}
+            )
+        except sqlite3.DatabaseError:
+            return False
+
+
+def _make_database(file: Path) -> None:
+    """Make the tables beside their place: a half-made store could never be opened again."""
+    from mlflow import MlflowClient
+
+    draft, whole = (file.with_name(f"{file.name}.{suffix}") for suffix in ("draft", "whole"))
+    _remove_database(draft)
+    _remove_database(whole)
+    MlflowClient(tracking_uri=f"sqlite:///{draft}").search_experiments(max_results=1)
+    with closing(sqlite3.connect(draft)) as source, closing(sqlite3.connect(whole)) as target:
+        source.backup(target)
+    _remove_database(file)
+    whole.replace(file)
+    _remove_database(draft)
+
+
+def _remove_database(file: Path) -> None:
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
 
 
 def _use_write_ahead_log(file: Path) -> None:

@@ -6,6 +6,7 @@ is one `create_run`, one `log_batch`, one `set_terminated`.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -173,24 +174,42 @@ class RunWriter:
         order += list(self.view.trials)
         return [self.view.trials[i] for i in dict.fromkeys(order) if i not in written]
 
-    def write_trials(self, trials: Sequence[Trial]) -> None:
-        """Write a batch of trials that `missing` named."""
+    def write_trials(self, trials: Sequence[Trial], until: float = math.inf) -> None:
+        """Write a batch of trials that `missing` named; none is begun after monotonic time `until`."""
         if not trials:
             return
         self.outbox.writing = [trial.id for trial in trials]
         self.outbox.save()
         tags = dispositions(self.folder)
         for trial in trials:
+            if time.monotonic() > until:
+                break
             content = self._trial_content(trial, tags.get(trial.id, {}))
             self.outbox.trials[trial.id] = self._fill(self._create(content), content)
         self.outbox.writing = []
         self.outbox.save()
 
-    def _trial_content(self, trial: Trial, extra_tags: Mapping[str, str]) -> RunContent:
-        family = trial.configuration.family
+    def open_families(self) -> None:
+        """Make the runs of all families that have trials."""
+        first = {t.configuration.family: t.id for t in reversed(list(self.view.trials.values()))}
+        new = {family: i for family, i in first.items() if family not in self.outbox.families}
+        if not new:
+            return
+        self.outbox.writing = list(new.values())  # who continues after a death adopts them
+        self.outbox.save()
+        for family in new:
+            self._open_family(family)
+        self.outbox.writing = []
+        self.outbox.save()
+
+    def _open_family(self, family: str) -> None:
         if family not in self.outbox.families:
             content = layout.family_content(self.facts, family, self.outbox.parent)
             self.outbox.families[family] = self._create(content)
+
+    def _trial_content(self, trial: Trial, extra_tags: Mapping[str, str]) -> RunContent:
+        family = trial.configuration.family
+        self._open_family(family)
         return layout.trial_content(
             self.facts,
             trial,

@@ -5,25 +5,29 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from automl.errors import SettingsError
+from automl.errors import ServiceError, SettingsError
 from automl.evaluation.stage_records import StageRecords
+from automl.tracking.evidence import EvidenceWriter
 from automl.tracking.links import links
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.outbox import Outbox
 from automl.tracking.problem import check_problem
-from automl.tracking.process import MirrorProcess, registration
+from automl.tracking.process import MirrorProcess, n_unwritten, registration
 from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import sync
+from automl.tracking.writer import RunWriter
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -185,6 +189,59 @@ def test_a_store_that_is_away_leaves_everything_pending_until_sync(
     assert (summary.runs, summary.trials, summary.pending) == (1, 5, {})
     assert len(trial_ids(home)) == 5
     assert sync(home).trials == 0
+
+
+def test_a_store_whose_maker_was_killed_is_made_anew(home: Path, runs: Any) -> None:
+    folder = runs.make(3)
+    runs.finish(folder)
+    (home / "mlflow.db").unlink(missing_ok=True)
+    with closing(sqlite3.connect(home / "mlflow.db")) as half:
+        half.execute("create table experiments (experiment_id integer)")
+        half.execute("create table trace_info (request_id text)")
+        half.execute("create table alembic_version (version_num text)")
+        half.execute("insert into alembic_version values ('acf3f17fdcc7')")
+        half.commit()
+    assert complete(Mirror(folder), 60)
+    assert len(of_kind(home, "trial")) == 3
+    assert not list(home.glob("mlflow.db.draft*"))
+    assert not list(home.glob("mlflow.db.whole*"))
+
+
+def test_a_foreign_database_is_left_as_it_is(home: Path) -> None:
+    (home / "mlflow.db").unlink(missing_ok=True)
+    with closing(sqlite3.connect(home / "mlflow.db")) as foreign:
+        foreign.execute("create table customers (name text)")
+    with suppress(ServiceError):
+        open_store(store_address(home))
+    assert b"customers" in (home / "mlflow.db").read_bytes()
+
+
+def test_what_the_time_does_not_suffice_for_is_not_left_running(
+    home: Path, runs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = runs.make(30)
+    runs.finish(folder)
+    mirror = Mirror(folder)
+    written = RunWriter.write_trials
+    calls: list[int] = []
+
+    def slow(self: RunWriter, trials: Any, until: float) -> None:
+        calls.append(len(trials))
+        written(self, trials, until if len(calls) == 1 else 0.0)
+
+    monkeypatch.setattr(RunWriter, "write_trials", slow)
+    monkeypatch.setattr("automl.tracking.mirror.BATCH", 5)
+    steps = EvidenceWriter.end
+
+    def out_of_time(self: EvidenceWriter) -> str:
+        monkeypatch.setattr("automl.tracking.mirror.time.monotonic", lambda: 1e12)
+        return steps(self)
+
+    monkeypatch.setattr(EvidenceWriter, "end", out_of_time)
+    assert not complete(mirror, 60)
+    assert "RUNNING" not in {run.info.status for run in all_runs(home)}
+    assert 0 < len(of_kind(home, "trial")) < 30
+    assert n_unwritten(folder, mirror.view.trials) == 30 - len(of_kind(home, "trial"))
 
 
 def test_a_killed_run_ends_as_killed_and_is_reopened_when_it_goes_on(home: Path, runs: Any) -> None:
