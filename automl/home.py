@@ -173,6 +173,22 @@ class Home:
         """Folder of all run folders."""
         return self.path / "runs"
 
+    def prepare(self) -> None:
+        """Make the folder where it is missing.
+
+        Raises
+        ------
+        SettingsError
+            If it cannot be made or written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = "it is not a folder" if self.path.exists() else error.strerror
+            raise SettingsError(f"home folder {self.path} cannot be used: {reason}") from None
+        if not os.access(self.path, os.W_OK | os.X_OK):
+            raise SettingsError(f"home folder {self.path} cannot be used: it is not writable")
+
     def run(self, run_id: str) -> RunFolder:
         """Folder of an existing run; a unique prefix of its id is enough.
 

@@ -79,7 +79,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
     leaderboard_ : DataFrame
         Every trial, best first, and what became of it.
     run_id_ : str
-        For `automl show`, `automl predict` and `automl report`.
+        For `automl show`, `automl predict` and `automl resume`.
     classes_ : (n_classes,)
         Original labels; not there for regression.
     feature_names_in_ : (n_features_in_,)
@@ -181,6 +181,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         settings = self._resolved(names)
         check_names(settings)
         home = Home(Path(self.home).expanduser().resolve() if self.home else default_home())
+        home.prepare()
         result = _train(settings, frame, home, started=started, is_shown=self.verbose)
         self.result_: dict[str, Any] = result
         self.run_id_ = str(result["run_id"])

@@ -39,7 +39,7 @@ def predict(
     """Predict the rows of a table with a trained model."""
     from automl_flows.prediction import check_output, predict_table, write_predictions
 
-    check_output(output, as_json=as_json)
+    check_output(output, table=table, as_json=as_json)
     state = open_home(home)
     frame = predict_table(model, table, home=state, proba=proba, trust=trust)
     write_predictions(frame, output)

@@ -86,13 +86,14 @@ def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:
     return resolve_model(model, home.path, trust=trust)
 
 
-def check_output(output: str, *, as_json: bool) -> None:
-    """Refuse an output file that cannot be written, before any work.
+def check_output(output: str, *, table: str, as_json: bool) -> None:
+    """Refuse an output file that cannot or must not be written, before any work.
 
     Raises
     ------
     SettingsError
-        If its suffix is unknown, its folder is missing, or stdout is asked for twice.
+        If its suffix is unknown, its folder is missing, it is the table that is to be predicted,
+        or stdout is asked for twice.
     """
     if output == STDOUT:
         if as_json:
@@ -106,6 +107,8 @@ def check_output(output: str, *, as_json: bool) -> None:
         raise SettingsError(f"output file {path} {reason}")
     if not os.access(path.parent, os.W_OK):
         raise SettingsError(f"output file {path} is in a folder that cannot be written")
+    if path.exists() and Path(table).exists() and path.samefile(table):
+        raise SettingsError(f"output file {path} is the table itself; give another -o")
 
 
 def write_predictions(frame: pd.DataFrame, output: str) -> None:

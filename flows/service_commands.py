@@ -89,12 +89,14 @@ def _pages(home_path: os.PathLike[str]) -> dict[str, str]:
     """Pages by service: what the environment names, else what stands or is started now."""
     from pathlib import Path
 
+    from automl.home import Home
     from automl_flows.standing import SERVICE_NAMES, start_services
 
     given = {
         "prefect": os.environ.get("PREFECT_API_URL", "").removesuffix("/").removesuffix("/api"),
         "mlflow": _http_only(os.environ.get("MLFLOW_TRACKING_URI", "")),
     }
+    Home(Path(home_path)).prepare()
     needed = tuple(name for name in SERVICE_NAMES if not given[name])
     services = start_services(Path(home_path), needed) if needed else {}
     return {name: given[name] or services[name].url for name in SERVICE_NAMES}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from automl.errors import SettingsError
 from automl_flows.options import HomeOption, JsonOption
-from automl_flows.session import BEGAN, open_home, say
+from automl_flows.session import BEGAN, TerminationError, open_home, say
 
 if TYPE_CHECKING:
+    from automl.home import Home
     from automl.settings import Settings
 
 DRAIN_SECONDS = 4.0
@@ -135,7 +139,6 @@ def resume(
     state = open_home(home)
     folder = state.run(run)
     status = describe(folder).status
-    from automl.errors import SettingsError
 
     if status == "running":
         raise SettingsError(f"run {folder.run_id} is being driven by another process")
@@ -174,6 +177,7 @@ def _drive(
     from automl_flows.results import show_result
     from automl_flows.server import local_server
 
+    Home(home).prepare()
     server = local_server(home)
     if server is not None:
         server.start()
@@ -195,11 +199,26 @@ def _drive(
                     run_id, home=Home(home), server=server, on_progress=display.update
                 )
         show_result(result, Home(home), as_json=as_json)
+    except (KeyboardInterrupt, TerminationError):
+        _say_how_to_continue(Home(home))
+        raise
     finally:
         if server is not None:
             server.drain(DRAIN_SECONDS)
             server.stop()
     return result
+
+
+def _say_how_to_continue(home: Home) -> None:
+    """Name the run that this process has begun, if it got that far."""
+    from automl_flows.results import command
+
+    for folder in reversed(home.run_folders()):
+        with suppress(SettingsError):
+            facts = folder.read_facts()
+            if facts.get("pid") == os.getpid() and facts.get("status") != "finished":
+                say(f"continue: {command(home, 'resume', folder.run_id)}")
+                return
 
 
 def _changed(settings: Settings) -> str:

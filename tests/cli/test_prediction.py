@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,6 +48,17 @@ def test_probabilities_get_a_column_per_class(automl, table, tmp_path, model):
     frame = pd.read_csv(tmp_path / "out.csv")
     assert list(frame.columns) == ["prediction", "no", "proba_prediction"]
     assert frame["no"].eq(0.25).all()
+
+
+def test_the_table_itself_is_never_overwritten(automl, table, tmp_path, model):
+    before = Path(table).read_text()
+    link = tmp_path / "link.csv"
+    link.symlink_to(table)
+    for output in (table, link):
+        outcome = automl("predict", "m", table, "-o", output)
+        assert outcome.code == 2
+        assert "is the table itself" in outcome.err
+    assert Path(table).read_text() == before
 
 
 def test_a_dash_writes_to_stdout(automl, table, model):

@@ -9,7 +9,9 @@ USAGE = [
     (["train"], "TABLE"),
     (["train", "TABLE", "--traget", "y"], "--target"),
     (["train", "TABLE", "--dask", "localhost"], "--dask"),
-    (["train", "TABLE"], "target"),
+    (["train", "TABLE"], "error: setting target is missing"),
+    (["train", "TABLE", "--target", "y", "--home", "TABLE"], "is not a folder"),
+    (["up", "--home", "TABLE"], "home folder"),
     (["train", "TABLE", "--target", "y", "--preset", "bets"], "bets"),
     (["train", "TABLE", "--target", "y", "--task", "ranking"], "ranking"),
     (["train", "TABLE", "--target", "y", "--budget", "soon"], "soon"),
@@ -61,6 +63,7 @@ def test_usage_errors_exit_with_2_and_one_sentence(automl, table, arguments, nam
     assert named in lines[-1]
     assert sum(line.startswith("error: ") for line in lines) == 1
     assert "Traceback" not in outcome.err
+    assert "Value error" not in outcome.err
 
 
 DATA = [
