@@ -274,10 +274,13 @@ def _validated(values: Mapping[str, Any]) -> Settings:
         return Settings(**values)
     except ValidationError as error:
         first = error.errors()[0]
-        setting = ".".join(str(part) for part in first["loc"]) or "settings"
-        found = "" if first["type"] in {"missing", "value_error"} else f"; got {first['input']!r}"
-        reason = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"setting {setting}: {reason}{found}", setting=setting) from None
+        setting = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "missing":
+            raise SettingsError(f"setting {setting} is missing", setting=setting) from None
+        found = "" if first["type"] == "value_error" else f"; got {first['input']!r}"
+        reason = first["msg"].removeprefix("Value error, ") + found
+        named = f"setting {setting}: {reason}" if setting else reason
+        raise SettingsError(named, setting=setting or "settings") from None
 
 
 def _read_file(path: Path) -> dict[str, Any]:

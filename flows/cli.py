@@ -79,7 +79,7 @@ def _report(error: BaseException) -> int:
     if isinstance(error, typer.Abort) or not isinstance(error, Exception):
         return error.code if _is_exit(error) else _interrupted()
     if _is_usage_error(error):
-        text = one_line(str(error.format_message())).rstrip(".")
+        text = one_line(str(error.format_message())).rstrip(".").replace("Value error, ", "")
         say(f"error: {text[:1].lower()}{text[1:]}")
         return 2
     return report_internal_error(error)

@@ -93,7 +93,10 @@ def read_cost_matrix(path: Path) -> list[list[float]]:
         rows = _yaml_rows(text) if path.suffix in {".yaml", ".yml", ".json"} else _csv_rows(text)
         matrix = [[float(cell) for cell in row] for row in rows]
     except (TypeError, ValueError) as error:
-        raise SettingsError(f"cost matrix {path} must hold numbers only: {error}") from None
+        raise SettingsError(
+            f"cost matrix {path} must hold numbers only, a row for each true class, "
+            f"without names of classes: {error}"
+        ) from None
     if not matrix or any(len(row) != len(matrix) for row in matrix):
         widths = sorted({len(row) for row in matrix})
         raise SettingsError(

@@ -20,6 +20,8 @@ from automl.inference.columns import NOMINAL_MARKERS, numbers, stored_kind
 from automl.records import BoolArray, IntArray, Task
 
 MAX_INTEGER_CLASSES = 20
+LARGEST_TARGET = 1e30
+"""Predictions are float32, and some learners square what they fit."""
 TASKS = ("auto", "classification", *Task)
 
 
@@ -202,6 +204,12 @@ def _encode_numbers(
         findings.problems.append(
             f"target column {name!r} holds {int(infinite.sum())} infinite values, "
             f"the first in row {values.index[int(infinite.argmax())] + 1}; remove these rows"
+        )
+    elif np.abs(parsed).max() > LARGEST_TARGET:
+        row = int(np.abs(parsed).argmax())
+        findings.problems.append(
+            f"target column {name!r} holds {parsed[row]:g} in row {values.index[row] + 1}; numbers "
+            f"to predict must not exceed {LARGEST_TARGET:g} in size: rescale the column"
         )
     elif len(np.unique(parsed)) < 2:
         findings.problems.append(

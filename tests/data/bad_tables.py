@@ -228,6 +228,8 @@ bad_frame("classes of measurements", good_frame, "'price'", "regression", target
           task="multiclass")  # fmt: skip
 bad_frame("infinite target", lambda: changed("price", np.inf, [4]), "'price'", "infinite", "row 5",
           target="price")  # fmt: skip
+bad_frame("target too large", lambda: changed("price", -1e300, [4]), "'price'", "-1e+300", "row 5",
+          "rescale", target="price")  # fmt: skip
 bad_frame("target of dates", lambda: changed("sold", pd.Timestamp("2026-01-01")), "'sold'", "dates",
           file=False)  # fmt: skip
 bad_frame("target of mixed types", lambda: changed("sold", 1, [5]), "'sold'", "row 6", "mixes",
