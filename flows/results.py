@@ -21,7 +21,7 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
     emit("")
     show_leaderboard(result.get("leaderboard") or ())
     emit("")
-    emit_facts(result_facts(result))
+    emit_facts(result_facts(result, home))
     for warning in result.get("warnings") or ():
         emit(f"warning: {warning}")
     for given_up in result.get("given_up") or ():
@@ -59,14 +59,14 @@ def show_ledger(ledger: Mapping[str, Mapping[str, Any]]) -> None:
     emit_table(["stage", "planned", "used"], rows, right=["planned", "used"])
 
 
-def result_facts(result: Mapping[str, Any]) -> dict[str, Any]:
+def result_facts(result: Mapping[str, Any], home: Home) -> dict[str, Any]:
     """The lines below a leaderboard."""
     model = result.get("model") or {}
     test = result.get("test") or {}
     champion = result.get("champion") or {}
     registered = model.get("registered") or ""
     if model.get("registration") == "pending":
-        registered = "pending; complete it with: automl sync"
+        registered = f"pending; complete it with: {command(home, 'sync')}"
     return {
         "run": result.get("run_id"),
         "problem": result.get("problem"),

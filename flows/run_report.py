@@ -64,9 +64,12 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
         show_ledger(result["ledger"])
     if result.get("champion"):
         emit("")
-        emit_facts({**result_facts(result), "run": None, "problem": None})
-    for key, value in report["links"].items():
-        emit(f"{key}: {value}")
+        known = {**result, "links": report["links"]}
+        emit_facts({**result_facts(known, home), "run": None, "problem": None})
+    else:
+        emit_facts({f"link {key}": value for key, value in report["links"].items()})
+    for warning in result.get("warnings") or ():
+        emit(f"warning: {warning}")
     for line in (*(result.get("given_up") or ()), *(data.get("notes") or ())):
         emit(f"note: {line}")
     if report["resumable"]:

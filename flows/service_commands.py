@@ -96,8 +96,9 @@ def _pages(home_path: os.PathLike[str]) -> dict[str, str]:
         "prefect": os.environ.get("PREFECT_API_URL", "").removesuffix("/").removesuffix("/api"),
         "mlflow": _http_only(os.environ.get("MLFLOW_TRACKING_URI", "")),
     }
-    Home(Path(home_path)).prepare()
     needed = tuple(name for name in SERVICE_NAMES if not given[name])
+    if needed:
+        Home(Path(home_path)).prepare()
     services = start_services(Path(home_path), needed) if needed else {}
     return {name: given[name] or services[name].url for name in SERVICE_NAMES}
 

@@ -95,8 +95,7 @@ def disposition_texts(trials: Sequence[Trial], stages: Mapping[str, Any]) -> dic
         elif trial.id in members:
             text = "ensemble member"
         elif trial.id in decided:
-            found = decided[trial.id]
-            text = f"{found['status']} at {found['node']}: {found['reason']}"
+            text = str(decided[trial.id]["reason"])
         elif trial.is_complete:
             text = str(chosen.get(trial.id, "complete"))
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -85,6 +86,18 @@ def test_a_finished_run_shows_leaderboard_and_ledger(automl, runs):
     assert "champion" in text
     assert "planned" in text
     assert "search ridge" not in text
+
+
+def test_a_finished_run_shows_its_warnings_and_how_to_complete_it(
+    automl, runs, finish, monkeypatch, own_home
+):
+    finish(runs[0], registration="pending")
+    file = runs[0].stages / "result.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "warnings": ["little trust"]}))
+    monkeypatch.delenv("AUTOML_HOME")
+    text = automl("show", runs[0].run_id, "--home", own_home.path).out
+    assert "warning: little trust" in text
+    assert f"automl sync --home {own_home.path}" in text
 
 
 def test_stop_ends_the_driver_and_waits(automl, driven):
