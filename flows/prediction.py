@@ -80,7 +80,13 @@ def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:
 
         return load_bundle(folder, trust=trust)
     if not any(mark in model for mark in "@:/"):
-        home.run(model)  # says what runs there are, where the registry would say less
+        try:
+            home.run(model)
+        except SettingsError as error:
+            if model[:1].isdigit():  # a run id, mistyped
+                raise
+            hint = f"a registered model is NAME@ALIAS, such as {model}@champion"
+            raise SettingsError(f"{error.message}; {hint}") from None
     from automl.tracking.registry import resolve_model
 
     return resolve_model(model, home.path, trust=trust)

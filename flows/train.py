@@ -109,9 +109,9 @@ def _run(line: Line, server: LocalServer | None) -> None:
         return
     if isinstance(flow.error, AutoMLError) and not isinstance(flow.error, ServiceError):
         raise flow.error
-    reason = (
-        "its server ended or was late" if flow.error is None else str(flow.error).splitlines()[0]
-    )
+    reason = "the search was over before it was ready" if flow.is_late else "its server ended"
+    if flow.error is not None:
+        reason = next(iter(str(flow.error).splitlines()), type(flow.error).__name__)
     line.session.warnings.append(f"the run went on without the orchestrator: {reason}")
     from automl_flows.training import run_stages_directly
 
@@ -143,6 +143,11 @@ class _FlowThread(threading.Thread):
                 self._is_abandoned = self._line.search.is_over
                 return self._is_abandoned
         return not self._server.is_alive()
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the search was over before the flow could attach to it."""
+        return self._is_abandoned
 
     def run(self) -> None:
         try:

@@ -45,6 +45,7 @@ USAGE = [
     (["predict", "20260101-000000-aaaa", "TABLE", "-o", "missing/out.csv"], "missing"),
     (["predict", "20260101-000000-aaaa", "TABLE", "-o", "-", "--json"], "stdout"),
     (["predict", "20260101-000000-aaaa", "TABLE", "-o", "out.csv"], "20260101-000000-aaaa"),
+    (["predict", "credit", "TABLE", "-o", "out.csv"], "credit@champion"),
     (["resume", "2026"], "2026"),
     (["show", "nothing"], "nothing"),
     (["stop", "nothing"], "nothing"),
