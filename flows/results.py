@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from automl.home import Home, default_home
+from automl.errors import SettingsError
+from automl.home import Home, RunFolder, default_home
 from automl_flows.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
 
 LEADERBOARD_ROWS = 15
@@ -26,6 +27,8 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
         emit(f"warning: {warning}")
     for given_up in result.get("given_up") or ():
         emit(f"given up: {given_up}")
+    for note in _data_notes(result, home):
+        emit(f"note: {note}")
     emit("")
     emit(f"more:    {command(home, 'show', str(result.get('run_id', '')))}")
     emit(
@@ -47,6 +50,15 @@ def show_leaderboard(rows: Sequence[Mapping[str, Any]], limit: int = LEADERBOARD
     )
     if len(rows) > limit:
         emit(f"... and {len(rows) - limit} more (--json shows all)")
+
+
+def _data_notes(result: Mapping[str, Any], home: Home) -> list[str]:
+    """What was noticed about the table: columns left out, rows that repeat, test rows seen."""
+    try:
+        facts = RunFolder(home.runs / str(result.get("run_id"))).read_facts()
+    except SettingsError:
+        return []
+    return list((facts.get("data") or {}).get("notes") or ())
 
 
 def show_ledger(ledger: Mapping[str, Mapping[str, Any]]) -> None:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from automl_flows.results import show_result
 from automl_flows.run_status import describe
 
 DRIVER = """
@@ -98,6 +99,13 @@ def test_a_finished_run_shows_its_warnings_and_how_to_complete_it(
     text = automl("show", runs[0].run_id, "--home", own_home.path).out
     assert "warning: little trust" in text
     assert f"automl sync --home {own_home.path}" in text
+
+
+def test_the_result_tells_what_was_noticed_about_the_table(runs, finish, own_home, capsys):
+    finish(runs[0])
+    result = json.loads((runs[0].stages / "result.json").read_text())
+    show_result(result, own_home, as_json=False)
+    assert "note: 1 row repeats" in capsys.readouterr().out
 
 
 def test_stop_ends_the_driver_and_waits(automl, driven):
