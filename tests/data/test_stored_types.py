@@ -118,8 +118,8 @@ def test_a_later_table_with_such_a_column_is_refused(name, column):
 
 def test_whole_numbers_beyond_64_bits_are_not_mangled():
     table = prepare_table(
-        frame([10.0**300 * (i % 7 + 1) for i in range(N)]), target="odd", task="regression"
+        frame([10.0**25 * (i % 7 + 1) for i in range(N)]), target="odd", task="regression"
     )
-    assert table.y.max() == 7e300
+    assert table.y.max() == 7 * 10.0**25
     with pytest.raises(DataError, match="one class"):
         prepare_table(frame([10**30] * N), target="odd")
