@@ -18,7 +18,9 @@ import numpy as np
 import pandas as pd
 
 STARTED = time.monotonic()
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # spinning threads slow everyone on a busy machine
+os.environ.setdefault(
+    "OMP_WAIT_POLICY", "PASSIVE"
+)  # spinning threads slow everyone on a busy machine
 
 
 def read(folder: Path) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame, dict]:
