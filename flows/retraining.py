@@ -166,8 +166,7 @@ def retraining_settings(folder: RunFolder, table: str, overrides: Mapping[str, A
     old = dict(facts["settings"])
     if "budget_seconds" in given or "trials" in given:
         old |= {"budget_seconds": None, "trials": None}
-    if facts["data"]["task"] == "regression":
-        old["task"] = "regression"  # few distinct values must not turn it into classes
+    old["task"] = facts["data"]["task"]  # a new version of the table is the same problem
     name = old.get("name") or problem_name(facts)
     try:
         return Settings(**{**old, "name": name, "table": table, "challenge": True, **given})

@@ -134,13 +134,16 @@ class _FlowThread(threading.Thread):
     def is_lost(self) -> bool:
         """Whether the run has to go on without the flow: its server ended, or is up too late.
 
-        A flow that is too late does not begin any more.
+        Under a time budget the server is too late when the search is over; a run that only counts
+        trials waits for a server that lives. A flow that is too late does not begin any more.
         """
         if self._server is None:
             return False
         with self._lock:
             if not self._is_attached:
-                self._is_abandoned = self._line.search.is_over
+                is_urgent = self._line.session.ledger.total is not None
+                is_over = self._line.search.is_over
+                self._is_abandoned = is_over and (is_urgent or not self._server.is_alive())
                 return self._is_abandoned
         return not self._server.is_alive()
 
