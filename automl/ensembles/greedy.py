@@ -47,42 +47,6 @@ class GreedySelection:
     is_complete: bool
 
 
-def greedy_weights(
-    predictions: Sequence[NDArray[Any]],
-    y: NDArray[Any],
-    score: Score,
-    *,
-    rng: np.random.Generator,
-    n_rounds: int = 40,
-    sorted_start: int = 10,
-    n_bags: int = 5,
-    bag_share: float = 0.8,
-    rows: IntArray | None = None,
-    sample_weight: FloatArray | None = None,
-    groups: Sequence[str] | None = None,
-    max_members: int = 100,
-    max_rows: int = 5_000,
-    deadline: float | None = None,
-) -> FloatArray:
-    """Weights, (n members,), of `greedy_selection`; the parameters are the same."""
-    return greedy_selection(
-        predictions,
-        y,
-        score,
-        rng=rng,
-        n_rounds=n_rounds,
-        sorted_start=sorted_start,
-        n_bags=n_bags,
-        bag_share=bag_share,
-        rows=rows,
-        sample_weight=sample_weight,
-        groups=groups,
-        max_members=max_members,
-        max_rows=max_rows,
-        deadline=deadline,
-    ).weights
-
-
 def greedy_selection(
     predictions: Sequence[NDArray[Any]],
     y: NDArray[Any],

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,14 +139,3 @@ class EvaluationPlan:
     def row_weights(self, rows: IntArray) -> FloatArray | None:
         """Sample weights of table rows, without class weights, for scoring."""
         return None if self.table.weights is None else self.table.weights[rows]
-
-    def describe(self) -> dict[str, Any]:
-        """Sizes, for reports."""
-        return {
-            name: {
-                "rows": len(stage.rows),
-                "folds": stage.jobs_per_repeat,
-                "repeats": len(stage.folds),
-            }
-            for name, stage in self._stages.items()
-        }

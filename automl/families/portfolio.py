@@ -52,15 +52,6 @@ def portfolio(
     return list(chosen.values())
 
 
-def portfolio_names(task: Task | str, *, path: Path = PORTFOLIO) -> dict[str, str]:
-    """Names of all entries by configuration id, for reports."""
-    found: dict[str, str] = {}
-    for _, entry in _entries(path, kind_of(task)):
-        space = get_family(entry["family"]).space(task)
-        found.setdefault(space.complete(entry.get("values") or {}).id, str(entry["name"]))
-    return found
-
-
 @cache
 def _entries(path: Path, kind: str) -> tuple[tuple[Place, Mapping[str, Any]], ...]:
     from automl.spaces.grammar import Place

@@ -16,7 +16,7 @@ from automl.ensembles.evidence import (
     divide_rows,
     fold_scores,
 )
-from automl.ensembles.greedy import greedy_weights
+from automl.ensembles.greedy import greedy_selection
 from automl.ensembles.limits import limit_members, limit_prediction_time
 from automl.evaluation.predictions import PredictionStore
 from automl.metrics.threshold import tune_threshold
@@ -153,7 +153,7 @@ class _Blender:
 
     def _learn(self, rows: IntArray, *, n_bags: int) -> FloatArray:
         settings = self._session.settings
-        weights = greedy_weights(
+        weights = greedy_selection(
             self._predictions,
             self._y,
             self._session.plan.index.score,
@@ -163,7 +163,7 @@ class _Blender:
             sample_weight=self._weights,
             groups=[trial.configuration.family for trial in self.members],
             deadline=self._share_of_time(),
-        )
+        ).weights
         self._n_learned += 1
         weights = limit_members(weights, settings.ensemble_members)
         if settings.max_predict_ms is not None:

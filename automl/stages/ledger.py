@@ -80,11 +80,6 @@ class Ledger:
         later = sum(self.planned[stage] for stage in order[last + 1 :])
         return self.total - later - self.elapsed
 
-    def deadline_for(self, *stages: str) -> float | None:
-        """`time.monotonic()` at which these stages must have ended; None without a limit."""
-        left = self.left_for(*stages)
-        return None if left is None else time.monotonic() + left
-
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Record the seconds of a stage."""

@@ -110,10 +110,6 @@ class Session:
         """Make a trial durable."""
         self.journal.append({"type": "trial", "trial": trial.to_json(), "decision": decision})
 
-    def note(self, text: str) -> None:
-        """Make a remark durable."""
-        self.journal.append({"type": "note", "text": text, "at": time.time()})
-
     def set_status(self, status: str) -> None:
         """Change the status in `run.json`."""
         self.folder.write_facts({**self.folder.read_facts(), "status": status})

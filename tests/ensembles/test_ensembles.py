@@ -18,7 +18,7 @@ from automl.ensembles.evidence import (
     divide_rows,
     fold_scores,
 )
-from automl.ensembles.greedy import greedy_selection, greedy_weights
+from automl.ensembles.greedy import greedy_selection
 from automl.ensembles.limits import limit_members, limit_prediction_time
 from automl.errors import AutoMLWarning, SettingsError
 from automl.metrics.index import PerformanceIndex
@@ -36,6 +36,10 @@ def library(m=8, n=300, seed=0):
 
 def index_of(y, spec="index"):
     return PerformanceIndex.build(spec, task=Task.BINARY, y_all=y, n_classes=2)
+
+
+def greedy_weights(*arguments, **options):
+    return greedy_selection(*arguments, **options).weights
 
 
 def generator():

@@ -11,7 +11,7 @@ import pytest
 from automl.errors import SettingsError
 from automl.families import families, get_family, load_families, portfolio
 from automl.families import family as family_module
-from automl.families.portfolio import PORTFOLIO, portfolio_names
+from automl.families.portfolio import PORTFOLIO
 from automl.families.registry import forget_families
 from automl.records import Task
 
@@ -172,12 +172,6 @@ def test_the_portfolio_is_legal_distinct_and_starts_with_what_suits_the_size(tas
         assert family.supports(task, *size, 2) is None
         family.build(configuration, task=task, n_rows=size[0], n_columns=size[1])
     assert ("svm" in {c.family for c in configurations}) == (size[0] <= 4000)
-
-
-def test_every_entry_of_the_portfolio_has_a_name():
-    names = portfolio_names("classification")
-    assert len(names) >= 17
-    assert set(names) >= {c.id for c in portfolio(Task.BINARY, 1000, 20)}
 
 
 def test_a_malformed_portfolio_names_the_entry(tmp_path):

@@ -51,7 +51,6 @@ def test_without_a_limit_nothing_is_planned_and_everything_is_left():
     assert ledger.planned == {}
     assert ledger.left is None
     assert ledger.left_for("search") is None
-    assert ledger.deadline_for("final") is None
 
 
 def test_what_a_stage_saves_is_handed_on_and_what_it_overruns_is_taken_away(clock):
@@ -72,7 +71,6 @@ def test_several_stages_share_what_is_left_of_them(clock):
     clock.now += ledger.planned["search"]
     both = ledger.left_for("ensemble", "candidates")
     assert both == pytest.approx(ledger.planned["candidates"] + ledger.planned["ensemble"])
-    assert ledger.deadline_for("ensemble") == pytest.approx(clock.now + both)
 
 
 def test_late_runs_have_less_than_nothing_left(clock):
