@@ -73,6 +73,7 @@ def flaml(X, y, test, split, seconds):
     from flaml import AutoML
 
     X, test = categories(X, test)
+    X.columns = test.columns = [f"c{i}" for i in range(X.shape[1])]
     task = "regression" if split["task"] == "regression" else "classification"
     left = seconds - (time.monotonic() - STARTED)
     model = AutoML()
