@@ -55,6 +55,23 @@ class DataError(AutoMLError, ValueError):
     def __init__(self, message: str, *, problems: Sequence[str] = (), **fields: Any) -> None:
         super().__init__(message, problems=tuple(problems) or (message,), **fields)
 
+    @classmethod
+    def of(cls, problems: Sequence[str], *, source: str = "") -> DataError:
+        """Error about at least one problem: its message holds each of them once.
+
+        Parameters
+        ----------
+        problems
+            One sentence each, without the name of the table.
+        source
+            The table's name: a file, a URI or "the frame"; part of every entry of `problems`.
+        """
+        named = [f"{source}: {problem}" if source else problem for problem in problems]
+        if len(named) == 1:
+            return cls(named[0], problems=named)
+        headline = f"{len(named)} problems in {source or 'the table'}"
+        return cls(f"{headline}: {'; '.join(problems)}", problems=named, source=source)
+
 
 class ServiceError(AutoMLError, RuntimeError):
     """A service outside this process (tracking server, orchestrator, remote file) failed."""

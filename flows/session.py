@@ -99,14 +99,19 @@ def say(text: str) -> None:
 
 def report_error(error: AutoMLError) -> int:
     """Print an error of ours and return its exit code."""
-    problems = list(error.problems) if isinstance(error, DataError) else [error.message]
-    if len(problems) > 1:
-        say(f"error: {error.message}")
-        for problem in problems:
-            say(f"  - {problem}")
+    if isinstance(error, DataError) and len(error.problems) > 1:
+        _report_problems(error)
     else:
-        say(f"error: {one_line(problems[0])}")
+        say(f"error: {one_line(error.message)}")
     return TERMINATED if error.exit_code == INTERRUPTED and was_terminated() else error.exit_code
+
+
+def _report_problems(error: DataError) -> None:
+    """How many problems there are, in which table, then each of them once."""
+    source = error.fields.get("source", "")
+    say(f"error: {len(error.problems)} problems in {source or 'the table'}:")
+    for problem in error.problems:
+        say(f"  - {one_line(problem.removeprefix(f'{source}: '))}")
 
 
 def report_internal_error(error: BaseException) -> int:

@@ -50,6 +50,14 @@ def test_a_data_error_keeps_all_problems():
     assert DataError("only one").problems == ("only one",)
 
 
+def test_the_message_of_a_data_error_holds_every_problem_once():
+    error = DataError.of(["column a: empty", "column b: infinite"], source="t.csv")
+    assert str(error) == "2 problems in t.csv: column a: empty; column b: infinite"
+    assert error.problems == ("t.csv: column a: empty", "t.csv: column b: infinite")
+    assert str(DataError.of(["column a: empty"], source="t.csv")) == "t.csv: column a: empty"
+    assert pickle.loads(pickle.dumps(error)).problems == error.problems
+
+
 @pytest.mark.parametrize(
     ("kind", "code", "builtin"),
     [

@@ -33,16 +33,10 @@ class Findings:
         Raises
         ------
         DataError
-            With every problem; its message is the first and the number of the others.
+            With every problem.
         """
-        if not self.problems:
-            return
-        rest = len(self.problems) - 1
-        more = f" (and {rest} more problem{'s' if rest > 1 else ''})" if rest else ""
-        raise DataError(
-            f"{self.source}: {self.problems[0]}{more}",
-            problems=[f"{self.source}: {problem}" for problem in self.problems],
-        )
+        if self.problems:
+            raise DataError.of(self.problems, source=self.source)
 
 
 def nearest(name: str, known: Iterable[object]) -> str:

@@ -71,10 +71,7 @@ def read_table(
             if column not in known
         ]
     if problems:
-        more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
-        raise DataError(
-            f"{name}: {problems[0]}{more}", problems=[f"{name}: {problem}" for problem in problems]
-        )
+        raise DataError.of(problems, source=name)
     return frame if columns is None else frame[list(columns)]
 
 

@@ -259,8 +259,7 @@ def _by_name(frame: pd.DataFrame) -> dict[str, int]:
 
 def _raise_all(problems: list[str]) -> None:
     if problems:
-        more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
-        raise DataError(problems[0] + more, problems=problems)
+        raise DataError.of(problems)
 
 
 def _fit_column(name: str, role: str, series: pd.Series, taken: set[str]) -> ColumnSchema:

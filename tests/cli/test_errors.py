@@ -31,11 +31,11 @@ def test_an_error_of_ours_is_one_line_and_its_exit_code(automl, monkeypatch, err
     assert outcome.err == f"error: {error.message}\n"
 
 
-def test_a_data_error_lists_all_problems(automl, monkeypatch):
-    error = DataError("t.csv has 2 problems", problems=["column a: empty", "column b: infinite"])
+def test_a_data_error_lists_every_problem_once(automl, monkeypatch):
+    error = DataError.of(["column a: empty", "column b: infinite"], source="t.csv")
     monkeypatch.setattr(run_commands, "open_home", _raising(error))
     assert automl("runs").err.splitlines() == [
-        "error: t.csv has 2 problems",
+        "error: 2 problems in t.csv:",
         "  - column a: empty",
         "  - column b: infinite",
     ]
