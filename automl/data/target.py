@@ -251,6 +251,14 @@ def _encode_classes(
             f"task {task} needs classes: use regression"
         )
         return None
+    if len(labels) == len(values):
+        numeric = values.dtype.kind in "iuf"
+        findings.problems.append(
+            f"target column {name!r} has another {'number' if numeric else 'text'} in each of its "
+            f"{len(values)} rows, so no class can be learned; name another target"
+            f"{' or use task regression' if numeric else ''}"
+        )
+        return None
     found = Task.BINARY if len(labels) == 2 else Task.MULTICLASS
     if task in tuple(Task) and task != found:
         findings.problems.append(

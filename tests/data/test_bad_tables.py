@@ -63,6 +63,21 @@ def test_all_problems_are_reported_at_once(tmp_path):
     assert len(caught.value.problems) == 9
 
 
+@pytest.mark.parametrize(
+    ("values", "task", "words"),
+    [
+        ([f"customer {i}" for i in range(60)], "auto", "another text in each of its 60 rows"),
+        ([f"customer {i}" for i in range(60)], "binary", "another text in each of its 60 rows"),
+        (range(60), "multiclass", "or use task regression"),
+    ],
+)
+def test_a_target_with_a_class_for_each_row_is_one_problem(values, task, words):
+    frame = good_frame().assign(sold=list(values))
+    with pytest.raises(DataError, match=words) as caught:
+        prepare_table(frame, target="sold", task=task, positive="yes")
+    assert len(caught.value.problems) == 1
+
+
 def test_a_missing_target_does_not_hide_other_problems():
     frame = good_frame()
     frame.loc[3, "size"] = np.inf
