@@ -138,8 +138,9 @@ def _home_folder(home: Home) -> Iterable[Finding]:
 def _machine(_: Home) -> Iterable[Finding]:
     import psutil
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    yield Finding("cores", "ok", f"{cores} usable, load {os.getloadavg()[0]:.1f}")
+    from automl.evaluation.limits import usable_cores
+
+    yield Finding("cores", "ok", f"{usable_cores()} usable, load {os.getloadavg()[0]:.1f}")
     free = psutil.virtual_memory().available / 2**20
     if free >= ADVISED_MEMORY_MIB:
         yield Finding("memory", "ok", f"{free / 1024:.1f} GiB available")

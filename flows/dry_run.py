@@ -31,8 +31,9 @@ def plan_of(settings: Settings) -> dict[str, Any]:
     check_names(settings)
     from automl.data.table import Table
     from automl.home import RunFolder
-    from automl.stages.preparation import prepare
+    from automl.stages.preparation import check_workers, prepare
 
+    check_workers(settings)
     with tempfile.TemporaryDirectory(prefix="automl-dry-run-") as name:
         folder = RunFolder(Path(name))
         data = prepare(folder, settings)

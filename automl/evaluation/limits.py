@@ -1,9 +1,12 @@
-"""How much memory one worker may take: from the control group and the machine."""
+"""How much memory one worker may take, and how many cores there are: control group and machine."""
 
 from __future__ import annotations
 
 import contextlib
+import math
+import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 from automl.errors import AutoMLWarning
@@ -45,6 +48,20 @@ def capacity_mib(*, root: Path = Path("/")) -> int:
     return min(limits) // _MIB
 
 
+def usable_cores(*, root: Path = Path("/")) -> int:
+    """Cores this process may use: its affinity, or less where a control group has a quota.
+
+    A quota that is no whole number of cores is rounded up.
+
+    Parameters
+    ----------
+    root
+        Folder that holds ``proc`` and ``sys``.
+    """
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min([n_cores or 1, *(max(1, math.ceil(quota)) for quota in _group_quotas(root))])
+
+
 def _machine_bytes(root: Path) -> int:
     for line in (root / "proc/meminfo").read_text().splitlines():
         if line.startswith("MemTotal:"):
@@ -53,25 +70,46 @@ def _machine_bytes(root: Path) -> int:
 
 
 def _group_bytes(root: Path) -> list[int]:
-    """Limits of the process's control groups and all groups above them."""
+    """Memory limits of the process's control groups and all groups above them."""
     found: list[int] = []
-    with contextlib.suppress(OSError):
-        for line in (root / "proc/self/cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            if controllers == "":
-                found += _limits_up(root / "sys/fs/cgroup", path, "memory.max")
-                found += _limits_up(root / "sys/fs/cgroup/unified", path, "memory.max")
-            elif "memory" in controllers.split(","):
-                folder = root / "sys/fs/cgroup/memory"
-                found += _limits_up(folder, path, "memory.limit_in_bytes")
+    for folder in _group_folders(root, "memory"):
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            with contextlib.suppress(OSError, ValueError):  # not visible here, or "max"
+                found.append(int((folder / name).read_text()))
     return found
 
 
-def _limits_up(top: Path, path: str, name: str) -> list[int]:
-    """Limits in the folder of a group and in those above it, up to the mount."""
+def _group_quotas(root: Path) -> list[float]:
+    """Cores that the process's control groups and all groups above them are given."""
+    found: list[float] = []
+    for folder in _group_folders(root, "cpu"):
+        with contextlib.suppress(OSError, ValueError):
+            quota, period = map(int, (folder / "cpu.max").read_text().split())
+            found.append(quota / period)
+        with contextlib.suppress(OSError, ValueError):
+            quota = int((folder / "cpu.cfs_quota_us").read_text())
+            period = int((folder / "cpu.cfs_period_us").read_text())
+            if quota > 0:  # -1: no limit
+                found.append(quota / period)
+    return found
+
+
+def _group_folders(root: Path, controller: str) -> Iterator[Path]:
+    """Folders of the process's control groups, of both versions, and of all groups above them."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            yield from _folders_up(root / "sys/fs/cgroup", path)
+            yield from _folders_up(root / "sys/fs/cgroup/unified", path)
+        elif controller in controllers.split(","):
+            yield from _folders_up(root / "sys/fs/cgroup" / controller, path)
+
+
+def _folders_up(top: Path, path: str) -> list[Path]:
+    """Folder of a group and those above it, up to the mount."""
     parts = [part for part in path.split("/") if part and part != ".."]
-    found = []
-    for depth in range(len(parts) + 1):
-        with contextlib.suppress(OSError, ValueError):  # not visible here, or "max"
-            found.append(int(top.joinpath(*parts[:depth], name).read_text()))
-    return found
+    return [top.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import platform
+import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -14,8 +14,8 @@ import pandas as pd
 from automl.data.readers import read_table
 from automl.data.splits import make_folds, split_halves, split_test
 from automl.data.table import Table, prepare_table, prepare_test_table
-from automl.errors import SettingsError
-from automl.evaluation.limits import capacity_mib
+from automl.errors import AutoMLWarning, SettingsError
+from automl.evaluation.limits import capacity_mib, usable_cores
 from automl.evaluation.plan import EvaluationPlan, PlanSettings, StageName, StageRows
 from automl.home import RunFolder
 from automl.metrics.index import PerformanceIndex
@@ -28,6 +28,7 @@ WANTED_TRIALS = 12
 LEAST_FOLDS = 3
 LIGHTGBM_SECONDS_PER_CELL = 2e-6
 CLASS_EXPONENT = 0.7
+MOST_WORKERS_PER_CORE = 4
 
 
 def prepare(
@@ -173,8 +174,38 @@ def fold_scheme(table: Table, settings: Settings) -> FoldScheme:
 
 
 def n_slots(settings: Settings) -> int:
-    """Trials at a time."""
-    return settings.workers or os.cpu_count() or 1
+    """Trials at a time; a run that is resumed on fewer cores has fewer."""
+    n_cores = usable_cores()
+    return min(settings.workers or n_cores, MOST_WORKERS_PER_CORE * n_cores)
+
+
+def check_workers(settings: Settings) -> None:
+    """Refuse a number of workers that cannot be meant for this machine.
+
+    Raises
+    ------
+    SettingsError
+        Above `MOST_WORKERS_PER_CORE` for each core.
+
+    Warns
+    -----
+    AutoMLWarning
+        Above the number of cores.
+    """
+    wanted, n_cores = settings.workers, usable_cores()
+    there = f"{n_cores} core{'s' if n_cores > 1 else ''} of this machine"
+    most = MOST_WORKERS_PER_CORE * n_cores
+    if wanted > most:
+        raise SettingsError(
+            f"setting workers: at most {most} can share the {there}; got {wanted}",
+            setting="workers",
+        )
+    if wanted > n_cores:
+        warnings.warn(
+            f"{wanted} workers share the {there}; trials take longer than one per core",
+            AutoMLWarning,
+            stacklevel=2,
+        )
 
 
 def candidate_repeats(scheme: FoldScheme, settings: Settings) -> int:

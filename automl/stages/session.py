@@ -22,7 +22,7 @@ from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.settings import Settings
 from automl.stages.ledger import Ledger
-from automl.stages.preparation import n_slots, prepare, versions
+from automl.stages.preparation import check_workers, n_slots, prepare, versions
 
 PRELOAD = ("automl.evaluation.trial", "automl.families.registry")
 
@@ -142,6 +142,7 @@ def begin(
     DataError, SettingsError
         See `automl.stages.preparation.prepare`; the run folder is removed then.
     """
+    check_workers(settings)
     folder = home.create_run()
     session = _open(settings, home, folder, started)
     try:

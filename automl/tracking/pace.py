@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, field
+
+from automl.evaluation.limits import usable_cores
 
 SHARE = 0.05
 OPENING_SECONDS = 5.0
@@ -29,7 +30,7 @@ class Pace:
     """
 
     share: float = SHARE
-    n_cores: int = field(default_factory=lambda: os.cpu_count() or 1)
+    n_cores: int = field(default_factory=usable_cores)
     budget_seconds: float | None = None
     began: float = field(default_factory=time.monotonic)
 

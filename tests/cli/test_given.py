@@ -52,12 +52,12 @@ def test_command_line_beats_environment_beats_file_beats_preset(
     automl, table, tmp_path, monkeypatch
 ):
     config = tmp_path / "settings.yaml"
-    config.write_text("preset: fast\ntarget: y\nseed: 1\nworkers: 1\nalpha: 0.2\n")
+    config.write_text("preset: fast\ntarget: y\nseed: 1\nbudget_seconds: 60\nalpha: 0.2\n")
     monkeypatch.setenv("AUTOML_SEED", "2")
-    monkeypatch.setenv("AUTOML_WORKERS", "2")
-    plan = automl("train", table, "--config", config, "--workers", 3, "--dry-run", "--json").json
+    monkeypatch.setenv("AUTOML_BUDGET_SECONDS", "70")
+    plan = automl("train", table, "--config", config, "--budget", 80, "--dry-run", "--json").json
     settings = plan["settings"]
-    assert (settings["workers"], settings["seed"], settings["alpha"]) == (3, 2, 0.2)
+    assert (settings["budget_seconds"], settings["seed"], settings["alpha"]) == (80, 2, 0.2)
     assert (
         settings["folds"] == resolve_settings({"table": "t", "target": "y", "preset": "fast"}).folds
     )

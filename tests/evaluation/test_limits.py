@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from automl.errors import AutoMLWarning
-from automl.evaluation.limits import capacity_mib, memory_limit_mib
+from automl.evaluation.limits import capacity_mib, memory_limit_mib, usable_cores
 
 
 def machine(root: Path, files: dict[str, str], *, mib: int = 16_000) -> Path:
@@ -68,3 +68,35 @@ def test_too_many_workers_for_the_memory_are_warned_about(tmp_path: Path) -> Non
 
 def test_the_real_machine_gives_a_limit() -> None:
     assert 64 < memory_limit_mib(1) < 1 << 30
+
+
+@pytest.fixture
+def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
+
+
+GROUPS = {"proc/self/cgroup": "3:cpu,cpuacct:/job\n0::/user/job\n"}
+
+
+@pytest.mark.usefixtures("eight_cores")
+@pytest.mark.parametrize(
+    ("files", "n_cores"),
+    [
+        ({}, 8),
+        ({"sys/fs/cgroup/user/job/cpu.max": "max 100000\n"}, 8),
+        ({"sys/fs/cgroup/user/cpu.max": "250000 100000\n"}, 3),
+        ({"sys/fs/cgroup/cpu.max": "1000 100000\n"}, 1),
+        ({"sys/fs/cgroup/cpu.max": "1600000 100000\n"}, 8),
+        ({"sys/fs/cgroup/cpu/job/cpu.cfs_quota_us": "200000\n",
+          "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000\n"}, 2),
+        ({"sys/fs/cgroup/cpu/job/cpu.cfs_quota_us": "-1\n",
+          "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000\n"}, 8),
+    ],
+)  # fmt: skip
+def test_usable_cores_are_the_affinity_or_the_tightest_quota(tmp_path, files, n_cores) -> None:
+    assert usable_cores(root=machine(tmp_path, {**GROUPS, **files})) == n_cores
+
+
+@pytest.mark.usefixtures("eight_cores")
+def test_usable_cores_without_control_groups_are_the_affinity(tmp_path: Path) -> None:
+    assert usable_cores(root=tmp_path) == 8

@@ -1,0 +1,42 @@
+"""Preparation of a run: settings that the machine limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from automl.errors import AutoMLWarning, SettingsError
+from automl.settings import Settings
+from automl.stages.preparation import check_workers, n_slots
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch):
+    monkeypatch.setattr("automl.stages.preparation.usable_cores", lambda: 2)
+
+
+def with_workers(n_workers):
+    return Settings(table="t.csv", target="y", workers=n_workers)
+
+
+def test_there_is_a_slot_for_each_core_unless_told_otherwise():
+    assert [n_slots(with_workers(n)) for n in (0, 1, 2, 5)] == [2, 1, 2, 5]
+
+
+@pytest.mark.parametrize("n_workers", [0, 1, 2])
+def test_up_to_one_worker_per_core_is_taken_as_it_is(n_workers):
+    check_workers(with_workers(n_workers))
+
+
+@pytest.mark.parametrize("n_workers", [3, 8])
+def test_more_workers_than_cores_are_a_warning(n_workers):
+    with pytest.warns(AutoMLWarning, match=f"{n_workers} workers share the 2 cores"):
+        check_workers(with_workers(n_workers))
+
+
+def test_more_than_four_workers_per_core_are_refused():
+    with pytest.raises(SettingsError, match=r"workers: at most 8 can share the 2 cores .* got 9"):
+        check_workers(with_workers(9))
+
+
+def test_a_run_resumed_on_a_smaller_machine_has_fewer_slots():
+    assert n_slots(with_workers(64)) == 8
