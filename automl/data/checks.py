@@ -105,6 +105,7 @@ def check_table(
     if columns.groups and columns.time:
         raise SettingsError("groups and time cannot be combined; give one of them")
     given = check_overrides(roles or {}, frame.columns)
+    _check_role_holders(given, columns)
     findings = Findings(source, list(problems))
     _check_names(frame, columns, findings)
     raw, has_target = _with_target(frame, columns.target, findings)
@@ -190,6 +191,22 @@ def check_later_table(
         time=None,
         notes=tuple(findings.notes),
     )
+
+
+def _check_role_holders(given: Mapping[str, Role], columns: Columns) -> None:
+    """Refuse a role that would have no effect."""
+    if columns.target in given:
+        raise SettingsError(
+            f"a role is given for the target column {columns.target!r}; roles are for the other "
+            "columns, the setting task says what kind of target it is",
+            setting="roles",
+        )
+    for part, name in (("groups", columns.groups), ("weights", columns.weights)):
+        if name in given and given[name].is_used:
+            raise SettingsError(
+                f"the role {given[name]} is given for the {part} column {name!r}, which no model sees",
+                setting="roles",
+            )
 
 
 def _check_names(frame: pd.DataFrame, columns: Columns, findings: Findings) -> None:

@@ -183,6 +183,10 @@ bad_file(
 # --- names and settings ------------------------------------------------------------------------------
 bad_frame("no such target", good_frame, "'solt'", "did you mean 'sold'", target="solt")
 bad_frame("target in another case", good_frame, "'SOLD'", "did you mean 'sold'", target="SOLD")
+bad_frame("role of the target", good_frame, "'sold'", "target", "task", error=SettingsError,
+          roles={"sold": "nominal"})  # fmt: skip
+bad_frame("role of the groups column", good_frame, "'site'", "nominal", "groups",
+          error=SettingsError, roles={"site": "nominal"}, groups="site")  # fmt: skip
 bad_frame("no such groups column", good_frame, "groups", "'sit'", "'site'", groups="sit")
 bad_frame("no such weights column", good_frame, "weights", "'wait'", weights="wait")
 bad_frame("no such time column", good_frame, "time", "'dya'", "'day'", time="dya")
