@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from automl.errors import SettingsError
+from automl.families.registry import get_family
 from automl.records import Configuration
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
@@ -195,13 +196,66 @@ def test_use_before_fit_and_wrong_settings_are_refused(space) -> None:
     assert ConfigurationEncoder(space).fit().transform([]).shape[0] == 0
 
 
-def test_two_thousand_configurations_take_less_than_fifty_milliseconds(space, encoder) -> None:
-    some = draw(space, 2000)
-    best = min(_seconds(encoder, some) for _ in range(5))
-    assert best < 0.05
+def test_ten_thousand_configurations_take_less_than_a_tenth_of_a_second(space, encoder) -> None:
+    some = draw(space, 10_000)
+    best = min(_processor_seconds(encoder, some) for _ in range(5))
+    assert best < 0.1
 
 
-def _seconds(encoder, configurations) -> float:
-    start = time.perf_counter()
+def _processor_seconds(encoder, configurations) -> float:
+    start = time.process_time()
     encoder.transform(configurations)
-    return time.perf_counter() - start
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        "decision_tree",
+        "random_forest",
+        "extra_trees",
+        "gradient_boosting",
+        "hist_gradient_boosting",
+    ],
+)
+def test_least_rows_of_a_leaf_are_compared_as_shares_of_the_data(family) -> None:
+    space = get_family(family).space("binary")
+    encoder = ConfigurationEncoder(space).fit()
+    small, large = space.complete({"min_samples_leaf": 4}), space.complete({"min_samples_leaf": 40})
+    found = encoder.transform([small, large], [{"n_rows": 500}, {"n_rows": 5000}])
+    column = encoder.feature_names.index("min_samples_leaf")
+    assert found[0, column] == pytest.approx(found[1, column])
+
+
+@pytest.mark.parametrize(
+    ("family", "word", "number", "column"),
+    [
+        ("svm", {"gamma_mode": "scale"}, {"gamma_mode": "number", "gamma": 1 / 25}, "gamma"),
+        (
+            "random_forest",
+            {"max_features_mode": "sqrt"},
+            {"max_features_mode": "share", "max_features": 5 / 25},
+            "max_features",
+        ),
+        (
+            "random_forest",
+            {"max_features_mode": "log2"},
+            {"max_features_mode": "share", "max_features": np.log2(25) / 25},
+            "max_features",
+        ),
+        (
+            "decision_tree",
+            {"depth_limit": None},
+            {"depth_limit": "number", "max_depth": 20},
+            "max_depth",
+        ),
+    ],
+)
+def test_a_word_of_a_family_is_encoded_as_the_number_it_stands_for(
+    family, word, number, column
+) -> None:
+    space = get_family(family).space("binary")
+    encoder = ConfigurationEncoder(space, facts={"n_columns": 25}).fit()
+    said, counted = (row(encoder, space.complete(values)) for values in (word, number))
+    assert said[column] == pytest.approx(counted[column])
+    assert said != counted
