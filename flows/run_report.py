@@ -133,10 +133,13 @@ def _row(rank: int, trial: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _links(folder: RunFolder, result: Mapping[str, Any]) -> dict[str, str]:
-    """Links of the tracking store as it is now, and those of the result."""
+    """Links of the tracking store as it is now, and those of the result; pages where one stands."""
     from automl.tracking.links import links
+    from automl_flows.standing import read_services
 
-    return {**(result.get("links") or {}), **links(folder)}
+    page = read_services(folder.path.parent.parent).get("mlflow")
+    known = links(folder, server=page.url if page else None)
+    return {**(result.get("links") or {}), **known}
 
 
 def _data_line(data: Mapping[str, Any]) -> str:

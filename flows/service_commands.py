@@ -47,7 +47,10 @@ def ui(
     as_json: JsonOption = False,
 ) -> None:
     """Print the pages of Prefect and MLflow; starts them like `automl up` if needed."""
+    from automl.tracking.links import PAGE_OF_TRAINING_RUNS
+
     pages = _pages(open_home(home).path)
+    pages["mlflow"] += f"/#/experiments{PAGE_OF_TRAINING_RUNS}"
     _show_pages(pages, as_json=as_json)
     if open_pages:
         import webbrowser

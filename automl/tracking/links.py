@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from automl.home import RunFolder
+from automl.tracking.layout import KIND_TAG, RUN_ID_TAG
 from automl.tracking.outbox import Outbox
 from automl.tracking.process import registration
 
+PAGE_OF_TRAINING_RUNS = "?workflowType=machine_learning"
+"""Makes MLflow show training runs; without it the page opens on traces of language models."""
+
 
 def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
-    """Experiment, run and model of a run, those that exist.
+    """Experiment, run, trials (best first) and model of a run, those that exist.
 
     Parameters
     ----------
@@ -31,12 +35,21 @@ def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
     base = f"{uri.rstrip('/')}/#" if uri else ""
     found = {"tracking_store": outbox.store}
     if outbox.experiment:
-        experiment = f"{base}/experiments/{outbox.experiment}" if base else outbox.experiment
-        found["experiment"] = experiment
-    if outbox.parent:
-        page = f"{base}/experiments/{outbox.experiment}/runs/{outbox.parent}"
-        found["run"] = page if base else outbox.parent
+        runs = f"{base}/experiments/{outbox.experiment}/runs"
+        found["experiment"] = f"{runs}{PAGE_OF_TRAINING_RUNS}" if base else outbox.experiment
+        if outbox.parent:
+            page = f"{runs}/{outbox.parent}{PAGE_OF_TRAINING_RUNS}"
+            found["run"] = page if base else outbox.parent
+        if base:
+            found["trials"] = f"{runs}{PAGE_OF_TRAINING_RUNS}&{_best_trials(folder.run_id)}"
     if version and registered:
         name = quote(outbox.done["registered_name"], safe="")
         found["model"] = f"{base}/models/{name}/versions/{version}" if base else registered
     return {key: value for key, value in found.items() if value}
+
+
+def _best_trials(run_id: str) -> str:
+    """Part of a page's address: the trials of a run, best score first."""
+    trials = f"tags.`{RUN_ID_TAG}` = '{run_id}' and tags.`{KIND_TAG}` = 'trial'"
+    order = {"orderByKey": "metrics.`score`", "orderByAsc": "false", "searchFilter": trials}
+    return urlencode(order, quote_via=quote)
