@@ -16,6 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from automl.errors import SettingsError
+from automl.problem_names import name_problem, problem_name
 
 PresetName = Literal["thesis", "fast", "balanced", "best"]
 DEFAULT_BUDGET_SECONDS = 600.0
@@ -159,6 +160,13 @@ class Settings(BaseModel):
     def _duration(cls, value: Any) -> Any:
         return value if value is None else parse_duration(value)
 
+    @field_validator("name")
+    @classmethod
+    def _kept_name(cls, value: str) -> str:
+        if problem := name_problem(value):
+            raise ValueError(problem)
+        return value
+
     @field_validator("families", "exclude", mode="before")
     @classmethod
     def _comma_separated(cls, value: Any) -> Any:
@@ -186,10 +194,7 @@ class Settings(BaseModel):
     @property
     def problem(self) -> str:
         """Name of the experiment: `name`, else table stem and target."""
-        if self.name:
-            return self.name
-        stem = re.split(r"[/\\:]", self.table.rstrip("/"))[-1].split(".")[0]
-        return f"{stem}-{self.target}"
+        return problem_name({"name": self.name, "table": self.table, "target": self.target})
 
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -22,7 +22,7 @@ from filelock import FileLock
 from automl.data.readers import EXTENSIONS
 from automl.errors import AutoMLError, DataError, SettingsError
 from automl.home import Home
-from automl.tracking.layout import clean_name
+from automl.problem_names import clean_name
 
 MOST_ATTEMPTS = 2
 MOST_INTERRUPTIONS = 5

@@ -20,9 +20,10 @@ from pydantic import ValidationError
 
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl.problem_names import clean_name
 from automl.progress import Progress
 from automl.settings import Settings
-from automl.tracking.layout import clean_name, problem_name
+from automl.tracking.layout import problem_name
 
 if TYPE_CHECKING:
     import pandas as pd

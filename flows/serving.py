@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 
 from automl.errors import ServiceError, SettingsError
 from automl.home import Home
-from automl.tracking.layout import clean_name
+from automl.problem_names import clean_name
 from automl_flows.arrivals import Arrivals, FolderWatch
 from automl_flows.server import LocalServer, answers
 from automl_flows.service_plan import Plan

@@ -17,7 +17,6 @@ from automl.progress import Progress
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, open_line
 from automl.stages.session import Session, begin, reopen
-from automl.tracking.problem import check_problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +56,6 @@ def train(
     AutoMLError
         If no usable model came out.
     """
-    check_problem(home.path, settings.problem, settings.target)
     session = begin(settings, home, frame=frame, started=started)
     return _drive(session, server, on_progress)
 

@@ -121,8 +121,10 @@ def train(
     state = open_home(home)
     settings = resolve_settings(given_settings(options), file=config)
     if dry_run:
+        from automl.tracking.problem import check_problem
         from automl_flows.dry_run import plan_of, show_plan
 
+        check_problem(state.path, settings)
         show_plan(plan_of(settings), as_json=as_json)
         return
     _train(settings, state.path, as_json=as_json)

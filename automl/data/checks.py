@@ -202,7 +202,7 @@ def _check_role_holders(given: Mapping[str, Role], columns: Columns) -> None:
             setting="roles",
         )
     for part, name in (("groups", columns.groups), ("weights", columns.weights)):
-        if name in given and given[name].is_used:
+        if name is not None and name in given and given[name].is_used:
             raise SettingsError(
                 f"the role {given[name]} is given for the {part} column {name!r}, which no model sees",
                 setting="roles",

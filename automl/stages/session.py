@@ -23,6 +23,7 @@ from automl.records import Trial
 from automl.settings import Settings
 from automl.stages.ledger import Ledger
 from automl.stages.preparation import check_workers, n_slots, prepare, versions
+from automl.tracking.problem import check_problem
 
 PRELOAD = ("automl.evaluation.trial", "automl.families.registry")
 
@@ -143,6 +144,7 @@ def begin(
         See `automl.stages.preparation.prepare`; the run folder is removed then.
     """
     check_workers(settings)
+    check_problem(home.path, settings)
     folder = home.create_run()
     session = _open(settings, home, folder, started)
     try:

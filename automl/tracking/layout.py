@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from automl import problem_names
 from automl.records import Trial, TrialStatus
 
 PARAM_CHARACTERS = 6000
@@ -21,6 +22,7 @@ TAG_CHARACTERS = 8000
 RUN_ID_TAG = "automl.run_id"
 TRIAL_ID_TAG = "automl.trial_id"
 TARGET_TAG = "automl.target"
+DERIVED_TAG = "automl.derived_name"
 KIND_TAG = "automl.kind"
 
 _MLFLOW_STATUS = {
@@ -45,18 +47,8 @@ class RunContent:
 
 
 def problem_name(facts: Mapping[str, Any]) -> str:
-    """Name of the experiment and of the registered model; `/` and `:` are not allowed there."""
-    settings = facts["settings"]
-    name = settings.get("name") or ""
-    if not name:
-        stem = str(settings["table"]).rstrip("/").replace("\\", "/").replace(":", "/")
-        name = f"{stem.split('/')[-1].split('.')[0]}-{settings['target']}"
-    return clean_name(name)
-
-
-def clean_name(name: str) -> str:
-    """Name without the characters a registered model or its file may not have."""
-    return "".join("-" if c in "/:.%\"'" or c.isspace() else c for c in name.strip()) or "model"
+    """Name of the experiment and of the registered model."""
+    return problem_names.problem_name(facts["settings"])
 
 
 def key_tags(facts: Mapping[str, Any]) -> dict[str, str]:

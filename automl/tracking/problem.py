@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import Home
+from automl.problem_names import has_other_origin, origin
+from automl.settings import Settings
 from automl.tracking.layout import problem_name
 
 
-def check_problem(home: Path, problem: str, target: str) -> None:
-    """Refuse a problem name that earlier runs of this home used for another target.
+def check_problem(home: Path, settings: Settings) -> None:
+    """Refuse a problem name that earlier runs of this home used for another problem.
 
-    The mirror checks the same against the store, where runs of other homes count too; it then
-    records the refusal and the run stays untracked.
+    That is one with another target, or one whose table's name is another one and only became the
+    same by cleaning. The mirror checks the same against the store, where runs of other homes count
+    too; it then records the refusal and the run stays untracked.
 
     Raises
     ------
     SettingsError
         If the name is taken.
     """
-    wanted = problem_name({"settings": {"name": problem}})
     for folder in reversed(Home(home).run_folders()):
         try:
             facts = folder.read_facts()
         except SettingsError:
             continue
-        if "settings" not in facts or problem_name(facts) != wanted:
-            continue
-        other = facts["settings"]["target"]
-        if other == target:
-            return
-        raise SettingsError(
-            f"problem {problem!r} predicts {other!r} in run {folder.run_id}; got target "
-            f"{target!r}; give this problem another --name",
-            setting="name",
-            run=folder.run_id,
+        if "settings" in facts and problem_name(facts) == settings.problem:
+            _refuse_other(folder.run_id, facts["settings"], settings)
+
+
+def _refuse_other(run_id: str, other: Mapping[str, Any], settings: Settings) -> None:
+    if other["target"] != settings.target:
+        found = f"predicts {other['target']!r} in run {run_id}; got target {settings.target!r}"
+    elif has_other_origin(settings.model_dump(), other):
+        found = (
+            f"stands for {origin(other)!r} in run {run_id}; got {origin(settings.model_dump())!r}, "
+            "which differs only in characters that no name may have"
         )
+    else:
+        return
+    raise SettingsError(
+        f"problem {settings.problem!r} {found}; give this problem another --name",
+        setting="name",
+        run=run_id,
+    )

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from automl.errors import DataError, SettingsError
 from automl.home import Home
-from automl.tracking.layout import RUN_ID_TAG, clean_name
+from automl.problem_names import clean_name
+from automl.tracking.layout import RUN_ID_TAG
 from automl.tracking.packaging import bundle_digest
 from automl.tracking.publication import (
     BUNDLE_DIGEST_TAG,

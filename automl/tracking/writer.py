@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from automl.errors import SettingsError
 from automl.home import RunFolder
+from automl.problem_names import origin
 from automl.records import Trial
 from automl.tracking import layout
 from automl.tracking.layout import RunContent
@@ -88,21 +89,26 @@ class RunWriter:
 
     def _experiment(self) -> str:
         name, target = layout.problem_name(self.facts), self.facts["settings"]["target"]
+        derived = origin(self.facts["settings"])
         found = self.client.get_experiment_by_name(name)
         if found is None:
-            return self._new_experiment(name, target)
+            return self._new_experiment(name, target, derived)
         self._check_target(found, target)
+        self._check_origin(found, derived)
         if found.lifecycle_stage == "deleted":
             self.client.restore_experiment(found.experiment_id)
         return str(found.experiment_id)
 
-    def _new_experiment(self, name: str, target: str) -> str:
+    def _new_experiment(self, name: str, target: str, derived: str) -> str:
+        tags = {layout.TARGET_TAG: target, layout.KIND_TAG: "problem"}
+        if derived:
+            tags[layout.DERIVED_TAG] = derived
         root = self.address.artifact_root
         return str(
             self.client.create_experiment(
                 name,
                 artifact_location=f"{root}/{name}" if root else None,
-                tags={layout.TARGET_TAG: target, layout.KIND_TAG: "problem"},
+                tags=tags,
             )
         )
 
@@ -115,6 +121,16 @@ class RunWriter:
                 f"experiment {experiment.name!r} {found}; give this problem another --name",
                 name=experiment.name,
                 target=target,
+            )
+
+    @staticmethod
+    def _check_origin(experiment: Experiment, derived: str) -> None:
+        other = experiment.tags.get(layout.DERIVED_TAG)
+        if other and derived and other != derived:
+            raise SettingsError(
+                f"experiment {experiment.name!r} stands for {other!r}, not for {derived!r}; "
+                "give this problem another --name",
+                name=experiment.name,
             )
 
     def _adopt_everything(self) -> None:

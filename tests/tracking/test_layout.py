@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from automl.settings import Settings
 from automl.tracking import layout
@@ -26,14 +24,6 @@ RUN = "20261120-120000-abcd"
 def test_problem_is_named_as_the_settings_name_it(table: str) -> None:
     settings = Settings(table=table, target="label")
     assert layout.problem_name({"settings": settings.model_dump()}) == settings.problem
-
-
-@given(st.text(min_size=1))
-def test_clean_names_have_no_characters_that_mlflow_refuses(name: str) -> None:
-    cleaned = layout.clean_name(name)
-    assert cleaned
-    assert not set("/:.%\"'") & set(cleaned)
-    assert layout.clean_name(cleaned) == cleaned
 
 
 def test_incumbents_are_the_complete_trials_better_than_all_before(runs: Any) -> None:

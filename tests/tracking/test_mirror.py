@@ -17,14 +17,12 @@ from typing import Any
 
 import pytest
 
-from automl.errors import ServiceError, SettingsError
+from automl.errors import ServiceError
 from automl.evaluation.stage_records import StageRecords
-from automl.settings import Settings
 from automl.tracking.evidence import EvidenceWriter
 from automl.tracking.links import links
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.outbox import Outbox
-from automl.tracking.problem import check_problem
 from automl.tracking.process import MirrorProcess, n_unwritten, registration
 from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import sync
@@ -260,17 +258,6 @@ def test_a_killed_run_ends_as_killed_and_is_reopened_when_it_goes_on(home: Path,
     assert len(trial_ids(home)) == 5
 
 
-def test_a_name_taken_by_another_target_is_refused_and_recorded(home: Path, runs: Any) -> None:
-    first = runs.make(1)
-    complete(Mirror(first), 60)
-    with pytest.raises(SettingsError, match="give this problem another --name"):
-        check_problem(home, Settings(table="x.csv", name="beans-label", target="price"))
-    check_problem(home, Settings(table="x.csv", name="beans-label", target="label"))
-    second = runs.make(1, settings={"table": "x.csv", "target": "price", "name": "beans-label"})
-    assert not complete(Mirror(second), 60)
-    assert "predicts 'label'" in registration(second).reason
-
-
 def test_the_followed_journal_is_written_while_the_run_goes_on(home: Path, runs: Any) -> None:
     folder = runs.make(3)
     StageRecords(folder.stages).write("search", {"trials": 3})
@@ -311,7 +298,8 @@ def test_links_are_pages_when_a_server_is_known_and_ids_otherwise(home: Path, ru
     assert page.startswith("http://localhost:5000/#/experiments/")
     assert page.endswith(f"/runs/{parent}?workflowType=machine_learning")
     trials = links(folder, server="http://localhost:5000")["trials"]
-    assert folder.run_id in trials and "score" in trials
+    assert folder.run_id in trials
+    assert "score" in trials
 
 
 def is_zombie(pid: int) -> bool:
@@ -326,17 +314,3 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def test_derived_names_that_become_the_same_do_not_share_an_experiment(home, runs) -> None:
-    first = runs.make(1, settings={"table": "my beans.csv", "target": "label", "name": ""})
-    assert complete(Mirror(first), 60)
-    other = Settings(table="my@beans.csv", target="label")
-    assert other.problem == "my-beans-label"
-    with pytest.raises(SettingsError, match="stands for 'my beans-label'.* --name"):
-        check_problem(home, other)
-    check_problem(home, Settings(table="data/my beans.parquet", target="label"))
-    check_problem(home, Settings(table="new.csv", target="label", name="my-beans-label"))
-    second = runs.make(1, settings=other.model_dump(mode="json"))
-    assert not complete(Mirror(second), 60)
-    assert "stands for 'my beans-label'" in registration(second).reason
