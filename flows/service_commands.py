@@ -72,6 +72,8 @@ def sync(home: HomeOption = None, as_json: JsonOption = False) -> None:
         say(f"{summary.runs} runs looked at, {summary.trials} trials written")
         for name in summary.registered:
             say(f"registered {name}")
+        for reason in summary.alias_stays.values():
+            say(reason)
         for run_id, reason in summary.skipped.items():
             say(f"left alone {run_id}: {reason}")
     if summary.pending:

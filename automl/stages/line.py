@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from automl.errors import AutoMLError
+from automl.evaluation.fold_models import remove_all_models
 from automl.records import Trial
 from automl.stages.candidates import choose_candidates, score_candidates, select_champion
 from automl.stages.ensembling import build_ensemble
@@ -131,6 +132,10 @@ class Line:
         made = self.result()
         found = registration(session.folder)
         made["model"] |= {"registered": found.registered, "registration": found.status}
+        if found.alias_stays:
+            session.warnings.append(found.alias_stays)
+            if made.get("promotion"):
+                made["promotion"] |= {"promote": False, "reason": found.alias_stays}
         missing = n_unwritten(session.folder, [trial.id for trial in self.trials])
         if missing:
             session.warnings.append(
@@ -146,6 +151,7 @@ class Line:
         }
         session.records.write("result", complete)
         session.set_status("finished")
+        remove_all_models(session.folder.path)
         return complete
 
     def result(self) -> dict[str, Any]:

@@ -6,7 +6,8 @@ them are made at once, the new model's when it is finished; the better score has
 no such comparison is possible the alias stays, and the record says why.
 
 Records: ``challenge`` (what was held back, or why nothing could be), ``promotion`` (scores and
-decision) and ``registration``, which the tracking mirror obeys.
+decision) and ``registration``, which the tracking mirror obeys: also when it comes to it later, it
+moves the alias only if that is still where it was when the models were compared.
 """
 
 from __future__ import annotations
@@ -67,6 +68,11 @@ class Challenge:
     promote: bool = False
     reason: str = ""
 
+    @property
+    def version(self) -> str:
+        """Version that holds the alias; empty if none does."""
+        return self.champion.rpartition("/")[2]
+
 
 def hold_back(folder: RunFolder, settings: Settings, raw: pd.DataFrame, table: Table) -> Table:
     """Training rows that are left; those held back and the champion's predictions are written.
@@ -108,7 +114,12 @@ def decide_promotion(session: Session) -> dict[str, Any]:
     }
     if challenge.rows:
         record |= _duel(session, challenge)
-    _write_registration(session.records, promote=record["promote"], reason=record["reason"])
+    _write_registration(
+        session.records,
+        promote=record["promote"],
+        reason=record["reason"],
+        compared_with=challenge.version,
+    )
     return record
 
 
@@ -336,11 +347,13 @@ def _moved(session: Session, challenge: Challenge) -> str:
         holder = _holder(session.settings.problem, session.home.path)
     except ServiceError as error:
         return f"who holds the alias {CHAMPION} is not known now: {error.message}"
-    compared = challenge.champion.rpartition("/")[2]
-    if holder == compared:
+    if holder == challenge.version:
         return ""
-    return f"the alias {CHAMPION} was moved from version {compared} to {holder or 'none'} meanwhile"
+    return (
+        f"the alias {CHAMPION} was moved from version {challenge.version} to {holder or 'none'} "
+        "meanwhile"
+    )
 
 
-def _write_registration(records: StageRecords, *, promote: bool, reason: str) -> None:
-    records.write("registration", {"promote": promote, "reason": reason})
+def _write_registration(records: StageRecords, **rule: Any) -> None:
+    records.write("registration", rule)

@@ -31,6 +31,7 @@ class Registration:
     status : `done`, `pending` or `off` (no model was to be registered)
     registered : such as ``name/3@champion``; None if it is not
     reason : one sentence, why it is pending
+    alias_stays : one sentence, why the model did not take the alias after all; empty if it did
     trials : number of trials written
     """
 
@@ -38,6 +39,7 @@ class Registration:
     registered: str | None
     reason: str
     trials: int
+    alias_stays: str = ""
 
 
 def registration(folder: RunFolder) -> Registration:
@@ -51,7 +53,8 @@ def registration(folder: RunFolder) -> Registration:
         status: Literal["done", "pending", "off"] = "off"
     else:
         status = "done" if registered and "published" in outbox.done else "pending"
-    return Registration(status, registered, outbox.reason, len(outbox.trials))
+    stays = outbox.done.get("alias_stays", "")
+    return Registration(status, registered, outbox.reason, len(outbox.trials), stays)
 
 
 def n_unwritten(folder: RunFolder, trials: Iterable[str]) -> int:

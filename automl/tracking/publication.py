@@ -150,9 +150,40 @@ class Publisher:
         self.outbox.done["registered_name"] = name
         self._done("version", version)
         if read_stage(self.folder, "registration").get("promote", True) is True:
-            move_alias(writer.client, name, CHAMPION, version)
-            self._done("alias", CHAMPION)
+            stays = self._why_alias_stays(writer.client, name, version)
+            if stays:
+                self._done("alias_stays", stays)
+            else:
+                move_alias(writer.client, name, CHAMPION, version)
+                self._done("alias", CHAMPION)
         self._done("published")
+
+    def _why_alias_stays(self, client: MlflowClient, name: str, version: str) -> str:
+        """Why the alias may not move after all; empty if it may.
+
+        A registration may be completed long after the model was made. A model that was compared
+        takes the alias only from the version that it was compared with, any other only from a
+        version that is older than itself.
+        """
+        holder = str(client.get_registered_model(name).aliases.get(CHAMPION) or "")
+        if holder == version:
+            return ""
+        rule = read_stage(self.folder, "registration")
+        if "compared_with" in rule:
+            compared = str(rule["compared_with"])
+            if holder == compared:
+                return ""
+            return (
+                f"the alias {CHAMPION} stays with version {holder or 'none'}: it was moved from "
+                f"version {compared or 'none'} after version {version} was compared with that"
+            )
+        made_ms = 1000 * (self.folder.stages / "final.json").stat().st_mtime
+        if holder and client.get_model_version(name, holder).creation_timestamp > made_ms:
+            return (
+                f"the alias {CHAMPION} stays with version {holder}: it was registered after the "
+                f"model of version {version} was made"
+            )
+        return ""
 
     def _version(self, writer: RunWriter, name: str) -> str:
         """Number of the version of this run; made if it is not there."""

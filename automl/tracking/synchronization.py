@@ -22,6 +22,7 @@ class SyncSummary:
     runs : number of runs looked at
     trials : number of trials written
     registered : model versions of runs that were pending before
+    alias_stays : why such a model did not take the alias, by run id
     pending : why a run is still not complete, by run id
     skipped : why a run was left alone, by run id
     """
@@ -29,6 +30,7 @@ class SyncSummary:
     runs: int = 0
     trials: int = 0
     registered: list[str] = field(default_factory=list)
+    alias_stays: dict[str, str] = field(default_factory=dict)
     pending: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
@@ -74,5 +76,7 @@ def _sync_run(folder: RunFolder, summary: SyncSummary, seconds: float) -> None:
     summary.trials += after.trials - before.trials
     if after.registered and not before.registered:
         summary.registered.append(after.registered)
+        if after.alias_stays:
+            summary.alias_stays[folder.run_id] = after.alias_stays
     if not is_done:
         summary.pending[folder.run_id] = after.reason

@@ -172,7 +172,11 @@ def test_the_better_model_takes_the_alias(duel: Duel) -> None:
     assert record["fresh_rows"] == 300
     assert record["score"] == pytest.approx(1.0)
     assert record["score"] > record["champion_score"]
-    assert duel.records.read("registration") == {"promote": True, "reason": record["reason"]}
+    assert duel.records.read("registration") == {
+        "promote": True,
+        "reason": record["reason"],
+        "compared_with": "3",
+    }
 
 
 @pytest.mark.parametrize("right", [0.8, 0.5])

@@ -87,7 +87,7 @@ def warm_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Publisher, "start_cold_load", lambda _: None)
 
 
-def finished(runs: Any, prepared: Path, **registration_rule: bool) -> RunFolder:
+def finished(runs: Any, prepared: Path, **registration_rule: bool | str) -> RunFolder:
     folder: RunFolder = runs.make(5)
     shutil.copytree(prepared / "bundle", folder.bundle)
     shutil.copytree(prepared / "table", folder.table)
@@ -174,6 +174,39 @@ def test_champion_moves_only_where_the_rule_says_so_and_rolls_back(
     assert aliases("beans-label", home) == {"champion": "1", "previous": "3"}
     set_alias("beans-label", "shadow", "2", home)
     assert aliases("beans-label", home)["shadow"] == "2"
+
+
+@pytest.mark.usefixtures("warm_load")
+def test_a_promotion_applied_later_moves_the_alias_only_from_the_version_compared(
+    home: Path, runs: Any, prepared: Path
+) -> None:
+    assert complete(Mirror(finished(runs, prepared, promote=True, compared_with="")), 60)
+    assert aliases("beans-label", home) == {"champion": "1"}
+    pending = [
+        finished(runs, prepared, promote=True, compared_with=version) for version in ("1", "1", "")
+    ]
+    summary = sync(home)
+    assert summary.registered == ["beans-label/2@champion", "beans-label/3", "beans-label/4"]
+    assert aliases("beans-label", home) == {"champion": "2", "previous": "1"}
+    assert list(summary.alias_stays) == [folder.run_id for folder in pending[1:]]
+    assert (
+        "stays with version 2: it was moved from version 1" in registration(pending[1]).alias_stays
+    )
+    assert registration(pending[2]).status == "done"
+
+
+@pytest.mark.usefixtures("warm_load")
+def test_a_model_registered_later_does_not_take_the_alias_from_a_newer_one(
+    home: Path, runs: Any, prepared: Path
+) -> None:
+    late = finished(runs, prepared)
+    made = (late.stages / "final.json").stat().st_mtime - 60
+    os.utime(late.stages / "final.json", (made, made))
+    assert complete(Mirror(finished(runs, prepared)), 60)
+    summary = sync(home)
+    assert summary.registered == ["beans-label/2"]
+    assert aliases("beans-label", home) == {"champion": "1"}
+    assert "registered after the model of version 2 was made" in summary.alias_stays[late.run_id]
 
 
 def test_a_bundle_that_does_not_load_is_not_registered_and_the_reason_is_kept(
