@@ -93,11 +93,6 @@ class RunFolder:
         return self.path / "predictions"
 
     @property
-    def models(self) -> Path:
-        """Fold models of the best trials."""
-        return self.path / "models"
-
-    @property
     def bundle(self) -> Path:
         """The final model."""
         return self.path / "bundle"

@@ -2,7 +2,7 @@
 
 FOLDER holds ``train.csv``, ``test.csv`` and ``split.json`` ({"target", "task", "nominal"}). Writes
 ``SYSTEM.npz`` with the test prediction (probabilities in the order of the sorted labels, or
-numbers). Imports the system's own package only, so it may live in an environment of its own.
+numbers) and the threshold at which the system predicts the second of two labels. Imports the system's own package only, so it may live in an environment of its own.
 """
 
 from __future__ import annotations
@@ -123,7 +123,14 @@ def main() -> None:
     system, folder, seconds = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
     X, y, test, split = read(folder)
     prediction, trained = globals()[system](X, y, test, split, seconds)
-    np.savez(folder / f"{system}.npz", prediction=prediction, seconds=trained)
+    threshold = _automl_threshold(folder) if system == "automl" else 0.5
+    np.savez(folder / f"{system}.npz", prediction=prediction, seconds=trained, threshold=threshold)
+
+
+def _automl_threshold(folder: Path) -> float:
+    result = json.loads((folder / "automl-result.json").read_text())
+    final = folder / "home" / "runs" / result["run_id"] / "stages" / "final.json"
+    return json.loads(final.read_text())["threshold"] or 0.5
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 DATA_FOLDER has a ``catalog.csv`` with the columns name, task, target and file, and a
 ``schema.json`` with the type of each feature. Every system gets the same 70 % of the rows and
 is scored on the other 30 % with the performance index (0 = baseline, 1 = ideal) whose baseline
-comes from the test rows. Finished pairs are not repeated. Prints one table, and writes
+comes from the test rows, on the labels and probabilities that the system predicts. Finished pairs are not repeated. Prints one table, and writes
 ``results.csv``.
 """
 
@@ -102,18 +102,21 @@ def score(folder: Path, systems: list[str]) -> list[dict]:
         path = folder / f"{system}.npz"
         if path.exists():
             with np.load(path) as arrays:
-                found[system] = arrays["prediction"].astype(np.float32), float(arrays["seconds"])
+                found[system] = {name: arrays[name] for name in arrays.files}
+
+    def score_of(system: str, rows: np.ndarray | slice = slice(None)) -> float:
+        prediction = found[system]["prediction"].astype(np.float32)[rows]
+        return index.score(y[rows], prediction, threshold=float(found[system]["threshold"]))
+
     rows = []
-    for system, (prediction, seconds) in found.items():
-        row = {"table": folder.name, "system": system, "seconds": seconds}
-        row["score"] = index.score(y, prediction)
-        row |= index.metrics(y, prediction)
+    for system, arrays in found.items():
+        row = {"table": folder.name, "system": system, "seconds": float(arrays["seconds"])}
+        row["score"] = score_of(system)
+        prediction = arrays["prediction"].astype(np.float32)
+        row |= index.metrics(y, prediction, threshold=float(arrays["threshold"]))
         if "lightgbm" in found and system != "lightgbm":
-            other = found["lightgbm"][0]
-            differences = [
-                index.score(y[s], prediction[s]) - index.score(y[s], other[s]) for s in samples
-            ]
-            row["minus_lightgbm"] = row["score"] - index.score(y, other)
+            differences = [score_of(system, s) - score_of("lightgbm", s) for s in samples]
+            row["minus_lightgbm"] = row["score"] - score_of("lightgbm")
             row["standard_error"] = float(np.std(differences))
         rows.append(row | json.loads((folder / f"{system}.json").read_text()))
     return rows

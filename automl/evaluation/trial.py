@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.evaluation.cache import FoldCache, PreprocessedFold
+from automl.evaluation.fold_models import save_models
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import get_family
@@ -234,28 +234,6 @@ class _FoldRunner:
         score = self._plan.index.aggregate([r.score for r in results], [r.rows for r in results])
         if score >= least:
             save_models(self._plan.folder, self._payload["save_as"], self._pipelines)
-
-
-def save_models(
-    folder: Path, trial_id: str, pipelines: Mapping[tuple[int, int], FittedPipeline]
-) -> None:
-    """Keep the fold models of a trial in the run's own folder, all or none."""
-    models = folder / "models"
-    models.mkdir(mode=0o700, exist_ok=True)
-    temporary = models / f"{trial_id}.tmp"
-    with temporary.open("wb") as file:
-        pickle.dump(dict(pipelines), file, protocol=pickle.HIGHEST_PROTOCOL)
-    temporary.replace(models / f"{trial_id}.pickle")
-
-
-def load_models(folder: Path, trial_id: str) -> dict[tuple[int, int], FittedPipeline] | None:
-    """Fold models that this run kept, or None."""
-    path = folder / "models" / f"{trial_id}.pickle"
-    if not path.exists():
-        return None
-    with path.open("rb") as file:
-        pipelines: dict[tuple[int, int], FittedPipeline] = pickle.load(file)
-    return pipelines
 
 
 def _preprocessed(

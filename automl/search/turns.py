@@ -98,7 +98,7 @@ class Turns:
         lookback: int | None,
         n_trials: int | None,
         n_slots: int,
-        n_kept: int = 25,
+        n_kept: int = 1,
         fits: Callable[[Configuration], bool] = lambda _: True,
         replay: Mapping[int, Trial] | None = None,
     ) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 
 from automl.data.table import Table
 from automl.errors import AutoMLError
+from automl.evaluation.fold_models import load_models
 from automl.evaluation.slots import Job
-from automl.evaluation.trial import load_models
 from automl.inference.bundle import write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.records import Trial, TrialStatus

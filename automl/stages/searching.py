@@ -13,6 +13,7 @@ from typing import Any
 
 from automl.bandits.registry import get_allocator
 from automl.errors import SettingsError
+from automl.evaluation.fold_models import BestModels
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
@@ -31,6 +32,8 @@ TRIAL_SHARE = 0.4
 FLOOR_SHARE = 0.5
 LEAST_TRIAL_SECONDS = 10.0
 FITS_FACTOR = 1.2
+N_KEPT = 25
+"""Best trials whose fold models are kept for the final model."""
 
 
 class Search:
@@ -60,9 +63,13 @@ class Search:
             lookback=None if session.is_timed else settings.lookback,
             n_trials=settings.trials,
             n_slots=session.pool.n_slots,
+            n_kept=N_KEPT,
             fits=self._fits,
             replay={t.index: t for t in session.earlier if t.stage == "search"},
         )
+        self._best_models = BestModels(session.folder.path, N_KEPT)
+        for trial in session.earlier:
+            self._keep_models(trial)
         self.runner = TrialRunner(
             session.pool,
             session.run_id,
@@ -156,6 +163,11 @@ class Search:
         settings = self.session.settings
         self.session.commit(trial, sees=turn.sees, allocator=settings.allocator)
         self.session.ledger.expect_trials(trial.index + 1)
+        self._keep_models(trial)
+
+    def _keep_models(self, trial: Trial) -> None:
+        if trial.stage == "search":
+            self._best_models.add(trial)
 
     def _arm(self, family: Family) -> Arm:
         settings = self.session.settings

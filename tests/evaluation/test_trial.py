@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from automl.evaluation import trial as module
 from automl.evaluation.cache import FoldCache, PreprocessedFold
+from automl.evaluation.fold_models import load_models
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.trial import TrialSummary, evaluate, fit_fold, fit_folds, hopeless, refit
@@ -218,7 +219,7 @@ def test_predictions_of_a_trial_are_complete_out_of_fold_and_scored(plan):
     assert saved.shape == (N, 2)
     assert np.isfinite(saved).all()
     np.testing.assert_allclose(saved.sum(axis=1), 1.0, atol=1e-5)
-    models = module.load_models(plan.folder, "run-s00001")
+    models = load_models(plan.folder, "run-s00001")
     for fold in folds:
         _, within = plan.rows_of("search", 0, fold.fold)
         assert fold.rows == len(within)
@@ -230,7 +231,7 @@ def test_predictions_of_a_trial_are_complete_out_of_fold_and_scored(plan):
 
 def test_models_are_kept_of_good_trials_only(plan):
     run(plan, configuration_of("ridge"), save_as="run-s00002", keep_models_above=2.0)
-    assert module.load_models(plan.folder, "run-s00002") is None
+    assert load_models(plan.folder, "run-s00002") is None
 
 
 def test_a_hopeless_trial_ends_early_and_keeps_nothing(plan):
@@ -283,12 +284,12 @@ def test_in_time_order_the_first_rows_only_train(tmp_path):
 def test_fold_models_that_are_fitted_later_equal_those_of_the_trial(plan):
     configuration = configuration_of("lightgbm")
     run(plan, configuration, save_as="run-s00004", keep_models_above=-9.0)
-    kept = module.load_models(plan.folder, "run-s00004")
+    kept = load_models(plan.folder, "run-s00004")
     seconds = fit_folds(
         str(plan.folder), {"configuration": configuration.to_json(), "save_as": "run-s00005"}
     )
     assert seconds > 0
-    fitted = module.load_models(plan.folder, "run-s00005")
+    fitted = load_models(plan.folder, "run-s00005")
     assert kept.keys() == fitted.keys()
     for key, pipeline in kept.items():
         np.testing.assert_array_equal(
@@ -299,7 +300,7 @@ def test_fold_models_that_are_fitted_later_equal_those_of_the_trial(plan):
 def test_a_refit_learns_from_all_rows(plan):
     configuration = configuration_of("decision_tree")
     refit(str(plan.folder), {"configuration": configuration.to_json(), "save_as": "final"})
-    ((key, pipeline),) = module.load_models(plan.folder, "final").items()
+    ((key, pipeline),) = load_models(plan.folder, "final").items()
     assert key == (0, 0)
     assert pipeline.estimator.tree_.n_node_samples[0] == N
 

@@ -1,0 +1,43 @@
+"""Fold models that a run keeps: those of the best trials, and none once it has finished."""
+
+from __future__ import annotations
+
+import pytest
+
+from automl.evaluation.fold_models import BestModels, load_models, remove_all_models, save_models
+from automl.records import Configuration, Trial, TrialStatus
+
+
+@pytest.fixture
+def make_trial():
+    def make(index, score, *, complete=True):
+        status = TrialStatus.COMPLETE if complete else TrialStatus.RACED
+        return Trial("run", index, Configuration("knn", (), {}), status, score)
+
+    return make
+
+
+def test_only_the_best_trials_keep_their_models(tmp_path, make_trial):
+    best = BestModels(tmp_path, n_kept=2)
+    for index, score in enumerate([0.5, 0.9, 0.1, 0.7]):
+        trial = make_trial(index, score)
+        save_models(tmp_path, trial.id, {})
+        best.add(trial)
+    kept = [index for index in range(4) if load_models(tmp_path, make_trial(index, 0).id) == {}]
+    assert kept == [1, 3]
+
+
+def test_a_trial_that_is_not_complete_displaces_nothing(tmp_path, make_trial):
+    best = BestModels(tmp_path, n_kept=1)
+    good, partial = make_trial(0, 0.5), make_trial(1, 0.9, complete=False)
+    for trial in (good, partial):
+        save_models(tmp_path, trial.id, {})
+        best.add(trial)
+    assert load_models(tmp_path, good.id) == {}
+
+
+def test_a_finished_run_has_no_fold_models(tmp_path, make_trial):
+    save_models(tmp_path, "t", {})
+    remove_all_models(tmp_path)
+    remove_all_models(tmp_path)
+    assert load_models(tmp_path, "t") is None
