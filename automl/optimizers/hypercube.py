@@ -65,7 +65,7 @@ class ShrinkingHypercube:
     Parameters
     ----------
     space
-        Space of one family.
+        Space of one family or a union.
     n_cubes
         Cubes per signature, asked in turn.
 
@@ -77,18 +77,18 @@ class ShrinkingHypercube:
     def __init__(self, space: SpaceTree, *, n_cubes: int = 2) -> None:
         self._space = space
         self._n_cubes = n_cubes
-        self._signatures = {signature.path: signature for signature in space.signatures()}
-        self._cubes: dict[tuple[str, ...], list[_Cube]] = {}
+        self._signatures = {signature.name: signature for signature in space.signatures()}
+        self._cubes: dict[str, list[_Cube]] = {}
         self._asked: dict[str, int] = {}
-        self._turn: dict[tuple[str, ...], int] = {}
+        self._turn: dict[str, int] = {}
         self._known: set[str] = set()
 
     def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
         """Point from the next cube of a signature drawn by its probability."""
         first = self._space.sample(rng)
-        cubes = self._cubes_of(first.path)
-        turn = self._turn.get(first.path, 0)
-        self._turn[first.path] = turn + 1
+        cubes = self._cubes_of(first.signature)
+        turn = self._turn.get(first.signature, 0)
+        self._turn[first.signature] = turn + 1
         number = turn % self._n_cubes
         taken = self._known | {other.id for other in pending}
         configuration = self._new_draw(cubes[number], first, taken, rng)
@@ -100,7 +100,7 @@ class ShrinkingHypercube:
         configuration = trial.configuration
         self._known.add(configuration.id)
         asked_by = self._asked.pop(configuration.id, None)
-        cube = self._cubes_of(configuration.path)[asked_by or 0]
+        cube = self._cubes_of(configuration.signature)[asked_by or 0]
         if not trial.is_complete or trial.score is None:
             if asked_by is not None:
                 cube.shrink()
@@ -112,11 +112,11 @@ class ShrinkingHypercube:
         elif trial.score > cube.score:
             cube.center, cube.nominals, cube.score = point, nominals, trial.score
 
-    def _cubes_of(self, path: tuple[str, ...]) -> list[_Cube]:
-        return self._cubes.setdefault(path, [_Cube() for _ in range(self._n_cubes)])
+    def _cubes_of(self, signature: str) -> list[_Cube]:
+        return self._cubes.setdefault(signature, [_Cube() for _ in range(self._n_cubes)])
 
     def _nominals(self, configuration: Configuration) -> dict[str, JsonScalar]:
-        nominals = self._signatures[configuration.path].nominals
+        nominals = self._signatures[configuration.signature].nominals
         return {leaf.name: configuration.values[leaf.name] for leaf in nominals}
 
     def _new_draw(
@@ -129,7 +129,7 @@ class ShrinkingHypercube:
             if configuration.id not in taken:
                 break
             cube.shrink()
-            fresh = self._space.sample_signature(self._signatures[first.path], rng)
+            fresh = self._space.sample_signature(self._signatures[first.signature], rng)
         return configuration
 
     def _draw(self, cube: _Cube, fresh: Configuration, rng: np.random.Generator) -> Configuration:
@@ -142,5 +142,5 @@ class ShrinkingHypercube:
             name: redrawn[name] if rng.random() < cube.side else value
             for name, value in cube.nominals.items()
         }
-        configuration = self._space.from_unit(self._signatures[fresh.path], point, nominals)
+        configuration = self._space.from_unit(self._signatures[fresh.signature], point, nominals)
         return configuration if self._space.is_legal(configuration) is None else fresh

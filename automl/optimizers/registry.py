@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from automl.lookup import entry_of
+from automl.optimizers.grid import GridSearch
 from automl.optimizers.hypercube import ShrinkingHypercube
 from automl.optimizers.protocol import Optimizer
 from automl.optimizers.random_search import RandomSearch
+from automl.optimizers.tpe import TPE
 from automl.spaces.tree import SpaceTree
 
 
@@ -22,10 +24,12 @@ class OptimizerEntry:
 
 
 OPTIMIZERS: dict[str, OptimizerEntry] = {
+    "grid": OptimizerEntry(GridSearch, "every combination of the axes' values", "X20 III"),
     "random": OptimizerEntry(RandomSearch, "independent draws from the prior", "B14 3.4.1, X20 IV"),
     "hypercube": OptimizerEntry(
         ShrinkingHypercube, "shrinking hypercubes around the best points", "B14 Algorithm 1"
     ),
+    "tpe": OptimizerEntry(TPE, "tree-structured Parzen estimator", "X20 VII"),
 }
 
 

@@ -49,7 +49,7 @@ class ConfigurationEncoder:
     Parameters
     ----------
     spaces
-        The space or spaces; configurations of other families can be encoded, but only their
+        The space or spaces, a union as its parts; configurations of other families can be encoded, but only their
         `prep.*` values are known.
     form
         How nominal features are written: `onehot` for distances and linear models, `index` for
@@ -78,7 +78,8 @@ class ConfigurationEncoder:
         inactive: float = 0.5,
         drop_constant: bool = True,
     ) -> None:
-        self.spaces = (spaces,) if isinstance(spaces, SpaceTree) else tuple(spaces)
+        given = (spaces,) if isinstance(spaces, SpaceTree) else tuple(spaces)
+        self.spaces = tuple(part for space in given for part in space.parts)
         families = [space.family for space in self.spaces]
         if not families or len(set(families)) < len(families):
             raise SettingsError(f"spaces must be of different families; got {families}")

@@ -135,6 +135,16 @@ class Numerical(ABC):
         middle = 0.5 * (self._cumulative(values - 0.5) + self._cumulative(values + 0.5))
         return np.clip(middle, 0.0, 1.0)
 
+    def interval(self, x: ArrayLike) -> tuple[Floats, Floats]:
+        """Parts of the unit interval that `value` maps to the values `x`; the shape of `x`.
+
+        Both ends are the position itself where the distribution is continuous.
+        """
+        values = np.asarray(x, dtype=float)
+        half = 0.5 if self.integer else 0.0
+        low, high = self._cumulative(values - half), self._cumulative(values + half)
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
     def log_density(self, x: ArrayLike) -> Floats:
         """Logarithm of the density (of the probability for integers); ``-inf`` outside."""
         values = np.asarray(x, dtype=float)

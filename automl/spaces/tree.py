@@ -162,6 +162,11 @@ class SpaceTree:
             )
         return self._by_path[path]
 
+    @property
+    def parts(self) -> tuple[SpaceTree, ...]:
+        """The spaces of single families that make up this one: itself."""
+        return (self,)
+
     def hyperparameters(self) -> list[Hyperparameter]:
         """Every node of the tree, ancestors first; a name comes once for each of its contexts."""
         return list(_walk(self.nodes))

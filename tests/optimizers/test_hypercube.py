@@ -115,11 +115,11 @@ def test_each_signature_has_cubes_of_its_own():
     for i in range(60):
         proposal = optimizer.ask(pending=[], rng=np.random.default_rng(i))
         optimizer.tell(trial(proposal.configuration, 0.5, i))
-    assert set(optimizer._cubes) <= {signature.path for signature in space.signatures()}
+    assert set(optimizer._cubes) <= {signature.name for signature in space.signatures()}
     assert len(optimizer._cubes) > 1
-    for path, cubes in optimizer._cubes.items():
+    for name, cubes in optimizer._cubes.items():
         for cube in cubes:
-            assert cube.center is None or len(cube.center) == len(space.signature(path).numericals)
+            assert cube.center is None or len(cube.center) == len(space.signature(name).numericals)
 
 
 @pytest.mark.parametrize("status", [s for s in TrialStatus if s is not TrialStatus.COMPLETE])

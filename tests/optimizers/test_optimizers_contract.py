@@ -120,7 +120,8 @@ def test_trials_that_nobody_asked_for_are_taken(make, space):
         optimizer.tell(trial_of(configuration, index))
     optimizer.tell(trial_of(space.default(), 5))
     optimizer.tell(trial_of(space.default(), 6, TrialStatus.CRASHED))
-    assert optimizer.ask(pending=[], rng=np.random.default_rng(0)) is not None
+    proposal = optimizer.ask(pending=[], rng=np.random.default_rng(0))
+    assert proposal is not None or space.size() == 1
 
 
 def test_a_proposal_that_is_pending_is_not_repeated(make, space):
