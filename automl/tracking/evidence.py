@@ -10,7 +10,6 @@ from automl.tracking import layout
 from automl.tracking.reading import (
     dispositions,
     finalists,
-    is_driven,
     read_stage,
     records_mark,
     stage_files,
@@ -128,8 +127,7 @@ class EvidenceWriter:
         """Terminate parent and families; the status, `RUNNING` if the run goes on."""
         facts = self.folder.read_facts()
         has_result = bool(read_stage(self.folder, "result"))
-        driven = is_driven(self.folder)
-        status = layout.run_status(facts, is_driven=driven, has_result=has_result)
+        status = layout.run_status(facts, is_driven=self.folder.is_driven(), has_result=has_result)
         if status == "RUNNING" or self.outbox.done.get("ended") == status:
             return status
         for run in (*self.outbox.families.values(), self.outbox.parent):

@@ -4,7 +4,7 @@ Without `--follow` it completes everything that is in the run folder and ends. W
 trials while the run goes on, at low priority and within a small share of the machine, and obeys
 lines of JSON on its standard input: ``{"finish": seconds}`` completes at full speed, with a line
 of JSON as the answer; ``{"stop": true}`` or the end of the input ends the process at once, which
-is safe at any moment.
+is safe at any moment. Once the store is open it also ends the runs of the home that were killed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from typing import Any
 from filelock import FileLock
 
 from automl.errors import AutoMLError, ServiceError
-from automl.home import RunFolder
+from automl.home import Home, RunFolder
 from automl.tracking.evidence import EvidenceWriter
 from automl.tracking.outbox import Outbox
 from automl.tracking.pace import Pace
@@ -37,6 +37,7 @@ from automl.tracking.writer import BATCH, RunWriter
 POLL_SECONDS = 0.5
 RETRY_SECONDS = 30.0
 TAKEOVER_SECONDS = 20.0
+KILLED_SECONDS = 2.0
 
 
 @dataclass
@@ -192,7 +193,11 @@ class Commands:
 def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
     """Copy trials within the allowance until told to finish, then answer and go on waiting."""
     retry_at = 0.0
+    looked_for_killed = False
     while True:
+        if mirror.writer is not None and not looked_for_killed:
+            looked_for_killed = True
+            end_killed_runs(mirror.folder)
         command = commands.wait(POLL_SECONDS)
         if command and "finish" in command:
             is_done = complete(mirror, float(command["finish"]))
@@ -217,9 +222,45 @@ def complete(mirror: Mirror, seconds: float) -> bool:
         return False
 
 
+def end_killed_runs(own: RunFolder, seconds: float = KILLED_SECONDS) -> list[str]:
+    """End in the store, as `KILLED`, what other runs of the home left `RUNNING`; their ids.
+
+    These are runs that the store knows and that no process drives any more. Nothing else of them
+    is copied; who resumes one opens it again.
+
+    Parameters
+    ----------
+    seconds : after which no further run is begun; the next mirror of the home comes to it
+    """
+    ended: list[str] = []
+    deadline = time.monotonic() + seconds
+    for folder in reversed(Home(own.path.parents[1]).run_folders()):
+        if time.monotonic() > deadline:
+            break
+        outbox = Outbox.load(folder.path / "outbox.json")
+        if folder.path == own.path or not outbox.parent or "ended" in outbox.done:
+            continue
+        with suppress(AutoMLError):  # driven, mirrored or broken: not for us to end
+            if not folder.is_driven():
+                with only_mirror(folder, seconds=0.0):
+                    _end(Mirror(folder))
+                ended.append(folder.run_id)
+    return ended
+
+
+def _end(mirror: Mirror) -> None:
+    writer = mirror.open()
+    with service_errors(writer.address), writer.address.lock():
+        EvidenceWriter(writer).end()
+
+
 @contextmanager
-def only_mirror(folder: RunFolder) -> Iterator[None]:
+def only_mirror(folder: RunFolder, *, seconds: float = TAKEOVER_SECONDS) -> Iterator[None]:
     """Be the only mirror of a run.
+
+    Parameters
+    ----------
+    seconds : longest wait for the end of another one
 
     Raises
     ------
@@ -228,7 +269,7 @@ def only_mirror(folder: RunFolder) -> Iterator[None]:
     """
     lock = FileLock(folder.path / "mirror.lock")
     try:
-        lock.acquire(timeout=TAKEOVER_SECONDS)
+        lock.acquire(timeout=seconds)
     except TimeoutError:
         raise ServiceError(f"run {folder.run_id} is being mirrored by another process") from None
     try:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from automl.evaluation import journal
 from automl.home import RunFolder
 from automl.records import Trial
@@ -59,19 +57,6 @@ def records_mark(folder: RunFolder, n_trials: int) -> str:
         for file in files
     )
     return " ".join([*marks, str(n_trials)])
-
-
-def is_driven(folder: RunFolder) -> bool:
-    """Whether a living process holds the run's lock."""
-    if not (folder.path / "lock").exists():
-        return False
-    lock = FileLock(folder.path / "lock", timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        return True
-    lock.release()
-    return False
 
 
 def champion(folder: RunFolder) -> str:

@@ -10,7 +10,6 @@ from automl.errors import AutoMLError
 from automl.home import Home, RunFolder
 from automl.tracking.mirror import Mirror, complete, only_mirror
 from automl.tracking.process import registration
-from automl.tracking.reading import is_driven
 
 
 @dataclass
@@ -56,7 +55,7 @@ def sync(home: Path, *, seconds_per_run: float = 600.0) -> SyncSummary:
         summary.runs += 1
         try:
             facts = folder.read_facts()
-            if is_driven(folder):
+            if folder.is_driven():
                 summary.skipped[folder.run_id] = "it is being driven by another process"
             elif "settings" not in facts:
                 summary.skipped[folder.run_id] = "run.json names no settings"

@@ -19,9 +19,10 @@ import pytest
 
 from automl.errors import ServiceError
 from automl.evaluation.stage_records import StageRecords
+from automl.home import RunFolder
 from automl.tracking.evidence import EvidenceWriter
 from automl.tracking.links import links
-from automl.tracking.mirror import Mirror, complete
+from automl.tracking.mirror import Mirror, complete, end_killed_runs
 from automl.tracking.outbox import Outbox
 from automl.tracking.process import MirrorProcess, n_unwritten, registration
 from automl.tracking.store import open_store, store_address
@@ -256,6 +257,38 @@ def test_a_killed_run_ends_as_killed_and_is_reopened_when_it_goes_on(home: Path,
     sync(home)
     assert {run.info.status for run in of_kind(home, "run")} == {"FINISHED"}
     assert len(trial_ids(home)) == 5
+
+
+def killed(runs: Any) -> RunFolder:
+    """A run whose mirror and driver were killed between two trials."""
+    folder: RunFolder = runs.make(3)
+    mirror = Mirror(folder)
+    assert mirror.write_some() == 3
+    client, outbox = mirror.open().client, mirror.outbox
+    client.update_run(outbox.trials.pop(next(iter(outbox.trials))), status="RUNNING")
+    outbox.writing = [trial for trial in mirror.view.trials if trial not in outbox.trials]
+    outbox.save()
+    return folder
+
+
+def statuses(home: Path, folder: RunFolder) -> set[str]:
+    own = [r for r in all_runs(home) if r.data.tags.get("automl.run_id") == folder.run_id]
+    return {run.info.status for run in own}
+
+
+def test_a_mirror_ends_what_killed_runs_left_running(home: Path, runs: Any) -> None:
+    gone, driven, own = killed(runs), killed(runs), runs.make(1)
+    assert "RUNNING" in statuses(home, gone)
+    with driven.lock(), own.lock(), MirrorProcess(own) as process:
+        process.finish(60)
+        wait_for(lambda: statuses(home, gone) == {"FINISHED", "KILLED"})
+        assert "RUNNING" in statuses(home, driven)
+        assert end_killed_runs(own) == []
+    assert len(trial_ids(home)) == 3 + 3 + 1
+    with gone.lock():
+        mirror = Mirror(gone)
+        mirror.open()
+        assert "RUNNING" in statuses(home, gone)
 
 
 def test_the_followed_journal_is_written_while_the_run_goes_on(home: Path, runs: Any) -> None:
