@@ -6,16 +6,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.data.splits import share_of_rows
 from automl.evaluation.cache import FoldCache, PreprocessedFold
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
+from automl.evaluation.racing import hopeless
 from automl.families.registry import get_family
 from automl.inference.model import FittedPipeline
 from automl.inference.prediction import raw_prediction
@@ -24,9 +25,6 @@ from automl.randomness import Purpose, integer_seed, stream
 from automl.records import Configuration, FoldResult, IntArray, JsonScalar
 
 REFIT = 2**20
-HOPELESS_ERRORS = 3.0
-HOPELESS_SHARE = 0.1
-LEAST_RACED_FOLDS = 2
 
 
 @dataclass(frozen=True)
@@ -52,10 +50,12 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
     context
         Run folder.
     payload
-        `configuration` (JSON), `stage`, `jobs` (list of (repeat, fold)), `row_share`,
-        `incumbent` (fold scores to race against, or None), `save_as` (trial id under which
-        predictions and fold models are kept, or None), `keep_models_above` (least score whose
-        fold models are kept, or None for never).
+        `configuration` (JSON), `stage`, `jobs` (list of (repeat, fold)), `row_share` and
+        `iteration_share` (1 where left out), `incumbent` (fold scores to race against, or None),
+        `save_as` (trial id under which predictions and fold models are kept, or None),
+        `keep_models_above` (least score whose fold models are kept, or None for never), `earlier`
+        (id and fold results, as JSON, of a trial of the first of these jobs, whose predictions
+        are used in place of fitting again; None or left out without one).
 
     Raises
     ------
@@ -64,8 +64,9 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
     """
     plan, cache = _open(context)
     trial = _FoldRunner(plan, cache, payload)
-    results: list[FoldResult] = []
-    for repeat, fold in payload["jobs"]:
+    results = trial.adopt_earlier()
+    yield from results
+    for repeat, fold in payload["jobs"][len(results) :]:
         result = trial.run(repeat, fold)
         results.append(result)
         yield result
@@ -74,32 +75,6 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
             yield TrialSummary({}, is_raced=True, reason=reason)
             return
     yield TrialSummary(trial.conclude(results))
-
-
-def hopeless(scores: Sequence[float], incumbent: Sequence[float] | None, n_jobs: int) -> str:
-    """Why the remaining folds are not worth running, or an empty text.
-
-    After at least two folds and before the last: the mean paired difference to the incumbent
-    is below zero by more than three standard errors and by more than a tenth of the incumbent's
-    distance to the baseline. Since the deviation of two or three differences is itself uncertain,
-    the incumbent's deviation over all its folds is used where it is greater.
-
-    Parameters
-    ----------
-    scores : of the folds so far
-    incumbent : scores of the best complete trial on the same folds, or None
-    n_jobs : folds of a complete trial
-    """
-    n = len(scores)
-    if incumbent is None or n < LEAST_RACED_FOLDS or n >= n_jobs:
-        return ""
-    differences = np.asarray(incumbent[:n]) - np.asarray(scores)
-    gap = float(differences.mean())
-    deviation = max(float(differences.std(ddof=1)), float(np.std(incumbent, ddof=1)))
-    error = deviation / np.sqrt(n)
-    if gap <= max(HOPELESS_ERRORS * error, HOPELESS_SHARE * abs(float(np.mean(incumbent)))):
-        return ""
-    return f"behind the incumbent by {gap:.4f} after {n} of {n_jobs} folds"
 
 
 def fit_fold(
@@ -111,6 +86,7 @@ def fit_fold(
     repeat: int,
     fold: int,
     row_share: float = 1.0,
+    iteration_share: float = 1.0,
 ) -> tuple[FittedPipeline, Any]:
     """Fitted pipeline of one fold, and the preprocessed validation rows.
 
@@ -120,7 +96,9 @@ def fit_fold(
         plan, cache, configuration, stage=stage, repeat=repeat, fold=fold, row_share=row_share
     )
     rows, _ = _training_rows(plan, stage, repeat, fold, row_share)
-    estimator = _fit_estimator(plan, configuration, part.training, rows, (repeat, fold))
+    estimator = _fit_estimator(
+        plan, configuration, part.training, rows, (repeat, fold), iteration_share=iteration_share
+    )
     return FittedPipeline(part.preprocessor, estimator), part.validation
 
 
@@ -185,6 +163,26 @@ class _FoldRunner:
         self._predictions: NDArray[np.float32] = np.full(shape, np.nan, dtype=np.float32)
         self._pipelines: dict[tuple[int, int], FittedPipeline] = {}
 
+    def adopt_earlier(self) -> list[FoldResult]:
+        """Results of an earlier trial of the first folds; none if its predictions are gone."""
+        earlier = self._payload.get("earlier")
+        if earlier is None:
+            return []
+        try:
+            known = self._store.load(earlier["trial"])
+        except KeyError:
+            return []
+        results = [FoldResult(**result) for result in earlier["folds"]]
+        for result in results:
+            _, within = self._plan.rows_of(self._payload["stage"], result.repeat, result.fold)
+            self._predictions[within] = known[within]
+        return results
+
+    @property
+    def _store(self) -> PredictionStore:
+        plan = self._plan
+        return PredictionStore(plan.folder / "predictions", plan.settings.predictions_quota_mib)
+
     def run(self, repeat: int, fold: int) -> FoldResult:
         """Fit and score one fold."""
         plan, payload = self._plan, self._payload
@@ -197,6 +195,7 @@ class _FoldRunner:
             repeat=repeat,
             fold=fold,
             row_share=payload["row_share"],
+            iteration_share=payload.get("iteration_share", 1.0),
         )
         fitted = time.perf_counter()
         prediction = raw_prediction(pipeline.estimator, validation, plan.table.n_classes or None)
@@ -220,10 +219,7 @@ class _FoldRunner:
             plan.table.y[rows], self._predictions[within], plan.row_weights(rows)
         )
         if payload["save_as"] is not None:
-            store = PredictionStore(
-                plan.folder / "predictions", plan.settings.predictions_quota_mib
-            )
-            store.save(payload["save_as"], self._predictions)
+            self._store.save(payload["save_as"], self._predictions)
             self._keep_models(results)
         return metrics
 
@@ -274,6 +270,8 @@ def _fit_estimator(
     matrix: Any,
     rows: IntArray,
     keys: tuple[int, ...],
+    *,
+    iteration_share: float = 1.0,
 ) -> Any:
     """Estimator fitted on table rows that `matrix` holds preprocessed."""
     family, table, settings = get_family(configuration.family), plan.table, plan.settings
@@ -285,6 +283,7 @@ def _fit_estimator(
         n_classes=table.n_classes,
         seed=integer_seed(settings.seed, Purpose.ESTIMATOR, int(configuration.id, 16), *keys),
         threads=settings.threads,
+        iteration_share=iteration_share,
     )
     weights = None if plan.weights is None else plan.weights[rows]
     return family.fit(estimator, matrix, table.y[rows], sample_weight=weights)
@@ -297,8 +296,9 @@ def _training_rows(
     training, validation = plan.rows_of(stage, repeat, fold)
     if row_share < 1.0:
         rng = stream(plan.settings.seed, Purpose.SAMPLE, repeat, fold)
-        n_kept = max(2, round(row_share * len(training)))
-        training = np.sort(rng.permutation(training)[:n_kept])
+        table = plan.table
+        y = table.y[plan.stage(stage).rows[training]] if table.n_classes else None
+        training = training[share_of_rows(len(training), row_share, y=y, rng=rng)]
     rows = plan.stage(stage).rows
     return rows[training], rows[validation]
 

@@ -18,6 +18,7 @@ from math import inf
 
 from automl.bandits.protocol import Allocator
 from automl.errors import AutoMLError
+from automl.evaluation.racing import is_far_behind
 from automl.optimizers.protocol import Optimizer, Proposal
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
@@ -82,6 +83,8 @@ class Turns:
         Most turns under way.
     n_kept
         Number of best trials whose fold models are worth keeping.
+    races
+        Whether the opening leaves out further configurations of a family that is far behind.
     fits
         Under a time budget: whether a trial of this configuration can still finish.
     replay
@@ -99,6 +102,7 @@ class Turns:
         n_trials: int | None,
         n_slots: int,
         n_kept: int = 1,
+        races: bool = False,
         fits: Callable[[Configuration], bool] = lambda _: True,
         replay: Mapping[int, Trial] | None = None,
     ) -> None:
@@ -108,6 +112,7 @@ class Turns:
         self._seed = seed
         self._lookback, self._n_trials, self._n_slots = lookback, n_trials, n_slots
         self._n_kept = n_kept
+        self._races = races
         self._fits = fits
         self._replay = dict(replay or {})
         self._condition = threading.Condition()
@@ -252,9 +257,28 @@ class Turns:
             configuration, origin = self._opening.popleft()
             if configuration.id in self._decided:
                 continue
-            if origin == FLOOR or self._fits(configuration):
+            if origin == FLOOR or (
+                not self._is_futile(configuration.family) and self._fits(configuration)
+            ):
                 return Proposal(configuration), origin
         return None
+
+    def _is_futile(self, family: str) -> bool:
+        """Whether a family has shown on all folds that it is far behind the best one."""
+        best = self._best()
+        own = self._best(family)
+        if not self._races or best is None or own is None:
+            return False
+        return is_far_behind(own.fold_scores, best.fold_scores)
+
+    def _best(self, family: str | None = None) -> Trial | None:
+        """Best complete trial seen, of a family or of all."""
+        complete = (
+            trial
+            for trial in self._seen
+            if trial.is_complete and family in (None, trial.configuration.family)
+        )
+        return max(complete, key=lambda t: (t.score or 0.0, -t.index), default=None)
 
     def _ask(self) -> tuple[Proposal, str] | None:
         pending = self._pending()
@@ -305,11 +329,7 @@ class Turns:
         return None
 
     def _give(self, proposal: Proposal, origin: str) -> None:
-        best = max(
-            (trial for trial in self._seen if trial.is_complete),
-            key=lambda trial: (trial.score or 0.0, -trial.index),
-            default=None,
-        )
+        best = self._best()
         turn = Turn(
             self._next,
             proposal,

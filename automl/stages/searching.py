@@ -15,6 +15,7 @@ from automl.bandits.registry import get_allocator
 from automl.errors import SettingsError
 from automl.evaluation.fold_models import BestModels
 from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.predictions import BestPredictions, PredictionStore
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
 from automl.families.registry import families, get_family
@@ -64,10 +65,12 @@ class Search:
             n_trials=settings.trials,
             n_slots=session.pool.n_slots,
             n_kept=N_KEPT,
+            races=settings.racing,
             fits=self._fits,
             replay={t.index: t for t in session.earlier if t.stage == "search"},
         )
         self._best_models = BestModels(session.folder.path, N_KEPT)
+        self._best_predictions = self._begin_predictions()
         for trial in session.earlier:
             self._keep_models(trial)
         self.runner = TrialRunner(
@@ -164,10 +167,22 @@ class Search:
         self.session.commit(trial, sees=turn.sees, allocator=settings.allocator)
         self.session.ledger.expect_trials(trial.index + 1)
         self._keep_models(trial)
+        self._best_predictions.add(trial)
 
     def _keep_models(self, trial: Trial) -> None:
         if trial.stage == "search":
             self._best_models.add(trial)
+
+    def _begin_predictions(self) -> BestPredictions:
+        """What keeps predictions within their quota, with room for those under way."""
+        session, plan = self.session, self.session.plan
+        store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+        shape = (len(plan.stage("search").rows), max(plan.table.n_classes, 1))
+        best = BestPredictions(store, max(store.capacity(shape) - session.pool.n_slots, 1))
+        for trial in session.earlier:
+            if trial.stage == "search":
+                best.add(trial)
+        return best
 
     def _arm(self, family: Family) -> Arm:
         settings = self.session.settings

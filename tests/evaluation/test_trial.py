@@ -11,7 +11,8 @@ from automl.evaluation.cache import FoldCache, PreprocessedFold
 from automl.evaluation.fold_models import load_models
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
-from automl.evaluation.trial import TrialSummary, evaluate, fit_fold, fit_folds, hopeless, refit
+from automl.evaluation.racing import hopeless, is_far_behind
+from automl.evaluation.trial import TrialSummary, evaluate, fit_fold, fit_folds, refit
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.records import FoldResult
@@ -146,6 +147,15 @@ def test_a_trial_far_behind_is_hopeless_and_says_how_far():
     assert (
         hopeless([0.1, 0.11], incumbent, 5) == "behind the incumbent by 0.7000 after 2 of 5 folds"
     )
+
+
+def test_a_family_is_far_behind_by_many_errors_and_a_twentieth_of_the_score():
+    incumbent = (0.80, 0.81, 0.79, 0.80, 0.80)
+    assert is_far_behind([s - 0.05 for s in incumbent], incumbent)
+    assert not is_far_behind([s - 0.03 for s in incumbent], incumbent)
+    assert not is_far_behind([0.55, 0.95, 0.6, 0.9, 0.7], incumbent)
+    assert is_far_behind([0.7], [0.8])
+    assert not is_far_behind([0.78], [0.8])
 
 
 def test_a_small_or_an_uncertain_gap_is_not_hopeless():

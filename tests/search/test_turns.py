@@ -2,13 +2,14 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from automl.errors import AutoMLError
 from automl.optimizers.registry import OPTIMIZERS
-from automl.records import Configuration, Fidelity, TrialStatus
+from automl.records import Configuration, Fidelity, FoldResult, TrialStatus
 from automl.search.turns import Arm, Turns
 
 ORDERS = st.integers(0, 2**32 - 1)
@@ -241,3 +242,24 @@ def test_failed_trials_are_results_like_others(simulation):
     simulation.run(turns, 2)
     statuses = {trial.status for trial in turns.trials}
     assert {TrialStatus.FAILED, TrialStatus.RACED, TrialStatus.COMPLETE} <= statuses
+
+
+@pytest.mark.parametrize("races", [True, False])
+def test_the_opening_leaves_out_more_of_a_family_that_is_far_behind(simulation, races):
+    rng = np.random.default_rng(0)
+    opening = [
+        (simulation.spaces[name].sample(rng), "portfolio")
+        for name in ("alpha", "beta", "beta", "beta")
+    ]
+    turns = simulation.turns(opening=opening, races=races, lookback=1)
+    for score in (0.9, 0.5):
+        turn = simulation.take_now(turns)
+        folds = tuple(FoldResult(0, i, score + i / 100, 10, 0.1, 0.01) for i in range(3))
+        made = {"status": TrialStatus.COMPLETE, "score": score, "folds": folds}
+        turns.finish(dataclasses.replace(simulation.trial(turn), **made))
+    origins = []
+    for _ in range(2):
+        turn = simulation.take_now(turns)
+        origins.append(turn.origin)
+        turns.finish(simulation.trial(turn))
+    assert [origin == "portfolio" for origin in origins] == [not races] * 2

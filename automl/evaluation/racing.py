@@ -1,0 +1,60 @@
+"""When a configuration is so far behind the best one that more of it is not worth its time.
+
+Notation
+--------
+gap : mean difference of the paired fold scores to the incumbent's
+error : standard error of the gap
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+HOPELESS_ERRORS = 3.0
+HOPELESS_SHARE = 0.1
+FAMILY_SHARE = 0.05
+LEAST_RACED_FOLDS = 2
+
+
+def hopeless(scores: Sequence[float], incumbent: Sequence[float] | None, n_jobs: int) -> str:
+    """Why the remaining folds are not worth running, or an empty text.
+
+    After at least two folds and before the last: the gap is more than three errors and more than
+    a tenth of the incumbent's distance to the baseline. Since the deviation of two or three
+    differences is itself uncertain, the incumbent's deviation over all its folds is used where it
+    is greater.
+
+    Parameters
+    ----------
+    scores : of the folds so far
+    incumbent : scores of the best complete trial on the same folds, or None
+    n_jobs : folds of a complete trial
+    """
+    n = len(scores)
+    if incumbent is None or n < LEAST_RACED_FOLDS or n >= n_jobs:
+        return ""
+    gap, error = _gap(scores, incumbent)
+    if gap <= max(HOPELESS_ERRORS * error, HOPELESS_SHARE * abs(float(np.mean(incumbent)))):
+        return ""
+    return f"behind the incumbent by {gap:.4f} after {n} of {n_jobs} folds"
+
+
+def is_far_behind(scores: Sequence[float], incumbent: Sequence[float]) -> bool:
+    """Whether a family whose best complete trial has these scores needs no second try early.
+
+    The gap is more than three errors and more than a twentieth of the incumbent's distance to
+    the baseline; with a single holdout only the latter counts.
+    """
+    gap, error = _gap(scores, incumbent)
+    return gap > max(HOPELESS_ERRORS * error, FAMILY_SHARE * abs(float(np.mean(incumbent))))
+
+
+def _gap(scores: Sequence[float], incumbent: Sequence[float]) -> tuple[float, float]:
+    n = len(scores)
+    differences = np.asarray(incumbent[:n]) - np.asarray(scores)
+    if n < LEAST_RACED_FOLDS:
+        return float(differences.mean()), 0.0
+    deviation = max(float(differences.std(ddof=1)), float(np.std(incumbent, ddof=1)))
+    return float(differences.mean()), deviation / np.sqrt(n)
