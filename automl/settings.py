@@ -145,7 +145,9 @@ class Settings(BaseModel):
     threads: int = Field(default=1, description="Threads per trial", ge=1)
     trial_seconds: float | None = Field(default=None, description="Limit of one trial", gt=0)
     memory_mib: float | None = Field(default=None, description="Memory limit of one trial", gt=0)
-    predictions_quota_mib: float = Field(default=2048.0, gt=0)
+    predictions_quota_mib: float = Field(
+        default=2048.0, description="Disk space of the predictions that a run keeps", gt=0
+    )
     seed: int = Field(default=0, ge=0)
     challenge: bool = Field(
         default=False,

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import heapq
+import math
 import re
+import threading
 import warnings
-from collections.abc import Collection
 from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
 
 from automl.errors import AutoMLWarning, ServiceError
-from automl.records import FloatArray
+from automl.records import FloatArray, Trial
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SUFFIX = ".npy"
 _MIB = 1 << 20
+_HEADER_BYTES = 128
 
 
 class PredictionStore:
@@ -47,7 +50,7 @@ class PredictionStore:
         Returns
         -------
             Whether it was kept. Over the quota, or on a full disk, it is not (AutoMLWarning);
-            `prune` makes room.
+            `remove` makes room.
 
         Raises
         ------
@@ -102,17 +105,13 @@ class PredictionStore:
         """Trials whose predictions are kept, sorted."""
         return sorted(path.name.removesuffix(_SUFFIX) for path in self._files())
 
-    def prune(self, keep: Collection[str]) -> int:
-        """Delete the predictions of all other trials; return how many.
+    def remove(self, trial_id: str) -> None:
+        """Delete the predictions of a trial, if there are any; maps that are in use stay valid."""
+        self._path(trial_id).unlink(missing_ok=True)
 
-        Maps that are in use stay valid.
-        """
-        wanted, deleted = set(keep), 0
-        for path in self._files():
-            if path.name.removesuffix(_SUFFIX) not in wanted:
-                path.unlink(missing_ok=True)
-                deleted += 1
-        return deleted
+    def capacity(self, shape: tuple[int, ...]) -> int:
+        """How many predictions of one shape the quota allows."""
+        return int(self._quota_mib * _MIB / (_HEADER_BYTES + 4 * math.prod(shape)))
 
     def size_mib(self) -> float:
         """Disk space of all predictions, MiB."""
@@ -131,6 +130,47 @@ class PredictionStore:
         if not _NAME.fullmatch(trial_id):
             raise ValueError(f"a trial id must be letters, digits, _ . -; got {trial_id!r}")
         return self._folder / f"{trial_id}{_SUFFIX}"
+
+
+class BestPredictions:
+    """Removes predictions of the worst trials, so that those of better ones never lack room.
+
+    Kept are the best trial of each family, then the best of all others.
+
+    Parameters
+    ----------
+    store
+        Where the trials' predictions are.
+    n_kept : >= 1
+        Number of complete trials whose predictions stay.
+    """
+
+    def __init__(self, store: PredictionStore, n_kept: int) -> None:
+        self._store, self._n_kept = store, n_kept
+        self._leaders: dict[str, tuple[float, str]] = {}
+        self._others: list[tuple[float, str]] = []
+        self._lock = threading.Lock()
+
+    def add(self, trial: Trial) -> None:
+        """Take a trial; the predictions of the one that it displaces are removed."""
+        if not trial.is_complete or trial.score is None:
+            return
+        with self._lock:
+            entry, family = (trial.score, trial.id), trial.configuration.family
+            leader = self._leaders.get(family)
+            if leader is None or entry > leader:
+                self._leaders[family] = entry
+                entry = leader or entry
+            if entry is not self._leaders[family]:
+                heapq.heappush(self._others, entry)
+            if len(self._leaders) + len(self._others) > self._n_kept:
+                self._store.remove(self._displaced())
+
+    def _displaced(self) -> str:
+        if self._others:
+            return heapq.heappop(self._others)[1]
+        worst = min(self._leaders, key=lambda family: self._leaders[family])
+        return self._leaders.pop(worst)[1]
 
 
 def _size(path: Path) -> int:

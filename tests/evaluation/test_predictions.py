@@ -5,14 +5,18 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from automl.errors import AutoMLWarning, ServiceError
 from automl.evaluation import predictions as module
-from automl.evaluation.predictions import PredictionStore
+from automl.evaluation.predictions import BestPredictions, PredictionStore
+from automl.records import Configuration, Trial, TrialStatus
 
 
 @pytest.mark.parametrize("shape", [(100, 3), (100,)])
@@ -32,7 +36,7 @@ def test_predictions_come_back_as_read_only_float32_maps(
     assert store.has("run-s00001")
 
 
-def test_the_quota_is_kept_and_pruning_makes_room(tmp_path: Path) -> None:
+def test_the_quota_is_kept_and_removing_makes_room(tmp_path: Path) -> None:
     store = PredictionStore(tmp_path, 1.0)
     array = np.zeros(100_000)
     assert store.save("a", array)
@@ -41,11 +45,49 @@ def test_the_quota_is_kept_and_pruning_makes_room(tmp_path: Path) -> None:
         assert not store.save("c", array)
     assert store.save("b", array + 1.0)  # replacing needs no more room
     mapped = store.load("a")
-    assert store.prune(keep=["b", "unknown"]) == 1
+    store.remove("a")
+    store.remove("unknown")
     assert mapped.sum() == 0.0
     assert store.save("c", array)
     assert store.trial_ids() == ["b", "c"]
     assert store.size_mib() == pytest.approx(0.763, abs=0.01)
+
+
+def trial_of(index: int, score: float | None, family: str = "svm") -> Trial:
+    status = TrialStatus.FAILED if score is None else TrialStatus.COMPLETE
+    return Trial("run", index, Configuration(family), status, score)
+
+
+def test_the_capacity_is_what_the_quota_takes(tmp_path: Path) -> None:
+    store = PredictionStore(tmp_path, 0.1)
+    n_fitting = store.capacity((1000, 3))
+    assert all(store.save(str(i), np.zeros((1000, 3))) for i in range(n_fitting))
+    with pytest.warns(AutoMLWarning, match="not kept"):
+        assert not store.save("more", np.zeros((1000, 3)))
+
+
+@given(st.permutations(range(12)))
+def test_over_the_quota_the_worst_predictions_go_but_no_familys_best(order: list[int]) -> None:
+    with TemporaryDirectory() as folder:
+        store = PredictionStore(folder, 1.0)
+        best = BestPredictions(store, 5)
+        for index in order:
+            trial = trial_of(index, index / 10, "ridge" if index < 2 else "svm")
+            store.save(trial.id, np.zeros(10))
+            best.add(trial)
+            best.add(trial_of(99, None))
+            assert len(store.trial_ids()) <= 5
+        kept = [trial_of(index, 0.0).id for index in (1, 8, 9, 10, 11)]
+        assert store.trial_ids() == kept
+
+
+def test_families_beyond_the_quota_lose_the_worst_leader(tmp_path: Path) -> None:
+    store = PredictionStore(tmp_path, 1.0)
+    best = BestPredictions(store, 2)
+    for index, family in enumerate(("svm", "ridge", "lda")):
+        store.save(trial_of(index, 0.0).id, np.zeros(10))
+        best.add(trial_of(index, [0.5, 0.1, 0.3][index], family))
+    assert store.trial_ids() == [trial_of(index, 0.0).id for index in (0, 2)]
 
 
 def test_a_damaged_file_counts_as_missing(tmp_path: Path) -> None:
