@@ -98,21 +98,28 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How much of the data a proposal asks for.
+    """How much of the data and of the training a proposal asks for.
 
     Parameters
     ----------
     folds : number of folds to run; None runs all
     row_share : share of the training rows of each fold, in (0, 1]
+    iteration_share : share of the trees, rounds or epochs of a fit, in (0, 1]
     """
 
     folds: int | None = None
     row_share: float = 1.0
+    iteration_share: float = 1.0
 
     @property
     def is_full(self) -> bool:
-        """Whether every fold and row is used."""
-        return self.folds is None and self.row_share == 1.0
+        """Whether every fold, row and iteration is used."""
+        return self.folds is None and self.has_full_fits
+
+    @property
+    def has_full_fits(self) -> bool:
+        """Whether the folds that run give what they give in a complete trial."""
+        return self.row_share == 1.0 and self.iteration_share == 1.0
 
 
 @dataclass(frozen=True)
@@ -148,6 +155,7 @@ class Trial:
     index : decision number, from 0
     score : row-weighted mean of the fold scores; None unless complete, raced or partial
     metrics : every metric over all validation rows, natural sign; empty unless complete
+    fidelity : what was asked for; scores of different fidelities are never compared
     seconds : wall seconds on the slot
     peak_memory_mib : greatest anonymous resident memory of the trial's processes
     origin : what proposed it (`floor`, `default`, `portfolio`, or the optimizer's name)

@@ -121,6 +121,32 @@ def fold_rows(folds: IntArray, fold: int, *, time: bool = False) -> tuple[IntArr
     return np.flatnonzero(training), np.flatnonzero(folds == fold)
 
 
+def share_of_rows(
+    n_rows: int, share: float, *, y: IntArray | None = None, rng: np.random.Generator
+) -> IntArray:
+    """Sorted positions of some rows, every class in proportion and with at least one row.
+
+    With equal generators the rows of a smaller share are among those of a greater one.
+
+    Parameters
+    ----------
+    share : in (0, 1]
+    y : (n_rows,), class codes
+        None for a target without classes.
+    """
+    order = rng.permutation(n_rows)
+    n_kept = max(2, round(share * n_rows))
+    if y is not None:
+        codes = y[order]
+        counts = np.bincount(codes)
+        by_class = np.argsort(codes, kind="stable")
+        rank = np.empty(n_rows)
+        rank[by_class] = np.arange(n_rows) - np.repeat(np.cumsum(counts) - counts, counts)
+        order = order[np.argsort(rank / counts[codes], kind="stable")]
+        n_kept = max(n_kept, int(np.count_nonzero(counts)))
+    return np.sort(order[:n_kept])
+
+
 def split_test(
     y: NDArray[Any],
     task: Task,

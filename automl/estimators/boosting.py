@@ -188,6 +188,11 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
         return max(1, min(self._most_rounds, round(5.0 / self.learning_rate)))
 
     @property
+    def planned_iterations(self) -> int:
+        """Most rounds that `fit` grows."""
+        return self._fixed_rounds() if self.boosting == "dart" else self._most_rounds
+
+    @property
     def _most_rounds(self) -> int:
         return self.n_estimators or int(np.clip(25.0 / self.learning_rate, 100, 1500))
 

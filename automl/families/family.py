@@ -155,6 +155,7 @@ class Family:
         seed: int = 0,
         threads: int = 1,
         class_weight: ClassWeight = None,
+        iteration_share: float = 1.0,
     ) -> Any:
         """An unfitted scikit-learn estimator.
 
@@ -167,6 +168,9 @@ class Family:
         class_weight
             None, ``"balanced"`` or weights by class code; pass the same to `fit`, which weights
             the rows of families without such an argument.
+        iteration_share : in (0, 1]
+            Share of the trees, rounds or epochs, at least one; without effect in families that
+            name no `iterations`.
 
         Raises
         ------
@@ -181,6 +185,8 @@ class Family:
         estimator = self._construct(
             kind, arguments, self._surroundings(seed, threads, class_weight)
         )
+        if iteration_share < 1.0:
+            self._shorten(estimator, iteration_share)
         if standardize_target:
             from automl.estimators.targets import StandardizedTarget
 
@@ -246,6 +252,13 @@ class Family:
         if can.class_weight and class_weight is not None:
             found["class_weight"] = class_weight
         return found
+
+    def _shorten(self, estimator: Any, share: float) -> None:
+        name = self.capabilities.iterations
+        if name is None:
+            return
+        planned = getattr(estimator, "planned_iterations", None) or estimator.get_params()[name]
+        estimator.set_params(**{name: max(1, round(share * planned))})
 
     def _construct(
         self, kind: str, arguments: Mapping[str, Any], surroundings: Mapping[str, Any]

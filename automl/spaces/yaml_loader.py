@@ -38,6 +38,7 @@ class Capabilities:
     random_state, threads : the constructor takes `random_state`, `n_jobs`
     max_rows, max_columns, max_classes : above these the family does not support the table
     early_stopping : finds its own number of iterations
+    iterations : constructor argument with the number of trees, rounds or epochs, None without one
     """
 
     probabilities: bool = False
@@ -51,6 +52,7 @@ class Capabilities:
     max_rows: int | None = None
     max_columns: int | None = None
     max_classes: int | None = None
+    iterations: str | None = None
 
 
 @dataclass(frozen=True)
@@ -232,7 +234,9 @@ def _capabilities(body: Any, place: Place) -> Capabilities:
     found: dict[str, Any] = {}
     for key, value in mapping.items():
         here = place.at(key)
-        if not key.startswith("max_"):
+        if key == "iterations":
+            found[key] = here.text(value)
+        elif not key.startswith("max_"):
             found[key] = here.flag(value)
         elif value is not None:
             found[key] = int(here.number(value, 1, 1e15))
