@@ -40,7 +40,7 @@ from automl.inference.packing import (
 )
 from automl.inference.schema import TableSchema
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 PYTHON_NAMES = {"python", "automl"}
 
@@ -97,7 +97,7 @@ def load_bundle(folder: str | Path, *, trust: bool = False) -> TableModel:
     DataError
         If a file is missing, or differs from its digest.
     SettingsError
-        If the folder is no bundle, was written by a later format, or needs `trust`.
+        If the folder is no bundle, has another format, or needs `trust`.
 
     Warns
     -----
@@ -141,16 +141,18 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     Raises
     ------
     SettingsError
-        If there is none that can be read, or its format is later than `FORMAT`.
+        If there is none that can be read, or its format is not `FORMAT`.
     """
     path = Path(folder) / MANIFEST
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SettingsError(f"{folder} is not a model bundle: {path.name}: {error}") from None
-    if manifest.get("format", 0) > FORMAT:
+    found = manifest.get("format", 0)
+    if found != FORMAT:
+        relation = "later" if found > FORMAT else "earlier"
         raise SettingsError(
-            f"{path}: format {manifest['format']} is later than {FORMAT}, the latest known here"
+            f"{path}: format {found} is {relation} than {FORMAT}, the one that is known here"
         )
     return manifest
 

@@ -8,7 +8,9 @@ sample counts, hence importances, and the trees' own random states.
 
 from __future__ import annotations
 
+import io
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ from numpy.typing import NDArray
 from automl.errors import DataError
 
 Arrays = dict[str, NDArray[Any]]
+COMPRESSION = 1
+SAMPLE_BYTES = 2**16
 _USED_FIELDS = {
     "left_child",
     "right_child",
@@ -55,31 +59,32 @@ def template(tree: Any) -> Any:
 def pack_trees(trees: Sequence[Any]) -> Arrays:
     """Arrays of fitted tree estimators for which `is_uniform` holds.
 
+    Whole numbers are in the smallest type that holds them.
+
     Returns
     -------
     node_counts, max_depths : (n_trees,)
-    left, right : (n_nodes,), -1 in leaves; distance to the child
-    feature : (n_nodes,), -2 in leaves
-    threshold : (n_nodes,), float32
-    missing_left : (n_nodes,), bool
+    is_leaf : (ceil(n_nodes / 8),), bits
+    left, right : (n_splits,), distance to the child
+    feature : (n_splits,)
+    threshold : (n_splits,), float32
+    missing_left : (ceil(n_splits / 8),), bits
     values : (n_leaves, n_values)
     n_features, n_classes : (1,)
     """
     inner = [tree.tree_ for tree in trees]
-    nodes = np.concatenate([tree.__getstate__()["nodes"] for tree in inner])
-    values = np.concatenate([tree.value[:, 0, :] for tree in inner])
-    counts = np.array([tree.node_count for tree in inner], dtype=np.int64)
-    place = np.arange(len(nodes)) - np.repeat(np.cumsum(counts) - counts, counts)
-    is_leaf = nodes["left_child"] < 0
+    packed = [_pack_tree(tree) for tree in inner]
+    joined = {name: np.concatenate([each[name] for each in packed]) for name in packed[0]}
     return {
-        "node_counts": counts,
+        "node_counts": np.array([tree.node_count for tree in inner], dtype=np.int64),
         "max_depths": np.array([tree.max_depth for tree in inner], dtype=np.int32),
-        "left": np.where(is_leaf, -1, nodes["left_child"] - place).astype(np.int32),
-        "right": np.where(is_leaf, -1, nodes["right_child"] - place).astype(np.int32),
-        "feature": nodes["feature"].astype(np.int32),
-        "threshold": _rounded_down(nodes["threshold"]),
-        "missing_left": nodes["missing_go_to_left"].astype(bool),
-        "values": values[is_leaf],
+        "is_leaf": np.packbits(joined["is_leaf"]),
+        "left": _smallest(joined["left"]),
+        "right": _smallest(joined["right"]),
+        "feature": _smallest(joined["feature"]),
+        "threshold": _rounded_down(joined["threshold"]),
+        "missing_left": np.packbits(joined["missing_left"]),
+        "values": joined["values"],
         "n_features": np.array([inner[0].n_features]),
         "n_classes": inner[0].n_classes.astype(np.int64),
     }
@@ -96,31 +101,40 @@ def unpack_trees(arrays: Mapping[str, NDArray[Any]], shared: Any) -> list[Any]:
     Raises
     ------
     DataError
-        If a child or a feature lies outside its tree.
+        If arrays do not fit each other, or a child or a feature lies outside its tree.
     """
-    from sklearn.tree._tree import NODE_DTYPE, Tree
+    from sklearn.tree._tree import Tree
 
     counts = arrays["node_counts"]
-    nodes = np.zeros(int(counts.sum()), dtype=NODE_DTYPE)
-    place = np.arange(len(nodes)) - np.repeat(np.cumsum(counts) - counts, counts)
-    is_leaf = arrays["left"] < 0
-    for field, name in (("left_child", "left"), ("right_child", "right")):
-        nodes[field] = np.where(is_leaf, -1, arrays[name] + place)
-    nodes["feature"] = arrays["feature"]
-    nodes["threshold"] = arrays["threshold"]
-    nodes["missing_go_to_left"] = arrays["missing_left"]
-    n_features = int(arrays["n_features"][0])
-    _check(nodes, np.repeat(counts, counts), place, is_leaf, n_features)
-    values = np.zeros((len(nodes), 1, arrays["values"].shape[1]))
-    values[is_leaf, 0, :] = arrays["values"]
-    out, start = [], 0
-    for count, depth in zip(counts.tolist(), arrays["max_depths"].tolist(), strict=True):
-        part = slice(start, start + count)
-        tree = Tree(n_features, arrays["n_classes"].astype(np.intp), 1)
-        state = {"max_depth": depth, "node_count": count}
-        tree.__setstate__({**state, "nodes": nodes[part].copy(), "values": values[part].copy()})
+    is_leaf = np.unpackbits(arrays["is_leaf"], count=int(counts.sum())).astype(bool)
+    ends = np.cumsum(counts)
+    n_leaves = np.diff(np.cumsum(is_leaf)[ends - 1], prepend=0)
+    if n_leaves.sum() != len(arrays["values"]):
+        raise DataError("the trees in the bundle lack leaves")
+    splits = {
+        "left_child": arrays["left"].astype(np.intp),
+        "right_child": arrays["right"].astype(np.intp),
+        "feature": arrays["feature"],
+        "threshold": arrays["threshold"],
+        "missing_go_to_left": np.unpackbits(arrays["missing_left"], count=len(arrays["left"])),
+    }
+    place = np.flatnonzero(~is_leaf) - np.repeat(ends - counts, counts - n_leaves)
+    _check(splits, place, np.repeat(counts, counts - n_leaves), int(arrays["n_features"][0]))
+    for name in ("left_child", "right_child"):
+        splits[name] += place
+    out, node, split, leaf = [], 0, 0, 0
+    for count, own_leaves, depth in zip(counts, n_leaves, arrays["max_depths"], strict=True):
+        own = slice(split, split + count - own_leaves)
+        nodes, values = _unpack_tree(
+            is_leaf[node : node + count],
+            {name: array[own] for name, array in splits.items()},
+            arrays["values"][leaf : leaf + own_leaves],
+        )
+        tree = Tree(int(arrays["n_features"][0]), arrays["n_classes"].astype(np.intp), 1)
+        state = {"max_depth": int(depth), "node_count": int(count)}
+        tree.__setstate__({**state, "nodes": nodes, "values": values})
         out.append(_bare_copy(shared, tree_=tree))
-        start += count
+        node, split, leaf = node + count, own.stop, leaf + own_leaves
     return out
 
 
@@ -168,11 +182,14 @@ def unpack_histogram_trees(arrays: Mapping[str, NDArray[Any]]) -> list[list[Any]
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write an ``.npz`` with the fastest compression."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    """Write an ``.npz``; arrays that the fastest compression halves are compressed."""
+    with zipfile.ZipFile(path, "w") as archive:
         for name, values in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                np.lib.format.write_array(stream, np.ascontiguousarray(values), allow_pickle=False)
+            data = np.ascontiguousarray(values)
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, data, allow_pickle=False)
+            method = zipfile.ZIP_DEFLATED if _shrinks(data) else zipfile.ZIP_STORED
+            archive.writestr(f"{name}.npy", buffer.getbuffer(), method, COMPRESSION)
 
 
 def read_arrays(path: Path) -> Arrays:
@@ -190,19 +207,76 @@ def _rounded_down(thresholds: NDArray[np.float64]) -> NDArray[np.float32]:
     return rounded
 
 
+def _pack_tree(tree: Any) -> Arrays:
+    """What `pack_trees` joins, of one tree."""
+    state = tree.__getstate__()
+    nodes, values = state["nodes"], state["values"]
+    is_leaf = nodes["left_child"] < 0
+    place = np.flatnonzero(~is_leaf)
+    splits = nodes[place]
+    return {
+        "is_leaf": is_leaf,
+        "left": splits["left_child"] - place,
+        "right": splits["right_child"] - place,
+        "feature": splits["feature"],
+        "threshold": splits["threshold"],
+        "missing_left": splits["missing_go_to_left"].astype(bool),
+        "values": values[is_leaf, 0, :],
+    }
+
+
+def _unpack_tree(
+    is_leaf: NDArray[np.bool_], splits: Mapping[str, NDArray[Any]], leaf_values: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Nodes and values of one tree as scikit-learn holds them."""
+    from sklearn.tree._tree import NODE_DTYPE
+
+    inner = np.zeros(len(splits["feature"]), dtype=NODE_DTYPE)
+    for name, array in splits.items():
+        inner[name] = array
+    nodes = np.zeros(len(is_leaf), dtype=NODE_DTYPE)
+    nodes["left_child"] = nodes["right_child"] = -1
+    nodes[~is_leaf] = inner
+    values = np.zeros((len(is_leaf), 1, leaf_values.shape[1]))
+    values[is_leaf, 0, :] = leaf_values
+    return nodes, values
+
+
+def _smallest(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers from 0 on in the smallest type that holds them."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
+def _shrinks(data: NDArray[Any]) -> bool:
+    """Whether compression halves a sample of the array."""
+    sample = data.reshape(-1)[: max(1, SAMPLE_BYTES // max(data.itemsize, 1))].tobytes()
+    return len(zlib.compress(sample, COMPRESSION)) < 0.5 * len(sample)
+
+
 def _check(
-    nodes: NDArray[Any],
-    inside: NDArray[Any],
-    place: NDArray[Any],
-    is_leaf: NDArray[np.bool_],
+    splits: Mapping[str, NDArray[Any]],
+    place: NDArray[np.intp],
+    inside: NDArray[np.int64],
     n_features: int,
 ) -> None:
-    split = nodes[~is_leaf]
+    """Refuse splits that lead out of their tree.
+
+    Parameters
+    ----------
+    splits : each (n_splits,)
+        The children as distances.
+    place : (n_splits,)
+        In the own tree.
+    inside : (n_splits,)
+        Number of nodes of the own tree.
+    """
+    if any(len(array) != len(place) for array in splits.values()):
+        raise DataError("the trees in the bundle lack splits")
     for name in ("left_child", "right_child"):
-        child = split[name]
-        if (child <= place[~is_leaf]).any() or (child >= inside[~is_leaf]).any():
+        if (splits[name] <= 0).any() or (splits[name] >= inside - place).any():
             raise DataError("a tree in the bundle has a child outside of it")
-    if (split["feature"] < 0).any() or (split["feature"] >= n_features).any():
+    feature = splits["feature"]
+    if (feature < 0).any() or (feature >= n_features).any():
         raise DataError("a tree in the bundle splits on a column that does not exist")
 
 

@@ -118,9 +118,10 @@ def test_folders_that_are_no_bundles_are_refused(bundle, model_of, tmp_path):
     with pytest.raises(SettingsError, match="not empty and not a bundle"):
         write_bundle(model_of("binary"), tmp_path / "full")
     manifest = read_manifest(bundle)
-    (bundle / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
-    with pytest.raises(SettingsError, match="format 99 is later than 1"):
-        load_bundle(bundle)
+    for number, relation in ((99, "later"), (1, "earlier")):
+        (bundle / "manifest.json").write_text(json.dumps(manifest | {"format": number}))
+        with pytest.raises(SettingsError, match=f"format {number} is {relation} than"):
+            load_bundle(bundle)
 
 
 def test_a_failed_write_leaves_the_old_bundle_and_nothing_else(bundle, model_of):
@@ -234,12 +235,12 @@ def test_trees_that_point_outside_are_refused(table, tmp_path):
         ("right", 0, "outside"),
         ("feature", 77, "column"),
     ]:
-        broken = {
-            **arrays,
-            name: np.where(arrays["left"] >= 0, value, arrays[name]).astype(np.int32),
-        }
+        broken = {**arrays, name: np.full_like(arrays[name], value, dtype=np.int32)}
         with pytest.raises(DataError, match=message):
             trees.unpack_trees(broken, shared)
+    for name, message in [("right", "splits"), ("feature", "splits"), ("values", "leaves")]:
+        with pytest.raises(DataError, match=message):
+            trees.unpack_trees({**arrays, name: arrays[name][:-1]}, shared)
 
 
 def test_a_bag_of_forests_is_small(model_of, bundle):
