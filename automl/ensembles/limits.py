@@ -9,14 +9,22 @@ import numpy as np
 from automl.errors import AutoMLWarning
 from automl.records import FloatArray
 
+LEAST_WEIGHT = 0.03
+"""On 21 tables of 146 to 1,210 rows a third of the members weighed less, and nothing was lost
+without them (mean score 0.5996 beside 0.5995)."""
 
-def limit_members(weights: FloatArray, max_members: int) -> FloatArray:
+
+def limit_members(
+    weights: FloatArray, max_members: int, *, least_weight: float = LEAST_WEIGHT
+) -> FloatArray:
     """Weights with all but the heaviest `max_members` set to zero, sum 1.
 
     Parameters
     ----------
     weights : (n members,), non-negative
     max_members : positive
+    least_weight : in [0, 1)
+        Share of the sum below which a member is dropped too; the heaviest one stays.
 
     Raises
     ------
@@ -28,6 +36,7 @@ def limit_members(weights: FloatArray, max_members: int) -> FloatArray:
     kept = np.zeros_like(weights)
     heaviest = np.argsort(-weights, kind="stable")[:max_members]
     kept[heaviest] = weights[heaviest]
+    kept[kept < min(least_weight * weights.sum(), weights.max())] = 0.0
     return np.asarray(kept / kept.sum())
 
 

@@ -220,6 +220,10 @@ def test_the_champion_is_replaced_only_on_evidence():
 
 def test_member_limits_keep_the_heaviest():
     assert limit_members(np.array([0.5, 0.3, 0.2]), 2) == pytest.approx([0.625, 0.375, 0.0])
+    assert limit_members(np.array([0.6, 0.39, 0.01]), 3) == pytest.approx(
+        [0.606, 0.394, 0], abs=1e-3
+    )
+    assert limit_members(np.full(4, 0.25), 4, least_weight=0.9) == pytest.approx(np.full(4, 0.25))
     with pytest.raises(ValueError, match="at least one"):
         limit_members(np.array([1.0]), 0)
 
