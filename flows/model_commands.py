@@ -1,4 +1,4 @@
-"""``automl predict`` and ``families``."""
+"""``automl predict``, ``rollback`` and ``families``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from automl_flows.session import open_home, say
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
     app.command()(predict)
+    app.command()(rollback)
     app.command()(families)
 
 
@@ -49,6 +50,47 @@ def predict(
         emit_json({"model": model, "rows": len(frame), "output": output})
     elif output != "-":
         say(f"{len(frame)} predictions written to {output}")
+
+
+def rollback(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Registered model")],
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="This version [default: the champion before]"),
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Move the alias champion back to the version that had it before."""
+    from automl.tracking.registry import list_versions
+    from automl.tracking.registry import rollback as move_back
+    from automl_flows.rendering import emit_json, emit_table
+
+    state = open_home(home)
+    before, after = move_back(name, state.path, version=to or "")
+    versions = list_versions(name, state.path)
+    if as_json:
+        listed = [version.to_json() for version in versions]
+        emit_json({"name": name, "before": before, "champion": after, "versions": listed})
+        return
+    emit_table(
+        ["version", "aliases", "run", "score", "test score"],
+        [
+            (
+                version.version,
+                ", ".join(version.aliases),
+                version.run_id,
+                version.metrics.get("score"),
+                version.metrics.get("test_score"),
+            )
+            for version in versions
+        ],
+        right=["version", "score", "test score"],
+    )
+    if before == after:
+        say(f"version {after} of {name} is the champion already")
+    else:
+        say(f"champion of {name}: version {after}; before: version {before or 'none'}")
 
 
 def families(

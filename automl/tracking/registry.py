@@ -107,8 +107,8 @@ def find_bundle(reference: str, home: Path) -> FoundBundle:
     Parameters
     ----------
     reference
-        Our run id or the start of one (MLflow is not asked), ``name@alias``, ``name/version``,
-        ``name`` (its champion), ``models:/…`` or ``runs:/MLFLOW_RUN_ID/…``.
+        Our run id or the start of one (MLflow is not asked), ``name@alias``, ``name/version``
+        (an ``@alias`` after it is not looked at), ``name`` (its champion), ``models:/…`` or ``runs:/MLFLOW_RUN_ID/…``.
     home
         Home folder.
 
@@ -149,20 +149,26 @@ def set_alias(name: str, alias: str, version: str, home: Path) -> None:
         move_alias(client, clean_name(name), alias, version)
 
 
-def rollback(name: str, home: Path) -> str:
-    """Make the previous champion the champion again; the version.
+def rollback(name: str, home: Path, *, version: str = "") -> tuple[str, str]:
+    """Make the previous champion, or another version, the champion.
+
+    Returns
+    -------
+        The version that was the champion (empty if none was) and the one that is now.
 
     Raises
     ------
     SettingsError
-        If there is no previous champion.
+        If there is no such model or version, or no previous champion.
     """
     with _registry(home) as (client, address), address.lock():
-        before = client.get_registered_model(clean_name(name)).aliases.get(PREVIOUS)
-        if before is None:
+        found = client.get_registered_model(clean_name(name)).aliases
+        champion, target = str(found.get(CHAMPION) or ""), version or str(found.get(PREVIOUS) or "")
+        if not target:
             raise SettingsError(f"model {name!r} has no previous champion to go back to", name=name)
-        move_alias(client, clean_name(name), CHAMPION, str(before))
-    return str(before)
+        client.get_model_version(clean_name(name), target)
+        move_alias(client, clean_name(name), CHAMPION, target)
+    return champion, target
 
 
 def list_versions(name: str, home: Path) -> list[RegisteredVersion]:
@@ -216,6 +222,8 @@ def training_row_digests(reference: str, home: Path) -> NDArray[np.uint64] | Non
 def _registry(home: Path) -> Iterator[tuple[MlflowClient, StoreAddress]]:
     """Open store; what MLflow does not find is an error of the reference, not of the service."""
     address = store_address(home)
+    if address.sqlite_file and not address.sqlite_file.exists():
+        raise SettingsError(f"no such model: {address.uri} does not exist")
     client = open_store(address)
     from mlflow.exceptions import MlflowException
 
@@ -225,14 +233,16 @@ def _registry(home: Path) -> Iterator[tuple[MlflowClient, StoreAddress]]:
         except MlflowException as error:
             if error.error_code not in _USER_ERRORS:
                 raise
-            raise SettingsError(f"no such model in {address.uri}: {error.message}") from None
+            reason = str(error.message).rstrip(".")
+            raise SettingsError(f"no such model in {address.uri}: {reason}") from None
 
 
 def _version(client: MlflowClient, text: str) -> ModelVersion:
     """Version meant by ``name@alias``, ``name/version`` or ``name``."""
     name, separator, alias = text.partition("@")
-    if separator:
+    if separator and "/" not in name:
         return client.get_model_version_by_alias(clean_name(name), alias)
+    text = name  # NAME/VERSION@ALIAS, as a run prints it, is that version
     name, separator, number = text.rpartition("/")
     if separator:
         return client.get_model_version(clean_name(name), number)

@@ -118,6 +118,7 @@ def test_finished_run_is_registered_as_champion_and_loads_by_every_reference(
         "beans-label",
         "beans-label@champion",
         "beans-label/1",
+        "beans-label/1@champion",
         "models:/beans-label@champion",
         f"models:/{mirror.outbox.done['model']}",
         f"runs:/{mirror.outbox.parent}/model",
@@ -170,8 +171,10 @@ def test_champion_moves_only_where_the_rule_says_so_and_rolls_back(
         expected = "1" if rule != {"promote": True} else "3"
         assert aliases("beans-label", home)["champion"] == expected
     assert aliases("beans-label", home)["previous"] == "1"
-    assert rollback("beans-label", home) == "1"
+    assert rollback("beans-label", home) == ("3", "1")
     assert aliases("beans-label", home) == {"champion": "1", "previous": "3"}
+    assert rollback("beans-label", home, version="2") == ("1", "2")
+    assert aliases("beans-label", home) == {"champion": "2", "previous": "1"}
     set_alias("beans-label", "shadow", "2", home)
     assert aliases("beans-label", home)["shadow"] == "2"
 
