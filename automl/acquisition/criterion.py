@@ -1,0 +1,48 @@
+"""What a maximizer sees: the utility of encoded points, in one batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from automl.acquisition.functions import Acquisition, Reference
+from automl.records import FloatArray
+from automl.surrogates.protocol import SmoothSurrogate, Surrogate
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """An acquisition function over a fitted surrogate.
+
+    Parameters
+    ----------
+    log_seconds
+        Fitted surrogate of the logarithm of seconds, where the acquisition needs it.
+    """
+
+    surrogate: Surrogate
+    acquisition: Acquisition
+    reference: Reference
+    log_seconds: Surrogate | None = None
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Utility (m,) of encoded points X (m, d)."""
+        mean, std = self.surrogate.predict(X)
+        seconds = None
+        if self.log_seconds is not None:
+            seconds = np.exp(self.log_seconds.predict(X)[0])
+        return self.acquisition.utility(mean, std, self.reference, seconds)
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether `with_gradient` can be called."""
+        return self.acquisition.is_smooth and isinstance(self.surrogate, SmoothSurrogate)
+
+    def with_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Utility (m,) and its derivatives by the columns (m, d)."""
+        assert isinstance(self.surrogate, SmoothSurrogate)
+        mean, std, d_mean, d_std = self.surrogate.predict_with_gradient(X)
+        by_mean, by_std = self.acquisition.slopes(mean, std, self.reference)
+        gradient = by_mean[:, None] * d_mean + by_std[:, None] * d_std
+        return self.acquisition.utility(mean, std, self.reference), gradient

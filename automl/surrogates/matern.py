@@ -1,0 +1,133 @@
+"""The Matérn 5/2 kernel with a length scale per dimension, and its marginal likelihood.
+
+Notation
+--------
+theta : (d + 2,) natural logarithms of the d length scales, the signal variance and the noise
+    variance; log_l, log_s, log_e are its parts
+r2 : squared distance after division by the length scales
+M(r) : (1 + sqrt(5) r + 5/3 r**2) exp(-sqrt(5) r), the correlation
+K : (n, n) = s M + e I, the covariance of the observations
+L : lower Cholesky factor of K
+alpha : (n,) = K^-1 (y - mean)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from automl.records import FloatArray
+
+JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
+"""Shares of the signal variance that are added to the diagonal until K is positive definite."""
+
+
+def squared_distances(X: FloatArray, Z: FloatArray, log_l: FloatArray) -> FloatArray:
+    """(n, m) squared distances r2 of the rows of X (n, d) and Z (m, d) under length scales."""
+    scales = np.exp(-log_l)
+    left, right = X * scales, Z * scales
+    center = right.mean(axis=0)
+    left, right = left - center, right - center
+    found = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)[None, :] - 2 * left @ right.T
+    return np.asarray(np.maximum(found, 0.0))
+
+
+def correlation(r2: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Correlation M and its slope E = (5/3)(1 + sqrt(5) r) exp(-sqrt(5) r), elementwise.
+
+    E gives every derivative: dM/d(r2) = -E/2.
+    """
+    root = np.sqrt(5.0 * r2)
+    decay = np.exp(-root)
+    linear = (1.0 + root) * decay
+    return linear + (5.0 / 3.0) * r2 * decay, (5.0 / 3.0) * linear
+
+
+def cholesky(K: FloatArray, scale: float) -> FloatArray:
+    """Lower Cholesky factor; a growing share of `scale` is added to the diagonal if it must.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If K is not positive definite even so.
+    """
+    from scipy.linalg import LinAlgError
+    from scipy.linalg import cholesky as factorize
+
+    for jitter in JITTERS:
+        raised = K if jitter == 0.0 else K + jitter * scale * np.eye(len(K))
+        try:
+            return np.asarray(factorize(raised, lower=True, check_finite=False))
+        except LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("the covariance of the observations is not positive definite")
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Logarithm of the marginal likelihood and its derivatives by theta (d + 2,)."""
+
+    value: float
+    gradient: FloatArray
+
+
+def solve(L: FloatArray, b: FloatArray) -> FloatArray:
+    """K^-1 b from the Cholesky factor of K."""
+    from scipy.linalg import cho_solve
+
+    return np.asarray(cho_solve((L, True), b, check_finite=False))
+
+
+def constant_mean(L: FloatArray, y: FloatArray) -> float:
+    """The constant that maximizes the likelihood: 1'K^-1 y / 1'K^-1 1."""
+    weights = solve(L, np.ones(len(y)))
+    return float(weights @ y / weights.sum())
+
+
+def log_marginal_likelihood(
+    theta: FloatArray, X: FloatArray, y: FloatArray, *, mean: float | None = None
+) -> Likelihood:
+    """Logarithm of p(y | X, theta) and its gradient; O(n**3 + n**2 d).
+
+    Parameters
+    ----------
+    theta : (d + 2,)
+    mean
+        Constant mean; the most likely one if None (the gradient holds for it as well, since the
+        likelihood is stationary there).
+
+    References
+    ----------
+    .. [1] Rasmussen and Williams (2006), equations 5.8 and 5.9.
+    """
+    d = X.shape[1]
+    signal, noise = float(np.exp(theta[d])), float(np.exp(theta[d + 1]))
+    M, E = correlation(squared_distances(X, X, theta[:d]))
+    K = signal * M
+    K[np.diag_indices_from(K)] = signal + noise
+    L = cholesky(K, signal)
+    residual = y - (constant_mean(L, y) if mean is None else mean)
+    alpha = solve(L, residual)
+    value = -0.5 * residual @ alpha - np.log(np.diag(L)).sum() - 0.5 * len(y) * np.log(2 * np.pi)
+    W = np.outer(alpha, alpha) - _inverse(L)
+    gradient = np.empty(d + 2)
+    gradient[:d] = 0.5 * signal * _by_length(W * E, X, theta[:d])
+    gradient[d] = 0.5 * signal * float((W * M).sum())
+    gradient[d + 1] = 0.5 * noise * float(np.trace(W))
+    return Likelihood(float(value), gradient)
+
+
+def _by_length(G: FloatArray, X: FloatArray, log_l: FloatArray) -> FloatArray:
+    """(d,) sums over i, k of G_ik (x_ij - x_kj)**2 / l_j**2 for a symmetric G."""
+    centered = (X - X.mean(axis=0)) * np.exp(-log_l)
+    own = G.sum(axis=1) @ centered**2
+    return np.asarray(2.0 * (own - (centered * (G @ centered)).sum(axis=0)))
+
+
+def _inverse(L: FloatArray) -> FloatArray:
+    """K^-1 from its Cholesky factor."""
+    from scipy.linalg import lapack
+
+    lower, _ = lapack.dpotri(L, lower=1)
+    return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
