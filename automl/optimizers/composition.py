@@ -1,0 +1,161 @@
+"""Compositions: model-based optimizers as data: surrogate, acquisition, maximizer and more.
+
+A user writes one in settings::
+
+    optimizer:
+      base: smac                            # begin with a named one; everything below is optional
+      name: my_forest
+      surrogate: {name: forest, n_trees: 30}
+      acquisition: {name: ei_margin, margin: 0.05}
+      maximizer: {name: local_search, n_candidates: 2000}
+      initial_design: {name: sobol, n_points: 8}
+      interleaving: 4
+      target: log_gap
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+from automl.acquisition.functions import Acquisition
+from automl.acquisition.maximizers import Maximizer
+from automl.acquisition.registry import ACQUISITIONS, MAXIMIZERS
+from automl.errors import SettingsError
+from automl.lookup import entry_of
+from automl.optimizers.initial_design import INITIAL_DESIGNS, InitialDesign
+from automl.parts import Kind, Part, build
+from automl.surrogates.protocol import BelievingSurrogate, Surrogate
+from automl.surrogates.registry import SURROGATES
+from automl.surrogates.targets import TARGETS
+
+Pending = Literal["believer", "median", "worst", "best"]
+Encoding = Literal["onehot", "index"]
+
+_KINDS: dict[str, Mapping[str, Kind[Any]]] = {
+    "surrogate": SURROGATES,
+    "acquisition": ACQUISITIONS,
+    "maximizer": MAXIMIZERS,
+    "initial_design": INITIAL_DESIGNS,
+    "runtime": SURROGATES,
+}
+_INITIAL_DESIGN = Part("default_and_random")
+_RUNTIME = Part("log_seconds_boosting")
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The parts of a model-based optimizer.
+
+    Parameters
+    ----------
+    surrogate, acquisition, maximizer, initial_design
+        Parts by name; see their registries.
+    runtime
+        Surrogate of the logarithm of seconds, for acquisitions per cost.
+    interleaving : at least 0
+        Every so manieth proposal after the initial design is a random draw; 0: none.
+    encoding
+        How nominal hyperparameters are written.
+    target
+        How scores become targets.
+    pending
+        What configurations under way count as: `believer` believes the surrogate's own mean;
+        `median`, `worst` and `best` are constant liars with this one of the scores seen.
+    """
+
+    surrogate: Part
+    acquisition: Part
+    maximizer: Part
+    initial_design: Part = _INITIAL_DESIGN
+    runtime: Part = _RUNTIME
+    interleaving: int = 0
+    encoding: Encoding = "onehot"
+    target: str = "standard"
+    pending: Pending = "median"
+
+    def __post_init__(self) -> None:
+        for name, kinds in _KINDS.items():
+            build(kinds, getattr(self, name), name)
+        if type(self.interleaving) is not int or self.interleaving < 0:
+            raise SettingsError(
+                f"interleaving must be a whole number of at least 0; got {self.interleaving!r}",
+                setting="interleaving",
+            )
+        entry_of(dict.fromkeys(get_args(Encoding)), self.encoding, "encoding")
+        entry_of(TARGETS, self.target, "target")
+        entry_of(dict.fromkeys(get_args(Pending)), self.pending, "pending")
+        if self.pending == "believer" and not isinstance(self.new_surrogate(), BelievingSurrogate):
+            raise SettingsError(
+                f"pending believer needs a Gaussian process; got {self.surrogate.name!r}, for"
+                " which it may be median, worst or best",
+                setting="pending",
+            )
+
+    def new_surrogate(self) -> Surrogate:
+        """New surrogate of the score."""
+        return build(SURROGATES, self.surrogate, "surrogate")
+
+    def new_runtime(self) -> Surrogate:
+        """New surrogate of the logarithm of seconds."""
+        return build(SURROGATES, self.runtime, "runtime")
+
+    def new_acquisition(self) -> Acquisition:
+        """New acquisition function."""
+        return build(ACQUISITIONS, self.acquisition, "acquisition")
+
+    def new_maximizer(self) -> Maximizer:
+        """New maximizer."""
+        return build(MAXIMIZERS, self.maximizer, "maximizer")
+
+    def new_initial_design(self) -> InitialDesign:
+        """New initial design."""
+        return build(INITIAL_DESIGNS, self.initial_design, "initial_design")
+
+    @property
+    def summary(self) -> str:
+        """One line: the names of the main parts."""
+        parts = (self.surrogate, self.acquisition, self.maximizer, self.initial_design)
+        return ", ".join(part.name for part in parts)
+
+
+SMAC = Composition(
+    Part("forest"), Part("ei"), Part("local_search"), Part("default_and_random"), interleaving=2
+)
+GP_EI = Composition(
+    Part("gaussian_process"), Part("ei"), Part("sobol"), Part("sobol"), pending="believer"
+)
+GBQR = Composition(
+    Part("quantile_boosting"), Part("ucb"), Part("random"), Part("default_and_random")
+)
+NAMED: dict[str, Composition] = {"smac": SMAC, "gp_ei": GP_EI, "gbqr": GBQR}
+"""Compositions that `base` can begin with, and that are optimizers by name."""
+
+
+def parse_composition(given: Mapping[str, Any]) -> Composition:
+    """Composition from a mapping of settings; see the module.
+
+    Raises
+    ------
+    SettingsError
+        If a key, name or option is unknown, a value is not usable, or a part is missing.
+    """
+    known = [entry.name for entry in fields(Composition)]
+    for key in given:
+        entry_of(dict.fromkeys(["base", "name", *known]), key, "a key of optimizer")
+    found: dict[str, Any] = {
+        key: Part.parse(value, f"optimizer.{key}") if key in _KINDS else value
+        for key, value in given.items()
+        if key in known
+    }
+    if "base" in given:
+        return replace(entry_of(NAMED, given["base"], "optimizer.base"), **found)
+    missing = [key for key in ("surrogate", "acquisition", "maximizer") if key not in found]
+    if missing:
+        raise SettingsError(
+            f"optimizer must give {', '.join(missing)}, or a base to begin with"
+            f" (one of {', '.join(NAMED)})",
+            setting="optimizer",
+        )
+    return Composition(**found)

@@ -1,0 +1,241 @@
+"""Sequential model-based optimization: fit a surrogate, maximize an acquisition, evaluate.
+
+One surrogate covers all signatures of the space: what is not active in a configuration is imputed
+by the encoding, with a flag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from automl.acquisition.criterion import Criterion
+from automl.acquisition.functions import Reference
+from automl.acquisition.maximizers import Ground, best_first
+from automl.optimizers.composition import Composition
+from automl.optimizers.observations import Observations, Table
+from automl.optimizers.protocol import Proposal
+from automl.records import Configuration, FloatArray, Trial, TrialStatus
+from automl.spaces.batch import PointSpace, all_configurations
+from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.point_encoding import PointEncoder
+from automl.spaces.tree import SpaceTree
+from automl.surrogates.protocol import BelievingSurrogate, Surrogate
+from automl.surrogates.targets import TARGETS
+
+LISTED = 2048
+"""Points of a space up to which all of them are scored, in place of the maximizer's."""
+FEWEST = 2
+"""Complete trials without which there is no model."""
+DRAW_ATTEMPTS = 200
+USUAL = 1000
+"""Draws that show what predictions are usual in the space."""
+_LIES = {"median": 0.5, "worst": 0.0, "best": 1.0}
+_SAME = 1e-9
+
+
+class ModelBasedOptimizer:
+    """Composition of a surrogate, an acquisition, a maximizer and an initial design.
+
+    Until as many trials are known as the initial design has points, it proposes the design; then
+    every `interleaving`-th proposal is a random draw and the others maximize the acquisition over
+    the surrogate. No configuration is proposed that was told (other than partially) or is pending;
+    a finite space is exhausted in the end.
+
+    Parameters
+    ----------
+    space
+        Space of one family, or a union of them.
+    composition
+        The parts.
+    candidates
+        The only configurations that may be proposed; by default every one of the space. A finite
+        space of up to `LISTED` points is listed, and its points are all scored.
+
+    References
+    ----------
+    .. [1] Hutter et al. (2011), Sequential model-based optimization for general algorithm
+       configuration; van Hoof (2018), section 2.2; Lacoste et al. (2014), Algorithm 1.
+    """
+
+    def __init__(
+        self,
+        space: SpaceTree,
+        composition: Composition,
+        *,
+        candidates: Sequence[Configuration] | None = None,
+    ) -> None:
+        self._space = space
+        self._composition = composition
+        self._candidates = None if candidates is None else list(candidates)
+        self._surrogate: Surrogate = composition.new_surrogate()
+        self._acquisition = composition.new_acquisition()
+        self._maximizer = composition.new_maximizer()
+        self._design = composition.new_initial_design()
+        self._observations = Observations()
+        self._plan: list[Configuration] | None = None
+        self._turn = 0
+
+    # --- the protocol -----------------------------------------------------------------------
+
+    def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
+        """Point of the initial design, random draw, or the best point found; None if exhausted."""
+        taken = self._observations.known | {configuration.id for configuration in pending}
+        if self._listed is not None and all(one.id in taken for one in self._listed):
+            return None
+        found = self._propose(pending, taken, rng)
+        return None if found is None else Proposal(found)
+
+    def tell(self, trial: Trial) -> None:
+        """Remember a trial unless it is partial."""
+        if trial.status is not TrialStatus.PARTIAL:
+            is_legal = self._space.is_legal(trial.configuration) is None
+            row = self._encoder.transform([trial.configuration])[0]
+            self._observations.add(trial, row, is_legal=is_legal)
+
+    # --- what to propose --------------------------------------------------------------------
+
+    def _propose(
+        self, pending: Sequence[Configuration], taken: set[str], rng: np.random.Generator
+    ) -> Configuration | None:
+        if len(taken) < self._design.n_points:
+            return self._planned(taken, rng) or self._draw(taken, rng)
+        self._turn += 1
+        every = self._composition.interleaving
+        is_random = every > 0 and self._turn % every == 0
+        is_blind = self._observations.n_complete < FEWEST or not self._encoder.feature_names
+        if is_random or is_blind:
+            return self._draw(taken, rng)
+        return self._maximize(pending, taken, rng) or self._draw(taken, rng)
+
+    def _planned(self, taken: set[str], rng: np.random.Generator) -> Configuration | None:
+        if self._plan is None:
+            is_free = self._candidates is None
+            self._plan = list(self._design.plan(self._points, rng)) if is_free else []
+        while self._plan:
+            configuration = self._plan.pop(0)
+            if self._is_new(configuration, taken):
+                return configuration
+        return None
+
+    def _draw(self, taken: set[str], rng: np.random.Generator) -> Configuration | None:
+        """Draw from the prior that is not taken; of a list, any that is not."""
+        if self._candidates is None:
+            for _ in range(DRAW_ATTEMPTS):
+                drawn = self._space.sample(rng)
+                if drawn.id not in taken:
+                    return drawn
+        rest = [one for one in self._listed or [] if one.id not in taken]
+        return rest[int(rng.integers(len(rest)))] if rest else None
+
+    def _is_new(self, configuration: Configuration, taken: set[str]) -> bool:
+        return configuration.id not in taken and self._space.is_legal(configuration) is None
+
+    # --- the model --------------------------------------------------------------------------
+
+    def _maximize(
+        self, pending: Sequence[Configuration], taken: set[str], rng: np.random.Generator
+    ) -> Configuration | None:
+        table = self._observations.table()
+        waiting = self._encoder.transform(list(pending))
+        best = self._fit(table, waiting, rng)
+        criterion = self._criterion(table, best, rng)
+        if self._listed is not None:
+            rows = np.array([i for i, one in enumerate(self._listed) if one.id not in taken])
+            first = best_first(criterion(self._listed_rows[rows]), rng)[0]
+            return self._listed[int(rows[first])]
+        return self._search(criterion, table, waiting, taken, rng)
+
+    def _fit(self, table: Table, waiting: FloatArray, rng: np.random.Generator) -> float:
+        """Fit the surrogate, pending configurations included; the best target seen."""
+        y = TARGETS[self._composition.target](table.scores)
+        X = table.X
+        lie = _LIES.get(self._composition.pending)
+        if lie is not None and len(waiting):
+            X = np.concatenate([X, waiting])
+            lies = np.full(len(waiting), np.quantile(y[table.is_complete], lie))
+            self._surrogate.fit(X, np.concatenate([y, lies]), rng=rng)
+        else:
+            self._surrogate.fit(X, y, rng=rng)
+        if lie is None and len(waiting):
+            assert isinstance(self._surrogate, BelievingSurrogate)
+            self._surrogate.believe(waiting)
+        return float(y[table.is_complete].max())
+
+    def _criterion(self, table: Table, best: float, rng: np.random.Generator) -> Criterion:
+        nothing = np.zeros(0)
+        if not self._acquisition.needs_space:
+            reference = Reference(best, nothing, nothing)
+            return Criterion(self._surrogate, self._acquisition, reference)
+        usual = (
+            self._points_encoder.encode(self._points.sample(USUAL, rng))
+            if self._listed is None
+            else self._listed_rows
+        )
+        runtime = self._fit_runtime(table, rng)
+        typical = 1.0 if runtime is None else float(np.median(np.exp(runtime.predict(usual)[0])))
+        reference = Reference(best, *self._surrogate.predict(usual), typical)
+        return Criterion(self._surrogate, self._acquisition, reference, runtime)
+
+    def _fit_runtime(self, table: Table, rng: np.random.Generator) -> Surrogate | None:
+        """Model of the logarithm of seconds; None while too few trials tell theirs."""
+        rows = np.flatnonzero(~np.isnan(table.seconds))
+        if not self._acquisition.needs_seconds or len(rows) < FEWEST:
+            return None
+        runtime = self._composition.new_runtime()
+        runtime.fit(table.X[rows], np.log(table.seconds[rows]), rng=rng)
+        return runtime
+
+    def _search(
+        self,
+        criterion: Criterion,
+        table: Table,
+        waiting: FloatArray,
+        taken: set[str],
+        rng: np.random.Generator,
+    ) -> Configuration | None:
+        """Best point of the maximizer that is legal and new."""
+        rows = np.flatnonzero(table.is_legal)
+        ground = Ground(
+            self._points,
+            self._points_encoder,
+            [table.configurations[i] for i in rows],
+            table.X[rows],
+            table.scores[rows],
+        )
+        scored = self._maximizer.search(criterion, ground, rng)
+        known = np.concatenate([table.X, waiting])
+        for row in best_first(scored.utilities, rng)[:DRAW_ATTEMPTS]:
+            point = scored.points.take(row[None])
+            is_known = np.abs(known - self._points_encoder.encode(point)).max(axis=1) < _SAME
+            configuration = self._points.configuration(point, 0)
+            if not is_known.any() and self._is_new(configuration, taken):
+                return configuration
+        return None
+
+    # --- what is worked out once ------------------------------------------------------------
+
+    @cached_property
+    def _points(self) -> PointSpace:
+        return PointSpace(self._space)
+
+    @cached_property
+    def _encoder(self) -> ConfigurationEncoder:
+        return ConfigurationEncoder(self._space, form=self._composition.encoding).fit()
+
+    @cached_property
+    def _points_encoder(self) -> PointEncoder:
+        return PointEncoder(self._points, self._encoder)
+
+    @cached_property
+    def _listed(self) -> list[Configuration] | None:
+        """The candidates, or every point of a small space."""
+        if self._candidates is not None:
+            return self._candidates
+        return all_configurations(self._space, limit=LISTED)
+
+    @cached_property
+    def _listed_rows(self) -> FloatArray:
+        return self._encoder.transform(self._listed or [])

@@ -1,0 +1,95 @@
+"""What a model-based optimizer remembers of the trials that it was told."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialStatus
+
+RACED_QUANTILE = 0.25
+"""Quantile of the complete scores that stands for a trial that was ended as hopeless."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The evidence as arrays.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Encodings.
+    scores : (n,)
+        Finite; of trials without a complete score what stands for it.
+    is_complete : (n,)
+    seconds : (n,)
+        Wall seconds; NaN where they say nothing about a whole trial.
+    is_legal : (n,)
+        Whether the space has the configuration.
+    configurations : n
+    """
+
+    X: FloatArray
+    scores: FloatArray
+    is_complete: BoolArray
+    seconds: FloatArray
+    is_legal: BoolArray
+    configurations: tuple[Configuration, ...]
+
+
+class Observations:
+    """Trials of one space in the order in which they were told.
+
+    A failed trial counts as the worst complete score; a raced one, of which no more is known than
+    that it would not have become the best, as the lower quartile of the complete scores. Partial
+    trials are evidence of lower fidelity: they are not kept, and their configurations may still be
+    proposed.
+    """
+
+    def __init__(self) -> None:
+        self.known: set[str] = set()
+        self._configurations: list[Configuration] = []
+        self._rows: list[FloatArray] = []
+        self._scores: list[float] = []
+        self._is_raced: list[bool] = []
+        self._is_legal: list[bool] = []
+        self._seconds: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def n_complete(self) -> int:
+        """Number of trials with a complete score."""
+        return sum(not math.isnan(score) for score in self._scores)
+
+    def add(self, trial: Trial, row: FloatArray, *, is_legal: bool = True) -> None:
+        """Keep a trial that is not partial, with the encoding (d,) of its configuration."""
+        has_score = trial.is_complete and trial.score is not None and math.isfinite(trial.score)
+        tells_seconds = trial.seconds > 0.0 and (
+            trial.is_complete or trial.status is TrialStatus.TIMED_OUT
+        )
+        self.known.add(trial.configuration.id)
+        self._configurations.append(trial.configuration)
+        self._rows.append(row)
+        self._scores.append(float(trial.score or 0.0) if has_score else math.nan)
+        self._is_raced.append(trial.status is TrialStatus.RACED)
+        self._is_legal.append(is_legal)
+        self._seconds.append(trial.seconds if tells_seconds else math.nan)
+
+    def table(self) -> Table:
+        """All evidence; at least one trial must be complete."""
+        scores = np.array(self._scores)
+        is_complete = ~np.isnan(scores)
+        complete = scores[is_complete]
+        stand_in = np.where(self._is_raced, np.quantile(complete, RACED_QUANTILE), complete.min())
+        return Table(
+            np.array(self._rows),
+            np.where(is_complete, scores, stand_in),
+            is_complete,
+            np.array(self._seconds),
+            np.array(self._is_legal),
+            tuple(self._configurations),
+        )
