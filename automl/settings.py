@@ -78,6 +78,9 @@ class Settings(BaseModel):
     families: tuple[str, ...] = Field(default=(), description="Only these families")
     exclude: tuple[str, ...] = Field(default=(), description="Families left out")
     family_folder: str | None = Field(default=None, description="Folder with own family files")
+    spaces: dict[str, dict[str, Any]] = Field(
+        default={}, description="Other ranges or choices, by family and hyperparameter"
+    )
     roles: dict[str, str] = Field(default={}, description="Column roles that override detection")
     optimizer: str = Field(default="hypercube", description="Optimizer inside each family")
     allocator: str = Field(default="uniform", description="How turns are given to families")
@@ -179,6 +182,8 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
+        if left_out := [name for name in self.spaces if not self._takes_part(name)]:
+            raise ValueError(f"spaces names family {left_out[0]!r}, which does not take part")
         if self.groups and self.time:
             raise ValueError("groups and time cannot be combined; give one of them")
         if self.test and self.test_share:
@@ -186,6 +191,9 @@ class Settings(BaseModel):
         if self.data_mode == "halves" and self.ensemble != "none":
             raise ValueError("an ensemble needs data_mode all; with halves give ensemble none")
         return self
+
+    def _takes_part(self, family: str) -> bool:
+        return family not in self.exclude and (not self.families or family in self.families)
 
     @property
     def seconds(self) -> float | None:

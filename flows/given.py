@@ -106,7 +106,7 @@ def read_cost_matrix(path: Path) -> list[list[float]]:
 
 
 def check_names(settings: Settings) -> None:
-    """Refuse names that no registry knows, before anything is started.
+    """Refuse names that no registry knows and ranges that fit no family, before anything is started.
 
     Raises
     ------
@@ -121,6 +121,10 @@ def check_names(settings: Settings) -> None:
         load_families(settings.family_folder)
     for name in (*settings.families, *settings.exclude):
         get_family(name)
+    if settings.spaces:
+        from automl.stages.search_spaces import check_spaces  # slow, only where it is needed
+
+        check_spaces(settings)
     get_optimizer(settings.optimizer)
     get_allocator(settings.allocator)
 

@@ -79,22 +79,26 @@ def _drive(
 ) -> dict[str, Any]:
     try:
         with session.folder.lock():
-            line = open_line(session)
             try:
-                line.search.start()
-                line.mirror.start()
-                with _Reporter(line, on_progress):
-                    _run(line, server)
-                return session.records.read("result") or {}
+                _drive_line(open_line(session), server, on_progress)
             except BaseException as error:
                 if session.folder.read_facts().get("status") != "finished":
                     interrupted = not isinstance(error, Exception)
                     session.set_status("interrupted" if interrupted else "failed")
                 raise
-            finally:
-                close_line(line)
+            return session.records.read("result") or {}
     finally:
         session.close()
+
+
+def _drive_line(line: Line, server: LocalServer | None, on_progress: OnProgress | None) -> None:
+    try:
+        line.search.start()
+        line.mirror.start()
+        with _Reporter(line, on_progress):
+            _run(line, server)
+    finally:
+        close_line(line)
 
 
 def _run(line: Line, server: LocalServer | None) -> None:

@@ -25,6 +25,7 @@ from automl.search.runner import TrialRunner, work
 from automl.search.turns import FLOOR, Arm, Turn, Turns
 from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
+from automl.stages.search_spaces import space_of
 from automl.stages.session import Session
 
 FLOORS = ("constant", "lightgbm")
@@ -186,23 +187,32 @@ class Search:
 
     def _arm(self, family: Family) -> Arm:
         settings = self.session.settings
-        space = space_of(self.session.plan, family)
+        space = space_of(self.session.plan, family, settings)
         entry = get_optimizer(settings.optimizer)
         return Arm(space, entry.make(space), settings.optimizer)
 
     def _opening(self) -> list[tuple[Configuration, str]]:
         """Floors, then the portfolio; families it lacks begin with their default on their turn."""
-        settings, table = self.session.settings, self.session.plan.table
+        settings, plan = self.session.settings, self.session.plan
         opening = [
-            (get_family(name).space(table.task).default(), FLOOR)
+            (space_of(plan, get_family(name), settings).default(), FLOOR)
             for name in FLOORS
             if name in self.families or name == "constant" or not settings.families
         ]
         if not settings.portfolio:
             return opening
+        table = plan.table
         configurations = portfolio(table.task, self._training_rows, table.frame.shape[1])
-        chosen = [c for c in configurations if c.family in self.families]
+        chosen = [c for c in configurations if c.family in self.families and not self._leaves(c)]
         return opening + [(configuration, "portfolio") for configuration in chosen]
+
+    def _leaves(self, configuration: Configuration) -> bool:
+        """Whether a configuration is outside of what the settings narrowed its family to."""
+        name, settings = configuration.family, self.session.settings
+        if name not in settings.spaces:
+            return False
+        space = space_of(self.session.plan, self.families[name], settings)
+        return space.is_legal(configuration) is not None
 
     @cached_property
     def _training_rows(self) -> int:
@@ -290,7 +300,8 @@ def usable_families(
     Raises
     ------
     SettingsError
-        If a named family does not exist, or none is left.
+        If a named family does not exist, its space is narrowed to nothing that exists, or no
+        family is left.
     """
     table = plan.table
     for name in (*settings.families, *settings.exclude):
@@ -306,7 +317,7 @@ def usable_families(
         reason = (
             family.supports(table.task, len(training), table.frame.shape[1], table.n_classes)
             or _needs_weights(plan, family)
-            or _has_no_default(plan, family)
+            or _has_no_default(space_of(plan, family, settings))
         )
         if reason:
             refused[name] = reason
@@ -318,17 +329,9 @@ def usable_families(
     return usable, refused
 
 
-def space_of(plan: EvaluationPlan, family: Family) -> SpaceTree:
-    """The family's search space with the facts of the run's table."""
-    table = plan.table
-    return family.space(table.task).with_facts(
-        n_rows=len(table), n_columns=table.frame.shape[1], n_classes=table.n_classes
-    )
-
-
-def _has_no_default(plan: EvaluationPlan, family: Family) -> str | None:
+def _has_no_default(space: SpaceTree) -> str | None:
     try:
-        space_of(plan, family).default()
+        space.default()
     except SettingsError as error:
         return str(error)
     return None

@@ -1,0 +1,82 @@
+"""The setting `spaces`: what it narrows, and what it refuses."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from automl.errors import SettingsError
+from automl.families.registry import get_family
+from automl.records import Task
+from automl.settings import Settings, resolve_settings
+from automl.stages.search_spaces import check_spaces, space_of
+
+
+def settings_with(spaces, **others):
+    given = {"table": "t.csv", "target": "y", "spaces": spaces, **others}
+    return resolve_settings(given, environment={})
+
+
+class Rows:
+    """As much of a table as a space needs."""
+
+    task, frame, n_classes = Task.BINARY, np.zeros((100, 4)), 2
+
+    def __len__(self):
+        return len(self.frame)
+
+
+@pytest.fixture
+def plan():
+    return SimpleNamespace(table=Rows())
+
+
+def test_the_range_of_one_family_is_narrowed_and_the_others_stay(plan):
+    settings = settings_with({"lightgbm": {"learning_rate": {"low": 0.01, "high": 0.02}}})
+    rng = np.random.default_rng(0)
+    narrow = space_of(plan, get_family("lightgbm"), settings)
+    drawn = [narrow.sample(rng).values["learning_rate"] for _ in range(50)]
+    assert 0.01 <= min(drawn) < max(drawn) <= 0.02
+    assert 0.01 <= narrow.default().values["learning_rate"] <= 0.02
+    other, wide = get_family("svm"), settings_with({})
+    assert space_of(plan, other, settings).size() == space_of(plan, other, wide).size()
+    assert narrow.facts["n_rows"] == 100
+
+
+@pytest.mark.parametrize(
+    ("spaces", "words"),
+    [
+        ({"lightgbn": {}}, ["'lightgbn'", "did you mean 'lightgbm'"]),
+        ({"lightgbm": {"lerning_rate": 1}}, ["spaces", "lightgbm", "'learning_rate'"]),
+        ({"lightgbm": {"learning_rate": {"lo": 1}}}, ["spaces", "lightgbm", "learning_rate.lo"]),
+        ({"svm": {"kernel": ["rbff"]}}, ["spaces", "svm", "kernel", "'rbf'"]),
+        ({"logistic_regression": {"C": {"low": 9, "high": 1}}}, ["spaces", "C.low"]),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_family_hyperparameter_and_key(spaces, words):
+    with pytest.raises(SettingsError) as caught:
+        check_spaces(settings_with(spaces))
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_an_override_need_fit_only_the_kind_of_target_at_hand(plan):
+    spaces = {"svm": {"epsilon": {"low": 0.01}}}  # of the regressor alone
+    check_spaces(settings_with(spaces))
+    check_spaces(settings_with(spaces, task="regression"))
+    with pytest.raises(SettingsError, match="svm has no hyperparameter 'epsilon'"):
+        check_spaces(settings_with(spaces, task="binary"))
+    with pytest.raises(SettingsError, match="svm has no hyperparameter 'epsilon'"):
+        space_of(plan, get_family("svm"), settings_with(spaces))
+
+
+@pytest.mark.parametrize("others", [{"families": ("svm",)}, {"exclude": ("lightgbm",)}])
+def test_overrides_of_a_family_that_does_not_take_part_are_refused(others):
+    with pytest.raises(SettingsError, match="'lightgbm', which does not take part"):
+        settings_with({"lightgbm": {}}, **others)
+
+
+def test_overrides_survive_the_run_folder():
+    settings = settings_with({"svm": {"C": {"low": 0.1}, "kernel": ["rbf"]}})
+    assert Settings(**settings.model_dump(mode="json")) == settings
