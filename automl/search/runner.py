@@ -58,14 +58,17 @@ class TrialRunner:
             origin=turn.origin,
             stage=self.stage,
         )
-        keeps = self.keeps_models and fidelity.is_full
+        races = self.races and turn.origin not in UNRACED and fidelity.has_full_fits
+        earlier = _matching(turn.earlier, jobs)
+        keeps = self.keeps_models and fidelity.is_full and earlier is None
         return self._run(
             blank,
             jobs,
             limit_seconds=limit_seconds,
-            incumbent=turn.incumbent if self.races and turn.origin not in UNRACED else None,
-            save_as=blank.id if fidelity.is_full else None,
+            incumbent=turn.incumbent if races else None,
+            save_as=blank.id if fidelity.has_full_fits else None,
             keep_models_above=turn.keep_above if keeps else None,
+            earlier=earlier,
         )
 
     def run_folds(
@@ -98,15 +101,18 @@ class TrialRunner:
         incumbent: tuple[float, ...] | None = None,
         save_as: str | None = None,
         keep_models_above: float | None = None,
+        earlier: Trial | None = None,
     ) -> Trial:
         payload: dict[str, Any] = {
             "configuration": blank.configuration.to_json(),
             "stage": self.stage,
             "jobs": list(jobs),
             "row_share": blank.fidelity.row_share,
+            "iteration_share": blank.fidelity.iteration_share,
             "incumbent": incumbent,
             "save_as": save_as,
             "keep_models_above": keep_models_above,
+            "earlier": earlier and {"trial": earlier.id, "folds": _folds_json(earlier)},
         }
         slot = self.pool.acquire()
         started_at = time.time()
@@ -133,11 +139,23 @@ class TrialRunner:
             status=status,
             score=score if is_scored else None,
             folds=folds,
-            metrics=dict(summary.metrics) if summary is not None else {},
+            metrics=dict(summary.metrics) if summary and status is TrialStatus.COMPLETE else {},
             seconds=outcome.seconds,
             peak_memory_mib=outcome.peak_memory_mib,
             reason=reason,
         )
+
+
+def _matching(earlier: Trial | None, jobs: Sequence[tuple[int, int]]) -> Trial | None:
+    """The earlier trial if its folds are the first of these."""
+    if earlier is None:
+        return None
+    known = [(result.repeat, result.fold) for result in earlier.folds]
+    return earlier if known == list(jobs[: len(known)]) else None
+
+
+def _folds_json(trial: Trial) -> list[dict[str, Any]]:
+    return [result.to_json() for result in trial.folds]
 
 
 class RunsTurns(Protocol):

@@ -21,12 +21,13 @@ from automl.errors import AutoMLError
 from automl.evaluation.racing import is_far_behind
 from automl.optimizers.protocol import Optimizer, Proposal
 from automl.randomness import Purpose, stream
-from automl.records import Configuration, Trial
+from automl.records import Configuration, Fidelity, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
 
 ASK_ATTEMPTS = 20
 DRAW_ATTEMPTS = 100
 WAKE_SECONDS = 0.5
+FULL = Fidelity()
 FLOOR = "floor"
 """Origin of the configurations that are tried however little time is left."""
 
@@ -42,6 +43,7 @@ class Turn:
     sees : number of results that the decision has seen
     incumbent : fold scores of the best complete trial seen, None before there is one
     keep_above : score from which a trial is among the `n_kept` best seen
+    earlier : partial trial of the configuration whose folds are part of this turn's
     """
 
     index: int
@@ -50,6 +52,7 @@ class Turn:
     sees: int
     incumbent: tuple[float, ...] | None
     keep_above: float
+    earlier: Trial | None = None
 
     @property
     def family(self) -> str:
@@ -59,7 +62,10 @@ class Turn:
 
 @dataclass(frozen=True)
 class Arm:
-    """A family that takes part: its space, its optimizer and the optimizer's name."""
+    """What a turn is given to: a space, its optimizer and the optimizer's name.
+
+    The space is that of a family, or a union of which the optimizer chooses the family.
+    """
 
     space: SpaceTree
     optimizer: Optimizer
@@ -72,7 +78,7 @@ class Turns:
     Parameters
     ----------
     arms
-        By family, in prior order.
+        By name, in prior order: by family, or a single one of all families.
     opening
         Configurations to begin with and where they come from.
     lookback
@@ -107,6 +113,7 @@ class Turns:
         replay: Mapping[int, Trial] | None = None,
     ) -> None:
         self._arms = dict(arms)
+        self._arm_of = {part.family: name for name in arms for part in arms[name].space.parts}
         self._allocator = allocator
         self._opening = deque(opening)
         self._seed = seed
@@ -123,7 +130,8 @@ class Turns:
         self._untold: set[int] = set()
         self._under_way: set[int] = set()
         self._queues: dict[str, deque[Turn]] = {}
-        self._decided: set[str] = set()
+        self._decided: dict[str, set[Fidelity]] = {}
+        self._partial: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}
         self._is_over = False
         if lookback is None:
@@ -136,7 +144,7 @@ class Turns:
     ) -> Turn | None:
         """Next turn of a family (or of any), waiting for it; None when there will be none.
 
-        Turns of families that are no arms (floors of excluded families) are for anyone.
+        Turns of families that take no part (floors of excluded families) are for anyone.
 
         Parameters
         ----------
@@ -200,7 +208,7 @@ class Turns:
 
     def _queued(self, family: str | None) -> Turn | None:
         for name, queue in self._queues.items():
-            if queue and (family is None or name == family or name not in self._arms):
+            if queue and (family is None or name == family or name not in self._arm_of):
                 return queue.popleft()
         return None
 
@@ -244,9 +252,14 @@ class Turns:
     def _learn(self, trial: Trial) -> None:
         self._seen.append(trial)
         self._allocator.update(trial)
-        arm = self._arms.get(trial.configuration.family)
-        if arm is not None:
-            arm.optimizer.tell(trial)
+        name = self._arm_of.get(trial.configuration.family)
+        if name is not None:
+            self._arms[name].optimizer.tell(trial)
+        if trial.status is TrialStatus.PARTIAL and trial.fidelity.has_full_fits:
+            identity = trial.configuration.id
+            known = self._partial.get(identity)
+            if known is None or len(trial.folds) > len(known.folds):
+                self._partial[identity] = trial
 
     def _pending(self) -> list[Configuration]:
         unseen = sorted(self._under_way | self._untold)
@@ -255,7 +268,7 @@ class Turns:
     def _next_opening(self) -> tuple[Proposal, str] | None:
         while self._opening:
             configuration, origin = self._opening.popleft()
-            if configuration.id in self._decided:
+            if self._is_decided(Proposal(configuration)):
                 continue
             if origin == FLOOR or (
                 not self._is_futile(configuration.family) and self._fits(configuration)
@@ -282,13 +295,13 @@ class Turns:
 
     def _ask(self) -> tuple[Proposal, str] | None:
         pending = self._pending()
-        waiting = [configuration.family for configuration in pending]
+        waiting = [self._arm_of.get(c.family, c.family) for c in pending]
         late: set[str] = set()
         while arms := [a for a in self._arms if a not in self.dropped and a not in late]:
             rng = stream(self._seed, Purpose.ALLOCATOR, self._next, len(late))
             name = self._allocator.choose(arms, pending=waiting, rng=rng)
             arm = self._arms[name]
-            own = [c for c in pending if c.family == name]
+            own = [c for c in pending if self._arm_of.get(c.family) == name]
             proposed = self._first_default(arm) or self._propose(name, arm, own)
             if proposed is None:
                 self.dropped[name] = "its search space is exhausted"
@@ -299,34 +312,55 @@ class Turns:
         return None
 
     def _first_default(self, arm: Arm) -> tuple[Proposal, str] | None:
-        default = arm.space.default()
-        if default.id in self._decided:
-            return None
-        return Proposal(default), "default"
+        """Default of the first family of the arm that has not had it, of a union one that fits."""
+        parts = arm.space.parts
+        for part in parts:
+            proposal = Proposal(part.default())
+            if not self._is_decided(proposal) and (
+                len(parts) == 1 or self._fits(proposal.configuration)
+            ):
+                return proposal, "default"
+        return None
 
     def _propose(
         self, name: str, arm: Arm, pending: Sequence[Configuration]
     ) -> tuple[Proposal, str] | None:
         """New proposal of the arm's optimizer; where it only repeats itself, a draw from the prior.
 
-        None when the optimizer says so, or when not even the draws are new.
+        None when the optimizer says so, or when not even the draws are new. In a union one that
+        can still finish, if there is any.
         """
+        late: tuple[Proposal, str] | None = None
         for attempt in range(ASK_ATTEMPTS):
             rng = stream(self._seed, Purpose.OPTIMIZER, self._next, attempt)
             proposal = arm.optimizer.ask(pending=pending, rng=rng)
             if proposal is None:
-                return None
+                return late
             illegal = arm.space.is_legal(proposal.configuration)
             if illegal is not None:
                 raise AutoMLError(f"optimizer {arm.optimizer_name} proposed for {name}: {illegal}")
-            if proposal.configuration.id not in self._decided or not proposal.fidelity.is_full:
-                return proposal, arm.optimizer_name
+            if self._is_decided(proposal):
+                continue
+            late = proposal, arm.optimizer_name
+            if len(arm.space.parts) == 1 or self._fits(proposal.configuration):
+                return late
+        return self._draw(arm) or late
+
+    def _draw(self, arm: Arm) -> tuple[Proposal, str] | None:
+        """New draw from the prior, of a union one that fits; None where there is none."""
         rng = stream(self._seed, Purpose.OPTIMIZER, self._next, ASK_ATTEMPTS)
         for _ in range(DRAW_ATTEMPTS):
-            drawn = arm.space.sample(rng)
-            if drawn.id not in self._decided:
-                return Proposal(drawn), "random"
+            proposal = Proposal(arm.space.sample(rng))
+            if not self._is_decided(proposal) and (
+                len(arm.space.parts) == 1 or self._fits(proposal.configuration)
+            ):
+                return proposal, "random"
         return None
+
+    def _is_decided(self, proposal: Proposal) -> bool:
+        """Whether the configuration was given at this fidelity or in full."""
+        known = self._decided.get(proposal.configuration.id, ())
+        return proposal.fidelity in known or FULL in known
 
     def _give(self, proposal: Proposal, origin: str) -> None:
         best = self._best()
@@ -337,10 +371,11 @@ class Turns:
             len(self._seen),
             None if best is None else best.fold_scores,
             self._keep_above(),
+            self._earlier(proposal),
         )
         self._next += 1
         self._turns[turn.index] = turn
-        self._decided.add(proposal.configuration.id)
+        self._decided.setdefault(proposal.configuration.id, set()).add(proposal.fidelity)
         known = self._replay.pop(turn.index, None)
         if known is not None:
             self._check_replay(turn, known)
@@ -351,12 +386,21 @@ class Turns:
         self._queues.setdefault(turn.family, deque()).append(turn)
         self._condition.notify_all()
 
+    def _earlier(self, proposal: Proposal) -> Trial | None:
+        """Partial trial whose folds are the first ones of a proposal."""
+        known = self._partial.get(proposal.configuration.id)
+        if known is None or not proposal.fidelity.has_full_fits:
+            return None
+        n_folds = proposal.fidelity.folds
+        return known if n_folds is None or len(known.folds) < n_folds else None
+
     def _keep_above(self) -> float:
         scores = [t.score for t in self._seen if t.is_complete and t.score is not None]
         return nlargest(self._n_kept, scores)[-1] if len(scores) >= self._n_kept else -inf
 
     def _check_replay(self, turn: Turn, trial: Trial) -> None:
-        if trial.configuration.id != turn.proposal.configuration.id:
+        is_same = trial.configuration.id == turn.proposal.configuration.id
+        if not is_same or trial.fidelity != turn.proposal.fidelity:
             raise AutoMLError(
                 f"trial {trial.id} cannot be replayed: the journal holds "
                 f"{trial.configuration.signature}, the decision is "
@@ -368,7 +412,7 @@ class Turns:
         for index in sorted(self._replay):
             trial = self._replay[index]
             self._results[index] = trial
-            self._decided.add(trial.configuration.id)
+            self._decided.setdefault(trial.configuration.id, set()).add(trial.fidelity)
             self._learn(trial)
             self._next = index + 1
         self._replay.clear()

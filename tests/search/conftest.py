@@ -66,6 +66,9 @@ class Simulation:
         scores = [number % 1000 / 1000, number % 997 / 1000, number % 991 / 1000]
         folds = tuple(FoldResult(0, i, s, 10, 0.1, 0.01) for i, s in enumerate(scores))
         folds = folds[: {TrialStatus.FAILED: 0, TrialStatus.RACED: 2}.get(status, 3)]
+        fidelity = turn.proposal.fidelity
+        if status is TrialStatus.COMPLETE and not fidelity.is_full:
+            status, folds = TrialStatus.PARTIAL, folds[: fidelity.folds]
         score = float(np.mean([f.score for f in folds])) if folds else None
         return Trial(
             run_id,
@@ -74,7 +77,7 @@ class Simulation:
             status,
             score,
             folds,
-            turn.proposal.fidelity,
+            fidelity,
             origin=turn.origin,
             seconds=1.0,
         )

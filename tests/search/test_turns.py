@@ -7,7 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from automl.bandits.uniform import Uniform
 from automl.errors import AutoMLError
+from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import OPTIMIZERS
 from automl.records import Configuration, Fidelity, FoldResult, TrialStatus
 from automl.search.turns import Arm, Turns
@@ -49,14 +51,10 @@ def test_results_are_told_in_the_order_of_their_index(simulation):
             self.space, self.told = space, []
 
         def ask(self, *, pending, rng):
-            from automl.optimizers.protocol import Proposal
-
             return Proposal(self.space.sample(rng))
 
         def tell(self, trial):
             self.told.append(trial.index)
-
-    from automl.bandits.uniform import Uniform
 
     space = simulation.spaces["alpha"]
     listener = Listener(space)
@@ -102,33 +100,39 @@ def test_each_configuration_is_decided_once(simulation):
     assert len({turn.proposal.configuration.id for turn in turns}) == len(turns) == 200
 
 
-def test_a_proposal_of_lower_fidelity_may_come_again(simulation):
-    from automl.bandits.uniform import Uniform
-    from automl.optimizers.protocol import Proposal
+def test_a_configuration_comes_once_at_each_fidelity_and_never_after_the_full_one(simulation):
+    space = simulation.spaces["beta"]
+    whole = [c for k in range(2, 60) if int((c := space.complete({"k": k})).id, 16) % 8 > 1]
+    one, other = whole[:2]
+    first, half, two = Fidelity(folds=1), Fidelity(row_share=0.5), Fidelity(folds=2)
+    script = [(one, first), (one, first), (one, half), (one, two), (one, Fidelity())]
+    script += [(one, first), (one, Fidelity()), (other, Fidelity())]
 
-    class Ladder:
-        def __init__(self, space):
-            self.space, self.asked = space, 0
-
+    class Scripted:
         def ask(self, *, pending, rng):
-            self.asked += 1
-            return Proposal(self.space.default(), Fidelity(folds=1 + self.asked % 2))
+            return Proposal(*script.pop(0))
 
         def tell(self, trial):
             pass
 
-    space = simulation.spaces["alpha"]
-    turns = Turns(
-        {"alpha": Arm(space, Ladder(space), "ladder")},
-        Uniform(),
-        opening=[],
-        seed=0,
-        lookback=1,
-        n_trials=4,
-        n_slots=1,
-    )
+    arms = {"beta": Arm(space, Scripted(), "scripted")}
+    turns = Turns(arms, Uniform(), opening=[], seed=0, lookback=1, n_trials=6, n_slots=1)
     given = simulation.run(turns, 1)
-    assert [turn.proposal.fidelity.folds for turn in given] == [None, 2, 1, 2]
+    asked = [(turn.proposal.configuration, turn.proposal.fidelity) for turn in given]
+    assert asked[1:] == [
+        (one, first),
+        (one, half),
+        (one, two),
+        (one, Fidelity()),
+        (other, Fidelity()),
+    ]
+    assert [turn.earlier and len(turn.earlier.folds) for turn in given[1:]] == [
+        None,
+        None,
+        1,
+        2,
+        None,
+    ]
 
 
 def test_the_opening_comes_first_in_its_order_and_defaults_begin_their_families(simulation):

@@ -1,6 +1,7 @@
 """Threads that take turns and run them on slots."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -226,23 +227,51 @@ def test_a_trial_that_ended_badly_has_no_score(turn, status):
     assert trial.reason == "it ended"
 
 
-def test_a_trial_of_fewer_folds_is_partial_and_saves_nothing(turn):
-    from dataclasses import replace
-
+def test_a_trial_of_fewer_folds_is_partial_and_saves_predictions_but_no_models(turn):
     partial = replace(turn, proposal=replace(turn.proposal, fidelity=Fidelity(folds=2)))
-    runner = runner_of(outcome_of(TrialStatus.COMPLETE, FOLDS[:2]), keeps_models=True)
+    outcome = outcome_of(TrialStatus.COMPLETE, [*FOLDS[:2], TrialSummary({"accuracy": 0.9})])
+    runner = runner_of(outcome, keeps_models=True)
     trial = runner.run_turn(partial, limit_seconds=None)
     assert trial.status is TrialStatus.PARTIAL
+    assert trial.metrics == {}
     payload = runner.pool.job.payload
     assert payload["jobs"] == [(0, 0), (0, 1)]
+    assert payload["save_as"] == trial.id
+    assert payload["keep_models_above"] is None
+
+
+@pytest.mark.parametrize("fidelity", [Fidelity(row_share=0.2), Fidelity(iteration_share=0.2)])
+def test_a_trial_of_weaker_fits_is_not_raced_and_saves_nothing(turn, fidelity):
+    weaker = replace(
+        turn, proposal=replace(turn.proposal, fidelity=fidelity), incumbent=(0.5, 0.6, 0.7)
+    )
+    runner = runner_of(outcome_of(TrialStatus.COMPLETE, FOLDS), races=True, keeps_models=True)
+    assert runner.run_turn(weaker, limit_seconds=None).status is TrialStatus.PARTIAL
+    payload = runner.pool.job.payload
+    assert (payload["row_share"], payload["iteration_share"]) == (
+        fidelity.row_share,
+        fidelity.iteration_share,
+    )
+    assert payload["incumbent"] is None
     assert payload["save_as"] is None
     assert payload["keep_models_above"] is None
 
 
+def test_folds_of_an_earlier_trial_are_handed_on_if_they_are_the_first(turn):
+    outcome = outcome_of(TrialStatus.COMPLETE, FOLDS)
+    runner = runner_of(outcome, keeps_models=True)
+    earlier = replace(runner.run_turn(turn, limit_seconds=None), folds=tuple(FOLDS[:1]))
+    runner.run_turn(replace(turn, earlier=earlier), limit_seconds=None)
+    payload = runner.pool.job.payload
+    assert payload["jobs"] == [(0, 0), (0, 1), (0, 2)]
+    assert payload["earlier"] == {"trial": earlier.id, "folds": [FOLDS[0].to_json()]}
+    assert payload["keep_models_above"] is None
+    runner.run_turn(replace(turn, earlier=replace(earlier, folds=(FOLDS[1],))), limit_seconds=None)
+    assert runner.pool.job.payload["earlier"] is None
+
+
 @pytest.mark.parametrize(("origin", "races"), [("floor", False), ("default", True)])
 def test_floors_are_never_raced(turn, origin, races):
-    from dataclasses import replace
-
     raced = replace(turn, origin=origin, incumbent=(0.5, 0.6, 0.7))
     runner = runner_of(outcome_of(TrialStatus.COMPLETE, FOLDS), races=True)
     runner.run_turn(raced, limit_seconds=None)
