@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 
 from automl.errors import SettingsError
 from automl.families.registry import get_family
@@ -59,6 +62,12 @@ def test_what_does_not_fit_is_refused_with_family_hyperparameter_and_key(spaces,
     with pytest.raises(SettingsError) as caught:
         check_spaces(settings_with(spaces))
     assert all(word in str(caught.value) for word in words)
+
+
+def test_the_documented_example_fits():
+    document = (Path(__file__).parents[2] / "docs" / "families.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(spaces:.*?)```", document, re.DOTALL)
+    check_spaces(settings_with(**yaml.safe_load(example)))
 
 
 def test_an_override_need_fit_only_the_kind_of_target_at_hand(plan):
