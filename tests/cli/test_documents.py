@@ -1,0 +1,44 @@
+"""README and docs name every command, and only options that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from automl_flows.cli import app
+
+ROOT = Path(__file__).parents[2]
+TEXTS = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+COMMANDS = typer.main.get_command(app).commands
+# of pip
+FOREIGN = {"--upgrade"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_documented(command):
+    assert any(re.search(rf"automl {command}\b", text) for text in TEXTS.values())
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_command_in_the_documents_has_the_options_given_to_it(name):
+    joined = TEXTS[name].replace("\\\n", " ")
+    for command, rest in re.findall(r"automl ([a-z]+)([^\n`]*)", joined):
+        if command not in COMMANDS:
+            continue
+        known = {option for p in COMMANDS[command].params for option in p.opts}
+        unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest)) - known
+        assert not unknown, f"automl {command}: {unknown}"
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_option_in_the_documents_exists_somewhere(name):
+    known = {o for command in COMMANDS.values() for p in command.params for o in p.opts}
+    lines = [line for line in TEXTS[name].splitlines() if "prefect " not in line]
+    found = set(re.findall(r"`(--[a-z][a-z-]*)", "\n".join(lines)))
+    assert found <= known | FOREIGN, found - known
