@@ -144,7 +144,7 @@ class RunFolder:
             If another process drives this run.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.path / "lock", timeout=_PROBE_SECONDS)
+        lock = FileLock(self.path / "lock", timeout=_PROBE_SECONDS, thread_local=False)
         try:
             lock.acquire()
         except Timeout:

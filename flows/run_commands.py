@@ -80,13 +80,19 @@ def stop(
     """Stop a run cleanly; it can be resumed."""
     from automl_flows.housekeeping import stop_run
     from automl_flows.rendering import emit_json
+    from automl_flows.results import command
 
-    folder = open_home(home).run(run)
+    state = open_home(home)
+    folder = state.run(run)
     stop_run(folder, timeout=timeout)
+    is_resumable = folder.facts_file.exists()
     if as_json:
-        emit_json({"run_id": folder.run_id, "stopped": True})
+        emit_json({"run_id": folder.run_id, "stopped": True, "resumable": is_resumable})
+    elif not is_resumable:
+        say(f"run {folder.run_id} is stopped; it had not read its table, so nothing is left of it")
     else:
-        say(f"run {folder.run_id} is stopped; continue it with: automl resume {folder.run_id}")
+        resume = command(state, "resume", folder.run_id)
+        say(f"run {folder.run_id} is stopped; continue it with: {resume}")
 
 
 def clean(

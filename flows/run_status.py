@@ -11,8 +11,9 @@ from typing import Any
 from automl.errors import SettingsError
 from automl.home import RunFolder
 
-FINISHED, RUNNING, INTERRUPTED, FAILED, EMPTY = (
+FINISHED, PREPARING, RUNNING, INTERRUPTED, FAILED, EMPTY = (
     "finished",
+    "preparing",
     "running",
     "interrupted",
     "failed",
@@ -28,7 +29,7 @@ class RunStatus:
     ----------
     status
         `running` (a process drives it), `interrupted` (it can be resumed), `finished`, `failed`,
-        or `empty` (it ended before its first record).
+        or `empty` (it ended before its table was read).
     started_at : unix seconds
     seconds : of the finished run, or since the start of a running one
     registration
@@ -65,8 +66,8 @@ def describe(folder: RunFolder) -> RunStatus:
     except SettingsError:
         return RunStatus(folder.run_id, RUNNING if is_driven else EMPTY)
     status = RUNNING if is_driven else str(facts.get("status", RUNNING))
-    if status == RUNNING and not is_driven:
-        status = INTERRUPTED
+    if status in (RUNNING, PREPARING) and not is_driven:
+        status = INTERRUPTED if "data" in facts else EMPTY
     result = read_stage(folder, "result")
     data = facts.get("data") or {}
     registration, registered = registration_of(folder, result.get("model") or {})

@@ -68,9 +68,7 @@ def resume(
     on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
     """Continue an interrupted run from its journal and stage records; see `train`."""
-    folder = home.run(run_id)
-    with folder.lock():
-        session = reopen(run_id, home)
+    session = reopen(run_id, home)
     return _drive(session, server, on_progress)
 
 
@@ -78,17 +76,16 @@ def _drive(
     session: Session, server: LocalServer | None, on_progress: OnProgress | None
 ) -> dict[str, Any]:
     try:
-        with session.folder.lock():
-            try:
-                _drive_line(open_line(session), server, on_progress)
-            except BaseException as error:
-                if session.folder.read_facts().get("status") != "finished":
-                    interrupted = not isinstance(error, Exception)
-                    session.set_status("interrupted" if interrupted else "failed")
-                raise
-            return session.records.read("result") or {}
+        _drive_line(open_line(session), server, on_progress)
+        return session.records.read("result") or {}
+    except BaseException as error:
+        if session.folder.read_facts().get("status") != "finished":
+            interrupted = not isinstance(error, Exception)
+            session.set_status("interrupted" if interrupted else "failed")
+        raise
     finally:
         session.close()
+        session.release()
 
 
 def _drive_line(line: Line, server: LocalServer | None, on_progress: OnProgress | None) -> None:

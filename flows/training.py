@@ -60,13 +60,16 @@ def train_flow(settings: Settings, home: str = "", run: str = "") -> dict[str, A
     if run:
         return run_stages(line_of(run))
     session = begin(settings, Home(Path(home).resolve() if home else default_home()))
-    line = open_line(session)
     try:
-        with session.folder.lock():
+        line = open_line(session)
+        try:
             line.mirror.start()
             return run_stages(line)
+        finally:
+            close_line(line)
     finally:
-        close_line(line)
+        session.close()
+        session.release()
 
 
 def run_stages(line: Line) -> dict[str, Any]:

@@ -6,13 +6,14 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from automl.errors import AutoMLError, InterruptedRunError
+from automl.errors import InterruptedRunError, SettingsError
 from automl.evaluation.journal import Journal
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.plan import EvaluationPlan
@@ -53,6 +54,7 @@ class Session:
     is_reproducible: bool = True
     is_closing: bool = False
     stage_lock: threading.RLock = field(default_factory=threading.RLock)
+    held: ExitStack = field(default_factory=ExitStack)
 
     @property
     def run_id(self) -> str:
@@ -121,6 +123,10 @@ class Session:
         self.pool.close()
         self.journal.close()
 
+    def release(self) -> None:
+        """Give the run's lock back, which is held since the session was made; the last thing to do."""
+        self.held.close()
+
 
 def begin(
     settings: Settings,
@@ -166,6 +172,7 @@ def begin(
     except BaseException:
         session.close()
         _remove(folder)
+        session.release()
         raise
     return session
 
@@ -179,12 +186,16 @@ def reopen(run_id: str, home: Home, *, started: float | None = None) -> Session:
     Raises
     ------
     SettingsError
-        If there is no such run, or it never got as far as reading its table.
+        If there is no such run, it never got as far as reading its table, or another process
+        drives it.
     """
     folder = home.run(run_id)
     facts = folder.read_facts()
     if "data" not in facts:
-        raise AutoMLError(f"run {run_id} was interrupted before its table was read; train again")
+        raise SettingsError(
+            f"run {folder.run_id} was interrupted before its table was read; train again",
+            run=folder.run_id,
+        )
     session = _open(Settings(**facts["settings"]), home, folder, started)
     session.earlier = [
         Trial.from_json(record["trial"])
@@ -199,6 +210,8 @@ def reopen(run_id: str, home: Home, *, started: float | None = None) -> Session:
 
 
 def _open(settings: Settings, home: Home, folder: RunFolder, started: float | None) -> Session:
+    held = ExitStack()
+    held.enter_context(folder.lock())
     ledger = Ledger(
         settings.seconds, settings.reserve, time.monotonic() if started is None else started
     )
@@ -211,7 +224,7 @@ def _open(settings: Settings, home: Home, folder: RunFolder, started: float | No
         preload=PRELOAD,
     )
     journal, records = Journal(folder.journal), StageRecords(folder.stages)
-    return Session(settings, home, folder, ledger, pool, journal, records, earlier=[])
+    return Session(settings, home, folder, ledger, pool, journal, records, earlier=[], held=held)
 
 
 def _remove(folder: RunFolder) -> None:

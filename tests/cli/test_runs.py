@@ -73,6 +73,14 @@ def test_an_empty_run_folder_is_listed(automl, own_home):
     assert automl("show", "20260104").code == 0
 
 
+def test_a_run_killed_before_its_table_was_read_is_empty(automl, own_home):
+    folder = own_home.create_run()
+    folder.write_facts({"run_id": folder.run_id, "status": "preparing", "settings": {}})
+    assert automl("runs", "--json").json[0]["status"] == "empty"
+    outcome = automl("resume", folder.run_id)
+    assert (outcome.code, "it is empty" in outcome.err) == (2, True)
+
+
 def test_a_run_is_shown_from_its_journal_before_it_ends(automl, runs):
     shown = automl("show", runs[0].run_id, "--json").json
     assert [row["score"] for row in shown["result"]["leaderboard"]] == pytest.approx([0.2, 0.1, 0])

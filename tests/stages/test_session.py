@@ -1,0 +1,62 @@
+"""Who holds a run, from its first line to its last."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from automl.errors import DataError, SettingsError
+from automl.home import Home
+from automl.settings import Settings
+from automl.stages import session as module
+from automl.stages.session import begin, reopen
+
+SETTINGS = Settings(table="t.csv", target="y", workers=1)
+DATA = {"digest": "d", "rows": 10, "task": "binary", "target": "y"}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    pool = SimpleNamespace(n_slots=1, close=lambda: None)
+    monkeypatch.setattr(module, "WorkerPool", lambda *_, **__: pool)
+    return Home(tmp_path)
+
+
+def test_a_run_is_held_while_it_reads_its_table_and_until_it_is_released(home, monkeypatch):
+    seen = []
+
+    def prepare(folder, *_, **__):
+        seen.append(folder.is_driven())
+        return DATA
+
+    monkeypatch.setattr(module, "prepare", prepare)
+    session = begin(SETTINGS, home)
+    assert seen == [True]
+    with pytest.raises(SettingsError, match="driven by another process"):
+        reopen(session.run_id, home)
+    session.close()
+    assert session.folder.is_driven()
+    session.release()
+    assert not session.folder.is_driven()
+    again = reopen(session.run_id, home)
+    assert again.folder.is_driven()
+    again.close()
+    again.release()
+
+
+def test_nothing_is_left_of_a_run_whose_table_is_refused(home, monkeypatch):
+    def refuse(*_, **__):
+        raise DataError("no rows")
+
+    monkeypatch.setattr(module, "prepare", refuse)
+    with pytest.raises(DataError):
+        begin(SETTINGS, home)
+    assert home.run_folders() == []
+
+
+def test_a_run_killed_while_it_read_its_table_cannot_be_resumed(home):
+    folder = home.create_run()
+    folder.write_facts({"settings": SETTINGS.model_dump(mode="json"), "status": "preparing"})
+    with pytest.raises(SettingsError, match="before its table was read; train again"):
+        reopen(folder.run_id, home)
