@@ -8,23 +8,33 @@ from functools import partial
 from typing import Any
 
 from automl.lookup import entry_of
+from automl.optimizers.annealing import SimulatedAnnealing
 from automl.optimizers.composition import GBQR, GP_EI, SMAC, Composition, parse_composition
+from automl.optimizers.evolution import Evolution
 from automl.optimizers.grid import GridSearch
+from automl.optimizers.halving import BOHB, Hyperband, SuccessiveHalving
 from automl.optimizers.hypercube import ShrinkingHypercube
 from automl.optimizers.model_based import ModelBasedOptimizer
+from automl.optimizers.parametric import ParametricDensity
 from automl.optimizers.protocol import Optimizer
 from automl.optimizers.random_search import RandomSearch
 from automl.optimizers.tpe import TPE
-from automl.spaces.tree import SpaceTree
 
 
 @dataclass(frozen=True)
 class OptimizerEntry:
-    """A named optimizer: how to make one for a space, a line about it and its source."""
+    """A named optimizer: how to make one for a space, a line about it and its source.
 
-    make: Callable[[SpaceTree], Optimizer]
+    Parameters
+    ----------
+    has_levels
+        Whether `make` takes `levels`, a ladder of fidelities (`automl.optimizers.fidelities`).
+    """
+
+    make: Callable[..., Optimizer]
     summary: str
     source: str
+    has_levels: bool = False
 
 
 def _composed(composition: Composition, summary: str, source: str) -> OptimizerEntry:
@@ -37,7 +47,26 @@ OPTIMIZERS: dict[str, OptimizerEntry] = {
     "hypercube": OptimizerEntry(
         ShrinkingHypercube, "shrinking hypercubes around the best points", "B14 Algorithm 1"
     ),
+    "parametric": OptimizerEntry(
+        ParametricDensity, "learned priors while the scores agree with them", "B14 3.4.3, 4.2"
+    ),
+    "annealing": OptimizerEntry(SimulatedAnnealing, "simulated annealing", "B14 6.1"),
+    "evolution": OptimizerEntry(
+        Evolution, "evolution strategy CatCMA, library cmaes", "B14 6.1, Hamano et al. 2025"
+    ),
     "tpe": OptimizerEntry(TPE, "tree-structured Parzen estimator", "X20 VII"),
+    "successive_halving": OptimizerEntry(
+        SuccessiveHalving,
+        "many at low fidelity, the best third goes on",
+        "H18 8.2",
+        has_levels=True,
+    ),
+    "hyperband": OptimizerEntry(
+        Hyperband, "successive halving begun at several fidelities", "H18 8.2.2", has_levels=True
+    ),
+    "bohb": OptimizerEntry(
+        BOHB, "Hyperband with proposals of tpe", "H18 8.2.2, Falkner et al. 2018", has_levels=True
+    ),
     "smac": _composed(
         SMAC, "random forest, expected improvement, local search", "H18 2.5.2, X20 VI"
     ),

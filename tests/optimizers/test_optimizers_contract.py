@@ -7,9 +7,11 @@ import pytest
 
 from automl.errors import SettingsError
 from automl.families.registry import get_family
-from automl.optimizers.registry import OPTIMIZERS, get_optimizer
+from automl.optimizers.composition import NAMED
+from automl.optimizers.registry import OPTIMIZERS, compose, get_optimizer
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
+from automl.spaces.union import UnionTree
 
 SPACES = {
     "numbers and branches": ("svm", "binary"),
@@ -19,18 +21,37 @@ SPACES = {
     "regression": ("elastic_net", "regression"),
     "trees": ("decision_tree", "regression"),
     "one point": ("stump", "binary"),
+    "several families": ("svm,knn,decision_tree", "binary"),
 }
 N_STEPS = 40
+QUICK = {
+    "smac": {
+        "maximizer": {"name": "local_search", "n_candidates": 100, "n_starts": 2, "most_steps": 3},
+        "surrogate": {"name": "forest", "n_trees": 4},
+    },
+    "gp_ei": {
+        "maximizer": {"name": "sobol", "n_points": 32, "n_near": 8, "most_steps": 2},
+        "surrogate": {"name": "gaussian_process", "most_steps": 2},
+    },
+    "gbqr": {
+        "maximizer": {"name": "random", "n_candidates": 100},
+        "surrogate": {"name": "quantile_boosting", "n_trees": 10},
+    },
+}
+"""Compositions that do the same with less work."""
 
 
 @pytest.fixture(params=SPACES)
 def space(request):
-    family, task = SPACES[request.param]
-    return get_family(family).space(task)
+    names, task = SPACES[request.param]
+    spaces = [get_family(name).space(task) for name in names.split(",")]
+    return spaces[0] if len(spaces) == 1 else UnionTree.of(spaces)
 
 
 @pytest.fixture(params=OPTIMIZERS)
 def make(request):
+    if request.param in NAMED:
+        return compose({"base": request.param, **QUICK[request.param]}).make
     return OPTIMIZERS[request.param].make
 
 
@@ -39,32 +60,41 @@ def score_of(configuration):
     return int(configuration.id, 16) / 2**64 - 0.5
 
 
-def trial_of(configuration, index, status=TrialStatus.COMPLETE, score=None):
+def trial_of(configuration, index, status=TrialStatus.COMPLETE, score=None, fidelity=None):
+    """Trial as it was asked for; a partial one of a single fold if it was asked for in full."""
     value = score_of(configuration) if score is None else score
+    fidelity = fidelity or Fidelity()
+    if status is TrialStatus.COMPLETE and not fidelity.is_full:
+        status = TrialStatus.PARTIAL
+    elif status is TrialStatus.PARTIAL and fidelity.is_full:
+        fidelity = Fidelity(folds=1)
     is_scored = status in {TrialStatus.COMPLETE, TrialStatus.RACED, TrialStatus.PARTIAL}
-    fidelity = Fidelity(folds=1) if status is TrialStatus.PARTIAL else Fidelity()
     folds = (FoldResult(0, 0, value, 10, 0.1, 0.01),) if is_scored else ()
     return Trial("run", index, configuration, status, value if is_scored else None, folds, fidelity)
 
 
 def drive(optimizer, steps, *, seed=3, status=lambda _: TrialStatus.COMPLETE, score=None):
     """Ask and tell, with the last two proposals always pending."""
-    pending, asked = [], []
+    given, pending, asked = [], [], []
     for index in steps:
         proposal = optimizer.ask(pending=pending, rng=stream(seed, Purpose.OPTIMIZER, index))
         if proposal is None:
             break
         asked.append(proposal.configuration)
+        given.append(proposal)
         pending.append(proposal.configuration)
-        if len(pending) > 2:
-            optimizer.tell(trial_of(pending.pop(0), index, status(index), score))
+        if len(given) > 2:
+            told = given.pop(0)
+            pending.pop(0)
+            trial = trial_of(told.configuration, index, status(index), score, told.fidelity)
+            optimizer.tell(trial)
     return asked
 
 
 def test_only_legal_configurations_are_proposed(make, space):
     for configuration in drive(make(space), range(N_STEPS)):
         assert space.is_legal(configuration) is None
-        assert configuration.family == space.family
+        assert configuration.family in {part.family for part in space.parts}
         assert Configuration.from_json(configuration.to_json()) == configuration
 
 
