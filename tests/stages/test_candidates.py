@@ -1,0 +1,49 @@
+"""Candidates that cannot be scored on fresh folds never stop a run."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from automl.home import Home
+from automl.records import TrialStatus
+from automl.search.runner import TrialRunner
+from automl.settings import Settings
+from automl.stages.candidates import score_candidates, select_champion
+from automl.stages.line import Line
+from automl.stages.session import begin
+
+
+@pytest.fixture
+def line(tmp_path):
+    settings = Settings(
+        table="sklearn:iris", target="target", trials=3, workers=1, families=["gaussian_nb", "knn"]
+    )
+    session = begin(settings, Home(tmp_path / "home"))
+    try:
+        made = Line(session)
+        made.search.run()
+        yield made
+    finally:
+        session.close()
+
+
+@pytest.mark.parametrize("n_candidates", [1, 2])
+def test_without_one_score_on_fresh_folds_the_best_of_the_search_is_the_champion(
+    line, monkeypatch, n_candidates
+):
+    scored = TrialRunner.run_folds
+
+    def too_late(self, *arguments, **options):
+        trial = scored(self, *arguments, **options)
+        return dataclasses.replace(trial, status=TrialStatus.TIMED_OUT, score=None, folds=())
+
+    monkeypatch.setattr(TrialRunner, "run_folds", too_late)
+    best = sorted(line.trials, key=lambda t: -t.score)[:n_candidates]
+    chosen = [trial.id for trial in best]
+    found = score_candidates(line.session, line.trials, chosen)["candidates"]
+    assert [entry["trial_id"] for entry in found] == chosen[:1]
+    champion = select_champion(line.session, line.trials, found)["champion"]
+    assert champion == chosen[0]
+    assert len([t for t in line.session.given_up if "could not be scored" in t]) == n_candidates
