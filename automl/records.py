@@ -156,7 +156,7 @@ class Trial:
     score : row-weighted mean of the fold scores; None unless complete, raced or partial
     metrics : every metric over all validation rows, natural sign; empty unless complete
     fidelity : what was asked for; scores of different fidelities are never compared
-    seconds : wall seconds on the slot
+    seconds : wall seconds on the slot, for folds taken over from a partial trial those they took
     peak_memory_mib : greatest anonymous resident memory of the trial's processes
     origin : what proposed it (`floor`, `default`, `portfolio`, or the optimizer's name)
     stage : `search` or `candidates`

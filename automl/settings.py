@@ -84,6 +84,11 @@ class Settings(BaseModel):
     roles: dict[str, str] = Field(default={}, description="Column roles that override detection")
     optimizer: str = Field(default="hypercube", description="Optimizer inside each family")
     allocator: str = Field(default="uniform", description="How turns are given to families")
+    fidelity: Literal["auto", "folds", "rows", "iterations"] = Field(
+        default="auto",
+        description="What halving, hyperband and bohb save on: folds, training rows, or trees and "
+        "rounds; auto takes folds where there are three",
+    )
     portfolio: bool = Field(default=True, description="Begin with the hand-ordered portfolio")
     lookback: int = Field(
         default=4, description="Decision i sees the results of decisions up to i - lookback", ge=1

@@ -19,12 +19,15 @@ class AllocatorEntry:
     ----------
     reads_clock
         Whether its decisions depend on measured seconds.
+    joins_families
+        Whether there is one arm of all families, so that the optimizer chooses the family.
     """
 
     make: Callable[[], Allocator]
     summary: str
     source: str
     reads_clock: bool = False
+    joins_families: bool = False
 
 
 ALLOCATORS: dict[str, AllocatorEntry] = {
@@ -34,6 +37,12 @@ ALLOCATORS: dict[str, AllocatorEntry] = {
     ),
     "uniform_seconds": AllocatorEntry(
         UniformSeconds, "equal seconds for every family", "H18 7.2", reads_clock=True
+    ),
+    "cash": AllocatorEntry(
+        Uniform,
+        "none: one space of all families, the optimizer chooses the family",
+        "X20 II-D",
+        joins_families=True,
     ),
 }
 

@@ -122,7 +122,10 @@ class TrialRunner:
             self.pool.release(slot)
         if outcome.is_cancelled:
             raise InterruptedRunError(f"trial {blank.id} was cancelled: the run is being stopped")
-        return self._trial(replace(blank, started_at=started_at), outcome)
+        trial = self._trial(replace(blank, started_at=started_at), outcome)
+        if earlier is not None and trial.folds[: len(earlier.folds)] == earlier.folds:
+            trial = replace(trial, seconds=trial.seconds + earlier.seconds)
+        return trial
 
     def _trial(self, blank: Trial, outcome: JobOutcome) -> Trial:
         folds = tuple(r for r in outcome.results if isinstance(r, FoldResult))

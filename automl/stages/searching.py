@@ -14,6 +14,7 @@ from typing import Any
 from automl.bandits.registry import get_allocator
 from automl.errors import SettingsError
 from automl.evaluation.fold_models import BestModels
+from automl.evaluation.partial_predictions import PartialPredictions
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import BestPredictions, PredictionStore
 from automl.families.family import Family
@@ -22,9 +23,10 @@ from automl.families.registry import families, get_family
 from automl.optimizers.registry import get_optimizer
 from automl.records import Configuration, Trial, TrialStatus
 from automl.search.runner import TrialRunner, work
-from automl.search.turns import FLOOR, Arm, Turn, Turns
+from automl.search.turns import FLOOR, Turn, Turns
 from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
+from automl.stages.arms import arms_of
 from automl.stages.search_spaces import space_of
 from automl.stages.session import Session
 
@@ -36,6 +38,8 @@ LEAST_TRIAL_SECONDS = 10.0
 FITS_FACTOR = 1.2
 N_KEPT = 25
 """Best trials whose fold models are kept for the final model."""
+N_PARTIAL = 50
+"""Partial trials whose predictions wait for the rest of their folds."""
 
 
 class Search:
@@ -58,7 +62,7 @@ class Search:
         session.is_reproducible &= not (entry.reads_clock or session.is_timed)
         session.is_reproducible &= not any(trial.status in LIMITED for trial in session.earlier)
         self.turns = Turns(
-            {name: self._arm(family) for name, family in self.families.items()},
+            arms_of(plan, settings, self.families, joined=entry.joins_families),
             entry.make(),
             opening=self._opening(),
             seed=settings.seed,
@@ -71,7 +75,7 @@ class Search:
             replay={t.index: t for t in session.earlier if t.stage == "search"},
         )
         self._best_models = BestModels(session.folder.path, N_KEPT)
-        self._best_predictions = self._begin_predictions()
+        self._best_predictions, self._partial_predictions = self._begin_predictions()
         for trial in session.earlier:
             self._keep_models(trial)
         self.runner = TrialRunner(
@@ -169,27 +173,27 @@ class Search:
         self.session.ledger.expect_trials(trial.index + 1)
         self._keep_models(trial)
         self._best_predictions.add(trial)
+        self._partial_predictions.add(trial)
 
     def _keep_models(self, trial: Trial) -> None:
         if trial.stage == "search":
             self._best_models.add(trial)
 
-    def _begin_predictions(self) -> BestPredictions:
+    def _begin_predictions(self) -> tuple[BestPredictions, PartialPredictions]:
         """What keeps predictions within their quota, with room for those under way."""
         session, plan = self.session, self.session.plan
         store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
         shape = (len(plan.stage("search").rows), max(plan.table.n_classes, 1))
-        best = BestPredictions(store, max(store.capacity(shape) - session.pool.n_slots, 1))
+        capacity = store.capacity(shape) - session.pool.n_slots
+        has_levels = get_optimizer(session.settings.optimizer).has_levels
+        n_partial = min(N_PARTIAL, capacity // 4) if has_levels else 0
+        partial = PartialPredictions(store, max(n_partial, 0))
+        best = BestPredictions(store, max(capacity - n_partial, 1))
         for trial in session.earlier:
             if trial.stage == "search":
                 best.add(trial)
-        return best
-
-    def _arm(self, family: Family) -> Arm:
-        settings = self.session.settings
-        space = space_of(self.session.plan, family, settings)
-        entry = get_optimizer(settings.optimizer)
-        return Arm(space, entry.make(space), settings.optimizer)
+                partial.add(trial)
+        return best, partial
 
     def _opening(self) -> list[tuple[Configuration, str]]:
         """Floors, then the portfolio; families it lacks begin with their default on their turn."""

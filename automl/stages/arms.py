@@ -1,0 +1,53 @@
+"""The arms of a search: what the allocator gives turns to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from automl.evaluation.plan import EvaluationPlan
+from automl.families.family import Family
+from automl.optimizers.fidelities import Levels, levels_for
+from automl.optimizers.registry import get_optimizer, optimizer_name
+from automl.search.turns import Arm
+from automl.settings import Settings
+from automl.spaces.union import UnionTree
+from automl.stages.search_spaces import space_of
+
+
+def arms_of(
+    plan: EvaluationPlan, settings: Settings, families: Mapping[str, Family], *, joined: bool
+) -> dict[str, Arm]:
+    """Arms by name, in the order of the families.
+
+    Parameters
+    ----------
+    families
+        Those that take part.
+    joined
+        One arm whose space is the union of all families (SPEC D11), in place of one for each.
+    """
+    spaces = {name: space_of(plan, family, settings) for name, family in families.items()}
+    if joined:
+        union = UnionTree.of(list(spaces.values()))
+        spaces = {union.family: union}
+    entry, called = get_optimizer(settings.optimizer), optimizer_name(settings.optimizer)
+    arms = {}
+    for name, space in spaces.items():
+        options: dict[str, Any] = {}
+        if entry.has_levels:
+            members = [families[part.family] for part in space.parts]
+            options["levels"] = fidelity_levels(plan, settings, members)
+        arms[name] = Arm(space, entry.make(space, **options), called)
+    return arms
+
+
+def fidelity_levels(plan: EvaluationPlan, settings: Settings, families: list[Family]) -> Levels:
+    """Ladder of fidelities that all these families can climb."""
+    training, _ = plan.rows_of("search", 0, 0)
+    return levels_for(
+        settings.fidelity,
+        n_folds=len(plan.stage("search").jobs),
+        n_rows=len(training),
+        has_iterations=all(family.capabilities.iterations for family in families),
+    )

@@ -1,0 +1,96 @@
+"""One arm of several families: the optimizer chooses the family (SPEC D11)."""
+
+import pytest
+
+from automl.bandits.registry import ALLOCATORS
+from automl.optimizers.fidelities import fold_levels
+from automl.optimizers.registry import OPTIMIZERS
+from automl.records import Configuration, TrialStatus
+from automl.search.turns import Arm, Turns
+from automl.spaces.union import UnionTree
+
+QUICK = ("random", "hypercube", "tpe", "annealing", "bohb")
+
+
+@pytest.fixture
+def make(simulation):
+    def turns(optimizer="tpe", *, n_slots=1, lookback=4, n_trials=40, **options):
+        union = UnionTree.of(list(simulation.spaces.values()))
+        entry = OPTIMIZERS[optimizer]
+        levels = {"levels": fold_levels(3)} if entry.has_levels else {}
+        return Turns(
+            {union.family: Arm(union, entry.make(union, **levels), optimizer)},
+            ALLOCATORS["cash"].make(),
+            opening=options.pop("opening", []),
+            seed=5,
+            lookback=lookback,
+            n_trials=n_trials,
+            n_slots=n_slots,
+            **options,
+        )
+
+    return turns
+
+
+@pytest.mark.parametrize("optimizer", QUICK)
+@pytest.mark.parametrize("n_slots", [2, 4])
+def test_decisions_do_not_depend_on_slots(make, simulation, optimizer, n_slots):
+    expected = simulation.run(make(optimizer), 1)
+    turns = make(optimizer, n_slots=n_slots)
+    assert simulation.run(turns, n_slots, order=3) == expected
+    assert len(expected) == 40
+    known = {trial.index: trial for trial in turns.trials[:17]}
+    resumed = make(optimizer, n_slots=n_slots, replay=known)
+    assert simulation.run(resumed, n_slots, order=1) == [
+        turn for turn in expected if turn.index not in known
+    ]
+
+
+def test_every_family_begins_with_its_default_and_is_told_to_the_one_optimizer(make, simulation):
+    turns = make(opening=[(simulation.spaces["beta"].default(), "portfolio")])
+    given = simulation.run(turns, 1)
+    assert [(turn.family, turn.origin) for turn in given[:3]] == [
+        ("beta", "portfolio"),
+        ("alpha", "default"),
+        ("gamma", "default"),
+    ]
+    assert {turn.origin for turn in given[3:]} == {"tpe"}
+    (arm,) = turns._arms.values()
+    assert len(arm.optimizer._scores) == 40 - 4
+
+
+def test_turns_are_queued_by_family_and_floors_of_others_are_for_anyone(make, simulation):
+    turns = make(opening=[(Configuration("constant"), "floor")], n_slots=4)
+    floor = turns.take("beta")
+    assert floor.family == "constant"
+    with turns._condition:
+        turns._decide()
+        assert turns._queued("beta") is None
+        assert turns._queued("alpha").family == "alpha"
+
+
+def test_families_whose_trials_no_longer_fit_are_passed_over(make, simulation):
+    turns = make(
+        "random",
+        lookback=None,
+        n_trials=None,
+        fits=lambda configuration: configuration.family == "beta",
+    )
+    given = simulation.run(turns, 1, stop_after=30)
+    assert {turn.family for turn in given} == {"beta"}
+    assert len(given) >= 30
+    nothing = make("random", lookback=None, n_trials=None, fits=lambda _: False)
+    assert simulation.run(nothing, 1) == []
+
+
+def test_folds_of_partial_trials_are_taken_over_when_they_are_promoted(make, simulation):
+    turns = make("bohb", n_trials=120)
+    given = simulation.run(turns, 1)
+    by_index = {trial.index: trial for trial in turns.trials}
+    promoted = [turn for turn in given if turn.earlier is not None]
+    assert promoted
+    for turn in promoted:
+        assert turn.proposal.fidelity.is_full
+        assert turn.earlier == by_index[turn.earlier.index]
+        assert turn.earlier.status is TrialStatus.PARTIAL
+        assert len(turn.earlier.folds) == 1

@@ -1,0 +1,66 @@
+"""What turns are given to: families one by one or as one space, with ladders that they can climb."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from automl.evaluation.plan import EvaluationPlan
+from automl.families.registry import get_family
+from automl.home import RunFolder
+from automl.optimizers.fidelities import FULL, fold_levels, iteration_levels, row_levels
+from automl.settings import Settings
+from automl.stages.arms import arms_of
+from automl.stages.preparation import prepare
+
+N = 900
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    path = tmp_path_factory.mktemp("run")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(N, 2)), columns=["a", "b"])
+    frame["kind"] = np.where(frame["a"] > 0, "yes", "no")
+    prepare(RunFolder(path), settings_of(), frame=frame)
+    return EvaluationPlan(path)
+
+
+def settings_of(**options):
+    return Settings(table="frame", target="kind", folds=5, **options)
+
+
+def arms(plan, *names, joined=False, **options):
+    families = {name: get_family(name) for name in names}
+    return arms_of(plan, settings_of(**options), families, joined=joined)
+
+
+def test_each_family_has_an_arm_with_an_optimizer_of_its_own(plan):
+    found = arms(plan, "knn", "svm", optimizer="tpe")
+    assert list(found) == ["knn", "svm"]
+    assert [arm.space.family for arm in found.values()] == ["knn", "svm"]
+    assert {arm.optimizer_name for arm in found.values()} == {"tpe"}
+    assert found["knn"].optimizer is not found["svm"].optimizer
+
+
+def test_joined_families_have_one_arm_that_knows_the_data(plan):
+    found = arms(plan, "knn", "svm", joined=True)
+    (arm,) = found.values()
+    assert [part.family for part in arm.space.parts] == ["knn", "svm"]
+    assert all(part.facts["n_rows"] == N for part in arm.space.parts)
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "names", "expected"),
+    [
+        ("auto", ["knn"], fold_levels(5)),
+        ("rows", ["knn"], row_levels(720)),
+        ("iterations", ["lightgbm"], iteration_levels()),
+        ("iterations", ["knn"], row_levels(720)),
+        ("iterations", ["lightgbm", "knn"], row_levels(720)),
+    ],
+)
+def test_the_ladder_is_one_that_all_families_of_an_arm_can_climb(plan, fidelity, names, expected):
+    found = arms(plan, *names, joined=True, optimizer="hyperband", fidelity=fidelity)
+    (arm,) = found.values()
+    assert arm.optimizer._levels == expected
+    assert expected[-1] == FULL
