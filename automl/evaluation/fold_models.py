@@ -38,6 +38,14 @@ def load_models(folder: Path, trial_id: str) -> dict[tuple[int, int], FittedPipe
     return pipelines
 
 
+def models_mib(folder: Path, trial_id: str) -> float:
+    """Size of the fold models that are kept of a trial; 0 if none are."""
+    try:
+        return _file(folder, trial_id).stat().st_size / 2**20
+    except OSError:
+        return 0.0
+
+
 def remove_all_models(folder: Path) -> None:
     """Remove the fold models of a run whose final model is written."""
     shutil.rmtree(folder / "models", ignore_errors=True)

@@ -32,11 +32,13 @@ class CandidatePlan:
     chosen : candidates to score, best first
     repeats : repeats of the folds for each
     extra_repeats : further repeats for the two that lead, for ten paired scores
+    seconds : expected, on all slots
     """
 
-    chosen: tuple[Trial, ...]
-    repeats: int
-    extra_repeats: int
+    chosen: tuple[Trial, ...] = ()
+    repeats: int = 0
+    extra_repeats: int = 0
+    seconds: float = 0.0
 
 
 def choose_candidates(session: Session, trials: Sequence[Trial]) -> dict[str, Any]:
@@ -85,6 +87,7 @@ def score_candidates(
     candidates = [by_id[trial_id] for trial_id in chosen]
     plan, given_up = _afford(session, candidates)
     session.given_up += given_up
+    session.is_reproducible &= session.is_timed or not given_up
     if not plan.repeats:
         return {"candidates": [_unscored(candidates[0])]}
     scorer = _Scorer(session, plan.chosen)
@@ -181,34 +184,71 @@ def _clusters(session: Session, complete: Sequence[Trial]) -> list[Trial]:
     return leaders
 
 
-def _afford(session: Session, candidates: Sequence[Trial]) -> tuple[CandidatePlan, list[str]]:
+def likely_seconds(session: Session, best: Sequence[Trial], *, most: float) -> float:
+    """Seconds that scoring the candidates will take, while the search goes on.
+
+    Parameters
+    ----------
+    best
+        Complete trials so far, best first.
+    most : seconds that may be spent
+    """
+    limit = session.settings.candidate_limit
+    if session.settings.selection_test != "paired":
+        limit = session.settings.clusters * len({t.configuration.signature for t in best})
+    return min(plan_candidates(session, best[:limit], most).seconds, most)
+
+
+def plan_candidates(
+    session: Session, candidates: Sequence[Trial], seconds: float | None
+) -> CandidatePlan:
     """Fewer candidates first, then fewer repeats; ten paired scores for the last two.
 
-    The best candidate is always among them, then those that still fit, best first.
+    The best candidate is always among them, then those that still fit, best first. Nothing where
+    not even two can be scored.
+
+    Parameters
+    ----------
+    seconds : that may be spent; None without a limit
     """
     stage = session.plan.stage("candidates")
     per_repeat = stage.jobs_per_repeat
     wanted = min(session.settings.candidate_repeats, len(stage.folds))
     least = min(-(-LEAST_PAIRED_SCORES // per_repeat), len(stage.folds))
     extra = max(0, least - wanted)
-    everything = CandidatePlan(tuple(candidates), wanted, extra if len(candidates) > 1 else 0)
-    left = session.ledger.left_for("candidates")
-    if left is None or len(candidates) < 2:
-        return everything, []
-    capacity = left * session.pool.n_slots / SAFETY
+    if seconds is None or len(candidates) < 2:
+        alone = wanted * sum(_repeat_seconds(trial, per_repeat) for trial in candidates)
+        return CandidatePlan(tuple(candidates), wanted, extra if len(candidates) > 1 else 0, alone)
+    n_slots = session.pool.n_slots
     for repeats in range(wanted, min(wanted, least) - 1, -1):
-        chosen = _fitting(candidates, per_repeat, repeats, extra, capacity=capacity, longest=left)
+        chosen, used = _fitting(
+            candidates,
+            per_repeat,
+            repeats,
+            extra,
+            capacity=seconds * n_slots / SAFETY,
+            longest=seconds,
+        )
         if len(chosen) > 1:
-            given_up = []
-            if len(chosen) < len(candidates):
-                given_up.append(
-                    f"{len(chosen)} of {len(candidates)} candidates were scored on fresh folds"
-                )
-            if repeats < wanted:
-                given_up.append(f"{repeats} of {wanted} repeats of the fresh folds")
-            return CandidatePlan(chosen, repeats, extra), given_up
-    reason = "no time for fresh folds; the champion is the best trial of the search"
-    return CandidatePlan((), 0, 0), [reason]
+            return CandidatePlan(chosen, repeats, extra, SAFETY * used / n_slots)
+    return CandidatePlan()
+
+
+def _afford(session: Session, candidates: Sequence[Trial]) -> tuple[CandidatePlan, list[str]]:
+    """What the ledger pays for, and in words what it does not."""
+    plan = plan_candidates(session, candidates, session.ledger.left_for("candidates"))
+    if not plan.repeats:
+        reason = "no time for fresh folds; the champion is the best trial of the search"
+        return plan, [reason]
+    wanted = min(session.settings.candidate_repeats, len(session.plan.stage("candidates").folds))
+    given_up = []
+    if len(plan.chosen) < len(candidates):
+        given_up.append(
+            f"{len(plan.chosen)} of {len(candidates)} candidates were scored on fresh folds"
+        )
+    if plan.repeats < wanted:
+        given_up.append(f"{plan.repeats} of {wanted} repeats of the fresh folds")
+    return plan, given_up
 
 
 def _fitting(
@@ -219,18 +259,28 @@ def _fitting(
     *,
     capacity: float,
     longest: float,
-) -> tuple[Trial, ...]:
-    """Candidates whose scoring fits into `capacity` slot seconds, the best one first or none."""
+) -> tuple[tuple[Trial, ...], float]:
+    """Candidates whose scoring fits into `capacity` slot seconds, the best one first or none.
+
+    Returns
+    -------
+        They, and the slot seconds that they need.
+    """
     chosen: list[Trial] = []
+    used = 0.0
     for trial in candidates:
-        repeat_seconds = per_repeat * trial.seconds / max(len(trial.folds), 1)
+        repeat_seconds = _repeat_seconds(trial, per_repeat)
         needed = repeat_seconds * (repeats + (extra if len(chosen) < 2 else 0))
-        if needed <= capacity and repeat_seconds <= longest:
+        if used + needed <= capacity and repeat_seconds <= longest:
             chosen.append(trial)
-            capacity -= needed
+            used += needed
         elif not chosen:
-            return ()
-    return tuple(chosen)
+            break
+    return tuple(chosen), used
+
+
+def _repeat_seconds(trial: Trial, per_repeat: int) -> float:
+    return per_repeat * trial.seconds / max(len(trial.folds), 1)
 
 
 def _unscored(trial: Trial) -> dict[str, Any]:
@@ -295,7 +345,7 @@ class _Scorer:
         records = []
         for position, scores in scored.items():
             trial = self._candidates[position]
-            if len(scores) < most and (len(scores) < least or leaders):
+            if not scores or (len(scores) < most and (len(scores) < least or leaders)):
                 self.failed.append(f"candidate {trial.id} could not be scored on all fresh folds")
                 continue
             records.append(

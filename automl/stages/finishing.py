@@ -21,6 +21,8 @@ from automl.stages.session import Session
 REFIT_SAFETY = 1.5
 ASSEMBLY_SECONDS = 1.5
 SAMPLE_ROWS = 1000
+LEAST_SAMPLE_ROWS = 100
+SAMPLE_SECONDS = 0.5
 
 
 def build_final(
@@ -62,6 +64,7 @@ def build_final(
         cost_matrix=session.settings.cost_matrix if table.n_classes > 2 else None,
     )
     write_bundle(model, session.folder.bundle, extra={"run": session.run_id})
+    expected = sum(by_id[m.trial].predict_milliseconds * len(m.pipelines) for m in members)
     sizes = [path.stat().st_size for path in session.folder.bundle.rglob("*") if path.is_file()]
     return {
         "kind": "refit" if refits else "bag",
@@ -76,10 +79,44 @@ def build_final(
         ],
         "bundle": str(session.folder.bundle),
         "threshold": getattr(model, "threshold_", None),
-        "predict_ms": _predict_milliseconds(model, table),
+        "predict_ms": _predict_milliseconds(model, table, expected),
         "size_mib": sum(sizes) / 2**20,
         "test": _test_score(session, model),
     }
+
+
+def wants_refits(session: Session) -> bool:
+    """Whether members are to be fitted once more on all rows, instead of a bag of fold models."""
+    settings, plan = session.settings, session.plan
+    is_bag = settings.final == "bag" and len(plan.table) <= settings.bag_up_to_rows
+    n_jobs = len(plan.stage("search").jobs)
+    return settings.data_mode == "halves" or not is_bag or n_jobs == 1
+
+
+def refit_seconds(session: Session, trial: Trial) -> float:
+    """Seconds that fitting a trial's configuration on all rows is expected to take at most."""
+    plan = session.plan
+    share = len(plan.rows_of("search", 0, 0)[0]) / len(plan.table)
+    return REFIT_SAFETY * trial.fit_seconds / max(len(trial.folds), 1) / max(share, 0.1)
+
+
+def prediction_seconds(session: Session, members: Sequence[Trial]) -> float:
+    """Seconds that a model of these trials is expected to predict a sample and the test rows."""
+    n_models = 1 if wants_refits(session) else len(session.plan.stage("search").jobs)
+    milliseconds = n_models * sum(trial.predict_milliseconds for trial in members)
+    n_rows = sample_size(milliseconds) + session.folder.read_facts()["data"]["test_rows"]
+    return float(milliseconds * n_rows / 1000.0)
+
+
+def sample_size(milliseconds: float) -> int:
+    """Rows that tell how fast a model is, without taking longer than about a second.
+
+    Parameters
+    ----------
+    milliseconds : expected for one row
+    """
+    affordable = 1000.0 * SAMPLE_SECONDS / max(milliseconds, 1e-6)
+    return int(min(SAMPLE_ROWS, max(affordable, LEAST_SAMPLE_ROWS)))
 
 
 def _refits(session: Session, wanted: Sequence[tuple[Trial, float]]) -> set[str]:
@@ -89,21 +126,18 @@ def _refits(session: Session, wanted: Sequence[tuple[Trial, float]]) -> set[str]
     it: a bag of several folds stays a bag unless all members can be refitted, a single holdout
     model is replaced in the order of the weights.
     """
-    settings, plan = session.settings, session.plan
     everything = {trial.id for trial, _ in wanted}
-    n_jobs = len(plan.stage("search").jobs)
-    is_bag = settings.final == "bag" and len(plan.table) <= settings.bag_up_to_rows
-    if settings.data_mode == "all" and is_bag and n_jobs > 1:
+    if not wants_refits(session):
         return set()
     left = session.ledger.left_for("final")
-    if settings.data_mode == "halves" or left is None:
+    if session.settings.data_mode == "halves" or left is None:
         return everything
-    share = len(plan.rows_of("search", 0, 0)[0]) / len(plan.table)
-    capacity = (left - ASSEMBLY_SECONDS) * session.pool.n_slots
+    left -= ASSEMBLY_SECONDS * session.ledger.slowness
+    capacity = left * session.pool.n_slots
     affordable = set()
     for trial, _ in wanted:
-        seconds = REFIT_SAFETY * trial.fit_seconds / n_jobs / max(share, 0.1)
-        if seconds <= min(capacity, left - ASSEMBLY_SECONDS):
+        seconds = refit_seconds(session, trial)
+        if seconds <= min(capacity, left):
             affordable.add(trial.id)
             capacity -= seconds
     if affordable == everything:
@@ -111,7 +145,7 @@ def _refits(session: Session, wanted: Sequence[tuple[Trial, float]]) -> set[str]
     session.given_up.append(
         f"no time to refit all {len(everything)} members on all rows; fold models are kept instead"
     )
-    return affordable if n_jobs == 1 else set()
+    return affordable if len(session.plan.stage("search").jobs) == 1 else set()
 
 
 def _members(
@@ -177,8 +211,9 @@ def _share_preprocessors(members: Sequence[Member]) -> None:
             pipeline.preprocessor = known.setdefault(digest, pipeline.preprocessor)
 
 
-def _predict_milliseconds(model: TableModel, table: Table) -> float:
-    rows = table.frame.iloc[:SAMPLE_ROWS]
+def _predict_milliseconds(model: TableModel, table: Table, expected: float) -> float:
+    """Milliseconds per row, measured on as many rows as the expected ones allow."""
+    rows = table.frame.iloc[: sample_size(expected)]
     started = time.perf_counter()
     model.raw_typed(rows)
     return 1000.0 * (time.perf_counter() - started) / len(rows)

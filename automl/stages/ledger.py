@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-LEAST_TAIL_SECONDS = 16.0
 GREATEST_TAIL_SHARE = 0.45
-REGISTRATION_SHARE = 0.4
-LEAST_REGISTRATION_SECONDS = 6.0
-GREATEST_REGISTRATION_SECONDS = 20.0
-FINAL_SHARE = 0.55
-TRACKING_SECONDS_PER_TRIAL = 0.012
-"""One run with its parameters and metrics in SQLite, measured."""
+CLOSING_SECONDS = 1.0
+"""From the end of the registration to the end of the process."""
+
+UNKNOWN_TAIL = {"candidates": 0.0, "ensemble": 2.0, "final": 2.0, "registration": 6.0}
+"""What is kept before any trial has shown more."""
 
 
 @dataclass
 class Ledger:
     """Plans the stages and records what they used.
 
+    The stages after the search, its tail, are planned with what they are expected to take; the
+    search has the rest.
+
     Parameters
     ----------
     total : wall seconds of the whole run, None without a limit
-    reserve : share of the total that is kept for everything after the search
+    reserve : share of the total that those stages may take which can do with less
     started : `time.monotonic()` of the run's first line
+    slowness : at least 1
+        How much longer work takes than on a machine that does nothing else.
     """
 
     total: float | None
@@ -33,30 +36,25 @@ class Ledger:
     started: float
     planned: dict[str, float] = field(default_factory=dict)
     used: dict[str, float] = field(default_factory=dict)
+    slowness: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.total is None:
-            return
-        tail = self._tail
-        registration = self._registration
-        self.planned = {
-            "search": self.total - tail,
-            "candidates": (tail - registration) * (1 - FINAL_SHARE),
-            "ensemble": (tail - registration) * FINAL_SHARE * 0.4,
-            "final": (tail - registration) * FINAL_SHARE * 0.6,
-            "registration": registration,
-        }
+        self.expect(UNKNOWN_TAIL)
 
-    def expect_trials(self, n_trials: int) -> None:
-        """Keep time to copy this many trials into the tracking store; the search pays for it."""
+    def expect(self, seconds: Mapping[str, float]) -> None:
+        """Plan the stages after the search, in their order, with what they are expected to take.
+
+        Parameters
+        ----------
+        seconds : not negative
+            By stage. More than `GREATEST_TAIL_SHARE` of the total is cut in proportion.
+        """
         if self.total is None:
             return
-        wanted = self._registration + TRACKING_SECONDS_PER_TRIAL * n_trials
-        wanted = min(wanted, GREATEST_TAIL_SHARE * self.total)
-        extra = wanted - self.planned["registration"]
-        if extra > 0:
-            self.planned["registration"] += extra
-            self.planned["search"] -= extra
+        tail = {**seconds, "closing": CLOSING_SECONDS}
+        factor = min(1.0, GREATEST_TAIL_SHARE * self.total / sum(tail.values()))
+        tail = {stage: factor * expected for stage, expected in tail.items()}
+        self.planned = {"search": self.total - sum(tail.values()), **tail}
 
     @property
     def elapsed(self) -> float:
@@ -75,9 +73,10 @@ class Ledger:
         """
         if self.total is None:
             return None
-        order = list(self.planned)
+        planned = self.planned  # replaced as a whole by the threads of the search
+        order = list(planned)
         last = max(order.index(stage) for stage in stages)
-        later = sum(self.planned[stage] for stage in order[last + 1 :])
+        later = sum(planned[stage] for stage in order[last + 1 :])
         return self.total - later - self.elapsed
 
     @contextmanager
@@ -95,15 +94,3 @@ class Ledger:
         return {
             name: {"planned": self.planned.get(name), "used": self.used.get(name)} for name in names
         }
-
-    @property
-    def _tail(self) -> float:
-        assert self.total is not None
-        return min(
-            max(self.reserve * self.total, LEAST_TAIL_SECONDS), GREATEST_TAIL_SHARE * self.total
-        )
-
-    @property
-    def _registration(self) -> float:
-        wanted = max(REGISTRATION_SHARE * self._tail, LEAST_REGISTRATION_SECONDS)
-        return min(wanted, 0.5 * self._tail, GREATEST_REGISTRATION_SECONDS)

@@ -24,7 +24,7 @@ from automl.tracking.links import links
 from automl.tracking.process import MirrorProcess, n_unwritten, registration
 
 UNLIMITED_REGISTRATION_SECONDS = 120.0
-GRACE_SECONDS = 3.0
+GRACE_SECONDS = 2.0
 
 
 class Line:

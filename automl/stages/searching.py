@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import statistics
 import threading
 from collections.abc import Callable, Mapping
@@ -27,6 +26,7 @@ from automl.search.turns import FLOOR, Turn, Turns
 from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
 from automl.stages.arms import arms_of
+from automl.stages.outlook import Outlook, warm_up
 from automl.stages.search_spaces import space_of
 from automl.stages.session import Session
 
@@ -74,6 +74,7 @@ class Search:
             fits=self._fits,
             replay={t.index: t for t in session.earlier if t.stage == "search"},
         )
+        self._outlook = Outlook(session, lambda: self.turns.trials)
         self._best_models = BestModels(session.folder.path, N_KEPT)
         self._best_predictions, self._partial_predictions = self._begin_predictions()
         for trial in session.earlier:
@@ -170,10 +171,10 @@ class Search:
             self.session.is_reproducible = False
         settings = self.session.settings
         self.session.commit(trial, sees=turn.sees, allocator=settings.allocator)
-        self.session.ledger.expect_trials(trial.index + 1)
         self._keep_models(trial)
         self._best_predictions.add(trial)
         self._partial_predictions.add(trial)
+        self._outlook.refresh()
 
     def _keep_models(self, trial: Trial) -> None:
         if trial.stage == "search":
@@ -345,12 +346,6 @@ def _needs_weights(plan: EvaluationPlan, family: Family) -> str | None:
     if plan.weights is None or family.capabilities.sample_weight:
         return None
     return f"{family.name} cannot take row weights"
-
-
-def warm_up() -> None:
-    """Import what the stages after the search need; called in a thread while workers search."""
-    for module in ("sklearn.cluster", "scipy.stats", "automl.inference.bundle", "lightgbm"):
-        importlib.import_module(module)
 
 
 def run_search(search: Search) -> None:

@@ -1,6 +1,6 @@
 """What the tracking server is told: the only package that imports mlflow.
 
-A run never waits for MLflow. Its journal and stage records are the truth; a low-priority process
+A run never waits for MLflow. Its journal and stage records are the truth; a process of its own
 (`mirror`) copies them, an outbox file remembers what was copied, and `sync` completes the rest.
 
 ::

@@ -1,10 +1,10 @@
 """Copies one run into MLflow: ``python -m automl.tracking.mirror RUN_FOLDER [--follow]``.
 
 Without `--follow` it completes everything that is in the run folder and ends. With it, it copies
-trials while the run goes on, at low priority and within a small share of the machine, and obeys
-lines of JSON on its standard input: ``{"finish": seconds}`` completes at full speed, with a line
-of JSON as the answer; ``{"stop": true}`` or the end of the input ends the process at once, which
-is safe at any moment. Once the store is open it also ends the runs of the home that were killed.
+trials while the search goes on, within a small share of the machine, and obeys lines of JSON on
+its standard input: ``{"finish": seconds}`` completes at full speed, with a line of JSON as the
+answer; ``{"stop": true}`` or the end of the input ends the process at once, which is safe at any
+moment. Once the store is open it also ends the runs of the home that were killed.
 """
 
 from __future__ import annotations
@@ -53,11 +53,13 @@ class Mirror:
     folder: RunFolder
     outbox: Outbox = field(init=False)
     view: JournalView = field(init=False)
+    publisher: Publisher = field(init=False)
     writer: RunWriter | None = None
 
     def __post_init__(self) -> None:
         self.outbox = Outbox.load(self.folder.path / "outbox.json")
         self.view = JournalView(self.folder)
+        self.publisher = Publisher(self.folder, self.outbox)
 
     def open(self) -> RunWriter:
         """Reach the store and make sure that the run exists there.
@@ -100,39 +102,35 @@ class Mirror:
         seconds : after which nothing new is begun
         """
         deadline = time.monotonic() + seconds
-        publisher = Publisher(self.folder, self.outbox)
-        publisher.start_cold_load()
+        self.publisher.start_cold_load()
         try:
             writer = self.open()
             evidence = EvidenceWriter(writer)
             self.view.refresh()
-            for step in self._steps(writer, evidence, publisher, deadline):
+            for step in self._steps(writer, evidence, deadline):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return self._pending("the time for tracking was over")
                 with self._exclusive(writer, left):
                     step()
         finally:
-            publisher.close()
-        reason = publisher.reason
-        if reason:
-            return self._pending(reason)
+            self.publisher.close()
+        if self.publisher.reason:
+            return self._pending(self.publisher.reason)
         self.outbox.status, self.outbox.reason = "done", ""
         self.outbox.save()
         return True
 
     def _steps(
-        self,
-        writer: RunWriter,
-        evidence: EvidenceWriter,
-        publisher: Publisher,
-        deadline: float,
+        self, writer: RunWriter, evidence: EvidenceWriter, deadline: float
     ) -> Iterator[Callable[[], Any]]:
         first = writer.missing()[:BATCH] if read_stage(self.folder, "selection") else []
         yield lambda: writer.write_trials(first, deadline)
         yield evidence.write_inputs
-        yield lambda: publisher.log_model(writer)
-        yield lambda: publisher.register(writer)
+        yield lambda: self.publisher.log_model(writer)
+        while self.publisher.is_loading and (batch := writer.missing()[:BATCH]):
+            yield lambda batch=batch: writer.write_trials(batch, deadline)  # type: ignore[misc]
+        yield lambda: self.publisher.register(writer)
         # ended before the bulk of the trials: what the time does not suffice for is never RUNNING
         yield writer.open_families
         yield evidence.end
@@ -151,6 +149,11 @@ class Mirror:
         self.outbox.status, self.outbox.reason = "pending", reason
         self.outbox.save()
         return False
+
+    @property
+    def is_search_over(self) -> bool:
+        """Whether only the last stages of the run go on."""
+        return (self.folder.stages / "search.json").exists()
 
     @property
     def is_up_to_date(self) -> bool:
@@ -182,6 +185,11 @@ class Commands:
             self._queue.put(command)
         os._exit(0)  # the driver is gone or wants us gone; the outbox makes any moment safe
 
+    @property
+    def are_waiting(self) -> bool:
+        """Whether there is a next command."""
+        return not self._queue.empty()
+
     def wait(self, seconds: float) -> dict[str, Any] | None:
         """Next command, or None after so many seconds."""
         try:
@@ -191,11 +199,15 @@ class Commands:
 
 
 def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
-    """Copy trials within the allowance until told to finish, then answer and go on waiting."""
+    """Copy trials until told to finish, then answer and go on waiting.
+
+    While the search goes on it is within the allowance. After it everything is made ready for the
+    end of the run: the store open, trials copied, a clean process waiting for the bundle.
+    """
     retry_at = 0.0
     looked_for_killed = False
     while True:
-        if mirror.writer is not None and not looked_for_killed:
+        if mirror.writer is not None and not looked_for_killed and not mirror.is_search_over:
             looked_for_killed = True
             end_killed_runs(mirror.folder)
         command = commands.wait(POLL_SECONDS)
@@ -203,10 +215,12 @@ def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
             is_done = complete(mirror, float(command["finish"]))
             _answer(is_done, mirror.outbox, command.get("number"))
             continue
-        if time.monotonic() < retry_at or not _is_time_to_write(mirror, pace):
+        if mirror.is_search_over:
+            mirror.publisher.prepare()
+        if time.monotonic() < retry_at or not _may_go_on(mirror, pace):
             continue
         try:
-            while pace.may_write and mirror.write_some():
+            while mirror.write_some() and not commands.are_waiting and _may_go_on(mirror, pace):
                 pass
         except AutoMLError as error:
             mirror.give_up(error.message)
@@ -278,11 +292,11 @@ def only_mirror(folder: RunFolder, *, seconds: float = TAKEOVER_SECONDS) -> Iter
         lock.release()
 
 
-def _is_time_to_write(mirror: Mirror, pace: Pace) -> bool:
-    if mirror.writer is not None:
-        return pace.may_write
-    # after the search the store is opened in any case, so that the end need not wait for it
-    return pace.may_open or (mirror.folder.stages / "search.json").exists()
+def _may_go_on(mirror: Mirror, pace: Pace) -> bool:
+    """Whether trials may be written, or the store be opened for them."""
+    if mirror.is_search_over:
+        return True
+    return pace.may_open if mirror.writer is None else pace.may_write
 
 
 def _answer(is_done: bool, outbox: Outbox, number: int | None = None) -> None:
@@ -299,13 +313,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--follow", action="store_true")
     parser.add_argument("--seconds", type=float, default=600.0)
     options = parser.parse_args(arguments)
-    os.nice(19)
     folder = RunFolder(options.run_folder.resolve())
     commands = Commands() if options.follow else None
     with only_mirror(folder):
         mirror = Mirror(folder)
         if commands:
-            budget = folder.read_facts().get("budget_seconds")
+            budget = folder.read_facts().get("settings", {}).get("budget_seconds")
             follow(mirror, commands, Pace(budget_seconds=budget))
         is_done = complete(mirror, options.seconds)
     _answer(is_done, mirror.outbox)

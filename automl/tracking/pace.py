@@ -9,7 +9,8 @@ from automl.evaluation.limits import usable_cores
 
 SHARE = 0.05
 OPENING_SECONDS = 5.0
-OPENING_AT = 0.4
+OPENING_SHARE = 0.1
+OPENING_AT = 0.2
 
 
 @dataclass
@@ -18,8 +19,8 @@ class Pace:
 
     Opening the store costs about 5 s (import of mlflow 3 s, a new SQLite store 2 s), so with two
     cores nothing is written in the first 50 s of a search; what is missing then is caught up
-    later. A shorter run whose whole allowance covers the opening opens at two fifths of its
-    budget, so that the end need not wait for it.
+    later. A shorter run of which opening takes at most a tenth opens at a fifth of its budget, so
+    that the end need not wait for it.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class Pace:
             return True
         if self.budget_seconds is None:
             return False
-        is_covered = self.share * self.n_cores * self.budget_seconds >= OPENING_SECONDS
+        is_covered = OPENING_SHARE * self.n_cores * self.budget_seconds >= OPENING_SECONDS
         elapsed = time.monotonic() - self.began
         return is_covered and elapsed >= OPENING_AT * self.budget_seconds
 

@@ -7,10 +7,7 @@ clean process that had nothing but the bundle's own code.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,32 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 from automl.home import RunFolder
 from automl.tracking import layout
+from automl.tracking.cold_load import ColdLoad
 from automl.tracking.outbox import Outbox
-from automl.tracking.packaging import bundle_digest, input_example, read_manifest, save_pyfunc
+from automl.tracking.packaging import bundle_digest, read_manifest, save_pyfunc
 from automl.tracking.reading import champion, read_stage
 from automl.tracking.writer import RunWriter
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-COLD_LOAD_SECONDS = 120.0
 MODEL_NAME = "model"
 CHAMPION = "champion"
 PREVIOUS = "previous"
 BUNDLE_DIGEST_TAG = "automl.bundle_digest"
 MODEL_ID_TAG = "automl.model_id"
-
-_COLD_LOAD = """
-import json, os, sys
-bundle = sys.argv[1]
-sys.path.insert(0, os.path.join(bundle, "code"))
-import pandas
-import automl
-assert automl.__path__[0].startswith(bundle), "the code is not the bundle's own"
-from automl.inference.pyfunc import _load_pyfunc
-rows = pandas.DataFrame(json.loads(sys.argv[2]))
-print(json.dumps({"rows": len(_load_pyfunc(bundle).predict(rows))}))
-"""
 
 
 class Publisher:
@@ -59,7 +44,7 @@ class Publisher:
         self.folder = folder
         self.outbox = outbox
         self.reason = ""
-        self._cold: subprocess.Popen[str] | None = None
+        self._cold = ColdLoad()
 
     @property
     def is_wanted(self) -> bool:
@@ -68,27 +53,26 @@ class Publisher:
             return False
         return read_stage(self.folder, "registration").get("register", True) is True
 
+    def prepare(self) -> None:
+        """Start the clean process that will load the bundle, before there is one."""
+        is_off = read_stage(self.folder, "registration").get("register", True) is not True
+        if not is_off and "version" not in self.outbox.done:
+            self._cold.start()
+
     def start_cold_load(self) -> None:
         """Begin to load the bundle in a clean process, while other things are written."""
+        self.reason = ""
         if self.is_wanted and "version" not in self.outbox.done:
-            manifest = read_manifest(self.folder.bundle)
-            example = json.dumps(input_example(manifest))
-            bundle = str(self.folder.bundle)
-            own = {"AUTOML_TRUST": "1"} if manifest.get("needs_trust") else {}
-            self._cold = subprocess.Popen(
-                [sys.executable, "-I", "-B", "-c", _COLD_LOAD, bundle, example],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                env={**os.environ, **own, "OMP_NUM_THREADS": "1"},
-            )
+            self._cold.ask(self.folder.bundle)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether the clean process has not answered yet."""
+        return self._cold.is_running
 
     def close(self) -> None:
         """End the clean process if it still runs."""
-        if self._cold is not None and self._cold.poll() is None:
-            self._cold.kill()
-            self._cold.communicate()
+        self._cold.close()
 
     def log_model(self, writer: RunWriter) -> None:
         """Copy the bundle into the store as a logged model of the parent run."""
@@ -242,17 +226,9 @@ class Publisher:
 
     def _cold_load_problem(self) -> str:
         """Why the bundle does not load in a clean process; empty if it does."""
-        if self._cold is None:
-            self.start_cold_load()
-        assert self._cold is not None
-        try:
-            output, errors = self._cold.communicate(timeout=COLD_LOAD_SECONDS)
-        except subprocess.TimeoutExpired:
-            return f"the bundle did not load in a clean process within {COLD_LOAD_SECONDS:.0f} s"
-        if self._cold.returncode == 0 and '"rows"' in output:
-            return ""
-        last = (errors.strip().splitlines() or ["no message"])[-1]
-        return f"the bundle does not load in a clean process: {last[:500]}"
+        if not self._cold.is_asked:
+            self._cold.ask(self.folder.bundle)
+        return self._cold.problem()
 
     def _done(self, event: str, value: str = "yes") -> None:
         self.outbox.done[event] = value

@@ -84,12 +84,12 @@ def test_pace_allows_opening_only_when_the_share_covers_it(
     clock["wall"] += 6
     assert pace.may_open
     short = Pace(share=0.05, n_cores=2, budget_seconds=60, began=clock["wall"])
-    too_short = Pace(share=0.05, n_cores=2, budget_seconds=40, began=clock["wall"])
+    too_short = Pace(share=0.05, n_cores=2, budget_seconds=20, began=clock["wall"])
     assert not short.may_open
-    clock["wall"] += 25
+    clock["wall"] += 15
     assert short.may_open
     assert not too_short.may_open
-    clock["wall"] -= 25
+    clock["wall"] -= 15
     clock["cpu"] = 5.59
     assert pace.may_write
     clock["cpu"] = 5.61

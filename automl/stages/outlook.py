@@ -1,0 +1,178 @@
+"""What the stages after the search will take, judged by the trials that have finished.
+
+Seconds below are of an idle machine, measured with bags of twelve members of five fold models;
+the ledger's slowness multiplies them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from automl.evaluation.fold_models import models_mib
+from automl.evaluation.limits import usable_cores
+from automl.records import Trial
+from automl.stages.candidates import likely_seconds
+from automl.stages.finishing import prediction_seconds, refit_seconds, wants_refits
+from automl.stages.session import Session
+from automl.tracking.outbox import Outbox
+
+REFRESH_SECONDS = 2.0
+PROBE_SECONDS = 0.01
+PROBE_WEIGHT = 0.2
+GREATEST_SLOWNESS = 3.0
+CANDIDATES_SHARE = 0.45
+REFIT_SHARE = 0.3
+"""Shares of the reserve that scoring candidates and refitting may take at most."""
+
+ENSEMBLE_SECONDS = 2.0
+ENSEMBLE_SHARE = 0.01
+BUNDLE_SECONDS = 0.5
+MEMBER_SECONDS = 0.05
+FIRST_MIB_SECONDS = 0.025
+FURTHER_MIB_SECONDS = 0.003
+FIRST_MIB = 10.0
+PROMOTION_SECONDS = 1.5
+STORE_SECONDS = 4.0
+REGISTRATION_SECONDS = 1.8
+TRIAL_SECONDS = 0.02
+SUMMARY_SECONDS_PER_TRIAL = 0.004
+
+
+class Outlook:
+    """Keeps the ledger's plan of a session up to date while its search goes on.
+
+    Parameters
+    ----------
+    trials
+        Finished trials of the search.
+    """
+
+    def __init__(self, session: Session, trials: Callable[[], Sequence[Trial]]) -> None:
+        self._session, self._trials = session, trials
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def refresh(self) -> None:
+        """Plan anew, at most every two seconds; does nothing without a limit of time."""
+        ledger = self._session.ledger
+        if ledger.total is None or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if ledger.elapsed >= self._next:
+                found = measured_slowness(self._session.pool.n_slots)
+                ledger.slowness += PROBE_WEIGHT * (found - ledger.slowness)
+                ledger.expect(expected_tail(self._session, self._trials()))
+                self._next = ledger.elapsed + REFRESH_SECONDS
+        finally:
+            self._lock.release()
+
+
+def expected_tail(session: Session, trials: Sequence[Trial]) -> dict[str, float]:
+    """Seconds of each stage after the search.
+
+    Parameters
+    ----------
+    trials
+        Finished ones of the search.
+    """
+    ledger = session.ledger
+    assert ledger.total is not None
+    reserve = ledger.reserve * ledger.total
+    best = sorted(
+        (trial for trial in trials if trial.is_complete), key=lambda t: (-(t.score or 0.0), t.index)
+    )
+    expected = {
+        "candidates": likely_seconds(session, best, most=CANDIDATES_SHARE * reserve),
+        "ensemble": _ensemble(session, best),
+        "final": _final(session, best) + _refits(session, best, most=REFIT_SHARE * reserve),
+    }
+    meanwhile = expected["ensemble"] + expected["final"]
+    return {**expected, "registration": _registration(session, trials, meanwhile)}
+
+
+def measured_slowness(n_slots: int) -> float:
+    """How much longer a little work takes now than where nothing but the trials runs; at least 1.
+
+    Parameters
+    ----------
+    n_slots : trials at a time
+    """
+    block = bytes(2**18)
+    wall, own = time.monotonic(), time.thread_time()
+    while (used := time.thread_time() - own) < PROBE_SECONDS:
+        hashlib.sha256(block)
+    beside_trials = max(1.0, (n_slots + 1) / usable_cores())
+    ratio = (time.monotonic() - wall) / used / beside_trials
+    return min(max(ratio, 1.0), GREATEST_SLOWNESS)
+
+
+def warm_up() -> None:
+    """Import what the stages after the search need; called in a thread while workers search."""
+    for module in (
+        "sklearn.cluster",
+        "scipy.stats",
+        "automl.inference.bundle",
+        "lightgbm",
+        "skops.io",
+    ):
+        importlib.import_module(module)
+
+
+def _ensemble(session: Session, best: Sequence[Trial]) -> float:
+    if session.settings.ensemble == "none" or len(best) < 2:
+        return 0.0
+    ledger = session.ledger
+    return max(ENSEMBLE_SECONDS * ledger.slowness, ENSEMBLE_SHARE * (ledger.total or 0.0))
+
+
+def _members(session: Session, best: Sequence[Trial]) -> Sequence[Trial]:
+    """Trials that are likely to become the final model."""
+    settings = session.settings
+    return best[: settings.ensemble_members if settings.ensemble != "none" else 1]
+
+
+def _final(session: Session, best: Sequence[Trial]) -> float:
+    """Load the fold models, write the bundle, predict some rows."""
+    members = _members(session, best)
+    writing = sum(_writing_seconds(models_mib(session.folder.path, t.id)) for t in members)
+    promotion = PROMOTION_SECONDS if session.settings.challenge else 0.0
+    own = session.ledger.slowness * (BUNDLE_SECONDS + writing + promotion)
+    return own + prediction_seconds(session, members)
+
+
+def _writing_seconds(mib: float) -> float:
+    """Large models are forests, whose bytes are cheap."""
+    first = min(mib, FIRST_MIB)
+    return MEMBER_SECONDS + FIRST_MIB_SECONDS * first + FURTHER_MIB_SECONDS * (mib - first)
+
+
+def _refits(session: Session, best: Sequence[Trial], *, most: float) -> float:
+    """Fit members on all rows, where that is wanted and takes at most so many seconds."""
+    if not wants_refits(session):
+        return 0.0
+    seconds = [refit_seconds(session, trial) for trial in _members(session, best)]
+    expected = max(sum(seconds) / session.pool.n_slots, max(seconds, default=0.0))
+    if session.settings.data_mode == "halves":
+        return expected
+    if len(session.plan.stage("search").jobs) == 1:
+        return min(expected, most)
+    return expected if expected <= most else 0.0
+
+
+def _registration(session: Session, trials: Sequence[Trial], meanwhile: float) -> float:
+    """Copy what the tracking store lacks, beyond what it gets while the driver finishes.
+
+    Parameters
+    ----------
+    meanwhile : seconds in which the mirror has a core for itself
+    """
+    outbox = Outbox.load(session.folder.path / "outbox.json")
+    missing = sum(trial.id not in outbox.trials for trial in trials)
+    slowness = session.ledger.slowness
+    copying = (0.0 if outbox.parent else STORE_SECONDS) + TRIAL_SECONDS * missing
+    own = REGISTRATION_SECONDS + SUMMARY_SECONDS_PER_TRIAL * len(trials)
+    return slowness * own + max(0.0, slowness * copying - meanwhile)

@@ -1,0 +1,91 @@
+"""Whether a bundle predicts in a clean process that has nothing but the bundle's own code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from automl.tracking.packaging import input_example, read_manifest
+
+COLD_LOAD_SECONDS = 120.0
+
+_SCRIPT = """
+import importlib, json, os, sys
+for name in ("pandas", "skops.io", "lightgbm"):
+    importlib.import_module(name)
+job = json.loads(sys.stdin.readline() or sys.exit(1))
+bundle = job["bundle"]
+os.environ.update(job["environment"])
+sys.path.insert(0, os.path.join(bundle, "code"))
+import pandas
+import automl
+assert automl.__path__[0].startswith(bundle), "the code is not the bundle's own"
+from automl.inference.pyfunc import _load_pyfunc
+print(json.dumps({"rows": len(_load_pyfunc(bundle).predict(pandas.DataFrame(job["rows"])))}))
+"""
+
+
+class ColdLoad:
+    """A clean process: it imports the libraries at once, and waits for the bundle it is asked for."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._is_asked = False
+
+    def start(self) -> None:
+        """Start the process; does nothing if it is there."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-B", "-c", _SCRIPT],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+
+    def ask(self, bundle: Path) -> None:
+        """Let it load a bundle and predict the input example; returns at once."""
+        self.start()
+        manifest = read_manifest(bundle)
+        trust = {"AUTOML_TRUST": "1"} if manifest.get("needs_trust") else {}
+        job = {"bundle": str(bundle), "environment": trust, "rows": input_example(manifest)}
+        assert self._process is not None
+        assert self._process.stdin is not None
+        with suppress(OSError):  # it has ended: `problem` says why
+            self._process.stdin.write(json.dumps(job) + "\n")
+            self._process.stdin.flush()
+        self._is_asked = True
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it was given a bundle."""
+        return self._is_asked
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def problem(self) -> str:
+        """Why the bundle does not load; empty if it does. Waits for the answer."""
+        assert self._process is not None
+        try:
+            output, errors = self._process.communicate(timeout=COLD_LOAD_SECONDS)
+        except subprocess.TimeoutExpired:
+            return f"the bundle did not load in a clean process within {COLD_LOAD_SECONDS:.0f} s"
+        if self._process.returncode == 0 and '"rows"' in output:
+            return ""
+        last = (errors.strip().splitlines() or ["no message"])[-1]
+        return f"the bundle does not load in a clean process: {last[:500]}"
+
+    def close(self) -> None:
+        """End the process if it still runs."""
+        if self._process is not None and self.is_running:
+            self._process.kill()
+            self._process.communicate()
+        self._process, self._is_asked = None, False

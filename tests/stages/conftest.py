@@ -1,0 +1,57 @@
+"""A session without processes: a prepared run folder, its plan and a ledger."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from automl.evaluation.plan import EvaluationPlan
+from automl.home import RunFolder
+from automl.records import Configuration, FoldResult, Trial, TrialStatus
+from automl.settings import Settings
+from automl.stages.ledger import Ledger
+from automl.stages.preparation import prepare
+
+
+@pytest.fixture
+def session_of(tmp_path):
+    """Function that makes a session on 200 rows; settings may be given."""
+
+    def make(**given):
+        settings = Settings(**{"table": "t", "target": "y", "budget_seconds": 100.0, **given})
+        rng = np.random.default_rng(1)
+        frame = pd.DataFrame({"x": rng.normal(size=200), "y": rng.integers(0, 2, 200)})
+        folder = RunFolder(tmp_path)
+        folder.write_facts({"data": prepare(folder, settings, frame=frame)})
+        return SimpleNamespace(
+            settings=settings,
+            plan=EvaluationPlan(tmp_path),
+            folder=folder,
+            ledger=Ledger(settings.seconds, settings.reserve, 0.0),
+            pool=SimpleNamespace(n_slots=2),
+            is_timed=settings.trials is None,
+            is_reproducible=settings.trials is not None,
+            given_up=[],
+        )
+
+    return make
+
+
+@pytest.fixture
+def trial_of():
+    """Function that makes a complete trial of five folds."""
+
+    def make(index, seconds=1.0, score=None):
+        folds = tuple(FoldResult(0, fold, 0.5, 40, seconds / 5, 0.0004) for fold in range(5))
+        return Trial(
+            "run",
+            index,
+            Configuration("ridge", {"alpha": float(index)}),
+            TrialStatus.COMPLETE,
+            1.0 / (1 + index) if score is None else score,
+            folds=folds,
+            seconds=seconds,
+        )
+
+    return make

@@ -1,0 +1,51 @@
+"""How many candidates the time pays for."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from automl.stages.candidates import likely_seconds, plan_candidates
+
+SECONDS = st.floats(0.01, 50.0)
+SAME_SESSION = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
+)
+
+
+@pytest.fixture
+def session(session_of):
+    return session_of()
+
+
+def test_without_a_limit_all_candidates_have_all_repeats(session, trial_of):
+    trials = [trial_of(i, 1e6) for i in range(7)]
+    plan = plan_candidates(session, trials, None)
+    assert (plan.chosen, plan.repeats, plan.extra_repeats) == (tuple(trials), 2, 0)
+
+
+@SAME_SESSION
+@given(st.lists(SECONDS, min_size=2, max_size=12), st.floats(0.0, 200.0))
+def test_what_is_planned_fits_and_has_the_best_candidate(session, trial_of, lengths, limit):
+    trials = [trial_of(i, seconds) for i, seconds in enumerate(lengths)]
+    plan = plan_candidates(session, trials, limit)
+    assert plan.seconds <= limit
+    assert len(plan.chosen) != 1
+    assert plan.chosen == tuple(t for t in trials if t in plan.chosen)
+    assert not plan.chosen or plan.chosen[0] is trials[0]
+
+
+@SAME_SESSION
+@given(st.lists(SECONDS, min_size=2, max_size=12), st.floats(0.0, 100.0), st.floats(0.0, 100.0))
+def test_more_time_never_means_fewer_candidates(session, trial_of, lengths, limit, more):
+    trials = [trial_of(i, max(lengths)) for i in range(len(lengths))]
+    few, many = (plan_candidates(session, trials, seconds) for seconds in (limit, limit + more))
+    assert len(few.chosen) <= len(many.chosen)
+
+
+def test_what_is_likely_is_never_more_than_may_be_spent(session, trial_of):
+    trials = [trial_of(i, 3.0) for i in range(20)]
+    unlimited = plan_candidates(session, trials[:10], 1e9).seconds
+    assert likely_seconds(session, trials, most=1e9) == pytest.approx(unlimited)
+    assert 0 < likely_seconds(session, trials, most=unlimited / 2) <= unlimited / 2
+    assert likely_seconds(session, trials[:1], most=0.1) == pytest.approx(0.1)
+    assert likely_seconds(session, [], most=5.0) == 0.0

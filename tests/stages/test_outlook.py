@@ -1,0 +1,120 @@
+"""What the stages after the search are expected to take."""
+
+import pytest
+
+from automl.stages import outlook
+from automl.stages.ledger import Ledger
+from automl.stages.outlook import Outlook, expected_tail, measured_slowness
+from automl.tracking.outbox import Outbox
+
+
+def write_models(session, trial, mib):
+    models = session.folder.path / "models"
+    models.mkdir(exist_ok=True)
+    with (models / f"{trial.id}.pickle").open("wb") as file:
+        file.truncate(int(mib * 2**20))
+
+
+def test_every_stage_is_expected_to_take_some_time_but_candidates_that_are_not_there(session_of):
+    expected = expected_tail(session_of(), [])
+    assert list(expected) == ["candidates", "ensemble", "final", "registration"]
+    assert expected["candidates"] == expected["ensemble"] == 0.0
+    assert expected["final"] > 0
+    assert expected["registration"] > outlook.REGISTRATION_SECONDS
+
+
+def test_scoring_candidates_takes_what_their_folds_took_within_its_share(session_of, trial_of):
+    session = session_of(budget_seconds=1000.0)
+    most = outlook.CANDIDATES_SHARE * 0.2 * 1000.0
+    found = [
+        expected_tail(session, [trial_of(i, seconds) for i in range(5)])["candidates"]
+        for seconds in (0.1, 1.0, 10.0, 1000.0)
+    ]
+    # five candidates on two repeats of five folds, on two slots
+    assert found[:2] == [pytest.approx(1.3 * 0.5), pytest.approx(1.3 * 5.0)]
+    assert found[1] < found[2] <= most
+    assert found[3] == 0.0  # not even two would fit
+
+
+def test_large_models_take_longer_to_write(session_of, trial_of):
+    session = session_of()
+    trials = [trial_of(i) for i in range(3)]
+    small = expected_tail(session, trials)["final"]
+    write_models(session, trials[0], 500.0)
+    large = expected_tail(session, trials)["final"]
+    assert large - small == pytest.approx(
+        outlook.FIRST_MIB_SECONDS * 10.0 + outlook.FURTHER_MIB_SECONDS * 490.0
+    )
+
+
+def test_members_beyond_the_most_are_not_counted(session_of, trial_of):
+    trials = [trial_of(i) for i in range(8)]
+    alone, few = (
+        expected_tail(session_of(**given), trials)["final"]
+        for given in ({"ensemble": "none"}, {"ensemble_members": 4})
+    )
+    assert few - alone > 3 * outlook.MEMBER_SECONDS
+    assert expected_tail(session_of(ensemble="none"), trials)["ensemble"] == 0.0
+
+
+def test_only_trials_that_the_tracking_store_lacks_are_still_to_be_copied(session_of, trial_of):
+    session = session_of()
+    trials = [trial_of(i) for i in range(500)]
+    without = expected_tail(session, trials)["registration"]
+    outbox = Outbox(session.folder.path / "outbox.json", parent="p")
+    outbox.trials = {trial.id: "r" for trial in trials}
+    outbox.save()
+    assert without > expected_tail(session, trials)["registration"]
+    assert expected_tail(session, trials)["registration"] == pytest.approx(
+        outlook.REGISTRATION_SECONDS + 500 * outlook.SUMMARY_SECONDS_PER_TRIAL
+    )
+
+
+def test_refits_are_planned_only_where_they_are_wanted_and_affordable(session_of, trial_of):
+    quick, slow = ([trial_of(i, seconds) for i in range(3)] for seconds in (1.0, 1000.0))
+    bag, refit = session_of(), session_of(final="refit", ensemble="none")
+    alone = session_of(ensemble="none")
+    assert (
+        expected_tail(refit, quick)["final"]
+        > expected_tail(alone, quick)["final"]
+        > expected_tail(alone, quick[:0])["final"]
+    )
+    assert expected_tail(refit, slow)["final"] < 5.0
+    assert expected_tail(bag, slow)["final"] < 5.0
+
+
+def test_on_a_busy_machine_everything_is_expected_to_take_longer(session_of, trial_of):
+    session = session_of()
+    trials = [trial_of(i) for i in range(3)]
+    idle = expected_tail(session, trials)
+    session.ledger.slowness = 2.0
+    busy = expected_tail(session, trials)
+    assert busy["candidates"] == idle["candidates"]  # measured beside whatever else runs
+    assert busy["ensemble"] == 2.0 * idle["ensemble"]
+    assert busy["final"] > 1.5 * idle["final"]
+
+
+def test_the_plan_follows_the_trials_but_not_at_every_one(session_of, trial_of):
+    session = session_of()
+    trials = [trial_of(i) for i in range(4)]
+    session.ledger = Ledger(1e9, 0.2, 0.0)
+    view = Outlook(session, lambda: trials)
+    first = dict(session.ledger.planned)
+    view.refresh()
+    assert session.ledger.planned["candidates"] > first["candidates"]
+    second = session.ledger.planned
+    trials.append(trial_of(9))
+    view.refresh()
+    assert session.ledger.planned is second
+
+
+def test_without_a_limit_of_time_nothing_is_planned(session_of, trial_of):
+    session = session_of(budget_seconds=None, trials=5)
+    Outlook(session, lambda: [trial_of(0)]).refresh()
+    assert session.ledger.planned == {}
+
+
+def test_slowness_is_a_bounded_factor():
+    found = [measured_slowness(n_slots) for n_slots in (1, 2, 10**6)]
+    assert all(1.0 <= value <= outlook.GREATEST_SLOWNESS for value in found)
+    assert found[-1] == 1.0
