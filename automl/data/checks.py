@@ -28,6 +28,8 @@ from automl.inference.columns import numbers
 from automl.inference.schema import TableSchema
 from automl.records import FloatArray, IntArray, Task
 
+SHOWN_COLUMNS = 3
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -107,7 +109,7 @@ def check_table(
     given = check_overrides(roles or {}, frame.columns)
     _check_role_holders(given, columns)
     findings = Findings(source, list(problems))
-    _check_names(frame, columns, findings)
+    columns = _check_names(frame, columns, findings)
     raw, has_target = _with_target(frame, columns.target, findings)
     target = None
     if has_target:
@@ -209,15 +211,11 @@ def _check_role_holders(given: Mapping[str, Role], columns: Columns) -> None:
             )
 
 
-def _check_names(frame: pd.DataFrame, columns: Columns, findings: Findings) -> None:
-    parts = {
-        "target": columns.target,
-        "groups": columns.groups,
-        "time": columns.time,
-        "weights": columns.weights,
-    }
+def _check_names(frame: pd.DataFrame, columns: Columns, findings: Findings) -> Columns:
+    """The columns, without a second part of one column: that is one problem."""
     taken: dict[str, str] = {}
-    for part, name in parts.items():
+    kept: dict[str, str] = {}
+    for part, name in columns.to_json().items():
         if name is None:
             continue
         if name not in frame.columns:
@@ -227,7 +225,10 @@ def _check_names(frame: pd.DataFrame, columns: Columns, findings: Findings) -> N
             findings.problems.append(
                 f"column {name!r} cannot be both the {taken[name]} column and the {part} column"
             )
+        else:
+            kept[part] = name
         taken[name] = part
+    return Columns(**kept)
 
 
 def _with_target(frame: pd.DataFrame, target: str, findings: Findings) -> tuple[pd.DataFrame, bool]:
@@ -325,8 +326,16 @@ def _feature_roles(
             check_texts(raw[name], findings)
     note_unused(raw, roles, findings)
     if len(sound) == len(names) and not any(role.role.is_used for role in roles.values()):
-        findings.problems.append("no column is left to learn from; see the roles of the columns")
+        findings.problems.append(f"no column is left to learn from{_why_unused(roles)}")
     return roles
+
+
+def _why_unused(roles: Mapping[str, ColumnRole]) -> str:
+    if not roles:
+        return " besides the target"
+    shown = [f"column {role.name!r} is {role.role} ({role.reason})" for role in roles.values()]
+    more = f" and {len(shown) - SHOWN_COLUMNS} more" if len(shown) > SHOWN_COLUMNS else ""
+    return f": {', '.join(shown[:SHOWN_COLUMNS])}{more}"
 
 
 def _fit_schema(

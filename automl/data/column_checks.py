@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from numbers import Number
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from automl.data.findings import Findings, listed
 from automl.data.roles import (
@@ -26,8 +28,12 @@ from automl.inference.columns import numbers, stored_kind
 
 MIXED_SHARE = 0.9
 MIXED_DISTINCT = 20
+PLAIN_NUMBERS = "write them like 1234.5, without separators, units or currencies"
 
 _COMMA_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(\.?\d{3})*,\d+\s*|\s*[-+]?\d+,\d+\s*")
+_AMOUNT = re.compile(
+    r"\s*[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,']\d{3})+|\d+)(?:[.,]\d+)?\s?[%$€£¥]?\s*"
+)
 _OTHER_DATE = re.compile(r"\s*\d{1,2}[./-]\d{1,2}[./-](\d{2}|\d{4})(\s+\d{1,2}:\d{2}(:\d{2})?)?\s*")
 
 
@@ -95,8 +101,35 @@ def check_finite(series: pd.Series, findings: Findings) -> bool:
     return not infinite.any()
 
 
+def odd_number(values: NDArray[Any]) -> str | None:
+    """A text such as ``1,5``, ``1,234.50`` or ``45 %``, where nearly all texts are such numbers.
+
+    Parameters
+    ----------
+    values : (n_distinct,), objects
+
+    Returns
+    -------
+        None also where there are few distinct amounts, which may be names of categories.
+    """
+    odd = [str(value) for value in values if _is_odd_number(value)]
+    commas = sum(_COMMA_NUMBER.fullmatch(text) is not None for text in odd)
+    if commas and commas >= MIXED_SHARE * len(values):
+        return odd[0]
+    n_numbers = len(odd) + sum(map(is_number, values))
+    if len(odd) > MIXED_DISTINCT and n_numbers >= MIXED_SHARE * len(values):
+        return odd[0]
+    return None
+
+
+def _is_odd_number(value: object) -> bool:
+    text = str(value)
+    is_amount = _AMOUNT.fullmatch(text) or _COMMA_NUMBER.fullmatch(text)
+    return is_amount is not None and not is_number(value)
+
+
 def check_texts(series: pd.Series, findings: Findings) -> None:
-    """Find a text among numbers, and numbers written with commas, in a column of texts."""
+    """Find a text among numbers, and numbers written with other characters, in a column of texts."""
     if stored_kind(series) != "text":
         return
     counts = text_counts(series.dropna())
@@ -104,11 +137,11 @@ def check_texts(series: pd.Series, findings: Findings) -> None:
     n_present = int(counts.sum())
     if not n_present:
         return
-    commas = [value for value in values if _COMMA_NUMBER.fullmatch(str(value))]
-    if commas and len(commas) >= MIXED_SHARE * len(values):
+    odd = odd_number(values)
+    if odd is not None:
         findings.problems.append(
-            f"column {series.name!r} holds numbers with commas, such as {commas[0]!r}; write them with "
-            "a decimal point and without separators"
+            f"column {series.name!r} holds numbers with commas or other characters, such as {odd!r}; {PLAIN_NUMBERS}, "
+            "or give the column the role nominal"
         )
         return
     shares = text_shares(values, counts.to_numpy())

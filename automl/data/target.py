@@ -14,12 +14,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from automl.data.column_checks import MIXED_SHARE, PLAIN_NUMBERS, odd_number
 from automl.data.findings import Findings, listed
+from automl.data.roles import DATE_SHARE, is_number, text_counts, text_shares
 from automl.errors import DataError, SettingsError
 from automl.inference.columns import NOMINAL_MARKERS, numbers, stored_kind
 from automl.records import BoolArray, IntArray, Task
 
 MAX_INTEGER_CLASSES = 20
+SHOWN_GROUPS = 3
 LARGEST_TARGET = 1e30
 """Predictions are float32, and some learners square what they fit."""
 TASKS = ("auto", "classification", *Task)
@@ -92,9 +95,11 @@ def encode_target(
         None where a problem in `findings` leaves nothing to encode.
     """
     values = _plain(series, findings)
-    if values is None:
+    if values is None or not _check_texts(values, task, findings):
         return None
     if task == "regression" or (task == "auto" and _is_regression(values)):
+        if task == "auto":
+            _note_few_numbers(values, findings)
         return _encode_numbers(values, positive, findings)
     return _encode_classes(values, task, positive, findings)
 
@@ -152,6 +157,69 @@ def _plain(series: pd.Series, findings: Findings) -> pd.Series | None:
         )
         return None
     return series.astype(object)
+
+
+def _check_texts(values: pd.Series, task: str, findings: Findings) -> bool:
+    """Whether texts may be classes or plain numbers; a problem where they are dates or odd numbers."""
+    if values.dtype != object:
+        return True
+    counts = text_counts(values)
+    texts = counts.index.to_numpy(dtype=object)
+    shares = text_shares(texts, counts.to_numpy())
+    name = values.name
+    if shares.dates >= DATE_SHARE * len(values):
+        findings.problems.append(
+            f"target column {name!r} holds dates; a target is classes or numbers"
+        )
+        return False
+    if task not in ("auto", "regression"):
+        return True
+    odd = odd_number(texts)
+    if odd is not None and len(texts) > MAX_INTEGER_CLASSES:
+        findings.problems.append(
+            f"target column {name!r} holds numbers with commas or other characters, such as {odd!r}; {PLAIN_NUMBERS}"
+        )
+        return False
+    is_mixed = shares.other and shares.numbers >= MIXED_SHARE * len(values)
+    if is_mixed and shares.distinct_numbers > MAX_INTEGER_CLASSES:
+        bad = next(text for text in texts if not is_number(text))
+        row = int(values.index[int(values.eq(bad).to_numpy().argmax())]) + 1
+        findings.problems.append(
+            f"target column {name!r} mixes numbers and texts: {bad!r} in row {row}; correct the value "
+            "or leave it empty"
+        )
+        return False
+    return True
+
+
+def _note_few_numbers(values: pd.Series, findings: Findings) -> None:
+    n_distinct = values.nunique()
+    if n_distinct <= MAX_INTEGER_CLASSES:
+        findings.notes.append(
+            f"the {n_distinct} different numbers of target column {values.name!r} are taken as a "
+            "quantity; give the task multiclass if they are classes"
+        )
+
+
+def _note_classes(
+    values: pd.Series, task: str, labels: NDArray[Any], texts: list[str], findings: Findings
+) -> None:
+    name = values.name
+    if task == "auto" and len(labels) > 2 and _as_numbers(values) is not None:
+        findings.notes.append(
+            f"the {len(labels)} different numbers of target column {name!r} are taken as classes; "
+            "give the task regression if they are a quantity"
+        )
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault(" ".join(text.casefold().split()), []).append(text)
+    groups = [" and ".join(map(repr, group)) for group in alike.values() if len(group) > 1]
+    if groups:
+        more = f" and {len(groups) - SHOWN_GROUPS} more" if len(groups) > SHOWN_GROUPS else ""
+        findings.notes.append(
+            f"classes of target column {name!r} differ only in case or white space: "
+            f"{', '.join(groups[:SHOWN_GROUPS])}{more}; write them the same way if they are the same"
+        )
 
 
 def _numeric(series: pd.Series) -> pd.Series:
@@ -241,8 +309,8 @@ def _encode_classes(
     labels = np.asarray(labels)
     if len(labels) == 1:
         findings.problems.append(
-            f"target column {name!r} has one class only ({label_text(labels[0])!r}); "
-            "at least two are needed"
+            f"target column {name!r} has one class only ({label_text(labels[0])!r} in "
+            f"{len(values)} rows); at least two are needed"
         )
         return None
     if values.dtype.kind == "f" and _is_continuous(values):
@@ -259,6 +327,7 @@ def _encode_classes(
             f"{' or use task regression' if numeric else ''}"
         )
         return None
+    _note_classes(values, task, labels, [label_text(label) for label in labels], findings)
     found = Task.BINARY if len(labels) == 2 else Task.MULTICLASS
     if task in tuple(Task) and task != found:
         findings.problems.append(

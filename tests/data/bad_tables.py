@@ -236,6 +236,13 @@ bad_frame("target too large", lambda: changed("price", -1e300, [4]), "'price'", 
           "rescale", target="price")  # fmt: skip
 bad_frame("target of dates", lambda: changed("sold", pd.Timestamp("2026-01-01")), "'sold'", "dates",
           file=False)  # fmt: skip
+bad_frame("target of dates as texts", good_frame, "'day'", "dates", target="day")
+bad_frame("target of decimal commas", lambda: changed("price", [f"{i % 50},{i % 7}" for i in range(N_ROWS)]),
+          "'price'", "'0,0'", "1234.5", target="price")  # fmt: skip
+bad_frame("target of amounts", lambda: changed("price", [f"${1000 + i % 50:,}" for i in range(N_ROWS)]),
+          "'price'", "'$1,000'", "currencies", target="price")  # fmt: skip
+bad_frame("text in a target of numbers", lambda: changed("price", "many", [11]), "'price'", "'many'",
+          "row 12", target="price")  # fmt: skip
 bad_frame("target of mixed types", lambda: changed("sold", 1, [5]), "'sold'", "row 6", "mixes",
           file=False)  # fmt: skip
 bad_frame("target of lists", lambda: changed("sold", pd.Series([[1]] * N_ROWS)), "'sold'", "list",
@@ -273,6 +280,13 @@ bad_frame("complex numbers", lambda: changed("size", np.full(N_ROWS, 1j)), "'siz
           file=False)  # fmt: skip
 bad_frame("decimal commas", lambda: changed("size", [f"{i},{i % 7}" for i in range(N_ROWS)]), "'size'",
           "commas", "'0,0'")  # fmt: skip
+bad_frame("percentages", lambda: changed("size", [f"{i}%" for i in range(N_ROWS)]), "'size'", "'0%'",
+          "units")  # fmt: skip
+bad_frame("thousands", lambda: changed("size", [f"{i},234.50" for i in range(N_ROWS)]), "'size'",
+          "'0,234.50'", "separators")  # fmt: skip
+bad_frame("no column to learn from", lambda: good_frame()[["sold"]].assign(n=range(N_ROWS), c=1), "'n'",
+          "counts the rows", "'c'", "1 in every row")  # fmt: skip
+bad_frame("only the target", lambda: good_frame()[["sold"]], "no column", "besides the target")
 bad_frame("damaged date", lambda: changed("day", "soon", [40]), "'day'", "dates", "'soon'")
 bad_frame("number role on texts", good_frame, "'color'", "numbers", roles={"color": "numeric"})
 bad_frame("date role on texts", good_frame, "'color'", "dates", roles={"color": "date"})

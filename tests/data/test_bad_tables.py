@@ -78,6 +78,15 @@ def test_a_target_with_a_class_for_each_row_is_one_problem(values, task, words):
     assert len(caught.value.problems) == 1
 
 
+@pytest.mark.parametrize("part", ["groups", "time", "weights"])
+def test_a_column_with_two_parts_is_one_problem(part):
+    with pytest.raises(
+        DataError, match=f"'sold' cannot be both the target .* the {part}"
+    ) as caught:
+        prepare_table(good_frame(), target="sold", **{part: "sold"})
+    assert len(caught.value.problems) == 1
+
+
 def test_a_missing_target_does_not_hide_other_problems():
     frame = good_frame()
     frame.loc[3, "size"] = np.inf

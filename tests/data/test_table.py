@@ -1,5 +1,6 @@
 """From a source to a typed table, to a folder and back."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -304,3 +305,40 @@ def test_row_digests_do_not_depend_on_how_values_are_written():
     )
     test = prepare_test_table(later, table)
     assert np.array_equal(test.row_digests, table.row_digests)
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "words"),
+    [
+        (
+            [1.5, 2.5, 3.5],
+            "auto",
+            "the 3 different numbers .* as a quantity; give the task multiclass",
+        ),
+        ([1, 2, 3], "auto", "the 3 different numbers .* as classes; give the task regression"),
+        (
+            ["Yes", "yes", " no", "no"],
+            "auto",
+            "white space: ' no' and 'no', 'Yes' and 'yes'; write",
+        ),
+        ([1.5, 2.5, 3.5], "regression", None),
+        ([1, 2, 3], "multiclass", None),
+        ([0, 1], "auto", None),
+        (["a", "b", "c"], "auto", None),
+    ],
+)
+def test_how_a_target_was_understood_is_noted_where_it_could_be_meant_otherwise(
+    values, task, words
+):
+    frame = good_frame().assign(sold=[values[i // 7 % len(values)] for i in range(60)])
+    notes = prepare_table(frame, target="sold", task=task).notes
+    assert len(notes) == (words is not None)
+    assert words is None or re.search(words, notes[0])
+
+
+def test_a_few_amounts_may_be_classes_or_categories():
+    frame = good_frame().assign(size=[f"{i % 4}0%" for i in range(60)])
+    frame["sold"] = [f"${1 + i // 3 % 2}" for i in range(60)]
+    table = prepare_table(frame, target="sold")
+    assert table.classes == ("$1", "$2")
+    assert "size" in table.schema.nominal_names
