@@ -176,13 +176,30 @@ class Home:
         SettingsError
             If it cannot be made or written.
         """
+        self.check()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            reason = "it is not a folder" if self.path.exists() else error.strerror
-            raise SettingsError(f"home folder {self.path} cannot be used: {reason}") from None
-        if not os.access(self.path, os.W_OK | os.X_OK):
-            raise SettingsError(f"home folder {self.path} cannot be used: it is not writable")
+            raise SettingsError(
+                f"home folder {self.path} cannot be used: {error.strerror}"
+            ) from None
+
+    def check(self) -> None:
+        """Look whether the folder can be made and written; changes nothing.
+
+        Raises
+        ------
+        SettingsError
+            If it cannot.
+        """
+        nearest = next(p for p in (self.path, *self.path.parents) if p.exists())
+        reason = ""
+        if not nearest.is_dir():
+            reason = f"{'it' if nearest == self.path else nearest} is not a folder"
+        elif not os.access(nearest, os.W_OK | os.X_OK):
+            reason = f"{'it' if nearest == self.path else nearest} is not writable"
+        if reason:
+            raise SettingsError(f"home folder {self.path} cannot be used: {reason}")
 
     def run(self, run_id: str) -> RunFolder:
         """Folder of an existing run; a unique prefix of its id is enough.
@@ -192,6 +209,8 @@ class Home:
         SettingsError
             If no run, or more than one, has this id or prefix.
         """
+        if not run_id:
+            raise SettingsError("a run id, or the beginning of one, is expected; got nothing")
         matches = [f for f in self.run_folders() if f.run_id.startswith(run_id)]
         exact = [f for f in matches if f.run_id == run_id]
         if exact or len(matches) == 1:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import Annotated, TypeGuard
 
 import typer
 
@@ -24,7 +24,7 @@ from automl_flows import (
     train_commands,
 )
 from automl_flows.environment import prepare_environment
-from automl_flows.rendering import BROKEN_PIPE
+from automl_flows.rendering import BROKEN_PIPE, emit
 from automl_flows.session import (
     INTERRUPTED,
     TERMINATED,
@@ -47,6 +47,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback(invoke_without_command=True)
+def _program(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        emit(f"automl-flows {installed('automl-flows')}")
+        raise typer.Exit
+
+
 for _commands in (train_commands, model_commands, run_commands, retrain_commands, service_commands):
     _commands.register(app)
 

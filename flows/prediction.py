@@ -53,7 +53,10 @@ def predict_table(
     frame = read_table(table)
     if frame.empty:
         raise DataError(f"{table} has no rows to predict")
-    predicted = pd.DataFrame({"prediction": loaded.predict(frame)})
+    try:
+        predicted = pd.DataFrame({"prediction": loaded.predict(frame)})
+    except DataError as error:
+        raise DataError.of(error.problems, source=str(table)) from None
     if not proba or classes is None:
         return predicted
     probabilities = loaded.predict_proba(frame)
@@ -75,6 +78,11 @@ def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:
         If the model registry cannot be reached.
     """
     folder = Path(model).expanduser()
+    if not model or folder.is_file():
+        found = f"the file {model}" if model else "nothing"
+        raise SettingsError(
+            f"a model is a run id, NAME@ALIAS, a model URI or a bundle folder; got {found}"
+        )
     if folder.is_dir():
         from automl.inference.bundle import load_bundle
 

@@ -124,6 +124,7 @@ def train(
         from automl.tracking.problem import check_problem
         from automl_flows.dry_run import plan_of, show_plan
 
+        state.check()
         check_problem(state.path, settings)
         show_plan(plan_of(settings), as_json=as_json)
         return

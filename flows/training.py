@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +110,7 @@ def run_stages_directly(line: Line) -> None:
 
 
 def _publish(result: dict[str, Any]) -> None:
-    key = result["problem"].lower().replace("_", "-")
-    key = "".join(c if c.isalnum() or c == "-" else "-" for c in key).strip("-") or "problem"
+    key = artifact_key(result["problem"])
     columns = ("rank", "family", "score", "std", "fit_seconds", "predict_ms", "origin", "status")
     table = [
         {column: _shown(row[column]) for column in columns}
@@ -117,6 +118,18 @@ def _publish(result: dict[str, Any]) -> None:
     ]
     create_table_artifact(table=table, key=f"leaderboard-{key}", description="Leaderboard")
     create_markdown_artifact(markdown=summary_text(result), key=f"result-{key}")
+
+
+def artifact_key(problem: str) -> str:
+    """Name of a problem in Prefect's alphabet: lower-case ASCII letters, digits and dashes.
+
+    A name that loses a character ends in a digest, so that two problems never share an artifact.
+    """
+    key = re.sub("[^a-z0-9]+", "-", problem.lower()).strip("-")
+    if key == problem:
+        return key
+    digest = hashlib.blake2b(problem.encode(), digest_size=3).hexdigest()
+    return f"{key}-{digest}".lstrip("-")
 
 
 def _shown(value: Any) -> Any:

@@ -17,6 +17,7 @@ a pandas DataFrame        its index is not data
 
 from __future__ import annotations
 
+import difflib
 import gzip
 import io
 import json
@@ -37,6 +38,7 @@ from automl.errors import DataError
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
 EXTENSIONS = (*DELIMITERS, ".parquet", ".feather", *JSON_EXTENSIONS, ".arff")
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
 _TEXT_EXTENSIONS = (*DELIMITERS, *JSON_EXTENSIONS, ".arff")
 
 
@@ -111,13 +113,20 @@ def _local(path: Path) -> Opener:
     try:
         path.open("rb").close()
     except FileNotFoundError:
-        there = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-        hint = nearest(path.name, there)
-        hint = hint if "did you mean" in hint else ""
-        raise DataError(f"there is no file {path}{hint}", file=str(path)) from None
+        raise DataError(f"there is no file {path}{_nearest_file(path)}", file=str(path)) from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}", file=str(path)) from None
     return lambda: path.open("rb")
+
+
+def _nearest_file(path: Path) -> str:
+    """Hint at a file of the same folder with a similar name, whatever its extension."""
+    try:
+        stems = {other.name.split(".")[0]: other.name for other in path.parent.iterdir()}
+    except OSError:
+        return ""
+    close = difflib.get_close_matches(path.name.split(".")[0], stems, n=1, cutoff=0.6)
+    return f"; did you mean {stems[close[0]]!r}?" if close else ""
 
 
 def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[str]]:
@@ -126,6 +135,8 @@ def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[str]]:
     suffixes = [suffix.lower() for suffix in Path(plain).suffixes]
     gzipped = suffixes[-1:] == [".gz"]
     kind = "".join((suffixes[:-1] if gzipped else suffixes)[-1:])
+    if kind in SPREADSHEETS:
+        raise DataError(f"{name} is a spreadsheet; save the sheet as csv")
     if kind not in EXTENSIONS or (gzipped and kind not in _TEXT_EXTENSIONS):
         raise DataError(
             f"{name}: the extension must be one of {', '.join(EXTENSIONS)}, "
@@ -197,6 +208,8 @@ def _read_json(text: str, name: str) -> pd.DataFrame:
             raise DataError(
                 f"{name}, record {position}: an object is expected; found {record!r:.40}"
             )
+    if len(records) == 1 and records[0] and all(isinstance(v, list) for v in records[0].values()):
+        raise DataError(f"{name} holds an object of columns; one object for each row is expected")
     if not records or not any(records):
         raise DataError(f"{name} has no rows")
     return pd.DataFrame.from_records(records)

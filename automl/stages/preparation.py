@@ -66,6 +66,12 @@ def prepare(
         positive=settings.positive,
         n_folds=settings.folds,
     )
+    if settings.class_weight != "none" and not table.task.is_classification:
+        raise SettingsError(
+            f"setting class_weight: {settings.class_weight} needs classes; target column "
+            f"{table.target!r} is numeric",
+            setting="class_weight",
+        )
     table_digest = table.digest
     if settings.challenge and frame is not None:
         table = hold_back(folder, settings, frame, table)

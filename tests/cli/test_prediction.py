@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from automl.errors import DataError
 from automl_flows import prediction
 
 
@@ -107,3 +108,18 @@ def test_a_folder_that_is_no_bundle_is_refused(automl, table, tmp_path):
     outcome = automl("predict", tmp_path / "folder", table, "-o", "out.csv")
     assert outcome.code in (2, 3)
     assert outcome.err.startswith("error: ")
+
+
+def test_what_the_model_misses_is_said_of_the_table(automl, table, tmp_path, model):
+    class Strict(Numbers):
+        def predict(self, frame):
+            raise DataError.of(["column 'a' is missing from the table", "column 'b' is too"])
+
+    model[0] = Strict()
+    outcome = automl("predict", "m", table, "-o", tmp_path / "out.csv")
+    assert outcome.code == 3
+    assert outcome.err.splitlines() == [
+        f"error: 2 problems in {table}:",
+        "  - column 'a' is missing from the table",
+        "  - column 'b' is too",
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import pytest
 
 USAGE = [
@@ -39,6 +41,12 @@ USAGE = [
     (["train", "TABLE", "--target", "y", "--optimizer", "hypercub"], "hypercube"),
     (["train", "TABLE", "--target", "y", "--allocator", "unifrom"], "uniform"),
     (["train", "TABLE", "--target", "y", "--ensemble", "stacking"], "stacking"),
+    (["train", "TABLE", "--target", "y", "--workers", "999", "--dry-run"], "workers"),
+    (["train", "TABLE", "--target", "y", "--name", "a/b"], "name"),
+    (["train", "TABLE", "--target", "y", "--role", "y=nominal", "--dry-run"], "target column 'y'"),
+    (["train", "TABLE", "--target", "y", "--home", "TABLE", "--dry-run"], "is not a folder"),
+    (["train", "TABLE", "--target", "y", "--home", "TABLE/x", "--dry-run"], "is not a folder"),
+    (["train", "TABLE", "--target", "x", "--class-weight", "balanced", "--dry-run"], "class_weight"),
     (["demo", "--budget", "1s"], "budget_seconds"),
     (["predict", "20260101-000000-aaaa", "TABLE"], "output"),
     (["predict", "20260101-000000-aaaa", "TABLE", "-o", "out.xlsx"], "out.xlsx"),
@@ -46,7 +54,11 @@ USAGE = [
     (["predict", "20260101-000000-aaaa", "TABLE", "-o", "-", "--json"], "stdout"),
     (["predict", "20260101-000000-aaaa", "TABLE", "-o", "out.csv"], "20260101-000000-aaaa"),
     (["predict", "credit", "TABLE", "-o", "out.csv"], "credit@champion"),
+    (["predict", "TABLE", "TABLE", "-o", "out.csv"], "got the file"),
+    (["predict", "", "TABLE", "-o", "out.csv"], "got nothing"),
     (["resume", "2026"], "2026"),
+    (["resume", ""], "got nothing"),
+    (["clean", "", "--yes"], "got nothing"),
     (["show", "nothing"], "nothing"),
     (["stop", "nothing"], "nothing"),
     (["clean"], "--older-than"),
@@ -57,7 +69,7 @@ USAGE = [
 
 @pytest.mark.parametrize(("arguments", "named"), USAGE, ids=lambda value: str(value)[:60])
 def test_usage_errors_exit_with_2_and_one_sentence(automl, table, arguments, named):
-    outcome = automl(*(table if a == "TABLE" else a for a in arguments))
+    outcome = automl(*(a.replace("TABLE", str(table)) for a in arguments))
     lines = outcome.err.strip().splitlines()
     assert (outcome.code, outcome.out) == (2, "")
     assert lines[-1].startswith("error: ")
@@ -78,7 +90,7 @@ DATA = [
 
 @pytest.mark.parametrize(("arguments", "named"), DATA, ids=lambda value: str(value)[:60])
 def test_bad_data_exits_with_3_or_2_and_names_the_culprit(automl, table, arguments, named):
-    outcome = automl(*(table if a == "TABLE" else a for a in arguments))
+    outcome = automl(*(a.replace("TABLE", str(table)) for a in arguments))
     assert outcome.code in (2, 3)
     assert outcome.err.startswith("error: ")
     assert named in outcome.err
@@ -110,3 +122,8 @@ def test_a_refused_command_leaves_no_home_behind(automl, own_home, table):
     automl("train", table, "--target", "y", "--families", "nothing")
     automl("train", table, "--target", "z", "--dry-run")
     assert not own_home.path.exists()
+
+
+def test_the_version_is_that_of_the_package(automl):
+    outcome = automl("--version")
+    assert (outcome.code, outcome.out) == (0, f"automl-flows {version('automl-flows')}\n")

@@ -130,7 +130,11 @@ bad_source("uri in memory of a missing file", "memory://none/none.csv", "none.cs
 bad_source("unknown scheme", "warp://x/y.csv", "warp", error=SettingsError)
 bad_source("unknown bundled table", "sklearn:iriss", "sklearn:iriss", "did you mean 'iris'")
 bad_source("empty openml name", "openml:@3", "openml:@3", "NAME@VERSION")
-bad_file("unknown extension", "bad.xlsx", "PK", ".xlsx", ".csv")
+bad_file("unknown extension", "bad.doc", "PK", ".doc", ".csv")
+bad_file("spreadsheet", "bad.xlsx", "PK", "spreadsheet", "csv")
+bad_file(
+    "json of columns", "bad.json", '{"a": [1, 2], "y": [1, 2]}', "object of columns", "each row"
+)
 bad_file("no extension", "bad", "a,y\n1,2\n", "extension")
 bad_file("gzipped parquet", "bad.parquet.gz", b"x", "extension")
 bad_file("empty file", "bad.csv", "", "empty")
