@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
+from automl.bandits.baselines import InitiallyBest, Only
+from automl.bandits.expected_gain import ExpectedGain
+from automl.bandits.greedy import EpsilonDecreasing, EpsilonGreedy
+from automl.bandits.increasing_effort import IncreasingEffort
 from automl.bandits.leaders import Leaders
 from automl.bandits.protocol import Allocator
+from automl.bandits.thompson import Thompson, TopTwoThompson
 from automl.bandits.uniform import Uniform, UniformSeconds
+from automl.bandits.upper_bounds import Ucb1, Ucb1Tuned
 from automl.lookup import entry_of
 
 
@@ -30,6 +37,8 @@ class AllocatorEntry:
     joins_families: bool = False
 
 
+ONLY = "only"
+
 ALLOCATORS: dict[str, AllocatorEntry] = {
     "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.2"),
     "leaders": AllocatorEntry(
@@ -44,15 +53,62 @@ ALLOCATORS: dict[str, AllocatorEntry] = {
         "X20 II-D",
         joins_families=True,
     ),
+    "epsilon_greedy": AllocatorEntry(
+        EpsilonGreedy, "the best mean reward, a tenth of the turns at random", "H18 2.4.1"
+    ),
+    "epsilon_decreasing": AllocatorEntry(
+        EpsilonDecreasing,
+        "at random at first, the best mean reward after 100 turns",
+        "H18 2.4.1, 7.5",
+    ),
+    "thompson": AllocatorEntry(
+        Thompson, "a draw from the Beta distribution of each family's rewards", "H18 Algorithm 2"
+    ),
+    "thompson_mean": AllocatorEntry(
+        partial(Thompson, is_of_mean=True),
+        "the same for the mean reward, which concentrates",
+        "after H18 Algorithm 2",
+    ),
+    "top_two_thompson": AllocatorEntry(
+        TopTwoThompson, "Thompson sampling, half of the turns for its second", "H18 Algorithm 3"
+    ),
+    "ucb1": AllocatorEntry(Ucb1, "the greatest upper bound of the mean reward", "H18 2.4.3"),
+    "ucb1_tuned": AllocatorEntry(
+        Ucb1Tuned, "the same with the variance of the rewards", "H18 2.4.3"
+    ),
+    "increasing_effort": AllocatorEntry(
+        IncreasingEffort, "the least-pulled family that may exceed the best score", "H18 7.4"
+    ),
+    "initially_best": AllocatorEntry(
+        InitiallyBest, "always the family whose first score was best", "H18 7.5"
+    ),
+    ONLY: AllocatorEntry(
+        Only, "always the first family in prior order, or the F of only:F", "H18 7.3"
+    ),
+    "expected_gain": AllocatorEntry(
+        ExpectedGain, "the greatest expected gain of the best score per turn", "ours, after H18 7.5"
+    ),
+    "expected_gain_seconds": AllocatorEntry(
+        partial(ExpectedGain, is_per_second=True, untried=1.0),
+        "the greatest expected gain of the best score per second",
+        "ours, after H18 7.5",
+        reads_clock=True,
+    ),
 }
 
 
 def get_allocator(name: str) -> AllocatorEntry:
-    """Entry of an allocator.
+    """Entry of an allocator; ``only:F`` is that of the family F.
 
     Raises
     ------
     SettingsError
-        If there is none of this name; the nearest one is proposed.
+        If there is none of this name, or no family F; the nearest one is proposed.
     """
-    return entry_of(ALLOCATORS, name, "allocator")
+    kind, _, family = name.partition(":")
+    if kind != ONLY or not family:
+        return entry_of(ALLOCATORS, name, "allocator")
+    from automl.families.registry import get_family
+
+    get_family(family)
+    return AllocatorEntry(partial(Only, family), f"always {family}", ALLOCATORS[ONLY].source)

@@ -4,16 +4,14 @@ import pickle
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from automl.bandits.registry import ALLOCATORS, get_allocator
 from automl.bandits.uniform import Uniform, UniformSeconds
 from automl.errors import SettingsError
-from automl.randomness import Purpose, stream
-from automl.records import Configuration, Trial, TrialStatus
+from automl.records import TrialStatus
 
-ARMS = ["lightgbm", "svm", "knn", "ridge"]
+UNFINISHED = [status for status in TrialStatus if status is not TrialStatus.COMPLETE]
+LEARNERS = [name for name in ALLOCATORS if name != "only"]
 
 
 @pytest.fixture(params=ALLOCATORS)
@@ -21,83 +19,123 @@ def make(request):
     return ALLOCATORS[request.param].make
 
 
-def trial(family, index=0, *, seconds=1.0, score=0.5, status=TrialStatus.COMPLETE):
-    is_scored = status is TrialStatus.COMPLETE
-    return Trial(
-        "run", index, Configuration(family), status, score if is_scored else None, seconds=seconds
-    )
+@pytest.fixture(params=LEARNERS)
+def make_learner(request):
+    return ALLOCATORS[request.param].make
 
 
-def drive(allocator, steps, *, arms=ARMS, status=lambda _: TrialStatus.COMPLETE):
-    chosen, pending = [], []
-    for index in steps:
-        rng = stream(1, Purpose.ALLOCATOR, index)
-        chosen.append(allocator.choose(arms, pending=pending, rng=rng))
-        pending.append(chosen[-1])
-        if len(pending) > 3:
-            family = pending.pop(0)
-            seconds = 1.0 + len(family)
-            allocator.update(trial(family, index, seconds=seconds, status=status(index)))
-    return chosen
+def uneven(family, rng):
+    return rng.normal(len(family) / 10, 0.1)
 
 
-def test_only_arms_that_can_take_a_turn_are_chosen(make):
-    allocator = make()
-    drive(allocator, range(20))
-    for arm in ARMS:
-        assert allocator.choose([arm], pending=ARMS, rng=stream(0, Purpose.ALLOCATOR)) == arm
+class TestEveryAllocator:
+    def test_chooses_only_arms_that_can_take_a_turn(self, make, drive, arms, rng):
+        allocator = make()
+        drive(allocator, range(20), score=uneven)
+        for arm in arms:
+            assert allocator.choose([arm], pending=arms, rng=rng) == arm
+
+    def test_goes_on_with_the_arms_that_are_left(self, make, drive, arms):
+        allocator = make()
+        first = drive(allocator, range(40), score=uneven)
+        rest = [arm for arm in arms if arm != Counter(first).most_common(1)[0][0]]
+        assert set(drive(allocator, range(40, 80), arms=rest, score=uneven)) <= set(rest)
+
+    def test_repeats_its_sequence_for_equal_streams_and_updates(self, make, drive):
+        one, other = (drive(make(), range(80), score=uneven) for _ in range(2))
+        assert one == other
+
+    def test_continues_identically_after_a_pickle(self, make, drive):
+        allocator = make()
+        drive(allocator, range(25), score=uneven)
+        copy = pickle.loads(pickle.dumps(allocator))
+        rest = range(25, 80)
+        assert drive(allocator, rest, score=uneven) == drive(copy, rest, score=uneven)
+
+    @pytest.mark.parametrize("status", UNFINISHED)
+    def test_survives_that_no_trial_is_complete(self, make, drive, arms, status):
+        assert set(drive(make(), range(60), status=lambda _: status)) <= set(arms)
+
+    @pytest.mark.parametrize("score", [-7.0, 0.0, 0.5, 1.0])
+    def test_survives_that_all_scores_are_equal(self, make, drive, arms, score):
+        assert set(drive(make(), range(60), score=lambda *_: score)) <= set(arms)
+
+    def test_takes_trials_of_families_that_are_no_arms(self, make, trial, arms, rng):
+        allocator = make()
+        allocator.update(trial("constant"))
+        assert allocator.choose(arms, pending=["constant"], rng=rng) in arms
 
 
-def test_equal_streams_and_updates_give_equal_sequences(make):
-    assert drive(make(), range(50)) == drive(make(), range(50))
+class TestEveryLearner:
+    def test_gives_every_arm_a_turn(self, make_learner, drive, arms):
+        assert set(drive(make_learner(), range(30))) == set(arms)
+
+    def test_does_not_repeat_a_first_turn_that_is_pending(self, make_learner, arms, rng):
+        pending = []
+        while len(pending) < len(arms):
+            pending.append(make_learner().choose(arms, pending=pending, rng=rng))
+        assert pending == arms
+
+    def test_gives_the_others_turns_where_one_arm_only_fails(self, make_learner, drive, arms):
+        allocator = make_learner()
+
+        def fails(index):
+            return TrialStatus.CRASHED
+
+        drive(allocator, range(8), arms=arms[:1], status=fails)
+        counts = Counter(drive(allocator, range(8, 60), arms=arms, score=uneven))
+        assert counts[arms[0]] < 52 - 8
 
 
-def test_a_pickled_allocator_continues_identically(make):
-    allocator = make()
-    drive(allocator, range(25))
-    copy = pickle.loads(pickle.dumps(allocator))
-    assert drive(allocator, range(25, 50)) == drive(copy, range(25, 50))
+def test_only_measured_seconds_make_a_difference_to_those_that_say_so(drive):
+    for name, entry in ALLOCATORS.items():
+        slow, quick = (
+            drive(entry.make(), range(80), seconds=lambda family, f=f: f(family), score=uneven)
+            for f in (lambda family: 100.0 / len(family) ** 3, lambda family: 1.0)
+        )
+        assert (slow != quick) == entry.reads_clock, name
 
 
-@pytest.mark.parametrize("status", [s for s in TrialStatus if s is not TrialStatus.COMPLETE])
-def test_it_survives_that_no_trial_is_complete(make, status):
-    assert set(drive(make(), range(40), status=lambda _: status)) <= set(ARMS)
-
-
-def test_trials_of_families_that_are_no_arms_are_taken(make):
-    allocator = make()
-    allocator.update(trial("constant"))
-    assert allocator.choose(ARMS, pending=["constant"], rng=stream(0, Purpose.ALLOCATOR)) in ARMS
-
-
-def test_every_arm_gets_a_turn(make):
-    assert set(drive(make(), range(30))) == set(ARMS)
-
-
-@given(st.integers(1, 6), st.integers(1, 60))
-def test_uniform_turns_never_differ_by_more_than_one(n_arms, n_turns):
+@pytest.mark.parametrize("n_arms", [1, 2, 3, 6])
+@pytest.mark.parametrize("n_turns", [1, 5, 17, 60])
+def test_uniform_turns_never_differ_by_more_than_one(drive, n_arms, n_turns):
     arms = [f"arm {i}" for i in range(n_arms)]
     counts = Counter(drive(Uniform(), range(n_turns), arms=arms))
     assert max(counts.values()) - min(counts[arm] for arm in arms) <= 1
 
 
-def test_uniform_ties_go_to_the_first_in_prior_order():
-    assert drive(Uniform(), range(4)) == ARMS
+def test_uniform_ties_go_to_the_first_in_prior_order(drive, arms):
+    assert drive(Uniform(), range(4)) == arms
 
 
-def test_uniform_seconds_prefers_the_family_that_has_used_least():
+def test_uniform_seconds_prefers_the_family_that_has_used_least(trial, arms, rng):
     allocator = UniformSeconds()
-    for family, seconds in zip(ARMS, (8.0, 2.0, 4.0, 6.0), strict=True):
+    for family, seconds in zip(arms, (8.0, 2.0, 4.0, 6.0), strict=True):
         allocator.update(trial(family, seconds=seconds))
-    rng = stream(0, Purpose.ALLOCATOR)
-    assert allocator.choose(ARMS, pending=[], rng=rng) == "svm"
-    assert allocator.choose(ARMS, pending=["svm"] * 2, rng=rng) == "knn"
-
-
-def test_whoever_reads_measured_seconds_says_so():
-    assert {name for name, entry in ALLOCATORS.items() if entry.reads_clock} == {"uniform_seconds"}
+    assert allocator.choose(arms, pending=[], rng=rng) == "svm"
+    assert allocator.choose(arms, pending=["svm"] * 2, rng=rng) == "knn"
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_one():
     with pytest.raises(SettingsError, match="did you mean 'uniform'"):
         get_allocator("unifrom")
+
+
+def test_only_takes_the_family_from_its_name(arms, rng):
+    only = get_allocator("only:knn").make()
+    assert only.choose(arms, pending=[], rng=rng) == "knn"
+    assert only.choose(["svm", "ridge"], pending=[], rng=rng) == "svm"
+    assert get_allocator("only").make().choose(arms, pending=[], rng=rng) == arms[0]
+
+
+@pytest.mark.parametrize("name", ["only:kn", "uniform:knn", "only-knn"])
+def test_only_a_known_family_can_be_named(name):
+    with pytest.raises(SettingsError, match=r"knn|only"):
+        get_allocator(name)
+
+
+def test_every_entry_has_one_line_and_a_source():
+    for entry in ALLOCATORS.values():
+        assert entry.summary
+        assert "\n" not in entry.summary
+        assert entry.source
