@@ -19,7 +19,7 @@ from automl.selection.screening import screen
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.session import Session
 
-SAFETY = 1.3
+SAFETY = 1.2
 LEAST_PAIRED_SCORES = 10
 
 

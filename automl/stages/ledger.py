@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 GREATEST_TAIL_SHARE = 0.45
-CLOSING_SECONDS = 1.0
+CLOSING_SECONDS = 0.8
 """From the end of the registration to the end of the process."""
 
 UNKNOWN_TAIL = {"candidates": 0.0, "ensemble": 2.0, "final": 2.0, "registration": 6.0}
