@@ -20,6 +20,7 @@ from automl_flows import (
     model_commands,
     retrain_commands,
     run_commands,
+    search_commands,
     service_commands,
     train_commands,
 )
@@ -60,7 +61,14 @@ def _program(
         raise typer.Exit
 
 
-for _commands in (train_commands, model_commands, run_commands, retrain_commands, service_commands):
+for _commands in (
+    train_commands,
+    model_commands,
+    search_commands,
+    run_commands,
+    retrain_commands,
+    service_commands,
+):
     _commands.register(app)
 
 

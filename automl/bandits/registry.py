@@ -66,7 +66,7 @@ ALLOCATORS: dict[str, AllocatorEntry] = {
     ),
     "thompson_mean": AllocatorEntry(
         partial(Thompson, is_of_mean=True),
-        "the same for the mean reward, which concentrates",
+        "a draw from the distribution of each mean reward, which concentrates",
         "after H18 Algorithm 2",
     ),
     "top_two_thompson": AllocatorEntry(
@@ -74,7 +74,7 @@ ALLOCATORS: dict[str, AllocatorEntry] = {
     ),
     "ucb1": AllocatorEntry(Ucb1, "the greatest upper bound of the mean reward", "H18 2.4.3"),
     "ucb1_tuned": AllocatorEntry(
-        Ucb1Tuned, "the same with the variance of the rewards", "H18 2.4.3"
+        Ucb1Tuned, "UCB1 that knows the variance of the rewards", "H18 2.4.3"
     ),
     "increasing_effort": AllocatorEntry(
         IncreasingEffort, "the least-pulled family that may exceed the best score", "H18 7.4"
