@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from automl.errors import SettingsError
@@ -23,6 +22,7 @@ DEFAULT_BUDGET_SECONDS = 600.0
 MINIMUM_BUDGET_SECONDS = 10.0
 
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h|d)?\s*$")
+_UNION_PARTS = ("str", "dict[str,float]")
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
 
@@ -54,9 +54,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     table: str = Field(
-        description="Table to learn from: a file, a URI, sklearn:NAME or openml:NAME"
+        description="Table to learn from: a file, a URI, sklearn:NAME or openml:NAME", min_length=1
     )
-    target: str = Field(description="Column to predict")
+    target: str = Field(description="Column to predict", min_length=1)
     task: Literal["auto", "binary", "multiclass", "regression"] = "auto"
     name: str = Field(default="", description="Problem name; default: table name and target")
     preset: PresetName = "balanced"
@@ -107,7 +107,7 @@ class Settings(BaseModel):
         description="Fewer folds, or one holdout, where the table is large for the budget",
     )
     holdout_above_rows: int | None = Field(
-        default=50_000, description="Above this many rows one holdout replaces the folds"
+        default=50_000, description="Above this many rows one holdout replaces the folds", ge=0
     )
     candidate_limit: int = Field(default=10, ge=1)
     candidate_repeats: int = Field(default=2, ge=1)
@@ -142,7 +142,7 @@ class Settings(BaseModel):
     reserve: float = Field(
         default=0.2, description="Share of the budget kept for the stages after the search", ge=0
     )
-    test: str | None = Field(default=None, description="Table of untouched test rows")
+    test: str | None = Field(default=None, description="Table of untouched test rows", min_length=1)
     test_share: float = Field(
         default=0.0, description="Share of rows set aside as test rows", ge=0, lt=0.9
     )
@@ -182,7 +182,18 @@ class Settings(BaseModel):
     @classmethod
     def _comma_separated(cls, value: Any) -> Any:
         if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
+            names = tuple(part.strip() for part in value.split(",") if part.strip())
+            if not names:
+                raise ValueError(f"must name families; got {value!r}")
+            return names
+        return value
+
+    @field_validator("criteria")
+    @classmethod
+    def _known_criteria(cls, value: dict[str, float]) -> dict[str, float]:
+        from automl.selection.ranking import check_criteria  # slow, only where they are given
+
+        check_criteria(value)
         return value
 
     @model_validator(mode="after")
@@ -294,26 +305,27 @@ def _validated(values: Mapping[str, Any]) -> Settings:
     try:
         return Settings(**values)
     except ValidationError as error:
-        first = error.errors()[0]
-        setting = ".".join(str(part) for part in first["loc"])
+        first = max(error.errors(), key=lambda found: len(found["loc"]))  # of a union the nearest
+        setting = ".".join(str(part) for part in first["loc"] if part not in _UNION_PARTS)
         if first["type"] == "missing":
             raise SettingsError(f"setting {setting} is missing", setting=setting) from None
         found = "" if first["type"] == "value_error" else f"; got {first['input']!r}"
+        if first["type"] == "string_type" and isinstance(first["input"], int | float):
+            found += ", write it in quotes"
         reason = first["msg"].removeprefix("Value error, ") + found
         named = f"setting {setting}: {reason}" if setting else reason
         raise SettingsError(named, setting=setting or "settings") from None
 
 
 def _read_file(path: Path) -> dict[str, Any]:
+    from automl.spaces.yaml_loader import parse_yaml  # slow, only where there is a file
+
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = parse_yaml(path.read_text(encoding="utf-8"), f"settings file {path}")
     except FileNotFoundError:
         raise SettingsError(f"settings file {path} does not exist", file=str(path)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"settings file {path} cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
-        raise SettingsError(f"settings file {path} is not valid YAML: {reason}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -325,9 +337,14 @@ def _read_file(path: Path) -> dict[str, Any]:
 def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for field in Settings.model_fields:
-        text = environment.get(f"AUTOML_{field.upper()}")
-        if text is not None:
-            found[field] = yaml.safe_load(text) if text[:1] in "[{" else text
+        name = f"AUTOML_{field.upper()}"
+        text = environment.get(name, "")
+        if text[:1] in ("[", "{"):
+            from automl.spaces.yaml_loader import parse_yaml  # slow, only where there is one
+
+            found[field] = parse_yaml(text, name)
+        elif text:
+            found[field] = text
     return found
 
 

@@ -146,6 +146,6 @@ def _yaml_rows(text: str) -> Any:
 
 def _absolute(source: str | None) -> str | None:
     """A local file's absolute path, so that the run can be resumed from anywhere."""
-    if source is None or ":" in source or not Path(source).expanduser().exists():
+    if not source or ":" in source or not Path(source).expanduser().exists():
         return source
     return str(Path(source).expanduser().resolve())

@@ -175,6 +175,10 @@ def get_metric(name: str, task: Task) -> Metric:
     """
     usable = [metric.name for metric in METRICS.values() if task in metric.tasks]
     metric = METRICS.get(ALIASES.get(name, name))
+    if name == "index":
+        raise SettingsError(
+            f"index is a mixture of metrics and cannot be part of another; use {', '.join(usable)}"
+        )
     if metric is None:
         near = get_close_matches(name, [*usable, *ALIASES], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""

@@ -183,15 +183,31 @@ def read_yaml(path: Path) -> Any:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         Place(path.name).fail(f"must be a readable UTF-8 file; got {error}")
+    return parse_yaml(text, path.name)
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """Content of YAML text by YAML 1.2 rules, duplicate keys rejected.
+
+    Parameters
+    ----------
+    name
+        Of the text in messages.
+
+    Raises
+    ------
+    SettingsError
+        If it is not YAML.
+    """
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader with other scalars
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = f" in line {mark.line + 1}" if mark else ""
         reason = error.problem or error.context
-        Place(path.name).fail(f"must be YAML; got {reason}{line}")
+        Place(name).fail(f"must be YAML; got {reason}{line}")
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        Place(path.name).fail(f"must be YAML; got {error}")
+        Place(name).fail(f"must be YAML; got {error}")
 
 
 def _estimators(body: Mapping[str, Any], place: Place) -> dict[str, str]:

@@ -28,7 +28,7 @@ WANTED_TRIALS = 12
 LEAST_FOLDS = 3
 LIGHTGBM_SECONDS_PER_CELL = 2e-6
 CLASS_EXPONENT = 0.7
-MOST_WORKERS_PER_CORE = 4
+MOST_PER_CORE = 4
 
 
 def prepare(
@@ -182,33 +182,37 @@ def fold_scheme(table: Table, settings: Settings) -> FoldScheme:
 def n_slots(settings: Settings) -> int:
     """Trials at a time; a run that is resumed on fewer cores has fewer."""
     n_cores = usable_cores()
-    return min(settings.workers or n_cores, MOST_WORKERS_PER_CORE * n_cores)
+    as_many_as_fit = max(n_cores // settings.threads, 1)
+    return min(settings.workers or as_many_as_fit, MOST_PER_CORE * n_cores)
 
 
 def check_workers(settings: Settings) -> None:
-    """Refuse a number of workers that cannot be meant for this machine.
+    """Refuse numbers of workers and threads that cannot be meant for this machine.
 
     Raises
     ------
     SettingsError
-        Above `MOST_WORKERS_PER_CORE` for each core.
+        If either is above `MOST_PER_CORE` for each core.
 
     Warns
     -----
     AutoMLWarning
-        Above the number of cores.
+        If there are more threads of all workers than cores.
     """
-    wanted, n_cores = settings.workers, usable_cores()
+    n_cores = usable_cores()
     there = f"{n_cores} core{'s' if n_cores > 1 else ''} of this machine"
-    most = MOST_WORKERS_PER_CORE * n_cores
-    if wanted > most:
-        raise SettingsError(
-            f"setting workers: at most {most} can share the {there}; got {wanted}",
-            setting="workers",
-        )
-    if wanted > n_cores:
+    most = MOST_PER_CORE * n_cores
+    for name, wanted in (("workers", settings.workers), ("threads", settings.threads)):
+        if wanted > most:
+            raise SettingsError(
+                f"setting {name}: at most {most} can share the {there}; got {wanted}", setting=name
+            )
+    n_workers, n_threads = n_slots(settings), settings.threads
+    if n_workers * n_threads > n_cores:
+        each = f" with {n_threads} threads each" if n_threads > 1 else ""
         warnings.warn(
-            f"{wanted} workers share the {there}; trials take longer than one per core",
+            f"{n_workers} worker{'s' if n_workers > 1 else ''}{each} share the {there}; "
+            "trials take longer than with a core for each",
             AutoMLWarning,
             stacklevel=2,
         )

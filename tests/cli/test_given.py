@@ -98,3 +98,45 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(automl, table, own_hom
         "kind": "nominal",
     }
     assert not own_home.path.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("target: y\nseed: 1\nseed: 2\n", "settings file .*: must be YAML; got .*'seed'.* line 3"),
+        ("target: [y\n", "settings file .*: must be YAML"),
+        ("target: 1\n", "setting target: .*; got 1, write it in quotes"),
+        ("target: ''\n", "setting target"),
+        ("target: y\ntest: ''\n", "setting test"),
+        ("target: y\nfamilies: ','\n", "setting families: must name families"),
+        ("target: y\ncriteria: {generalisation: 1}\n", "setting criteria: .*'generalisation'"),
+        ("target: y\nmetric: {accuracy: much}\n", "setting metric.accuracy: .*; got 'much'"),
+        ("target: y\nmetric: [accuracy]\n", "setting metric"),
+        ("target: y\nholdout_above_rows: -1\n", "setting holdout_above_rows"),
+    ],
+)
+def test_a_settings_file_that_cannot_be_meant_is_refused(tmp_path, text, words):
+    file = tmp_path / "settings.yaml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=words):
+        resolve_settings({"table": "t.csv"}, file=file, environment={})
+
+
+def test_a_settings_file_is_read_by_the_rules_of_the_family_files(tmp_path):
+    file = tmp_path / "settings.yaml"
+    file.write_text(
+        "target: on\nbudget_seconds: 1e2\nracing: no\nspaces: {svm: {C: {low: 1e-2}}}\n"
+    )
+    settings = resolve_settings({"table": "t.csv"}, file=file, environment={})
+    assert (settings.target, settings.budget_seconds, settings.racing) == ("on", 100.0, False)
+    assert settings.spaces == {"svm": {"C": {"low": 0.01}}}
+
+
+def test_the_environment_may_hold_mappings_and_what_is_empty_is_not_given():
+    given = {"table": "t.csv", "target": "y"}
+    environment = {"AUTOML_SPACES": "{svm: {kernel: [rbf]}}", "AUTOML_NAME": "", "AUTOML_SEED": "3"}
+    settings = resolve_settings(given, environment=environment)
+    assert settings.spaces == {"svm": {"kernel": ["rbf"]}}
+    assert (settings.seed, settings.name) == (3, "")
+    with pytest.raises(SettingsError, match="AUTOML_SPACES: must be YAML"):
+        resolve_settings(given, environment={"AUTOML_SPACES": "{a"})

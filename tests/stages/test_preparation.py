@@ -14,8 +14,8 @@ def two_cores(monkeypatch):
     monkeypatch.setattr("automl.stages.preparation.usable_cores", lambda: 2)
 
 
-def with_workers(n_workers):
-    return Settings(table="t.csv", target="y", workers=n_workers)
+def with_workers(n_workers, n_threads=1):
+    return Settings(table="t.csv", target="y", workers=n_workers, threads=n_threads)
 
 
 def test_there_is_a_slot_for_each_core_unless_told_otherwise():
@@ -40,3 +40,12 @@ def test_more_than_four_workers_per_core_are_refused():
 
 def test_a_run_resumed_on_a_smaller_machine_has_fewer_slots():
     assert n_slots(with_workers(64)) == 8
+
+
+def test_threads_count_like_workers():
+    assert [n_slots(with_workers(0, n)) for n in (1, 2, 3)] == [2, 1, 1]
+    check_workers(with_workers(0, 2))
+    with pytest.warns(AutoMLWarning, match="2 workers with 2 threads each share the 2 cores"):
+        check_workers(with_workers(2, 2))
+    with pytest.raises(SettingsError, match="threads: at most 8"):
+        check_workers(with_workers(1, 9))
