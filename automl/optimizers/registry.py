@@ -54,7 +54,14 @@ OPTIMIZERS: dict[str, OptimizerEntry] = {
     "evolution": OptimizerEntry(
         Evolution, "evolution strategy CatCMA, library cmaes", "B14 6.1, Hamano et al. 2025"
     ),
-    "tpe": OptimizerEntry(TPE, "tree-structured Parzen estimator", "X20 VII"),
+    "tpe": OptimizerEntry(
+        TPE,
+        "tree-structured Parzen estimator of whole configurations",
+        "X20 VII, interactions ours",
+    ),
+    "tpe_independent": OptimizerEntry(
+        partial(TPE, joint=False), "tree-structured Parzen estimator, each node alone", "X20 VII"
+    ),
     "successive_halving": OptimizerEntry(
         SuccessiveHalving,
         "many at low fidelity, the best third goes on",

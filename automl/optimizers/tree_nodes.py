@@ -50,12 +50,17 @@ class NodeTree:
     Parameters
     ----------
     space
-        Of one family or a union; its families are the root's choices.
+        Of one family or a union.
+
+    Attributes
+    ----------
+    root
+        The families.
     """
 
     def __init__(self, space: SpaceTree) -> None:
         self._parts = {part.family: part for part in space.parts}
-        self._root = Categorical(tuple(self._parts))
+        self.root = Categorical(tuple(self._parts))
         self._signatures: dict[tuple[str, Key], Signature] = {}
         self._nodes: dict[tuple[str, Key], tuple[TreeNode, ...]] = {}
         for part in space.parts:
@@ -76,17 +81,17 @@ class NodeTree:
         choose
             Value for a branching node, by its key and its prior.
         """
-        family = self._root.values[0]
-        if self._root.size > 1:
-            family = choose(FAMILY, self._root)
+        family = self.root.values[0]
+        if self.root.size > 1:
+            family = choose(FAMILY, self.root)
         path: list[str] = []
         _follow(self._parts[str(family)].nodes, (str(family),), choose, path)
         return self._signatures.get((str(family), tuple(path)))
 
     def observe(self, configuration: Configuration) -> Iterator[tuple[Key, float]]:
         """Key and position of the root and of every active node."""
-        if self._root.size > 1:
-            yield FAMILY, self._root.index(configuration.family)
+        if self.root.size > 1:
+            yield FAMILY, self.root.index(configuration.family)
         for node in self.nodes(configuration):
             yield node.key, node.position(configuration)
 
@@ -113,18 +118,21 @@ class Observations:
             self._positions.setdefault(key, []).append(position)
         self.n_rows += 1
 
-    def split(
-        self, key: Key, is_good: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Positions at a node in the good rows and in the others.
-
-        Parameters
-        ----------
-        is_good : (n_rows,)
-        """
-        positions = np.asarray(self._positions.get(key, ()), dtype=float)
-        good = is_good[np.asarray(self._rows.get(key, ()), dtype=np.intp)]
-        return positions[good], positions[~good]
+    def columns(
+        self, tree: NodeTree, pending: Sequence[Configuration] = ()
+    ) -> dict[Key, NDArray[np.float64]]:
+        """(n_rows + n_pending,) position at each node, NaN where it is not active."""
+        found = {}
+        for key, rows in self._rows.items():
+            column = np.full(self.n_rows + len(pending), np.nan)
+            column[rows] = self._positions[key]
+            found[key] = column
+        for i, configuration in enumerate(pending, start=self.n_rows):
+            for key, position in tree.observe(configuration):
+                if key not in found:
+                    found[key] = np.full(self.n_rows + len(pending), np.nan)
+                found[key][i] = position
+        return found
 
 
 def _follow(nodes: Sequence[Hyperparameter], context: Key, choose: Choose, path: list[str]) -> None:
