@@ -32,6 +32,7 @@ from automl.stages.session import Session
 
 FLOORS = ("constant", "lightgbm")
 LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
+SHORTENED = frozenset({TrialStatus.RACED, TrialStatus.PARTIAL})
 TRIAL_SHARE = 0.4
 FLOOR_SHARE = 0.5
 LEAST_TRIAL_SECONDS = 10.0
@@ -267,7 +268,7 @@ class Search:
         """Seconds of the finished trials by family."""
         seconds: dict[str, list[float]] = {}
         for trial in self.turns.trials:
-            if trial.folds and trial.status is not TrialStatus.RACED:
+            if trial.folds and trial.status not in SHORTENED:
                 seconds.setdefault(trial.configuration.family, []).append(trial.seconds)
         return seconds
 
