@@ -212,7 +212,11 @@ def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
             end_killed_runs(mirror.folder)
         command = commands.wait(POLL_SECONDS)
         if command and "finish" in command:
+            until = time.monotonic() + float(command["finish"])
             is_done = complete(mirror, float(command["finish"]))
+            if is_done and not looked_for_killed:
+                looked_for_killed = True
+                end_killed_runs(mirror.folder, min(KILLED_SECONDS, until - time.monotonic()))
             _answer(is_done, mirror.outbox, command.get("number"))
             continue
         if mirror.is_search_over:

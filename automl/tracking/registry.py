@@ -165,7 +165,9 @@ def rollback(name: str, home: Path, *, version: str = "") -> tuple[str, str]:
         found = client.get_registered_model(clean_name(name)).aliases
         champion, target = str(found.get(CHAMPION) or ""), version or str(found.get(PREVIOUS) or "")
         if not target:
-            raise SettingsError(f"model {name!r} has no previous champion to go back to", name=name)
+            raise SettingsError(
+                f"model {name!r} has no previous champion to go back to; name a version", name=name
+            )
         client.get_model_version(clean_name(name), target)
         move_alias(client, clean_name(name), CHAMPION, target)
     return champion, target

@@ -276,8 +276,13 @@ def statuses(home: Path, folder: RunFolder) -> set[str]:
     return {run.info.status for run in own}
 
 
-def test_a_mirror_ends_what_killed_runs_left_running(home: Path, runs: Any) -> None:
+@pytest.mark.parametrize("is_search_over", [False, True])
+def test_a_mirror_ends_what_killed_runs_left_running(
+    home: Path, runs: Any, is_search_over: bool
+) -> None:
     gone, driven, own = killed(runs), killed(runs), runs.make(1)
+    if is_search_over:
+        StageRecords(own.stages).write("search", {"trials": 1})
     assert "RUNNING" in statuses(home, gone)
     with driven.lock(), own.lock(), MirrorProcess(own) as process:
         process.finish(60)
