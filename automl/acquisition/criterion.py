@@ -18,7 +18,7 @@ class Criterion:
     Parameters
     ----------
     log_seconds
-        Fitted surrogate of the logarithm of seconds, where the acquisition needs it.
+        Fitted surrogate of the logarithm of seconds; without one all trials take as long.
     """
 
     surrogate: Surrogate
@@ -29,8 +29,9 @@ class Criterion:
     def __call__(self, X: FloatArray) -> FloatArray:
         """Utility (m,) of encoded points X (m, d)."""
         mean, std = self.surrogate.predict(X)
-        seconds = None
-        if self.log_seconds is not None:
+        if self.log_seconds is None:
+            seconds = np.full(len(X), self.reference.typical_seconds)
+        else:
             seconds = np.exp(self.log_seconds.predict(X)[0])
         return self.acquisition.utility(mean, std, self.reference, seconds)
 

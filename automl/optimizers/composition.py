@@ -15,7 +15,7 @@ A user writes one in settings::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
@@ -42,6 +42,11 @@ _KINDS: dict[str, Mapping[str, Kind[Any]]] = {
 }
 _INITIAL_DESIGN = Part("default_and_random")
 _RUNTIME = Part("log_seconds_boosting")
+
+
+def _check_name(names: Iterable[str], given: Any, setting: str) -> None:
+    """Refuse what is none of the names; anything may stand in a settings file."""
+    entry_of(dict.fromkeys(names), given if isinstance(given, str) else repr(given), setting)
 
 
 @dataclass(frozen=True)
@@ -83,9 +88,9 @@ class Composition:
                 f"interleaving must be a whole number of at least 0; got {self.interleaving!r}",
                 setting="interleaving",
             )
-        entry_of(dict.fromkeys(get_args(Encoding)), self.encoding, "encoding")
-        entry_of(TARGETS, self.target, "target")
-        entry_of(dict.fromkeys(get_args(Pending)), self.pending, "pending")
+        _check_name(get_args(Encoding), self.encoding, "encoding")
+        _check_name(TARGETS, self.target, "target")
+        _check_name(get_args(Pending), self.pending, "pending")
         if self.pending == "believer" and not isinstance(self.new_surrogate(), BelievingSurrogate):
             raise SettingsError(
                 f"pending believer needs a Gaussian process; got {self.surrogate.name!r}, for"
@@ -124,7 +129,12 @@ SMAC = Composition(
     Part("forest"), Part("ei"), Part("local_search"), Part("default_and_random"), interleaving=2
 )
 GP_EI = Composition(
-    Part("gaussian_process"), Part("ei"), Part("sobol"), Part("sobol"), pending="believer"
+    Part("gaussian_process"),
+    Part("ei"),
+    Part("sobol"),
+    Part("sobol"),
+    target="winsorized",
+    pending="believer",
 )
 GBQR = Composition(
     Part("quantile_boosting"), Part("ucb"), Part("random"), Part("default_and_random")
@@ -143,14 +153,15 @@ def parse_composition(given: Mapping[str, Any]) -> Composition:
     """
     known = [entry.name for entry in fields(Composition)]
     for key in given:
-        entry_of(dict.fromkeys(["base", "name", *known]), key, "a key of optimizer")
+        _check_name(["base", "name", *known], key, "a key of optimizer")
     found: dict[str, Any] = {
         key: Part.parse(value, f"optimizer.{key}") if key in _KINDS else value
         for key, value in given.items()
         if key in known
     }
     if "base" in given:
-        return replace(entry_of(NAMED, given["base"], "optimizer.base"), **found)
+        _check_name(NAMED, given["base"], "optimizer.base")
+        return replace(NAMED[given["base"]], **found)
     missing = [key for key in ("surrogate", "acquisition", "maximizer") if key not in found]
     if missing:
         raise SettingsError(

@@ -19,10 +19,11 @@ from automl.spaces.distributions import Categorical, Numerical
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.nodes import Hyperparameter
 
-KNOTS = 257
+KNOTS = 1025
 """Places at which a column is read that is neither linear nor logarithmic."""
 PROBES = 9
-TOLERANCE = 1e-6
+TOLERANCE = 1e-4
+"""Greatest error of a column; only those that are read at knots have one beyond rounding."""
 Form = Literal["unit", "value", "log", "knots"]
 Line = tuple[Form, FloatArray, FloatArray]
 CHECKED = 8
@@ -68,9 +69,20 @@ class _Number:
             return np.interp(values, self.places, self.heights)
         return self._line(np.log(values) if self.form == "log" else values)
 
+    def slopes(self, unit: FloatArray, step: float) -> FloatArray:
+        """(n,) derivatives of the relaxed column by the position."""
+        if self.form == "unit":
+            return np.full(len(unit), self._rise)
+        low, high = np.maximum(unit - step, 0.0), np.minimum(unit + step, 1.0)
+        rise = self.evaluate(high, relaxed=True) - self.evaluate(low, relaxed=True)
+        return np.asarray(rise / (high - low))
+
+    @property
+    def _rise(self) -> float:
+        return float((self.heights[1] - self.heights[0]) / (self.places[1] - self.places[0]))
+
     def _line(self, x: FloatArray) -> FloatArray:
-        slope = (self.heights[1] - self.heights[0]) / (self.places[1] - self.places[0])
-        return np.asarray(self.heights[0] + slope * (x - self.places[0]))
+        return np.asarray(self.heights[0] + self._rise * (x - self.places[0]))
 
 
 class PointEncoder:
@@ -131,14 +143,15 @@ class PointEncoder:
         A list of (leaf, column, slopes (n,)): how fast the column moves with the leaf at each
         point, by central differences inside [0, 1]; zero where the leaf is not active.
         """
-        found = []
-        for number in self._numbers if self.is_exact else []:
-            unit = points.unit[:, number.leaf]
-            low, high = np.maximum(unit - step, 0.0), np.minimum(unit + step, 1.0)
-            rise = number.evaluate(high, relaxed=True) - number.evaluate(low, relaxed=True)
-            is_active = number.signatures[points.signatures]
-            found.append((number.leaf, number.column, np.where(is_active, rise / (high - low), 0)))
-        return found
+        return [
+            (
+                number.leaf,
+                number.column,
+                number.signatures[points.signatures]
+                * number.slopes(points.unit[:, number.leaf], step),
+            )
+            for number in (self._numbers if self.is_exact else [])
+        ]
 
     # --- reading off the encoder --------------------------------------------------------------
 
@@ -194,9 +207,7 @@ class PointEncoder:
                 _Number(leaf, signatures, int(column), distribution, form, places, at)
             )
 
-    def _knots(
-        self, row: int, leaf: int, distribution: Numerical, column: int
-    ) -> Line:
+    def _knots(self, row: int, leaf: int, distribution: Numerical, column: int) -> Line:
         """Values in increasing order and the column there; all values of short integer ranges."""
         if distribution.size <= KNOTS:
             values = np.arange(distribution.low, distribution.high + 1.0)
@@ -217,9 +228,7 @@ class PointEncoder:
         return bool(np.all(np.abs(difference) <= TOLERANCE))
 
 
-def _line(
-    distribution: Numerical, unit: FloatArray, heights: FloatArray
-) -> Line | None:
+def _line(distribution: Numerical, unit: FloatArray, heights: FloatArray) -> Line | None:
     """Form, places and heights of a line in position, value or ln value; None if it is none."""
     values = distribution.ppf(unit)
     forms: list[tuple[Form, FloatArray]] = [("value", values)]

@@ -46,6 +46,8 @@ class GaussianProcess:
     Parameters
     ----------
     n_learned : at least 2
+    most_steps : at least 1
+        Steps of L-BFGS from each start; a fifth of them above `SMALL` observations.
     prior
         Whether length scales and noise have log-normal priors (of which the mode is then taken)
         instead of bounds alone.
@@ -58,6 +60,7 @@ class GaussianProcess:
     """
 
     n_learned: int = 300
+    most_steps: int = 60
     prior: bool = False
     _theta: FloatArray | None = field(default=None, init=False, repr=False)
     _learn_at: int = field(default=0, init=False, repr=False)
@@ -67,8 +70,11 @@ class GaussianProcess:
     _alpha: FloatArray = field(default_factory=lambda: np.zeros(0), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.n_learned < 2:
-            raise SettingsError(f"n_learned must be at least 2; got {self.n_learned}")
+        if self.n_learned < 2 or self.most_steps < 1:
+            raise SettingsError(
+                "a Gaussian process needs n_learned >= 2 and most_steps >= 1; got"
+                f" {self.n_learned} and {self.most_steps}"
+            )
 
     @property
     def theta(self) -> FloatArray:
@@ -76,24 +82,40 @@ class GaussianProcess:
         assert self._theta is not None
         return self._theta
 
+    @property
+    def mean(self) -> float:
+        """The constant mean."""
+        return self._mean
+
     def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
         """Learn the hyperparameters when it is time, and condition on all observations."""
         n, d = X.shape
         is_new = self._theta is None or len(self._theta) != d + 2 or not self._continues(X)
         if is_new or n >= self._learn_at:
-            rows = np.arange(n)
-            if n > self.n_learned:
-                rows = np.sort(rng.choice(n, self.n_learned, replace=False))
-            start = None if is_new else self._theta
-            self._theta = learn_hyperparameters(
-                X[rows], y[rows], start, has_prior=self.prior, is_thorough=is_new or n <= SMALL
-            )
-            self._told = None
-            self._learn_at = n + max(1, n // 20 if n > SMALL else 1)
+            self._learn(X, y, rng, is_new=is_new)
         self._told = self._factor = self._factorize(X)
         L = self._told.L
         self._mean = constant_mean(L, y)
         self._alpha = solve(L, y - self._mean)
+
+    def _learn(
+        self, X: FloatArray, y: FloatArray, rng: np.random.Generator, *, is_new: bool
+    ) -> None:
+        n = len(y)
+        rows = np.arange(n)
+        if n > self.n_learned:
+            rows = np.sort(rng.choice(n, self.n_learned, replace=False))
+        is_thorough = is_new or n <= SMALL
+        self._theta = learn_hyperparameters(
+            X[rows],
+            y[rows],
+            None if is_new else self._theta,
+            has_prior=self.prior,
+            is_thorough=is_thorough,
+            most_steps=self.most_steps if is_thorough else max(self.most_steps // 5, 1),
+        )
+        self._told = None
+        self._learn_at = n + (n // 20 if n > SMALL else 1)
 
     def believe(self, X: FloatArray) -> None:
         """Condition on X (k, d) as if the mean had been observed: the mean stays, std shrinks."""

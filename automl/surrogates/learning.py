@@ -10,8 +10,6 @@ from automl.surrogates.matern import Likelihood, log_marginal_likelihood
 LENGTH_BOUNDS = (0.03, 30.0)
 SIGNAL_BOUNDS = (0.05, 20.0)
 NOISE_BOUNDS = (1e-6, 1.0)
-THOROUGH_STEPS = 60
-BRIEF_STEPS = 12
 NOISE_PRIOR = (-4.0, 1.0)
 """Mean and standard deviation of the logarithm of the noise variance under the prior."""
 
@@ -23,6 +21,7 @@ def learn_hyperparameters(
     *,
     has_prior: bool = False,
     is_thorough: bool = True,
+    most_steps: int = 60,
 ) -> FloatArray:
     """Theta (d + 2,) of the greatest marginal likelihood found inside the bounds.
 
@@ -35,7 +34,9 @@ def learn_hyperparameters(
     has_prior
         Add the logarithm of the priors' density.
     is_thorough
-        Begin from the fixed start too, and take more steps.
+        Begin from the fixed start too.
+    most_steps : at least 1
+        Steps of L-BFGS from each start.
     """
     from scipy.optimize import minimize
 
@@ -48,7 +49,6 @@ def learn_hyperparameters(
         found = _posterior(theta, X, y) if has_prior else log_marginal_likelihood(theta, X, y)
         return -found.value, -found.gradient
 
-    steps = THOROUGH_STEPS if is_thorough else BRIEF_STEPS
     results = [
         minimize(
             loss,
@@ -56,7 +56,7 @@ def learn_hyperparameters(
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
-            options={"maxiter": steps},
+            options={"maxiter": most_steps},
         )
         for start in starts
     ]

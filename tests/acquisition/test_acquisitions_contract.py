@@ -1,0 +1,89 @@
+"""What every acquisition function owes; a new one is tested by being registered."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from automl.acquisition.functions import NormalizedBoundPerCost, Reference
+from automl.acquisition.registry import ACQUISITIONS
+from automl.errors import SettingsError
+from automl.parts import Part, build
+
+predictions = st.lists(
+    st.tuples(st.floats(-2, 2), st.floats(0.1, 2), st.floats(0.001, 1000)), min_size=2, max_size=20
+).map(lambda rows: np.array(rows).T)
+
+
+@pytest.fixture(params=ACQUISITIONS, scope="module")
+def acquisition(request):
+    return build(ACQUISITIONS, Part(request.param), "acquisition")
+
+
+def reference_of(mean, std, seconds):
+    return Reference(0.5, mean, std, float(np.median(seconds)))
+
+
+@given(parts=predictions)
+def test_the_utility_orders_as_the_value_does(acquisition, parts):
+    mean, std, seconds = parts
+    reference = reference_of(*parts)
+    value = acquisition.value(mean, std, reference, seconds)
+    utility = acquisition.utility(mean, std, reference, seconds)
+    order = np.argsort(utility)
+    assert np.all(np.diff(value[order]) >= -1e-9)
+
+
+@given(parts=predictions)
+def test_slopes_are_differences_of_the_utility(acquisition, parts):
+    if not acquisition.is_smooth:
+        return
+    mean, std, _ = parts
+    reference, step = reference_of(*parts), 1e-6
+    by_mean, by_std = acquisition.slopes(mean, std, reference)
+
+    def difference(shift, widening):
+        above = acquisition.utility(mean + shift, std + widening, reference)
+        return (above - acquisition.utility(mean - shift, std - widening, reference)) / (2 * step)
+
+    np.testing.assert_allclose(by_mean, difference(step, 0.0), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(by_std, difference(0.0, step), rtol=1e-3, atol=1e-4)
+
+
+@given(parts=predictions)
+def test_a_greater_mean_is_never_worse(acquisition, parts):
+    mean, std, seconds = parts
+    reference = reference_of(*parts)
+    plain = acquisition.utility(mean, std, reference, seconds)
+    assert np.all(acquisition.utility(mean + 0.1, std, reference, seconds) >= plain - 1e-9)
+
+
+@given(parts=predictions)
+def test_of_two_equal_promises_the_cheaper_one_is_no_worse(acquisition, parts):
+    mean, std, seconds = parts
+    if not acquisition.needs_seconds:
+        return
+    reference = reference_of(*parts)
+    cheap = acquisition.value(mean, std, reference, seconds)
+    dear = acquisition.value(mean, std, reference, 10 * seconds)
+    is_promising = cheap > 0.0
+    assert np.all(dear[is_promising] <= cheap[is_promising])
+    assert np.all(np.sign(dear) == np.sign(cheap))
+
+
+def test_q_is_the_bound_above_the_median_per_cost():
+    bounds = np.array([1.0, 2.0, 4.0])
+    nothing = np.zeros(3)
+    found = NormalizedBoundPerCost().value(
+        bounds, nothing, Reference(9.0, bounds, nothing, 2.0), np.array([2.0, 2.0, 0.0])
+    )
+    np.testing.assert_allclose(found, [-1.0 / np.log(np.e + 1.0), 0.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("ei", "margin"), ("pi", "margin"), ("ucb", "width"), ("ei_per_cost", "margin")],
+)
+def test_negative_options_are_refused(name, option):
+    with pytest.raises(SettingsError, match=option):
+        build(ACQUISITIONS, Part(name, ((option, -0.1),)), "acquisition")

@@ -1,0 +1,163 @@
+"""The Gaussian process against scikit-learn's, and its shortcuts against the long way."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+from automl.errors import SettingsError
+from automl.surrogates.gaussian_process import GaussianProcess
+from automl.surrogates.learning import learn_hyperparameters
+from automl.surrogates.matern import (
+    cholesky,
+    constant_mean,
+    correlation,
+    log_marginal_likelihood,
+    squared_distances,
+)
+
+
+def data(n, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = np.sin(4 * X[:, 0]) * X[:, 1] + rng.normal(scale=0.05, size=n)
+    return X, (y - y.mean()) / y.std()
+
+
+def sklearn_kernel(theta):
+    lengths, signal, noise = np.exp(theta[:-2]), np.exp(theta[-2]), np.exp(theta[-1])
+    return ConstantKernel(signal) * Matern(lengths, nu=2.5) + WhiteKernel(noise)
+
+
+def thetas(d):
+    lengths = st.lists(st.floats(-2.5, 2.0), min_size=d, max_size=d)
+    return st.tuples(lengths, st.floats(-2.0, 2.0), st.floats(-7.0, -0.5)).map(
+        lambda parts: np.array([*parts[0], parts[1], parts[2]])
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(thetas(3))
+def test_the_likelihood_is_scikit_learns(theta):
+    X, y = data(20)
+    ours = log_marginal_likelihood(theta, X, y, mean=0.0)
+    kernel = sklearn_kernel(theta)
+    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(X, y)
+    order = [1, 2, 3, 0, 4]  # theirs: signal, lengths, noise
+    value, gradient = theirs.log_marginal_likelihood(kernel.theta, eval_gradient=True)
+    assert ours.value == pytest.approx(value, rel=1e-8, abs=1e-8)
+    np.testing.assert_allclose(ours.gradient, gradient[order], rtol=1e-6, atol=1e-6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(thetas(2))
+def test_the_gradient_holds_with_the_most_likely_mean_too(theta):
+    X, y = data(12, d=2)
+    numerical = approx_fprime(theta, lambda t: log_marginal_likelihood(t, X, y).value, 1e-6)
+    ours = log_marginal_likelihood(theta, X, y).gradient
+    np.testing.assert_allclose(ours, numerical, rtol=1e-3, atol=1e-3)
+
+
+def test_the_constant_mean_maximizes_the_likelihood():
+    X, y = data(20)
+    theta = np.log([0.5, 0.5, 0.5, 1.0, 0.01])
+    best = log_marginal_likelihood(theta, X, y + 3.0).value
+    M, _ = correlation(squared_distances(X, X, theta[:3]))
+    mean = constant_mean(cholesky(M + 0.01 * np.eye(20), 1.0), y + 3.0)
+    for shift in (-0.1, 0.1):
+        assert log_marginal_likelihood(theta, X, y + 3.0, mean=mean + shift).value < best
+
+
+def test_predictions_are_scikit_learns():
+    X, y = data(40)
+    process = GaussianProcess()
+    process.fit(X, y, rng=np.random.default_rng(0))
+    kernel = sklearn_kernel(process.theta)
+    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(X, y - process.mean)
+    asked = data(25, seed=1)[0]
+    mean, covariance = theirs.predict(asked, return_cov=True)
+    noise = np.exp(process.theta[-1])  # theirs is of a new observation, ours of the function
+    ours, std = process.predict(asked)
+    np.testing.assert_allclose(ours, mean + process.mean, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(std**2, np.diag(covariance) - noise, rtol=1e-4, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:The optimal value found")  # the third column is noise
+def test_the_likelihood_found_is_at_least_scikit_learns():
+    X, y = data(40)
+    found = learn_hyperparameters(X, y, None)
+    bounds = [(0.03, 30.0), (0.05, 20.0), (1e-6, 1.0)]
+    kernel = ConstantKernel(1.0, bounds[1]) * Matern([1.0] * 3, bounds[0], 2.5) + WhiteKernel(
+        0.01, bounds[2]
+    )
+    theirs = GaussianProcessRegressor(kernel, alpha=0.0).fit(X, y)
+    ours = log_marginal_likelihood(found, X, y).value
+    assert ours >= theirs.log_marginal_likelihood_value_ - 1e-3
+
+
+def test_priors_keep_length_scales_away_from_the_bounds():
+    X, y = data(8, d=12)
+    found = np.exp(learn_hyperparameters(X, y, None, has_prior=True)[:12])
+    assert np.all((found > 0.3) & (found < 29.0))
+
+
+def test_observations_added_one_by_one_give_the_same_posterior():
+    X, y = data(125)
+    process = GaussianProcess()
+    for n in (120, 121, 124, 125):  # above 100 observations the hyperparameters stay for a while
+        process.fit(X[:n], y[:n], rng=np.random.default_rng(0))
+    kernel = sklearn_kernel(process.theta)
+    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(X, y - process.mean)
+    asked = data(10, seed=2)[0]
+    np.testing.assert_allclose(
+        process.predict(asked)[0], theirs.predict(asked) + process.mean, rtol=1e-6, atol=1e-8
+    )
+
+
+def test_belief_is_forgotten_at_the_next_fit():
+    X, y = data(20)
+    process = GaussianProcess()
+    process.fit(X, y, rng=np.random.default_rng(0))
+    before = process.predict(X)
+    process.believe(data(3, seed=5)[0])
+    process.fit(X, y, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(process.predict(X), before)
+
+
+def test_belief_is_observing_the_mean():
+    X, y = data(20)
+    process = GaussianProcess()
+    process.fit(X, y, rng=np.random.default_rng(0))
+    theta, mean = process.theta, process.mean
+    waiting = data(2, seed=5)[0]
+    believed = process.predict(waiting)[0]
+    process.believe(waiting)
+    kernel = sklearn_kernel(theta)
+    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0)
+    theirs.fit(np.vstack([X, waiting]), np.concatenate([y, believed]) - mean)
+    asked = data(10, seed=6)[0]
+    expected, covariance = theirs.predict(asked, return_cov=True)
+    ours, std = process.predict(asked)
+    np.testing.assert_allclose(ours, expected + mean, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(std**2, np.diag(covariance) - np.exp(theta[-1]), atol=1e-7)
+
+
+def test_many_observations_are_learned_from_a_part_of_them():
+    X, y = data(150)
+    process = GaussianProcess(n_learned=60)
+    process.fit(X[:140], y[:140], rng=np.random.default_rng(0))
+    theta = process.theta
+    process.fit(X[:141], y[:141], rng=np.random.default_rng(1))
+    assert process.theta is theta, "not learned anew for one more observation"
+    process.fit(X, y, rng=np.random.default_rng(1))
+    assert process.theta is not theta
+    assert process.predict(X)[1].max() < 0.6
+
+
+@pytest.mark.parametrize("options", [{"n_learned": 1}, {"most_steps": 0}])
+def test_options_out_of_range_are_refused(options):
+    with pytest.raises(SettingsError, match=next(iter(options))):
+        GaussianProcess(**options)
