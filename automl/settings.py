@@ -82,7 +82,10 @@ class Settings(BaseModel):
         default={}, description="Other ranges or choices, by family and hyperparameter"
     )
     roles: dict[str, str] = Field(default={}, description="Column roles that override detection")
-    optimizer: str = Field(default="hypercube", description="Optimizer inside each family")
+    optimizer: str | dict[str, Any] = Field(
+        default="hypercube",
+        description="Optimizer inside each family: a name, or the parts of a composition",
+    )
     allocator: str = Field(default="uniform", description="How turns are given to families")
     fidelity: Literal["auto", "folds", "rows", "iterations"] = Field(
         default="auto",

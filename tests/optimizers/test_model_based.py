@@ -13,6 +13,7 @@ from automl.optimizers.observations import Observations
 from automl.optimizers.registry import OPTIMIZERS, compose, get_optimizer, optimizer_name
 from automl.randomness import Purpose, stream
 from automl.records import Fidelity, FoldResult, Trial, TrialStatus
+from automl.settings import resolve_settings
 from automl.spaces.tree import SpaceTree
 from automl.spaces.union import UnionTree
 from automl.surrogates.registry import SURROGATES
@@ -278,6 +279,17 @@ def test_an_entry_of_settings_says_what_it_is_made_of():
     assert optimizer_name({"base": "gbqr"}) == "composed"
     assert optimizer_name({"base": "gbqr", "name": "mine"}) == "mine"
     assert optimizer_name("smac") == "smac"
+
+
+def test_settings_take_a_composition(tmp_path):
+    file = tmp_path / "settings.yaml"
+    file.write_text("optimizer:\n  base: smac\n  surrogate: {name: forest, n_trees: 30}\n")
+    given = {"table": "table.csv", "target": "y"}
+    from_file = resolve_settings(given, file=file, environment={}).optimizer
+    text = "{base: smac, surrogate: {name: forest, n_trees: 30}}"
+    from_environment = resolve_settings(given, environment={"AUTOML_OPTIMIZER": text}).optimizer
+    assert from_file == from_environment
+    assert parse_composition(from_file).new_surrogate().n_trees == 30
 
 
 def test_registries_say_what_their_entries_are():
