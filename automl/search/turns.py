@@ -21,13 +21,13 @@ from automl.errors import AutoMLError
 from automl.evaluation.racing import is_far_behind
 from automl.optimizers.protocol import Optimizer, Proposal
 from automl.randomness import Purpose, stream
-from automl.records import Configuration, Fidelity, Trial, TrialStatus
+from automl.records import Configuration, Trial
+from automl.search.decided import Decided
 from automl.spaces.tree import SpaceTree
 
 ASK_ATTEMPTS = 20
 DRAW_ATTEMPTS = 100
 WAKE_SECONDS = 0.5
-FULL = Fidelity()
 FLOOR = "floor"
 """Origin of the configurations that are tried however little time is left."""
 
@@ -130,8 +130,7 @@ class Turns:
         self._untold: set[int] = set()
         self._under_way: set[int] = set()
         self._queues: dict[str, deque[Turn]] = {}
-        self._decided: dict[str, set[Fidelity]] = {}
-        self._partial: dict[str, Trial] = {}
+        self._decided = Decided()
         self.dropped: dict[str, str] = {}
         self._is_over = False
         if lookback is None:
@@ -255,11 +254,7 @@ class Turns:
         name = self._arm_of.get(trial.configuration.family)
         if name is not None:
             self._arms[name].optimizer.tell(trial)
-        if trial.status is TrialStatus.PARTIAL and trial.fidelity.has_full_fits:
-            identity = trial.configuration.id
-            known = self._partial.get(identity)
-            if known is None or len(trial.folds) > len(known.folds):
-                self._partial[identity] = trial
+        self._decided.learn(trial)
 
     def _pending(self) -> list[Configuration]:
         unseen = sorted(self._under_way | self._untold)
@@ -268,7 +263,7 @@ class Turns:
     def _next_opening(self) -> tuple[Proposal, str] | None:
         while self._opening:
             configuration, origin = self._opening.popleft()
-            if self._is_decided(Proposal(configuration)):
+            if self._decided.holds(Proposal(configuration)):
                 continue
             if origin == FLOOR or (
                 not self._is_futile(configuration.family) and self._fits(configuration)
@@ -316,7 +311,7 @@ class Turns:
         parts = arm.space.parts
         for part in parts:
             proposal = Proposal(part.default())
-            if not self._is_decided(proposal) and (
+            if not self._decided.holds(proposal) and (
                 len(parts) == 1 or self._fits(proposal.configuration)
             ):
                 return proposal, "default"
@@ -339,7 +334,7 @@ class Turns:
             illegal = arm.space.is_legal(proposal.configuration)
             if illegal is not None:
                 raise AutoMLError(f"optimizer {arm.optimizer_name} proposed for {name}: {illegal}")
-            if self._is_decided(proposal):
+            if self._decided.holds(proposal):
                 continue
             late = proposal, arm.optimizer_name
             if len(arm.space.parts) == 1 or self._fits(proposal.configuration):
@@ -351,16 +346,11 @@ class Turns:
         rng = stream(self._seed, Purpose.OPTIMIZER, self._next, ASK_ATTEMPTS)
         for _ in range(DRAW_ATTEMPTS):
             proposal = Proposal(arm.space.sample(rng))
-            if not self._is_decided(proposal) and (
+            if not self._decided.holds(proposal) and (
                 len(arm.space.parts) == 1 or self._fits(proposal.configuration)
             ):
                 return proposal, "random"
         return None
-
-    def _is_decided(self, proposal: Proposal) -> bool:
-        """Whether the configuration was given at this fidelity or in full."""
-        known = self._decided.get(proposal.configuration.id, ())
-        return proposal.fidelity in known or FULL in known
 
     def _give(self, proposal: Proposal, origin: str) -> None:
         best = self._best()
@@ -371,11 +361,11 @@ class Turns:
             len(self._seen),
             None if best is None else best.fold_scores,
             self._keep_above(),
-            self._earlier(proposal),
+            self._decided.earlier(proposal),
         )
         self._next += 1
         self._turns[turn.index] = turn
-        self._decided.setdefault(proposal.configuration.id, set()).add(proposal.fidelity)
+        self._decided.add(proposal.configuration, proposal.fidelity)
         known = self._replay.pop(turn.index, None)
         if known is not None:
             self._check_replay(turn, known)
@@ -385,14 +375,6 @@ class Turns:
         self._under_way.add(turn.index)
         self._queues.setdefault(turn.family, deque()).append(turn)
         self._condition.notify_all()
-
-    def _earlier(self, proposal: Proposal) -> Trial | None:
-        """Partial trial whose folds are the first ones of a proposal."""
-        known = self._partial.get(proposal.configuration.id)
-        if known is None or not proposal.fidelity.has_full_fits:
-            return None
-        n_folds = proposal.fidelity.folds
-        return known if n_folds is None or len(known.folds) < n_folds else None
 
     def _keep_above(self) -> float:
         scores = [t.score for t in self._seen if t.is_complete and t.score is not None]
@@ -412,7 +394,7 @@ class Turns:
         for index in sorted(self._replay):
             trial = self._replay[index]
             self._results[index] = trial
-            self._decided.setdefault(trial.configuration.id, set()).add(trial.fidelity)
+            self._decided.add(trial.configuration, trial.fidelity)
             self._learn(trial)
             self._next = index + 1
         self._replay.clear()
