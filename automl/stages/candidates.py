@@ -20,6 +20,9 @@ from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.session import Session
 
 SAFETY = 1.2
+HEADROOM = 1.15
+"""So that a search that ends a little late does not cost a candidate."""
+
 LEAST_PAIRED_SCORES = 10
 
 
@@ -196,7 +199,8 @@ def likely_seconds(session: Session, best: Sequence[Trial], *, most: float) -> f
     limit = session.settings.candidate_limit
     if session.settings.selection_test != "paired":
         limit = session.settings.clusters * len({t.configuration.signature for t in best})
-    return min(plan_candidates(session, best[:limit], most).seconds, most)
+    expected = HEADROOM * plan_candidates(session, best[:limit], most / HEADROOM).seconds
+    return min(expected, most)
 
 
 def plan_candidates(

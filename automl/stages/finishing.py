@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ def build_final(
     AutoMLError
         If no member could be fitted.
     """
+    from threadpoolctl import threadpool_limits
+
     by_id = {trial.id: trial for trial in trials}
     wanted = [(by_id[member["trial_id"]], member["weight"]) for member in ensemble["members"]]
     refits = _refits(session, wanted)
@@ -53,36 +56,44 @@ def build_final(
         members = _members(session, [(fallback, 1.0)], set())
     if not members:
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
+    model = _model(session, members, ensemble["threshold"])
+    write_bundle(model, session.folder.bundle, extra={"run": session.run_id})
+    expected = sum(by_id[m.trial].predict_milliseconds * len(m.pipelines) for m in members)
+    # as many threads as a trial has: more would wait for each other beside the tracking mirror
+    with threadpool_limits(session.settings.threads):
+        return {
+            "kind": "refit" if refits else "bag",
+            "members": _member_facts(model),
+            "bundle": str(session.folder.bundle),
+            "threshold": getattr(model, "threshold_", None),
+            "predict_ms": _predict_milliseconds(model, session.plan.table, expected),
+            "size_mib": _folder_mib(session.folder.bundle),
+            "test": _test_score(session, model),
+        }
+
+
+def _model(session: Session, members: list[Member], threshold: float) -> TableModel:
     table = session.plan.table
-    model = TableModel(
+    return TableModel(
         table.schema,
         members,
         task=str(table.task),
         target=table.target,
         classes=None if table.class_labels is None else list(table.class_labels),
-        threshold=ensemble["threshold"] if table.n_classes == 2 else None,
+        threshold=threshold if table.n_classes == 2 else None,
         cost_matrix=session.settings.cost_matrix if table.n_classes > 2 else None,
     )
-    write_bundle(model, session.folder.bundle, extra={"run": session.run_id})
-    expected = sum(by_id[m.trial].predict_milliseconds * len(m.pipelines) for m in members)
-    sizes = [path.stat().st_size for path in session.folder.bundle.rglob("*") if path.is_file()]
-    return {
-        "kind": "refit" if refits else "bag",
-        "members": [
-            {
-                "trial_id": m.trial,
-                "family": m.family,
-                "weight": float(w),
-                "models": len(m.pipelines),
-            }
-            for m, w in zip(members, model.weights_, strict=True)
-        ],
-        "bundle": str(session.folder.bundle),
-        "threshold": getattr(model, "threshold_", None),
-        "predict_ms": _predict_milliseconds(model, table, expected),
-        "size_mib": sum(sizes) / 2**20,
-        "test": _test_score(session, model),
-    }
+
+
+def _member_facts(model: TableModel) -> list[dict[str, Any]]:
+    return [
+        {"trial_id": m.trial, "family": m.family, "weight": float(w), "models": len(m.pipelines)}
+        for m, w in zip(model.members, model.weights_, strict=True)
+    ]
+
+
+def _folder_mib(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
 
 
 def wants_refits(session: Session) -> bool:

@@ -1,9 +1,16 @@
 """Decisions on the way to the final model."""
 
 import pytest
+from threadpoolctl import threadpool_info
 
+from automl.home import Home
+from automl.inference.bundle import load_bundle
+from automl.inference.model import TableModel
+from automl.settings import Settings
 from automl.stages import finishing
-from automl.stages.finishing import prediction_seconds, sample_size, wants_refits
+from automl.stages.finishing import build_final, prediction_seconds, sample_size, wants_refits
+from automl.stages.line import Line
+from automl.stages.session import begin
 
 
 @pytest.mark.parametrize(
@@ -26,3 +33,31 @@ def test_predicting_takes_each_fold_model_and_the_test_rows_too(session_of, tria
     assert prediction_seconds(session_of(), members) == pytest.approx(5 * 0.02)
     with_test = prediction_seconds(session_of(test_share=0.25), members)
     assert with_test == pytest.approx(5 * 0.02 * (finishing.SAMPLE_ROWS + 50) / 1000)
+
+
+def test_the_final_model_is_timed_with_as_many_threads_as_a_trial_has(tmp_path, monkeypatch):
+    counts = []
+
+    def counted(model, typed):
+        counts.extend(pool["num_threads"] for pool in threadpool_info())
+        return raw_typed(model, typed)
+
+    raw_typed = TableModel.raw_typed
+    monkeypatch.setattr(TableModel, "raw_typed", counted)
+    families = ("gaussian_nb", "knn")
+    settings = Settings(
+        table="sklearn:iris", target="target", trials=3, workers=1, families=families
+    )
+    session = begin(settings, Home(tmp_path / "home"))
+    try:
+        line = Line(session)
+        line.search.run()
+        members = [{"trial_id": trial.id, "weight": 0.5} for trial in line.trials[:2]]
+        made = build_final(session, line.trials, {"members": members, "threshold": 0.5})
+    finally:
+        session.close()
+    assert counts
+    assert set(counts) == {1}
+    assert made["predict_ms"] > 0
+    assert [m["models"] for m in made["members"]] == [5, 5]
+    assert [m.trial for m in load_bundle(made["bundle"]).members] == [t.id for t in line.trials[:2]]

@@ -3,6 +3,7 @@
 import pytest
 
 from automl.stages import outlook
+from automl.stages.candidates import HEADROOM, SAFETY
 from automl.stages.ledger import Ledger
 from automl.stages.outlook import Outlook, expected_tail, measured_slowness
 from automl.tracking.outbox import Outbox
@@ -31,7 +32,8 @@ def test_scoring_candidates_takes_what_their_folds_took_within_its_share(session
         for seconds in (0.1, 1.0, 10.0, 1000.0)
     ]
     # five candidates on two repeats of five folds, on two slots
-    assert found[:2] == [pytest.approx(1.2 * 0.5), pytest.approx(1.2 * 5.0)]
+    factor = SAFETY * HEADROOM
+    assert found[:2] == [pytest.approx(factor * 0.5), pytest.approx(factor * 5.0)]
     assert found[1] < found[2] <= most
     assert found[3] == 0.0  # not even two would fit
 
