@@ -7,7 +7,8 @@ by the encoding, with a flag.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,19 @@ USUAL = 1000
 """Draws that show what predictions are usual in the space."""
 _LIES = {"median": 0.5, "worst": 0.0, "best": 1.0}
 _SAME = 1e-9
+
+
+@cache
+def _linear_algebra() -> Any:
+    """Thread control of the BLAS libraries of numpy and scipy.
+
+    With one thread sums are taken in the same order on every machine, so that a run is replayed
+    wherever it is resumed, and the workers keep their cores.
+    """
+    import scipy.linalg  # noqa: F401 loads its BLAS
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 class ModelBasedOptimizer:
@@ -108,7 +122,9 @@ class ModelBasedOptimizer:
         is_blind = self._observations.n_complete < FEWEST or not self._encoder.feature_names
         if is_random or is_blind:
             return self._draw(taken, rng)
-        return self._maximize(pending, taken, rng) or self._draw(taken, rng)
+        with _linear_algebra().limit(limits=1, user_api="blas"):
+            found = self._maximize(pending, taken, rng)
+        return found or self._draw(taken, rng)
 
     def _planned(self, taken: set[str], rng: np.random.Generator) -> Configuration | None:
         if self._plan is None:

@@ -47,7 +47,8 @@ class GaussianProcess:
     ----------
     n_learned : at least 2
     most_steps : at least 1
-        Steps of L-BFGS from each start; a fifth of them above `SMALL` observations.
+        Steps of L-BFGS from each start; above `SMALL` observations half of them at first, then a
+        fifth.
     prior
         Whether length scales and noise have log-normal priors (of which the mode is then taken)
         instead of bounds alone.
@@ -105,14 +106,14 @@ class GaussianProcess:
         rows = np.arange(n)
         if n > self.n_learned:
             rows = np.sort(rng.choice(n, self.n_learned, replace=False))
-        is_thorough = is_new or n <= SMALL
+        share = 1 if n <= SMALL else 2 if is_new else 5
         self._theta = learn_hyperparameters(
             X[rows],
             y[rows],
             None if is_new else self._theta,
             has_prior=self.prior,
-            is_thorough=is_thorough,
-            most_steps=self.most_steps if is_thorough else max(self.most_steps // 5, 1),
+            is_thorough=n <= SMALL,
+            most_steps=max(self.most_steps // share, 1),
         )
         self._told = None
         self._learn_at = n + (n // 20 if n > SMALL else 1)
