@@ -143,7 +143,9 @@ class Settings(BaseModel):
         default=None, description="Upper limit of milliseconds to predict one row", gt=0
     )
     reserve: float = Field(
-        default=0.2, description="Share of the budget kept for the stages after the search", ge=0
+        default=0.2,
+        description="Greatest share of the budget for candidates on fresh folds and for refits",
+        ge=0,
     )
     test: str | None = Field(default=None, description="Table of untouched test rows", min_length=1)
     test_share: float = Field(

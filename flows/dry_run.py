@@ -114,13 +114,12 @@ def _budget(settings: Settings) -> dict[str, Any]:
     seconds = seconds or DEFAULT_BUDGET_SECONDS
     reserve = seconds * settings.reserve
     text = (
-        f"{seconds_text(seconds)}: search up to {seconds_text(seconds - reserve)}, "
-        f"{seconds_text(reserve)} for what follows"
+        f"{seconds_text(seconds)}: the search, then at most {seconds_text(reserve)} for candidates "
+        "on fresh folds and refits, and what the final model takes"
     )
     return {
         "trials": None,
         "seconds": seconds,
-        "search_seconds": seconds - reserve,
         "reserve_seconds": reserve,
         "text": text,
     }
