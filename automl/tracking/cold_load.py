@@ -85,7 +85,12 @@ class ColdLoad:
 
     def close(self) -> None:
         """End the process if it still runs."""
-        if self._process is not None and self.is_running:
-            self._process.kill()
-            self._process.communicate()
-        self._process, self._is_asked = None, False
+        process, self._process, self._is_asked = self._process, None, False
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            with suppress(OSError):
+                if stream is not None:
+                    stream.close()
