@@ -132,7 +132,7 @@ class Settings(BaseModel):
     ensemble_alpha: float = Field(
         default=0.8,
         description="The ensemble replaces the champion if the paired test's p-value is below this; "
-        "0.8 keeps it unless the test speaks against it (best of 0.05 to 1 on 31 small tables)",
+        "0.8 takes it unless the test speaks against it (best of 0.05 to 1 on 31 small tables)",
         gt=0,
         le=1,
     )

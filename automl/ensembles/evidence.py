@@ -142,7 +142,7 @@ class EnsembleDecision:
     Parameters
     ----------
     is_replaced
-        True if the ensemble is better with p < `alpha`.
+        True if p < `alpha`.
     difference
         Mean score of the ensemble minus that of the champion.
     statistic, pvalue
@@ -197,7 +197,8 @@ def decide_ensemble(
     test_train_ratio : non-negative
         Validation rows / training rows of a fold.
     alpha : in (0, 1]
-        1 replaces the champion whenever the ensemble's mean is better.
+        Below one half the ensemble must be better than the champion, the more so the smaller;
+        above, it replaces a champion from which the test cannot tell it.
 
     Raises
     ------
@@ -214,9 +215,9 @@ def decide_ensemble(
         ensemble, champion, test_train_ratio=test_train_ratio, alternative="greater"
     )
     difference = float(ensemble.mean() - champion.mean())
-    is_better = difference > 0 and result.pvalue < alpha
+    is_better = result.pvalue < alpha
     reason = (
-        f"the ensemble is {'better' if is_better else 'not better'} than the champion: difference "
+        f"the ensemble {'replaces' if is_better else 'does not replace'} the champion: difference "
         f"{difference:+.4g}, corrected t, p = {result.pvalue:.3g}, alpha {alpha:g}"
     )
     return EnsembleDecision(
