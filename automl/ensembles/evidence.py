@@ -142,7 +142,7 @@ class EnsembleDecision:
     Parameters
     ----------
     is_replaced
-        True if p < `alpha`.
+        True if p < `alpha`; never where all scores are equal.
     difference
         Mean score of the ensemble minus that of the champion.
     statistic, pvalue
@@ -215,7 +215,7 @@ def decide_ensemble(
         ensemble, champion, test_train_ratio=test_train_ratio, alternative="greater"
     )
     difference = float(ensemble.mean() - champion.mean())
-    is_better = result.pvalue < alpha
+    is_better = result.pvalue < alpha and not np.array_equal(ensemble, champion)
     reason = (
         f"the ensemble {'replaces' if is_better else 'does not replace'} the champion: difference "
         f"{difference:+.4g}, corrected t, p = {result.pvalue:.3g}, alpha {alpha:g}"
