@@ -97,7 +97,7 @@ class ModelBasedOptimizer:
     def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
         """Point of the initial design, random draw, or the best point found; None if exhausted."""
         taken = self._observations.known | {configuration.id for configuration in pending}
-        if self._listed is not None and all(one.id in taken for one in self._listed):
+        if self._listed is not None and taken.issuperset(self._listed_ids):
             return None
         found = self._propose(pending, taken, rng)
         return None if found is None else Proposal(found)
@@ -143,8 +143,10 @@ class ModelBasedOptimizer:
                 drawn = self._space.sample(rng)
                 if drawn.id not in taken:
                     return drawn
-        rest = [one for one in self._listed or [] if one.id not in taken]
-        return rest[int(rng.integers(len(rest)))] if rest else None
+        rest = [i for i, key in enumerate(self._listed_ids) if key not in taken]
+        if self._listed is None or not rest:
+            return None
+        return self._listed[rest[int(rng.integers(len(rest)))]]
 
     def _is_new(self, configuration: Configuration, taken: set[str]) -> bool:
         return configuration.id not in taken and self._space.is_legal(configuration) is None
@@ -159,7 +161,7 @@ class ModelBasedOptimizer:
         best = self._fit(table, waiting, rng)
         criterion = self._criterion(table, best, rng)
         if self._listed is not None:
-            rows = np.array([i for i, one in enumerate(self._listed) if one.id not in taken])
+            rows = np.array([i for i, key in enumerate(self._listed_ids) if key not in taken])
             first = best_first(criterion(self._listed_rows[rows]), rng)[0]
             return self._listed[int(rows[first])]
         return self._search(criterion, table, waiting, taken, rng)
@@ -251,6 +253,10 @@ class ModelBasedOptimizer:
         if self._candidates is not None:
             return self._candidates
         return all_configurations(self._space, limit=LISTED)
+
+    @cached_property
+    def _listed_ids(self) -> list[str]:
+        return [configuration.id for configuration in self._listed or []]
 
     @cached_property
     def _listed_rows(self) -> FloatArray:

@@ -26,16 +26,22 @@ SPACES = {
 N_STEPS = 40
 QUICK = {
     "smac": {
-        "maximizer": {"name": "local_search", "n_candidates": 100, "n_starts": 2, "most_steps": 3},
-        "surrogate": {"name": "forest", "n_trees": 4},
+        "maximizer": {"name": "local_search", "n_candidates": 50, "n_starts": 2, "most_steps": 2},
+        "surrogate": {"name": "forest", "n_trees": 3},
     },
     "gp_ei": {
-        "maximizer": {"name": "sobol", "n_points": 32, "n_near": 8, "most_steps": 2},
+        "maximizer": {
+            "name": "sobol",
+            "n_points": 16,
+            "n_near": 8,
+            "n_refined": 1,
+            "most_steps": 2,
+        },
         "surrogate": {"name": "gaussian_process", "most_steps": 2},
     },
     "gbqr": {
-        "maximizer": {"name": "random", "n_candidates": 100},
-        "surrogate": {"name": "quantile_boosting", "n_trees": 10},
+        "maximizer": {"name": "random", "n_candidates": 50},
+        "surrogate": {"name": "quantile_boosting", "n_trees": 5},
     },
 }
 """Compositions that do the same with less work."""
