@@ -22,9 +22,10 @@ from automl.bandits.rewards import Rewards
 from automl.records import Trial
 
 SHAPE = 3.0
-PRIOR_IMPROVEMENT = 0.1
+PRIOR_IMPROVEMENT = 0.2
 PRIOR_WEIGHT = 3.0
 LEAST_SECONDS = 0.001
+REACHABLE_SHARE = 0.2
 LEAST_ROOM = 1e-6
 
 
@@ -86,16 +87,17 @@ class ExpectedGain:
        rises by beta / (n (n + 1)) in the mean and ends beta / n above its present value: the
        upper tail is short, as that of bounded scores is.
     3. 1 / beta has a Gamma distribution per family with shape 3 and a mean of beta that is that
-       of all families: (0.3 + sum of y) / (3 + new bests) over every family. A family's own new
+       of all families: (0.6 + sum of y) / (3 + new bests) over every family. A family's own new
        bests update it, so what is left of y is a Lomax variable with shape 3 + new bests and
        scale 2 x mean + own sum of y: heavy-tailed for a family hardly known.
 
     The expected gain E[max(next - b, 0)] is then ::
 
-        1 / (n (n + 1)) x integral of (1 + y / scale)^-shape from n (b - m) to n (1 - m)
+        1 / (n (n + 1)) x integral of (1 + y / scale)^-shape from n (b - m) to n (b - m + r)
 
-    since no reward exceeds 1 (at b = 1 a millionth is left). Pending turns count in n and change nothing else. The first reward
-    of an untried family is the best of all T tried families' with probability 1 / (T + 1), and
+    where r is what can be reached above b: a fifth of the way to 1 (a millionth at least), for
+    data sets have ceilings. Pending turns count in n and change nothing else. The first reward of
+    an untried family is the best of all T tried families' with probability 1 / (T + 1), and
     exceeds it as a second turn of theirs would (n = 1, m = b); that gain counts `untried` times,
     for it opens a curve of its own, and is divided by the square of 1 + its pending turns. Equal
     gains go to the least-pulled family, then to the first in prior order.
@@ -105,7 +107,8 @@ class ExpectedGain:
     is expected to take.
 
     A decision takes time linear in the number of families; nothing depends on the number of
-    trials. Constants were chosen on half of the data sets of ``benchmarks/search``.
+    trials. The constants, and `untried` = 2 per turn and 0.5 per second, were chosen on half of the
+    data sets of ``benchmarks/search/allocators.py``.
 
     Parameters
     ----------
@@ -123,6 +126,7 @@ class ExpectedGain:
         self._untried = untried
         self._rewards = Rewards()
         self._curves: dict[str, Curve] = {}
+        self._arms: dict[str, None] = {}
 
     def choose(
         self,
@@ -133,7 +137,8 @@ class ExpectedGain:
     ) -> str:
         """Family of the greatest expected gain."""
         waiting = Counter(pending)
-        tried = [self._curves[arm] for arm in arms if arm in self._curves]
+        self._arms |= dict.fromkeys(arms)
+        tried = [self._curves[arm] for arm in self._arms if arm in self._curves]
         best = self._rewards.best
         scale = (SHAPE - 1) * self.mean_improvement
         first_gain = self._untried * untried_gain(len(tried), best=best, scale=scale)
@@ -158,7 +163,7 @@ class ExpectedGain:
 
     @property
     def mean_improvement(self) -> float:
-        """Mean of y over all families, drawn towards 0.1 as by three new bests."""
+        """Mean of y over all families, drawn towards 0.2 as by three new bests."""
         curves = self._curves.values()
         amount = sum(curve.amount for curve in curves)
         records = sum(curve.records for curve in curves)
@@ -177,7 +182,7 @@ def curve_gain(curve: Curve, n_pending: int, *, best: float, scale: float) -> fl
     threshold = n * (best - curve.best)
     integral = lomax_gain(
         threshold=threshold,
-        limit=threshold + n * _room(best),
+        limit=threshold + n * reachable_gain(best),
         shape=SHAPE + curve.records,
         scale=scale + curve.amount,
     )
@@ -186,12 +191,13 @@ def curve_gain(curve: Curve, n_pending: int, *, best: float, scale: float) -> fl
 
 def untried_gain(n_tried: int, *, best: float, scale: float) -> float:
     """Expected gain of the first turn of a family, when `n_tried` others have had one."""
-    return lomax_gain(threshold=0.0, limit=_room(best), shape=SHAPE, scale=scale) / (n_tried + 1)
+    limit = reachable_gain(best)
+    return lomax_gain(threshold=0.0, limit=limit, shape=SHAPE, scale=scale) / (n_tried + 1)
 
 
-def _room(best: float) -> float:
-    """What is left above the best reward; never nothing, so that families stay comparable."""
-    return max(1 - best, LEAST_ROOM)
+def reachable_gain(best: float) -> float:
+    """What can be reached above the best reward; never nothing, so that families compare."""
+    return max(REACHABLE_SHARE * (1 - best), LEAST_ROOM)
 
 
 def _geometric_mean_seconds(curves: Sequence[Curve]) -> float:

@@ -89,7 +89,7 @@ ALLOCATORS: dict[str, AllocatorEntry] = {
         ExpectedGain, "the greatest expected gain of the best score per turn", "ours, after H18 7.5"
     ),
     "expected_gain_seconds": AllocatorEntry(
-        partial(ExpectedGain, is_per_second=True, untried=1.0),
+        partial(ExpectedGain, is_per_second=True, untried=0.5),
         "the greatest expected gain of the best score per second",
         "ours, after H18 7.5",
         reads_clock=True,
