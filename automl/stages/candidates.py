@@ -19,8 +19,8 @@ from automl.selection.screening import screen
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.session import Session
 
-SAFETY = 1.2
-HEADROOM = 1.15
+SAFETY = 1.15
+HEADROOM = 1.1
 """So that a search that ends a little late does not cost a candidate."""
 
 LEAST_PAIRED_SCORES = 10
