@@ -70,7 +70,7 @@ def encode(parameters: list[Values], values: Values) -> list[float]:
 class Optuna:
     """A sampler of Optuna: `optuna_tpe`, `optuna_tpe_joint` (multivariate, grouped), `optuna_gp`."""
 
-    def __init__(self, job: Values, seed: int, *, is_listed: bool) -> None:  # noqa: ARG002
+    def __init__(self, job: Values, seed: int, *, is_listed: bool) -> None:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -215,7 +215,7 @@ def _list_maximizer(space: Any, listed: list[Any], seed: int) -> Any:
 class Hebo:
     """HEBO with its defaults."""
 
-    def __init__(self, job: Values, seed: int, *, is_listed: bool) -> None:  # noqa: ARG002
+    def __init__(self, job: Values, seed: int, *, is_listed: bool) -> None:
         from hebo.design_space.design_space import DesignSpace
         from hebo.optimizers.hebo import HEBO
 
