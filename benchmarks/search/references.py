@@ -77,13 +77,9 @@ class Optuna:
         samplers = optuna.samplers
         name = job["optimizer"]
         self._optuna, self._is_flat = optuna, name == "optuna_gp"
-        sampler = (
-            samplers.GPSampler(seed=seed)
-            if self._is_flat
-            else samplers.TPESampler(seed=seed, multivariate=True, group=True)
-            if name == "optuna_tpe_joint"
-            else samplers.TPESampler(seed=seed)
-        )
+        joint = {"multivariate": True, "group": True} if name == "optuna_tpe_joint" else {}
+        kind = samplers.GPSampler if self._is_flat else samplers.TPESampler
+        sampler = kind(seed=seed, **joint)
         self._parameters = job["parameters"]
         self._study = optuna.create_study(direction="maximize", sampler=sampler)
         self._distributions = {p["name"]: self._distribution(p) for p in self._parameters}
@@ -161,11 +157,8 @@ class Smac3:
                     p["name"], p["choices"], weights=p["weights"], default_value=p["default"]
                 )
             else:
-                kind = (
-                    cs.UniformIntegerHyperparameter
-                    if p["kind"] == "int"
-                    else cs.UniformFloatHyperparameter
-                )
+                kinds = {"int": cs.UniformIntegerHyperparameter}
+                kind = kinds.get(p["kind"], cs.UniformFloatHyperparameter)
                 node = kind(
                     p["name"], p["low"], p["high"], default_value=p["default"], log=p["log"]
                 )

@@ -111,9 +111,9 @@ def _pyplot() -> Any:
     import matplotlib as mpl
 
     mpl.use("agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot as plt
 
-    return pyplot
+    return plt
 
 
 def plot_curves(names: list[str], measures: dict[str, FloatArray], path: Path) -> None:
