@@ -27,7 +27,7 @@ Values = dict[str, Any]
 
 
 class Reference(Protocol):
-    """Asks and tells; scores are maximized."""
+    """Scores are maximized."""
 
     def ask(self) -> Values: ...
     def tell(self, values: Values, score: float) -> None: ...
@@ -135,7 +135,7 @@ class Smac3:
             seed=seed,
             output_directory=Path(self._folder.name),
         )
-        listed = [self._configuration(values) for values in job["candidates"]]
+        listed = [self._configuration(v) for v in job["candidates"]]
         maximizer = _list_maximizer(self._space, listed, seed) if is_listed else None
         self._facade = Facade(
             scenario,
@@ -242,8 +242,7 @@ class Hebo:
 
 
 def make(job: Values, seed: int, *, is_listed: bool) -> Reference:
-    name = job["optimizer"]
-    kind = {"smac3": Smac3, "hebo": Hebo}.get(name, Optuna)
+    kind = {"smac3": Smac3, "hebo": Hebo}.get(job["optimizer"], Optuna)
     return kind(job, seed, is_listed=is_listed)
 
 
