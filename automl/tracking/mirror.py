@@ -38,6 +38,8 @@ POLL_SECONDS = 0.5
 RETRY_SECONDS = 30.0
 TAKEOVER_SECONDS = 20.0
 KILLED_SECONDS = 2.0
+LAST_TRIALS = "candidates"
+"""Stage after which the cores are no longer taken by trials."""
 
 
 @dataclass
@@ -150,10 +152,9 @@ class Mirror:
         self.outbox.save()
         return False
 
-    @property
-    def is_search_over(self) -> bool:
-        """Whether only the last stages of the run go on."""
-        return (self.folder.stages / "search.json").exists()
+    def is_over(self, stage: str) -> bool:
+        """Whether a stage of the run has its record."""
+        return (self.folder.stages / f"{stage}.json").exists()
 
     @property
     def is_up_to_date(self) -> bool:
@@ -201,13 +202,13 @@ class Commands:
 def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
     """Copy trials until told to finish, then answer and go on waiting.
 
-    While the search goes on it is within the allowance. After it everything is made ready for the
-    end of the run: the store open, trials copied, a clean process waiting for the bundle.
+    While trials run it is within the allowance. After them everything is made ready for the end of
+    the run: the store open, trials copied, a clean process waiting for the bundle.
     """
     retry_at = 0.0
     looked_for_killed = False
     while True:
-        if mirror.writer is not None and not looked_for_killed and not mirror.is_search_over:
+        if mirror.writer is not None and not looked_for_killed and not mirror.is_over("search"):
             looked_for_killed = True
             end_killed_runs(mirror.folder)
         command = commands.wait(POLL_SECONDS)
@@ -219,7 +220,7 @@ def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
                 end_killed_runs(mirror.folder, min(KILLED_SECONDS, until - time.monotonic()))
             _answer(is_done, mirror.outbox, command.get("number"))
             continue
-        if mirror.is_search_over:
+        if mirror.is_over(LAST_TRIALS):
             mirror.publisher.prepare()
         if time.monotonic() < retry_at or not _may_go_on(mirror, pace):
             continue
@@ -298,9 +299,9 @@ def only_mirror(folder: RunFolder, *, seconds: float = TAKEOVER_SECONDS) -> Iter
 
 def _may_go_on(mirror: Mirror, pace: Pace) -> bool:
     """Whether trials may be written, or the store be opened for them."""
-    if mirror.is_search_over:
-        return True
-    return pace.may_open if mirror.writer is None else pace.may_write
+    if mirror.writer is None:
+        return pace.may_open or mirror.is_over("search")
+    return pace.may_write or mirror.is_over(LAST_TRIALS)
 
 
 def _answer(is_done: bool, outbox: Outbox, number: int | None = None) -> None:
