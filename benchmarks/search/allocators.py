@@ -15,8 +15,7 @@ needs the answer, though an allocation that changes families can beat it. `max_u
 Writes a file per allocator below OUT_FOLDER/parts (finished ones are not repeated), then
 ``SOURCE-HALF-ORDER.csv`` with mean regrets, their 95 % bootstrap intervals over data sets, and
 the difference to `expected_gain` (in turns) or `expected_gain_seconds` (in seconds) with its
-interval, the mean rank (oracle and always-F left out), a plot of the same name, and prints the table. About two minutes for `matrix` and four
-for `flows`.
+interval, the mean rank (oracle and always-F left out), a plot of the same name, and prints the table. About a minute of one core.
 """
 
 from __future__ import annotations
@@ -210,9 +209,9 @@ def _interval(values: FloatArray, drawn: FloatArray) -> tuple[float, float, floa
 
 
 def show(summary: pd.DataFrame) -> None:
-    """Print mean regrets in thousandths, intervals in brackets, a star where ours is beaten or not.
+    """Print mean regrets in thousandths with their intervals.
 
-    `*` after a figure: the interval of the difference to ours excludes 0.
+    A star: the interval of the difference to ours excludes 0.
     """
     for unit, group in summary.groupby("unit"):
         chosen = group[group["budget"].isin([0.0, *SHOWN[str(unit)]])]
