@@ -15,7 +15,8 @@ needs the answer, though an allocation that changes families can beat it. `max_u
 Writes a file per allocator below OUT_FOLDER/parts (finished ones are not repeated), then
 ``SOURCE-HALF-ORDER.csv`` with mean regrets, their 95 % bootstrap intervals over data sets, and
 the difference to `expected_gain` (in turns) or `expected_gain_seconds` (in seconds) with its
-interval, the mean rank (oracle and always-F left out), a plot of the same name, and prints the table. About a minute of one core.
+interval, the mean rank (oracle and always-F left out), a plot of the same name, and prints the
+table. About a minute of one core.
 """
 
 from __future__ import annotations
