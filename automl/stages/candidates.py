@@ -19,9 +19,10 @@ from automl.selection.screening import screen
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.session import Session
 
-SAFETY = 1.15
-HEADROOM = 1.1
-"""So that a search that ends a little late does not cost a candidate."""
+SAFETY = 1.1
+HEADROOM = 0.1
+HEADROOM_SECONDS = 1.0
+"""What a search that ends a little late may take without costing a candidate."""
 
 LEAST_PAIRED_SCORES = 10
 
@@ -199,8 +200,12 @@ def likely_seconds(session: Session, best: Sequence[Trial], *, most: float) -> f
     limit = session.settings.candidate_limit
     if session.settings.selection_test != "paired":
         limit = session.settings.clusters * len({t.configuration.signature for t in best})
-    expected = HEADROOM * plan_candidates(session, best[:limit], most / HEADROOM).seconds
-    return min(expected, most)
+    plan = plan_candidates(session, best[:limit], most - _headroom(most))
+    return min(plan.seconds + _headroom(plan.seconds), most)
+
+
+def _headroom(seconds: float) -> float:
+    return min(HEADROOM * seconds, HEADROOM_SECONDS)
 
 
 def plan_candidates(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from automl.stages.candidates import HEADROOM, likely_seconds, plan_candidates
+from automl.stages.candidates import HEADROOM_SECONDS, likely_seconds, plan_candidates
 
 SECONDS = st.floats(0.01, 50.0)
 SAME_SESSION = settings(
@@ -45,7 +45,7 @@ def test_more_time_never_means_fewer_candidates(session, trial_of, lengths, limi
 def test_what_is_likely_is_never_more_than_may_be_spent(session, trial_of):
     trials = [trial_of(i, 3.0) for i in range(20)]
     unlimited = plan_candidates(session, trials[:10], 1e9).seconds
-    assert likely_seconds(session, trials, most=1e9) == pytest.approx(HEADROOM * unlimited)
+    assert likely_seconds(session, trials, most=1e9) == pytest.approx(unlimited + HEADROOM_SECONDS)
     assert 0 < likely_seconds(session, trials, most=unlimited / 2) <= unlimited / 2
     assert likely_seconds(session, trials[:1], most=0.1) == pytest.approx(0.1)
     assert likely_seconds(session, [], most=5.0) == 0.0

@@ -32,7 +32,7 @@ def test_scoring_candidates_takes_what_their_folds_took_within_its_share(session
         for seconds in (0.1, 1.0, 10.0, 1000.0)
     ]
     # five candidates on two repeats of five folds, on two slots
-    factor = SAFETY * HEADROOM
+    factor = SAFETY * (1.0 + HEADROOM)
     assert found[:2] == [pytest.approx(factor * 0.5), pytest.approx(factor * 5.0)]
     assert found[1] < found[2] <= most
     assert found[3] == 0.0  # not even two would fit
