@@ -185,9 +185,10 @@ def test_a_promotion_applied_later_moves_the_alias_only_from_the_version_compare
 ) -> None:
     assert complete(Mirror(finished(runs, prepared, promote=True, compared_with="")), 60)
     assert aliases("beans-label", home) == {"champion": "1"}
-    pending = [
-        finished(runs, prepared, promote=True, compared_with=version) for version in ("1", "1", "")
-    ]
+    pending = sorted((finished(runs, prepared) for _ in range(3)), key=lambda run: run.run_id)
+    for folder, version in zip(pending, ("1", "1", ""), strict=True):
+        rule = {"promote": True, "compared_with": version}
+        StageRecords(folder.stages).write("registration", rule)
     summary = sync(home)
     assert summary.registered == ["beans-label/2@champion", "beans-label/3", "beans-label/4"]
     assert aliases("beans-label", home) == {"champion": "2", "previous": "1"}
