@@ -209,7 +209,11 @@ def rabbit(_: str, payload: dict[str, Any]) -> None:
 
 
 def fork_and_return(_: str, payload: dict[str, Any]) -> str:
-    return "child" if child(payload) else "parent"
+    if child(payload):
+        return "child"
+    while not Path(payload["pids"]).read_text():
+        time.sleep(0.001)
+    return "parent"
 
 
 def close_descriptors(_: str, payload: dict[str, Any]) -> None:
