@@ -6,7 +6,9 @@ maximized over the list, and its random configurations are drawn from it. Optuna
 freely; they are mapped to the nearest candidate that is not tried yet and are told that one.
 
 All have their libraries' default settings, other than: the initial points are given; SMAC3
-retrains after every trial (its default is every eighth). Optuna's Gaussian process and HEBO have
+retrains after every trial (its default is every eighth), on one core, and its trees may have
+`MOST_LEAVES` leaves (its default of 2**20 is not reached either, but is allocated for every tree,
+which takes a second per ask). Optuna's Gaussian process and HEBO have
 no conditional hyperparameters: what is not active is set to its default.
 """
 
@@ -24,6 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 
 Values = dict[str, Any]
+MOST_LEAVES = 4096
 
 
 class Reference(Protocol):
@@ -141,10 +144,27 @@ class Smac3:
             scenario,
             lambda config, seed=0: 0.0,
             initial_design=Facade.get_initial_design(scenario, n_configs=0),
+            model=self._make_forest(scenario),
             acquisition_maximizer=maximizer,
             config_selector=Facade.get_config_selector(scenario, retrain_after=1),
             logging_level=False,
             overwrite=True,
+        )
+
+    def _make_forest(self, scenario: Any) -> Any:
+        """The facade's own forest but for the leaves and the core."""
+        from smac.model.random_forest import RandomForest
+
+        return RandomForest(
+            self._space,
+            log_y=True,
+            n_trees=10,
+            ratio_features=1.0,
+            min_samples_split=2,
+            min_samples_leaf=1,
+            max_leaf_nodes=MOST_LEAVES,
+            n_jobs=1,
+            seed=scenario.seed,
         )
 
     def _make_space(self, parameters: list[Values], seed: int) -> Any:
