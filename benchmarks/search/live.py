@@ -70,6 +70,7 @@ class Run:
     def name(self) -> str:
         """What tells it apart."""
         options = "-portfolio" if self.settings["portfolio"] else ""
+        options += "".join(f"-{family}" for family in self.settings["families"])
         seconds = f"{self.settings['budget_seconds']:g}s"
         entry = self.entry.replace(":", "+")
         return f"{self.table}-{entry}-{self.settings['preset']}{options}-{seconds}-{self.seed}"
@@ -124,6 +125,7 @@ def runs_of(options: argparse.Namespace) -> Iterator[Run]:
             "budget_seconds": options.seconds,
             "workers": 1,
             "seed": seed,
+            "families": options.families,
         }
         try:
             settings |= choices_of(entry)
@@ -287,6 +289,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--preset", default="balanced")
     parser.add_argument("--portfolio", action="store_true", help="begin with the portfolio")
+    parser.add_argument("--families", nargs="+", default=[], help="only these; by default all")
     parser.add_argument("--workers", type=int, default=2, help="runs at a time")
     options = parser.parse_args()
     if options.tables == ["small"]:
