@@ -117,6 +117,15 @@ class Fidelity:
         return self.folds is None and self.has_full_fits
 
     @property
+    def text(self) -> str:
+        """Words for it, for example `1 fold, 33 % of the rows`; empty for the full one."""
+        folds = f"{self.folds} fold" + ("s" if self.folds != 1 else "") if self.folds else ""
+        rows = f"{self.row_share:.0%} of the rows" if self.row_share < 1.0 else ""
+        share = self.iteration_share
+        iterations = f"{share:.0%} of the iterations" if share < 1.0 else ""
+        return ", ".join(filter(None, (folds, rows, iterations)))
+
+    @property
     def has_full_fits(self) -> bool:
         """Whether the folds that run give what they give in a complete trial."""
         return self.row_share == 1.0 and self.iteration_share == 1.0
@@ -156,7 +165,10 @@ class Trial:
     score : row-weighted mean of the fold scores; None unless complete, raced or partial
     metrics : every metric over all validation rows, natural sign; empty unless complete
     fidelity : what was asked for; scores of different fidelities are never compared
-    seconds : wall seconds on the slot, for folds taken over from a partial trial those they took
+    seconds
+        Wall seconds on the slot; those of folds that were taken over are among them, so that this
+        is what the whole trial costs.
+    reused_seconds : the part of `seconds` that the earlier, partial trial has spent
     peak_memory_mib : greatest anonymous resident memory of the trial's processes
     origin : what proposed it (`floor`, `default`, `portfolio`, or the optimizer's name)
     stage : `search` or `candidates`
@@ -173,6 +185,7 @@ class Trial:
     fidelity: Fidelity = field(default_factory=Fidelity)
     metrics: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
+    reused_seconds: float = 0.0
     peak_memory_mib: float = 0.0
     origin: str = ""
     stage: str = "search"
@@ -193,6 +206,11 @@ class Trial:
     def fold_scores(self) -> tuple[float, ...]:
         """Scores in the order of the folds."""
         return tuple(result.score for result in self.folds)
+
+    @property
+    def spent_seconds(self) -> float:
+        """Wall seconds that this trial has added to the search."""
+        return self.seconds - self.reused_seconds
 
     @property
     def fit_seconds(self) -> float:

@@ -124,7 +124,8 @@ class TrialRunner:
             raise InterruptedRunError(f"trial {blank.id} was cancelled: the run is being stopped")
         trial = self._trial(replace(blank, started_at=started_at), outcome)
         if earlier is not None and trial.folds[: len(earlier.folds)] == earlier.folds:
-            trial = replace(trial, seconds=trial.seconds + earlier.seconds)
+            whole = trial.seconds + earlier.seconds
+            trial = replace(trial, seconds=whole, reused_seconds=earlier.seconds)
         return trial
 
     def _trial(self, blank: Trial, outcome: JobOutcome) -> Trial:

@@ -92,7 +92,8 @@ class Turns:
     races
         Whether the opening leaves out further configurations of a family that is far behind.
     fits
-        Under a time budget: whether a trial of this configuration can still finish.
+        Under a time budget: whether a trial of this proposal can still finish, given the partial
+        trial whose folds it takes over.
     replay
         Finished trials of an earlier process by index.
     """
@@ -109,7 +110,7 @@ class Turns:
         n_slots: int,
         n_kept: int = 1,
         races: bool = False,
-        fits: Callable[[Configuration], bool] = lambda _: True,
+        fits: Callable[[Proposal, Trial | None], bool] = lambda *_: True,
         replay: Mapping[int, Trial] | None = None,
     ) -> None:
         self._arms = dict(arms)
@@ -266,10 +267,14 @@ class Turns:
             if self._decided.holds(Proposal(configuration)):
                 continue
             if origin == FLOOR or (
-                not self._is_futile(configuration.family) and self._fits(configuration)
+                not self._is_futile(configuration.family)
+                and self._can_finish(Proposal(configuration))
             ):
                 return Proposal(configuration), origin
         return None
+
+    def _can_finish(self, proposal: Proposal) -> bool:
+        return self._fits(proposal, self._decided.earlier(proposal))
 
     def _is_futile(self, family: str) -> bool:
         """Whether a family has shown on all folds that it is far behind the best one."""
@@ -300,7 +305,7 @@ class Turns:
             proposed = self._first_default(arm) or self._propose(name, arm, own)
             if proposed is None:
                 self.dropped[name] = "its search space is exhausted"
-            elif self._fits(proposed[0].configuration):
+            elif self._can_finish(proposed[0]):
                 return proposed
             else:
                 late.add(name)
@@ -312,7 +317,7 @@ class Turns:
         for part in parts:
             proposal = Proposal(part.default())
             if not self._decided.holds(proposal) and (
-                len(parts) == 1 or self._fits(proposal.configuration)
+                len(parts) == 1 or self._can_finish(proposal)
             ):
                 return proposal, "default"
         return None
@@ -337,7 +342,7 @@ class Turns:
             if self._decided.holds(proposal):
                 continue
             late = proposal, arm.optimizer_name
-            if len(arm.space.parts) == 1 or self._fits(proposal.configuration):
+            if len(arm.space.parts) == 1 or self._can_finish(proposal):
                 return late
         return self._draw(arm) or late
 
@@ -347,7 +352,7 @@ class Turns:
         for _ in range(DRAW_ATTEMPTS):
             proposal = Proposal(arm.space.sample(rng))
             if not self._decided.holds(proposal) and (
-                len(arm.space.parts) == 1 or self._fits(proposal.configuration)
+                len(arm.space.parts) == 1 or self._can_finish(proposal)
             ):
                 return proposal, "random"
         return None

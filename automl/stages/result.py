@@ -99,7 +99,7 @@ def disposition_texts(trials: Sequence[Trial], stages: Mapping[str, Any]) -> dic
         elif trial.is_complete:
             text = str(chosen.get(trial.id, "complete"))
         else:
-            text = f"{trial.status}: {trial.reason}" if trial.reason else str(trial.status)
+            text = ": ".join(filter(None, (trial.status, trial.reason or trial.fidelity.text)))
         texts[trial.id] = text
     return texts
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import statistics
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from automl.bandits.registry import get_allocator
@@ -19,8 +19,12 @@ from automl.evaluation.predictions import BestPredictions, PredictionStore
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
 from automl.families.registry import families, get_family
-from automl.optimizers.registry import get_optimizer
+from automl.optimizers.protocol import Proposal
+from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.records import Configuration, Trial, TrialStatus
+from automl.runtime.earlier import earlier_timings, timings_again
+from automl.runtime.forecast import Forecast
+from automl.runtime.timings import Known, Workload
 from automl.search.runner import TrialRunner, work
 from automl.search.turns import FLOOR, Turn, Turns
 from automl.settings import Settings
@@ -32,7 +36,6 @@ from automl.stages.session import Session
 
 FLOORS = ("constant", "lightgbm")
 LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
-SHORTENED = frozenset({TrialStatus.RACED, TrialStatus.PARTIAL})
 TRIAL_SHARE = 0.4
 FLOOR_SHARE = 0.5
 LEAST_TRIAL_SECONDS = 10.0
@@ -56,14 +59,18 @@ class Search:
         self._is_attached = threading.Event()
         self.failure: BaseException | None = None
         entry = get_allocator(settings.allocator)
-        if entry.reads_clock and not session.is_timed and not settings.cost_aware:
-            raise SettingsError(
-                f"allocator {settings.allocator} reads the clock; with trials set cost_aware"
-            )
-        session.is_reproducible &= not (entry.reads_clock or session.is_timed)
+        reads_clock = _check_clock(session, allocator_does=entry.reads_clock)
+        session.is_reproducible &= not (reads_clock or session.is_timed)
         session.is_reproducible &= not any(trial.status in LIMITED for trial in session.earlier)
+        known = known_timings(session)
+        self._forecast = Forecast(
+            {name: space_of(plan, family, settings) for name, family in self.families.items()},
+            known,
+            n_folds=len(plan.stage("search").jobs),
+            seed=settings.seed,
+        )
         self.turns = Turns(
-            arms_of(plan, settings, self.families, joined=entry.joins_families),
+            arms_of(plan, settings, self.families, joined=entry.joins_families, known=known),
             entry.make(),
             opening=self._opening(),
             seed=settings.seed,
@@ -75,11 +82,12 @@ class Search:
             fits=self._fits,
             replay={t.index: t for t in session.earlier if t.stage == "search"},
         )
-        self._outlook = Outlook(session, lambda: self.turns.trials)
+        self._outlook = Outlook(session, lambda: self.turns.trials, self._forecast.usual_seconds)
         self._best_models = BestModels(session.folder.path, N_KEPT)
         self._best_predictions, self._partial_predictions = self._begin_predictions()
         for trial in session.earlier:
             self._keep_models(trial)
+            self._time(trial)
         self.runner = TrialRunner(
             session.pool,
             session.run_id,
@@ -155,7 +163,7 @@ class Search:
             )
             entry["trials"] += 1
             entry["complete"] += trial.is_complete
-            entry["seconds"] += trial.seconds
+            entry["seconds"] += trial.spent_seconds
             if trial.is_complete and (
                 entry["best_score"] is None or trial.score > entry["best_score"]
             ):
@@ -173,6 +181,7 @@ class Search:
         settings = self.session.settings
         self.session.commit(trial, sees=turn.sees, allocator=settings.allocator)
         self._keep_models(trial)
+        self._time(trial)
         self._best_predictions.add(trial)
         self._partial_predictions.add(trial)
         self._outlook.refresh()
@@ -180,6 +189,10 @@ class Search:
     def _keep_models(self, trial: Trial) -> None:
         if trial.stage == "search":
             self._best_models.add(trial)
+
+    def _time(self, trial: Trial) -> None:
+        if self.session.is_timed and trial.stage == "search":
+            self._forecast.add(trial)
 
     def _begin_predictions(self) -> tuple[BestPredictions, PartialPredictions]:
         """What keeps predictions within their quota, with room for those under way."""
@@ -248,54 +261,59 @@ class Search:
         self.session.is_reproducible = False
         return True
 
-    def _fits(self, configuration: Configuration) -> bool:
+    def _fits(self, proposal: Proposal, earlier: Trial | None) -> bool:
         left = self._left()
         if left is None or not self.session.is_timed:
             return True
-        expected = FITS_FACTOR * self._expected_seconds(configuration.family)
-        return left > 0 and expected <= min(left, self._longest)
+        seconds = self._forecast.seconds(proposal.configuration, proposal.fidelity, earlier)
+        return left > 0 and FITS_FACTOR * (seconds or 0.0) <= min(left, self._longest)
 
     @property
     def _longest(self) -> float:
         """Most seconds of a trial that is not a floor."""
         return max(TRIAL_SHARE * self.session.ledger.planned["search"], LEAST_TRIAL_SECONDS)
 
-    def _expected_seconds(self, family: str) -> float:
-        """Median of the family's finished trials; else scaled from the LightGBM floor."""
-        return expected_seconds(self.turns_by_family(), family, self.families, self._size)
 
-    def turns_by_family(self) -> dict[str, list[float]]:
-        """Seconds of the finished trials by family."""
-        seconds: dict[str, list[float]] = {}
-        for trial in self.turns.trials:
-            if trial.folds and trial.status not in SHORTENED:
-                seconds.setdefault(trial.configuration.family, []).append(trial.seconds)
-        return seconds
+def _check_clock(session: Session, *, allocator_does: bool) -> bool:
+    """Whether allocator or optimizer decide by measured seconds, which needs leave under trials.
 
-    @property
-    def _size(self) -> tuple[int, int]:
-        return self._training_rows, self.session.plan.table.frame.shape[1]
-
-
-def expected_seconds(
-    seconds: Mapping[str, list[float]],
-    family: str,
-    known: Mapping[str, Family],
-    size: tuple[int, int],
-) -> float:
-    """Seconds that a trial of a family will take; 0 while nothing is known.
-
-    Parameters
-    ----------
-    seconds : of finished trials by family
-    size : training rows and columns
+    Raises
+    ------
+    SettingsError
+        If they do without it.
     """
-    if seconds.get(family):
-        return statistics.median(seconds[family])
-    if not seconds.get("lightgbm") or family not in known:
-        return 0.0
-    unit = statistics.median(seconds["lightgbm"]) / get_family("lightgbm").relative_seconds(*size)
-    return unit * known[family].relative_seconds(*size)
+    settings = session.settings
+    found = {
+        f"allocator {settings.allocator}": allocator_does,
+        f"optimizer {optimizer_name(settings.optimizer)}": get_optimizer(
+            settings.optimizer
+        ).reads_clock,
+    }
+    readers = [name for name, reads in found.items() if reads]
+    if readers and not session.is_timed and not settings.cost_aware:
+        raise SettingsError(f"{readers[0]} reads the clock; with trials set cost_aware")
+    return bool(readers)
+
+
+def known_timings(session: Session) -> Known:
+    """What is known of seconds before the first trial.
+
+    Timings of other runs count under a time budget only: under trials no decision may depend on
+    what else this home has run. Which ones they are is recorded, so that a resumed run takes the
+    same.
+    """
+    plan, table = session.plan, session.plan.table
+    training, _ = plan.rows_of("search", 0, 0)
+    workload = Workload(len(training), table.frame.shape[1], table.n_classes)
+    if not session.is_timed:
+        return Known(workload)
+    record = session.records.read("timings")
+    if record is None:
+        found = earlier_timings(session.home, besides=[session.run_id])
+        session.records.write("timings", {run: len(timings) for run, timings in found.items()})
+    else:
+        found = timings_again(session.home, record)
+    return Known(workload, tuple(chain.from_iterable(found.values())))
 
 
 def usable_families(

@@ -203,7 +203,7 @@ def reopen(run_id: str, home: Home, *, started: float | None = None) -> Session:
         if record.get("type") == "trial"
     ]
     if session.ledger.total is not None:
-        ended = max((t.started_at + t.seconds for t in session.earlier), default=0.0)
+        ended = max((t.started_at + t.spent_seconds for t in session.earlier), default=0.0)
         session.ledger.started -= max(0.0, min(ended - facts["started_at"], session.ledger.total))
     folder.write_facts({**facts, "pid": os.getpid(), "status": "running"})
     return session

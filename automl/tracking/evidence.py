@@ -87,7 +87,7 @@ class EvidenceWriter:
             run, trial = self.outbox.trials.get(identity), self.view.trials.get(identity)
             if run is None or trial is None:
                 continue
-            moment = round(1000 * (trial.started_at + trial.seconds))
+            moment = round(1000 * (trial.started_at + trial.spent_seconds))
             steps = _steps("fold_score", list(enumerate(trial.fold_scores)), moment)
             self.client.log_batch(run, metrics=steps)
 

@@ -120,6 +120,7 @@ def trial_content(
         "automl.stage": trial.stage,
         "automl.status": str(trial.status),
         "automl.origin": trial.origin,
+        "automl.fidelity": trial.fidelity.text,
         "automl.folds": _tag(fold_text(trial)),
         "mlflow.parentRunId": family_run,
         **{f"automl.{key}": _tag(value) for key, value in decision.items()},
@@ -135,7 +136,7 @@ def trial_content(
         metrics=trial_metrics(trial),
         status=_MLFLOW_STATUS.get(trial.status, "FAILED"),
         started_ms=started,
-        ended_ms=started + round(1000 * trial.seconds),
+        ended_ms=started + round(1000 * trial.spent_seconds),
     )
 
 
@@ -148,6 +149,7 @@ def trial_metrics(trial: Trial) -> dict[str, float]:
         "predict_milliseconds": trial.predict_milliseconds,
         "peak_memory_mib": trial.peak_memory_mib,
         "seconds": trial.seconds,
+        "reused_seconds": trial.reused_seconds or None,
     }
     return finite(values)
 

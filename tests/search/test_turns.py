@@ -223,7 +223,7 @@ def test_a_trial_that_no_longer_fits_is_not_started(simulation):
     turns = simulation.turns(
         lookback=None,
         n_trials=None,
-        fits=lambda configuration: configuration.family == "gamma",
+        fits=lambda proposal, _: proposal.configuration.family == "gamma",
         opening=[(simulation.spaces["alpha"].default(), "portfolio")],
     )
     given = simulation.run(turns, 2)
@@ -231,7 +231,7 @@ def test_a_trial_that_no_longer_fits_is_not_started(simulation):
 
 
 def test_the_search_is_over_when_nothing_fits(simulation):
-    turns = simulation.turns(lookback=None, n_trials=None, fits=lambda _: False)
+    turns = simulation.turns(lookback=None, n_trials=None, fits=lambda *_: False)
     assert turns.take() is None
 
 
@@ -271,3 +271,37 @@ def test_the_opening_leaves_out_more_of_a_family_that_is_far_behind(simulation, 
         origins.append(turn.origin)
         turns.finish(simulation.trial(turn))
     assert [origin == "portfolio" for origin in origins] == [not races] * 2
+
+
+def test_a_partial_trial_may_fit_where_a_complete_one_does_not(simulation):
+    space, first = simulation.spaces["beta"], Fidelity(folds=1)
+    asked = [c for k in range(2, 60) if int((c := space.complete({"k": k})).id, 16) % 8 > 1][:2]
+
+    class Climbs:
+        def __init__(self):
+            self.script = [Proposal(asked[0], first), Proposal(asked[1]), Proposal(asked[0])]
+
+        def ask(self, *, pending, rng):
+            return self.script.pop(0) if self.script else None
+
+        def tell(self, trial):
+            pass
+
+    looked_at = []
+
+    def fits(proposal, earlier):
+        looked_at.append((proposal, earlier))
+        return proposal.configuration == space.default() or not (
+            proposal.fidelity.is_full and earlier is None
+        )
+
+    arms = {"beta": Arm(space, Climbs(), "climbs")}
+    options = {"lookback": None, "n_trials": None, "n_slots": 1}
+    turns = Turns(arms, Uniform(), opening=[], seed=0, fits=fits, **options)
+    given = simulation.run(turns, 1)
+    assert [turn.proposal.configuration for turn in given[1:]] == [asked[0]]
+    assert looked_at[-1][0] == Proposal(asked[1])
+    turns._is_over = False
+    (promoted,) = simulation.run(turns, 1)
+    assert promoted.proposal == Proposal(asked[0])
+    assert promoted.earlier == turns.trials[given[1].index]

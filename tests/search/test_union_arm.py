@@ -74,12 +74,12 @@ def test_families_whose_trials_no_longer_fit_are_passed_over(make, simulation):
         "random",
         lookback=None,
         n_trials=None,
-        fits=lambda configuration: configuration.family == "beta",
+        fits=lambda proposal, _: proposal.configuration.family == "beta",
     )
     given = simulation.run(turns, 1, stop_after=30)
     assert {turn.family for turn in given} == {"beta"}
     assert len(given) >= 30
-    nothing = make("random", lookback=None, n_trials=None, fits=lambda _: False)
+    nothing = make("random", lookback=None, n_trials=None, fits=lambda *_: False)
     assert simulation.run(nothing, 1) == []
 
 

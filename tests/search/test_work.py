@@ -1,5 +1,6 @@
 """Threads that take turns and run them on slots."""
 
+import json
 import threading
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import pytest
 
 from automl.evaluation.slots import JobOutcome
 from automl.evaluation.trial import TrialSummary
-from automl.records import Configuration, Fidelity, FoldResult, TrialStatus
+from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.search.runner import TrialRunner, work
 
 JOIN_SECONDS = 20.0
@@ -72,7 +73,7 @@ def test_threads_that_take_any_turn_make_the_same_decisions(simulation):
 
 def test_threads_under_a_time_budget_stop_when_nothing_fits(simulation):
     turns = simulation.turns(lookback=None, n_trials=None, n_slots=2)
-    turns._fits = lambda _: len(turns._results) < 20
+    turns._fits = lambda *_: len(turns._results) < 20
     run_threads(turns, Runner(simulation), simulation.spaces)
     assert 20 <= len(turns.trials) <= 22
 
@@ -268,6 +269,21 @@ def test_folds_of_an_earlier_trial_are_handed_on_if_they_are_the_first(turn):
     assert payload["keep_models_above"] is None
     runner.run_turn(replace(turn, earlier=replace(earlier, folds=(FOLDS[1],))), limit_seconds=None)
     assert runner.pool.job.payload["earlier"] is None
+
+
+def test_a_trial_costs_what_its_folds_took_and_spends_what_it_ran_itself(turn):
+    runner = runner_of(outcome_of(TrialStatus.COMPLETE, FOLDS))
+    alone = runner.run_turn(turn, limit_seconds=None)
+    assert (alone.seconds, alone.spent_seconds) == (1.5, 1.5)
+    earlier = replace(alone, folds=tuple(FOLDS[:1]), seconds=0.5)
+    promoted = runner.run_turn(replace(turn, earlier=earlier), limit_seconds=None)
+    assert (promoted.seconds, promoted.spent_seconds) == (2.0, 1.5)
+    again = replace(turn, earlier=replace(promoted, folds=tuple(FOLDS[:2])))
+    twice = runner.run_turn(again, limit_seconds=None)
+    assert (twice.seconds, twice.spent_seconds) == (3.5, 1.5)
+    assert Trial.from_json(json.loads(json.dumps(twice.to_json()))) == twice
+    lost = replace(turn, earlier=replace(earlier, folds=(replace(FOLDS[0], score=0.7),)))
+    assert runner.run_turn(lost, limit_seconds=None).seconds == 1.5
 
 
 @pytest.mark.parametrize(("origin", "races"), [("floor", False), ("default", True)])
