@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automl.acquisition.functions import Acquisition, Reference
+from automl.acquisition.functions import Acquisition, Prediction, Reference
 from automl.records import FloatArray
 from automl.surrogates.protocol import SmoothSurrogate, Surrogate
 
@@ -33,7 +33,7 @@ class Criterion:
             seconds = np.full(len(X), self.reference.typical_seconds)
         else:
             seconds = np.exp(self.log_seconds.predict(X)[0])
-        return self.acquisition.utility(mean, std, self.reference, seconds)
+        return self.acquisition.utility(Prediction(mean, std, seconds), self.reference)
 
     @property
     def is_smooth(self) -> bool:
@@ -44,6 +44,7 @@ class Criterion:
         """Utility (m,) and its derivatives by the columns (m, d)."""
         assert isinstance(self.surrogate, SmoothSurrogate)
         mean, std, d_mean, d_std = self.surrogate.predict_with_gradient(X)
-        by_mean, by_std = self.acquisition.slopes(mean, std, self.reference)
+        at = Prediction(mean, std)
+        by_mean, by_std = self.acquisition.slopes(at, self.reference)
         gradient = by_mean[:, None] * d_mean + by_std[:, None] * d_std
-        return self.acquisition.utility(mean, std, self.reference), gradient
+        return self.acquisition.utility(at, self.reference), gradient

@@ -6,6 +6,7 @@ way and is what maximizers look at (log EI in place of EI).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -44,6 +45,27 @@ class Reference:
     typical_seconds: float = 1.0
 
 
+@dataclass(frozen=True)
+class Prediction:
+    """What the surrogates say of m points.
+
+    Parameters
+    ----------
+    mean, std : (m,)
+    seconds : (m,)
+        Predicted seconds of a trial; given where an acquisition function `needs_seconds`.
+    """
+
+    mean: FloatArray
+    std: FloatArray
+    seconds: FloatArray | None = None
+
+    def cost(self, reference: Reference) -> FloatArray:
+        """Slowly growing cost c (m,) of a trial, positive."""
+        assert self.seconds is not None
+        return growing_cost(self.seconds, reference.typical_seconds)
+
+
 class Acquisition(ABC):
     """How promising points are; greater is better.
 
@@ -62,117 +84,64 @@ class Acquisition(ABC):
     needs_seconds: ClassVar[bool] = False
 
     @abstractmethod
-    def value(
-        self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,
-        seconds: FloatArray | None = None,
-    ) -> FloatArray:
-        """Value (m,) of the formula.
+    def value(self, at: Prediction, reference: Reference) -> FloatArray:
+        """Value (m,) of the formula."""
 
-        Parameters
-        ----------
-        mean, std : (m,)
-        seconds : (m,)
-            Predicted seconds of a trial; given where `needs_seconds`.
-        """
-
-    def utility(
-        self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,
-        seconds: FloatArray | None = None,
-    ) -> FloatArray:
+    def utility(self, at: Prediction, reference: Reference) -> FloatArray:
         """Number (m,) that orders points as `value` does."""
-        return self.value(mean, std, reference, seconds)
+        return self.value(at, reference)
 
-    def slopes(
-        self, mean: FloatArray, std: FloatArray, reference: Reference
-    ) -> tuple[FloatArray, FloatArray]:
+    def slopes(self, at: Prediction, reference: Reference) -> tuple[FloatArray, FloatArray]:
         """Derivatives (m,) of the utility by mean and by std, where `is_smooth`; std > 0."""
         raise NotImplementedError
 
 
-def _check_margin(margin: float) -> None:
-    if margin < 0.0:
-        raise SettingsError(f"margin must not be negative; got {margin:g}")
+@dataclass(frozen=True)
+class _Improvement(Acquisition):
+    """What compares with the best score and a margin above it."""
+
+    margin: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_not_negative("margin", self.margin)
 
 
 @dataclass(frozen=True)
-class ProbabilityOfImprovement(Acquisition):
+class ProbabilityOfImprovement(_Improvement):
     """PI: the probability of exceeding the best score by `margin` (E1)."""
 
-    margin: float = 0.0
     is_smooth: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _check_margin(self.margin)
-
-    def value(
-        self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,
-        seconds: FloatArray | None = None,  # noqa: ARG002 - part of the interface
-    ) -> FloatArray:
+    def value(self, at: Prediction, reference: Reference) -> FloatArray:
         """PI in [0, 1]."""
-        return probability_of_improvement(mean, std, reference.best, self.margin)
+        return probability_of_improvement(at.mean, at.std, reference.best, self.margin)
 
-    def utility(
-        self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,
-        seconds: FloatArray | None = None,  # noqa: ARG002 - part of the interface
-    ) -> FloatArray:
+    def utility(self, at: Prediction, reference: Reference) -> FloatArray:
         """The standardized distance z: PI without the rounding to 0 and 1."""
-        return standardized(mean, std, reference.best, self.margin)
+        return standardized(at.mean, at.std, reference.best, self.margin)
 
-    def slopes(
-        self, mean: FloatArray, std: FloatArray, reference: Reference
-    ) -> tuple[FloatArray, FloatArray]:
+    def slopes(self, at: Prediction, reference: Reference) -> tuple[FloatArray, FloatArray]:
         """1 / std and -z / std."""
-        z = standardized(mean, std, reference.best, self.margin)
-        return 1.0 / std, -z / std
+        return 1.0 / at.std, -self.utility(at, reference) / at.std
 
 
 @dataclass(frozen=True)
-class ExpectedImprovement(Acquisition):
+class ExpectedImprovement(_Improvement):
     """EI over the best score (E2), or over the best score and `margin` (E3)."""
 
-    margin: float = 0.0
     is_smooth: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _check_margin(self.margin)
-
-    def value(
-        self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,
-        seconds: FloatArray | None = None,  # noqa: ARG002 - part of the interface
-    ) -> FloatArray:
+    def value(self, at: Prediction, reference: Reference) -> FloatArray:
         """EI, at least 0."""
-        return expected_improvement(mean, std, reference.best, self.margin)
+        return expected_improvement(at.mean, at.std, reference.best, self.margin)
 
-    def utility(
-        self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,
-        seconds: FloatArray | None = None,  # noqa: ARG002 - part of the interface
-    ) -> FloatArray:
+    def utility(self, at: Prediction, reference: Reference) -> FloatArray:
         """Log EI."""
-        return log_expected_improvement(mean, std, reference.best, self.margin)
+        return log_expected_improvement(at.mean, at.std, reference.best, self.margin)
 
-    def slopes(
-        self, mean: FloatArray, std: FloatArray, reference: Reference
-    ) -> tuple[FloatArray, FloatArray]:
+    def slopes(self, at: Prediction, reference: Reference) -> tuple[FloatArray, FloatArray]:
         """Derivatives of log EI."""
-        return log_expected_improvement_slopes(mean, std, reference.best, self.margin)
+        return log_expected_improvement_slopes(at.mean, at.std, reference.best, self.margin)
 
 
 @dataclass(frozen=True)
@@ -183,66 +152,37 @@ class UpperConfidenceBound(Acquisition):
     is_smooth: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.width < 0.0:
-            raise SettingsError(f"width must not be negative; got {self.width:g}")
+        _check_not_negative("width", self.width)
 
-    def value(
-        self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,  # noqa: ARG002 - part of the interface
-        seconds: FloatArray | None = None,  # noqa: ARG002 - part of the interface
-    ) -> FloatArray:
+    def value(self, at: Prediction, reference: Reference) -> FloatArray:  # noqa: ARG002 - of a bound
         """UCB in the units of the surrogate."""
-        return upper_confidence_bound(mean, std, self.width)
+        return upper_confidence_bound(at.mean, at.std, self.width)
 
     def slopes(
         self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,  # noqa: ARG002 - part of the interface
+        at: Prediction,
+        reference: Reference,  # noqa: ARG002 - a bound is compared with nothing
     ) -> tuple[FloatArray, FloatArray]:
         """1 and the width."""
-        return np.ones_like(mean), np.full_like(std, self.width)
-
-
-def _costs(seconds: FloatArray | None, reference: Reference) -> FloatArray:
-    assert seconds is not None
-    return growing_cost(seconds, reference.typical_seconds)
+        return np.ones_like(at.mean), np.full_like(at.std, self.width)
 
 
 @dataclass(frozen=True)
-class ExpectedImprovementPerCost(Acquisition):
+class ExpectedImprovementPerCost(_Improvement):
     """EI over the slowly growing cost of a trial (E5)."""
 
-    margin: float = 0.0
     needs_space: ClassVar[bool] = True
     needs_seconds: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _check_margin(self.margin)
-
-    def value(
-        self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,
-        seconds: FloatArray | None = None,
-    ) -> FloatArray:
+    def value(self, at: Prediction, reference: Reference) -> FloatArray:
         """EI / c, at least 0."""
-        improvement = expected_improvement(mean, std, reference.best, self.margin)
-        return improvement / _costs(seconds, reference)
+        improvement = expected_improvement(at.mean, at.std, reference.best, self.margin)
+        return improvement / at.cost(reference)
 
-    def utility(
-        self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,
-        seconds: FloatArray | None = None,
-    ) -> FloatArray:
+    def utility(self, at: Prediction, reference: Reference) -> FloatArray:
         """Log EI minus ln c."""
-        improvement = log_expected_improvement(mean, std, reference.best, self.margin)
-        return improvement - np.log(_costs(seconds, reference))
+        improvement = log_expected_improvement(at.mean, at.std, reference.best, self.margin)
+        return improvement - np.log(at.cost(reference))
 
 
 @dataclass(frozen=True)
@@ -261,14 +201,16 @@ class NormalizedBoundPerCost(Acquisition):
     needs_space: ClassVar[bool] = True
     needs_seconds: ClassVar[bool] = True
 
-    def value(
-        self,
-        mean: FloatArray,
-        std: FloatArray,
-        reference: Reference,
-        seconds: FloatArray | None = None,
-    ) -> FloatArray:
+    def __post_init__(self) -> None:
+        _check_not_negative("width", self.width)
+
+    def value(self, at: Prediction, reference: Reference) -> FloatArray:
         """Q in the units of the surrogate."""
         usual = upper_confidence_bound(reference.means, reference.stds, self.width)
-        bound = upper_confidence_bound(mean, std, self.width)
-        return (bound - np.median(usual)) / _costs(seconds, reference)
+        bound = upper_confidence_bound(at.mean, at.std, self.width)
+        return (bound - np.median(usual)) / at.cost(reference)
+
+
+def _check_not_negative(name: str, given: float) -> None:
+    if not 0.0 <= given < math.inf:
+        raise SettingsError(f"{name} must be finite and not negative; got {given:g}")

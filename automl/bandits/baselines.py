@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from automl.bandits.rewards import Pulls, Rewards
+from automl.bandits.rewards import LearnsRewards, Pulls
 from automl.records import Trial
 
 
-class InitiallyBest:
+class InitiallyBest(LearnsRewards):
     """One turn for every arm, then always the arm whose first reward was greatest.
 
     Where that arm can take no more turns, the next best first reward.
@@ -19,9 +19,6 @@ class InitiallyBest:
     ----------
     .. [1] van Hoof, section 7.5 (`always_the_best`).
     """
-
-    def __init__(self) -> None:
-        self._rewards = Rewards()
 
     def choose(
         self,
@@ -36,10 +33,6 @@ class InitiallyBest:
         if pulls.wanting() is not None or not seen:
             return pulls.least()
         return max(seen, key=lambda arm: self._rewards.of(arm).first)
-
-    def update(self, trial: Trial) -> None:
-        """Keep the first reward."""
-        self._rewards.add(trial)
 
 
 class Only:

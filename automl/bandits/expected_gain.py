@@ -159,7 +159,7 @@ class ExpectedGain:
     def update(self, trial: Trial) -> None:
         """Take the reward and the seconds."""
         curve = self._curves.setdefault(trial.configuration.family, Curve())
-        curve.add(self._rewards.add(trial), trial.seconds)
+        curve.add(self._rewards.add(trial), trial.spent_seconds)
 
     @property
     def mean_improvement(self) -> float:

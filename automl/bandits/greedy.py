@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from automl.bandits.rewards import Pulls, Rewards
-from automl.records import Trial
+from automl.bandits.rewards import LearnsRewards, Pulls
 
 
-class EpsilonGreedy:
+class EpsilonGreedy(LearnsRewards):
     """The best mean reward with probability 1 - epsilon, else an arm at random.
 
     An arm without a turn comes first, in prior order. Equal means go to the least-pulled arm.
@@ -25,8 +24,8 @@ class EpsilonGreedy:
     """
 
     def __init__(self, epsilon: float = 0.1) -> None:
+        super().__init__()
         self._epsilon = epsilon
-        self._rewards = Rewards()
 
     def choose(
         self, arms: Sequence[str], *, pending: Sequence[str], rng: np.random.Generator
@@ -39,10 +38,6 @@ class EpsilonGreedy:
         if rng.random() < self.share_at_random(pulls.total):
             return arms[int(rng.integers(len(arms)))]
         return max(arms, key=lambda arm: (self._rewards.value(arm), -pulls.of(arm)))
-
-    def update(self, trial: Trial) -> None:
-        """Take the reward."""
-        self._rewards.add(trial)
 
     def share_at_random(self, n_turns: int) -> float:  # noqa: ARG002 - constant here
         """Probability of a random arm after `n_turns` turns."""

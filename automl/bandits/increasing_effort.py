@@ -8,8 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from automl.bandits.rewards import Pulls, Rewards, Tally
-from automl.records import Trial
+from automl.bandits.rewards import LearnsRewards, Pulls, Tally
 
 MOST_RAISES = 50
 
@@ -28,7 +27,7 @@ def effort_quantile(n_raises: int) -> float:
     return -NormalDist().inv_cdf(0.1 / 2**n_raises)
 
 
-class IncreasingEffort:
+class IncreasingEffort(LearnsRewards):
     """The least-pulled of the arms whose rewards may exceed the best reward seen.
 
     The upper limit of an arm is mean + z s, the normal one-sided confidence limit of a reward
@@ -42,7 +41,7 @@ class IncreasingEffort:
     """
 
     def __init__(self) -> None:
-        self._rewards = Rewards()
+        super().__init__()
         self._raises = 0
 
     def choose(
@@ -63,10 +62,6 @@ class IncreasingEffort:
                 self._raises = k
                 return pulls.least(found)
         return pulls.least()
-
-    def update(self, trial: Trial) -> None:
-        """Take the reward."""
-        self._rewards.add(trial)
 
 
 def _limit(tally: Tally, z: float) -> float:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
+from automl.bandits.rewards import LearnsRewards, Pulls
 from automl.records import Trial
 
 LEADERS = 5
 OTHERS_SHARE = 0.2
 
 
-class Leaders:
+class Leaders(LearnsRewards):
     """Equal turns for the families with the best scores; a fifth of the turns for all.
 
     A family that has not had a turn comes first, in prior order. After that a turn goes with
@@ -27,29 +27,25 @@ class Leaders:
     """
 
     def __init__(self) -> None:
-        self._turns: Counter[str] = Counter()
+        super().__init__()
         self._best: dict[str, float] = {}
 
     def choose(
         self, arms: Sequence[str], *, pending: Sequence[str], rng: np.random.Generator
     ) -> str:
         """Family of the next turn, pending turns included in the counts."""
-        waiting = Counter(pending)
-
-        def turns(arm: str) -> int:
-            return self._turns[arm] + waiting[arm]
-
-        new = [arm for arm in arms if not turns(arm)]
-        if new:
-            return new[0]
+        pulls = Pulls(self._rewards, arms, pending)
+        new = pulls.wanting()
+        if new is not None:
+            return new
         scored = [arm for arm in arms if arm in self._best]
         leaders = sorted(scored, key=lambda arm: -self._best[arm])[:LEADERS]
         is_for_all = rng.random() < OTHERS_SHARE
-        return min(arms if is_for_all or not leaders else leaders, key=turns)
+        return pulls.least(arms if is_for_all or not leaders else leaders)
 
     def update(self, trial: Trial) -> None:
         """Count the turn and keep the family's best complete score."""
+        super().update(trial)
         family = trial.configuration.family
-        self._turns[family] += 1
         if trial.is_complete and trial.score is not None:
             self._best[family] = max(trial.score, self._best.get(family, trial.score))

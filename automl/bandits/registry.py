@@ -9,6 +9,7 @@ from functools import partial
 from automl.bandits.baselines import InitiallyBest, Only
 from automl.bandits.expected_gain import ExpectedGain
 from automl.bandits.greedy import EpsilonDecreasing, EpsilonGreedy
+from automl.bandits.halving import FamilyHalving
 from automl.bandits.increasing_effort import IncreasingEffort
 from automl.bandits.leaders import Leaders
 from automl.bandits.protocol import Allocator
@@ -41,6 +42,11 @@ ONLY = "only"
 
 ALLOCATORS: dict[str, AllocatorEntry] = {
     "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.2"),
+    "halving": AllocatorEntry(
+        FamilyHalving,
+        "the worse half of the families goes, the others get twice the turns",
+        "H18 8.2.3",
+    ),
     "leaders": AllocatorEntry(
         Leaders, "equal turns for the five best families, a fifth for all", "ours, after H18 7"
     ),

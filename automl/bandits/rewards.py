@@ -96,6 +96,17 @@ class Rewards:
         return min((tally.worst for tally in self._tallies.values()), default=0.0)
 
 
+class LearnsRewards:
+    """An allocator that learns the rewards of the trials and nothing else of them."""
+
+    def __init__(self) -> None:
+        self._rewards = Rewards()
+
+    def update(self, trial: Trial) -> None:
+        """Take the reward."""
+        self._rewards.add(trial)
+
+
 class Pulls:
     """Finished and pending turns of the arms of one decision.
 

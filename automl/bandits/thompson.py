@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from automl.bandits.rewards import Pulls, Rewards, Tally
-from automl.records import FloatArray, Trial
+from automl.bandits.rewards import LearnsRewards, Pulls, Tally
+from automl.records import FloatArray
 
 FIRST_TURNS = 3
 LEAST_DEVIATION = 0.01
@@ -47,7 +47,7 @@ def guarded_moments(mean: float, variance: float) -> tuple[float, float]:
     return mean, min(variance, GREATEST_SHARE * mean * (1 - mean))
 
 
-class Thompson:
+class Thompson(LearnsRewards):
     """The arm with the greatest draw from a Beta distribution with its rewards' moments.
 
     An arm with fewer than three turns is pulled, the least-pulled first; van Hoof pulls an arm
@@ -66,8 +66,8 @@ class Thompson:
     """
 
     def __init__(self, *, is_of_mean: bool = False) -> None:
+        super().__init__()
         self._is_of_mean = is_of_mean
-        self._rewards = Rewards()
 
     def choose(
         self, arms: Sequence[str], *, pending: Sequence[str], rng: np.random.Generator
@@ -75,10 +75,6 @@ class Thompson:
         """Arm with too few turns, else that of the greatest draw."""
         new = Pulls(self._rewards, arms, pending).wanting(FIRST_TURNS)
         return new or arms[int(np.argmax(self._draw(arms, rng)))]
-
-    def update(self, trial: Trial) -> None:
-        """Take the reward."""
-        self._rewards.add(trial)
 
     def _draw(self, arms: Sequence[str], rng: np.random.Generator) -> FloatArray:
         parameters = [self._parameters(self._rewards.of(arm)) for arm in arms]

@@ -7,19 +7,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from automl.bandits.rewards import LearnsRewards, Pulls
 from automl.records import Trial
 
 
-class Uniform:
+class Uniform(LearnsRewards):
     """The family with the fewest turns; ties go to the first in prior order.
 
     References
     ----------
     .. [1] van Hoof, section 7.2 (the uniform baseline).
     """
-
-    def __init__(self) -> None:
-        self._turns: Counter[str] = Counter()
 
     def choose(
         self,
@@ -29,12 +27,7 @@ class Uniform:
         rng: np.random.Generator,  # noqa: ARG002 - nothing is drawn
     ) -> str:
         """Least-pulled family, pending turns included."""
-        waiting = Counter(pending)
-        return min(arms, key=lambda arm: self._turns[arm] + waiting[arm])
-
-    def update(self, trial: Trial) -> None:
-        """Count the turn."""
-        self._turns[trial.configuration.family] += 1
+        return Pulls(self._rewards, arms, pending).least()
 
 
 class UniformSeconds:
@@ -68,4 +61,4 @@ class UniformSeconds:
         """Add the trial's seconds."""
         family = trial.configuration.family
         self._turns[family] += 1
-        self._seconds[family] = self._seconds.get(family, 0.0) + trial.seconds
+        self._seconds[family] = self._seconds.get(family, 0.0) + trial.spent_seconds

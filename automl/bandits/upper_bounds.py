@@ -7,8 +7,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from automl.bandits.rewards import Pulls, Rewards
-from automl.records import Trial
+from automl.bandits.rewards import LearnsRewards, Pulls
 
 
 def ucb1_bonus(n_turns: int, n_total: int) -> float:
@@ -45,14 +44,11 @@ def ucb1_tuned_bonus(variance: float, n_turns: int, n_total: int) -> float:
     return sqrt(log(n_total) / n_turns * min(0.25, bound))
 
 
-class Ucb1:
+class Ucb1(LearnsRewards):
     """The arm with the greatest mean reward plus `ucb1_bonus`; an arm without a turn comes first.
 
     Pending turns count in n and t, and leave the mean as it is.
     """
-
-    def __init__(self) -> None:
-        self._rewards = Rewards()
 
     def choose(
         self,
@@ -71,10 +67,6 @@ class Ucb1:
             return self._rewards.value(arm) + self.bonus(arm, pulls.of(arm), pulls.total)
 
         return max(arms, key=lambda arm: (bound(arm), -pulls.of(arm)))
-
-    def update(self, trial: Trial) -> None:
-        """Take the reward."""
-        self._rewards.add(trial)
 
     def bonus(self, arm: str, n_turns: int, n_total: int) -> float:  # noqa: ARG002 - same for all
         """Half-width of the bound."""

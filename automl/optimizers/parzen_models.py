@@ -38,9 +38,9 @@ class NodeModel:
         is_good: NDArray[np.bool_],
         pending: Sequence[Configuration],
     ) -> None:
-        self._tree = tree
-        self._columns = observations.columns(tree, pending)
-        self._is_good = np.append(is_good, np.zeros(len(pending), dtype=bool))
+        self.tree = tree
+        self.columns = observations.columns(tree, pending)
+        self.is_good = np.append(is_good, np.zeros(len(pending), dtype=bool))
         self._parzen: dict[Key, tuple[Parzen, Parzen]] = {}
 
     def best(
@@ -57,7 +57,7 @@ class NodeModel:
         if signature is None:
             return None
         values = dict(signature.branches)
-        for node in self._tree.nodes(signature):
+        for node in self.tree.nodes(signature):
             distribution = node.hyperparameter.distribution
             if isinstance(distribution, Numerical):
                 values[node.name] = self._number(
@@ -77,7 +77,7 @@ class NodeModel:
         def choose(key: Key, prior: Categorical) -> JsonScalar:
             return self._category(key, prior, n_candidates, rng, from_prior=from_prior)
 
-        return self._tree.walk(choose)
+        return self.tree.walk(choose)
 
     def _category(
         self,
@@ -118,11 +118,11 @@ class NodeModel:
 
     def _split(self, key: Key) -> tuple[Floats, Floats]:
         """Positions at a node: of good configurations, and of the others."""
-        column = self._columns.get(key)
+        column = self.columns.get(key)
         if column is None:
             return np.empty(0), np.empty(0)
         active = ~np.isnan(column)
-        return column[active & self._is_good], column[active & ~self._is_good]
+        return column[active & self.is_good], column[active & ~self.is_good]
 
 
 class JointModel:
@@ -133,33 +133,19 @@ class JointModel:
     the path is chosen as a whole, and configurations weigh as much as they share of the path.
     """
 
-    def __init__(
-        self,
-        tree: NodeTree,
-        observations: Observations,
-        is_good: NDArray[np.bool_],
-        pending: Sequence[Configuration],
-    ) -> None:
-        self._tree = tree
-        self._nodes = NodeModel(tree, observations, is_good, pending)
-        columns = observations.columns(tree, pending)
-        is_good = np.append(is_good, np.zeros(len(pending), dtype=bool))
-        n_good = int(is_good.sum())
+    def __init__(self, nodes: NodeModel) -> None:
+        self._nodes, self._tree = nodes, nodes.tree
         self._good, self._others = (
-            JointParzen({key: column[rows] for key, column in columns.items()}, n)
-            for rows, n in ((is_good, n_good), (~is_good, len(is_good) - n_good))
+            JointParzen(
+                {key: column[rows] for key, column in nodes.columns.items()}, int(rows.sum())
+            )
+            for rows in (nodes.is_good, ~nodes.is_good)
         )
 
     def best(
         self, n_candidates: int, rng: np.random.Generator, *, from_prior: bool
     ) -> Configuration | None:
-        """The best of the candidates on the best path; None where a rule forbids that.
-
-        Parameters
-        ----------
-        from_prior
-            Draw candidates from the prior in place of l.
-        """
+        """The best of the candidates on the best path, as in `NodeModel.best`."""
         signature = self._nodes.signature(n_candidates, rng, from_prior=from_prior)
         if signature is None:
             return None

@@ -109,8 +109,8 @@ class TPE:
         """A configuration that is neither known nor pending, unless none can be found."""
         taken = self._known | {configuration.id for configuration in pending}
         if self.is_ready:
-            kind = JointModel if self._joint else NodeModel
-            model = kind(self._tree, self._observations, self._is_good(), pending)
+            nodes = NodeModel(self._tree, self._observations, self._is_good(), pending)
+            model = JointModel(nodes) if self._joint else nodes
             for attempt in range(ATTEMPTS):
                 n_candidates = max(1, self._n_candidates >> attempt)
                 found = model.best(n_candidates, rng, from_prior=self._draw == "random")

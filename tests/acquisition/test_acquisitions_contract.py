@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automl.acquisition.functions import NormalizedBoundPerCost, Reference
+from automl.acquisition.functions import NormalizedBoundPerCost, Prediction, Reference
 from automl.acquisition.registry import ACQUISITIONS
 from automl.errors import SettingsError
 from automl.parts import Part, build
@@ -26,10 +26,9 @@ def reference_of(mean, std, seconds):
 
 @given(parts=predictions)
 def test_the_utility_orders_as_the_value_does(acquisition, parts):
-    mean, std, seconds = parts
     reference = reference_of(*parts)
-    value = acquisition.value(mean, std, reference, seconds)
-    utility = acquisition.utility(mean, std, reference, seconds)
+    value = acquisition.value(Prediction(*parts), reference)
+    utility = acquisition.utility(Prediction(*parts), reference)
     order = np.argsort(utility)
     assert np.all(np.diff(value[order]) >= -1e-9)
 
@@ -40,11 +39,14 @@ def test_slopes_are_differences_of_the_utility(acquisition, parts):
         return
     mean, std, _ = parts
     reference, step = reference_of(*parts), 1e-6
-    by_mean, by_std = acquisition.slopes(mean, std, reference)
+    by_mean, by_std = acquisition.slopes(Prediction(mean, std), reference)
 
     def difference(shift, widening):
-        above = acquisition.utility(mean + shift, std + widening, reference)
-        return (above - acquisition.utility(mean - shift, std - widening, reference)) / (2 * step)
+        above, below = (
+            acquisition.utility(Prediction(mean + sign * shift, std + sign * widening), reference)
+            for sign in (1.0, -1.0)
+        )
+        return (above - below) / (2 * step)
 
     np.testing.assert_allclose(by_mean, difference(step, 0.0), rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(by_std, difference(0.0, step), rtol=1e-3, atol=1e-4)
@@ -54,8 +56,10 @@ def test_slopes_are_differences_of_the_utility(acquisition, parts):
 def test_a_greater_mean_is_never_worse(acquisition, parts):
     mean, std, seconds = parts
     reference = reference_of(*parts)
-    plain = acquisition.utility(mean, std, reference, seconds)
-    assert np.all(acquisition.utility(mean + 0.1, std, reference, seconds) >= plain - 1e-9)
+    plain = acquisition.utility(Prediction(*parts), reference)
+    assert np.all(
+        acquisition.utility(Prediction(mean + 0.1, std, seconds), reference) >= plain - 1e-9
+    )
 
 
 @given(parts=predictions)
@@ -64,8 +68,8 @@ def test_of_two_equal_promises_the_cheaper_one_is_no_worse(acquisition, parts):
     if not acquisition.needs_seconds:
         return
     reference = reference_of(*parts)
-    cheap = acquisition.value(mean, std, reference, seconds)
-    dear = acquisition.value(mean, std, reference, 10 * seconds)
+    cheap = acquisition.value(Prediction(*parts), reference)
+    dear = acquisition.value(Prediction(mean, std, 10 * seconds), reference)
     is_promising = cheap > 0.0
     assert np.all(dear[is_promising] <= cheap[is_promising])
     assert np.all(np.sign(dear) == np.sign(cheap))
@@ -75,15 +79,23 @@ def test_q_is_the_bound_above_the_median_per_cost():
     bounds = np.array([1.0, 2.0, 4.0])
     nothing = np.zeros(3)
     found = NormalizedBoundPerCost().value(
-        bounds, nothing, Reference(9.0, bounds, nothing, 2.0), np.array([2.0, 2.0, 0.0])
+        Prediction(bounds, nothing, np.array([2.0, 2.0, 0.0])),
+        Reference(9.0, bounds, nothing, 2.0),
     )
     np.testing.assert_allclose(found, [-1.0 / np.log(np.e + 1.0), 0.0, 2.0])
 
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("ei", "margin"), ("pi", "margin"), ("ucb", "width"), ("ei_per_cost", "margin")],
+    [
+        ("ei", "margin"),
+        ("pi", "margin"),
+        ("ucb", "width"),
+        ("ei_per_cost", "margin"),
+        ("q", "width"),
+    ],
 )
-def test_negative_options_are_refused(name, option):
+@pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf")])
+def test_options_out_of_range_are_refused(name, option, value):
     with pytest.raises(SettingsError, match=option):
-        build(ACQUISITIONS, Part(name, ((option, -0.1),)), "acquisition")
+        build(ACQUISITIONS, Part(name, ((option, value),)), "acquisition")

@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -114,6 +115,16 @@ def test_uniform_seconds_prefers_the_family_that_has_used_least(trial, arms, rng
         allocator.update(trial(family, seconds=seconds))
     assert allocator.choose(arms, pending=[], rng=rng) == "svm"
     assert allocator.choose(arms, pending=["svm"] * 2, rng=rng) == "knn"
+
+
+def test_folds_that_were_taken_over_are_paid_for_once(trial, arms, rng):
+    once, twice = UniformSeconds(), UniformSeconds()
+    for allocator, reused in ((once, 0.0), (twice, 4.0)):
+        for family, seconds in zip(arms, (8.0, 5.0, 6.0, 7.0), strict=True):
+            shared = reused if family == arms[0] else 0.0
+            allocator.update(replace(trial(family, seconds=seconds), reused_seconds=shared))
+    assert once.choose(arms, pending=[], rng=rng) == arms[1]
+    assert twice.choose(arms, pending=[], rng=rng) == arms[0]
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_one():
