@@ -136,10 +136,16 @@ GP_EI = Composition(
     target="winsorized",
     pending="believer",
 )
+GP_SAMPLED = replace(GP_EI, surrogate=Part("gaussian_process", (("n_samples", 8),)))
 GBQR = Composition(
     Part("quantile_boosting"), Part("ucb"), Part("random"), Part("default_and_random")
 )
-NAMED: dict[str, Composition] = {"smac": SMAC, "gp_ei": GP_EI, "gbqr": GBQR}
+NAMED: dict[str, Composition] = {
+    "smac": SMAC,
+    "gp_ei": GP_EI,
+    "gp_sampled": GP_SAMPLED,
+    "gbqr": GBQR,
+}
 """Compositions that `base` can begin with, and that are optimizers by name."""
 
 

@@ -9,7 +9,14 @@ from typing import Any
 
 from automl.lookup import entry_of
 from automl.optimizers.annealing import SimulatedAnnealing
-from automl.optimizers.composition import GBQR, GP_EI, SMAC, Composition, parse_composition
+from automl.optimizers.composition import (
+    GBQR,
+    GP_EI,
+    GP_SAMPLED,
+    SMAC,
+    Composition,
+    parse_composition,
+)
 from automl.optimizers.evolution import Evolution
 from automl.optimizers.grid import GridSearch
 from automl.optimizers.halving import BOHB, Hyperband, SuccessiveHalving
@@ -78,6 +85,11 @@ OPTIMIZERS: dict[str, OptimizerEntry] = {
         SMAC, "random forest, expected improvement, local search", "H18 2.5.2, X20 VI"
     ),
     "gp_ei": _composed(GP_EI, "Gaussian process, expected improvement, Sobol points", "L14 2"),
+    "gp_sampled": _composed(
+        GP_SAMPLED,
+        "as gp_ei, averaged over sampled hyperparameters of the process",
+        "Snoek et al. (2012)",
+    ),
     "gbqr": _composed(GBQR, "boosted trees for an upper quantile, random draws", "H18 5.3"),
 }
 

@@ -1,17 +1,29 @@
-"""Hyperparameters of the Gaussian process by maximum likelihood, or by the mode under priors."""
+"""Hyperparameters of the Gaussian process: the most likely ones, or samples of their posterior."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from automl.records import FloatArray
-from automl.surrogates.matern import Likelihood, log_marginal_likelihood
+from automl.surrogates.matern import Likelihood, log_marginal_density, log_marginal_likelihood
 
 LENGTH_BOUNDS = (0.03, 30.0)
 SIGNAL_BOUNDS = (0.05, 20.0)
 NOISE_BOUNDS = (1e-6, 1.0)
 NOISE_PRIOR = (-4.0, 1.0)
 """Mean and standard deviation of the logarithm of the noise variance under the prior."""
+LENGTH_PRIOR = (-0.5, 1.0)
+"""Mean, less ln(d) / 2, and standard deviation of the logarithm of a sampled length scale."""
+SIGNAL_PRIOR = (0.0, 1.0)
+SAMPLED_NOISE_PRIOR = (-6.0, 2.0)
+N_BURNED = 3
+"""Samples that are thrown away, twice as many at the first start of the chain."""
+N_DIRECTIONS = 5
+"""Random directions along which a step of the chain moves one after the other."""
+SLICE_WIDTH = 2.0
+NARROWEST_SLICE = 1e-6
 
 
 def learn_hyperparameters(
@@ -76,3 +88,66 @@ def _posterior(theta: FloatArray, X: FloatArray, y: FloatArray) -> Likelihood:
         found.value - 0.5 * float((distance**2 / variances).sum()),
         found.gradient - distance / variances,
     )
+
+
+def sample_hyperparameters(
+    X: FloatArray,
+    y: FloatArray,
+    last: FloatArray | None,
+    *,
+    n_samples: int,
+    rng: np.random.Generator,
+) -> list[FloatArray]:
+    """Thetas (d + 2,) of the posterior under log-normal priors, by slice sampling.
+
+    The chain moves along random directions and goes on from `last`, or from the priors' means.
+
+    Parameters
+    ----------
+    X : (n, d)
+    y : (n,), standardized
+
+    References
+    ----------
+    .. [1] Neal (2003), Slice sampling, figures 3 and 5.
+    """
+    d = X.shape[1]
+    lengths = [(LENGTH_PRIOR[0] + 0.5 * np.log(d), LENGTH_PRIOR[1])] * d
+    means, spreads = np.array([*lengths, SIGNAL_PRIOR, SAMPLED_NOISE_PRIOR]).T
+
+    def log_density(theta: FloatArray) -> float:
+        prior = -0.5 * float((((theta - means) / spreads) ** 2).sum())
+        return prior + log_marginal_density(theta, X, y)
+
+    theta = means if last is None else last
+    n_burned = 2 * N_BURNED if last is None else N_BURNED
+    density = log_density(theta)
+    samples = []
+    for step in range(n_burned + n_samples):
+        for _ in range(N_DIRECTIONS):
+            theta, density = _slice_step(log_density, theta, density, rng)
+        if step >= n_burned:
+            samples.append(theta)
+    return samples
+
+
+def _slice_step(
+    log_density: Callable[[FloatArray], float],
+    theta: FloatArray,
+    density: float,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, float]:
+    """Next point of the chain along a random direction, and its log density."""
+    direction = rng.standard_normal(len(theta))
+    direction /= np.linalg.norm(direction)
+    level = density + np.log(rng.random())
+    low = -SLICE_WIDTH * rng.random()
+    high = low + SLICE_WIDTH
+    while high - low > NARROWEST_SLICE:
+        distance = rng.uniform(low, high)
+        moved = theta + distance * direction
+        found = log_density(moved)
+        if found > level:
+            return moved, found
+        low, high = (distance, high) if distance < 0.0 else (low, distance)
+    return theta, density

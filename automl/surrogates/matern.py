@@ -103,19 +103,37 @@ def log_marginal_likelihood(
     """
     d = X.shape[1]
     signal, noise = float(np.exp(theta[d])), float(np.exp(theta[d + 1]))
-    M, E = correlation(squared_distances(X, X, theta[:d]))
-    K = signal * M
-    K[np.diag_indices_from(K)] = signal + noise
-    L = cholesky(K, signal)
-    residual = y - (constant_mean(L, y) if mean is None else mean)
-    alpha = solve(L, residual)
-    value = -0.5 * residual @ alpha - np.log(np.diag(L)).sum() - 0.5 * len(y) * np.log(2 * np.pi)
+    M, E, L = _covariance_of(theta, X)
+    value, alpha = _log_density(L, y - (constant_mean(L, y) if mean is None else mean))
     W = np.outer(alpha, alpha) - _inverse(L)
     gradient = np.empty(d + 2)
     gradient[:d] = 0.5 * signal * _by_length(W * E, X, theta[:d])
     gradient[d] = 0.5 * signal * float((W * M).sum())
     gradient[d + 1] = 0.5 * noise * float(np.trace(W))
-    return Likelihood(float(value), gradient)
+    return Likelihood(value, gradient)
+
+
+def log_marginal_density(theta: FloatArray, X: FloatArray, y: FloatArray) -> float:
+    """Logarithm of p(y | X, theta) with the most likely mean, without derivatives."""
+    _, _, L = _covariance_of(theta, X)
+    return _log_density(L, y - constant_mean(L, y))[0]
+
+
+def _covariance_of(theta: FloatArray, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Correlation M, its slope E and the Cholesky factor L of the covariance, each (n, n)."""
+    d = X.shape[1]
+    signal, noise = float(np.exp(theta[d])), float(np.exp(theta[d + 1]))
+    M, E = correlation(squared_distances(X, X, theta[:d]))
+    K = signal * M
+    K[np.diag_indices_from(K)] = signal + noise
+    return M, E, cholesky(K, signal)
+
+
+def _log_density(L: FloatArray, residual: FloatArray) -> tuple[float, FloatArray]:
+    """Logarithm of the normal density of residuals (n,), and alpha (n,)."""
+    alpha = solve(L, residual)
+    constant = 0.5 * len(residual) * np.log(2 * np.pi)
+    return float(-0.5 * residual @ alpha - np.log(np.diag(L)).sum() - constant), alpha
 
 
 def _by_length(G: FloatArray, X: FloatArray, log_l: FloatArray) -> FloatArray:

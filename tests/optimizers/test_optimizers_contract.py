@@ -24,20 +24,25 @@ SPACES = {
     "several families": ("svm,knn,decision_tree", "binary"),
 }
 N_STEPS = 40
+_QUICK_SOBOL = {
+    "name": "sobol",
+    "n_points": 16,
+    "n_near": 8,
+    "n_refined": 1,
+    "most_steps": 2,
+}
 QUICK = {
     "smac": {
         "maximizer": {"name": "local_search", "n_candidates": 50, "n_starts": 2, "most_steps": 2},
         "surrogate": {"name": "forest", "n_trees": 3},
     },
     "gp_ei": {
-        "maximizer": {
-            "name": "sobol",
-            "n_points": 16,
-            "n_near": 8,
-            "n_refined": 1,
-            "most_steps": 2,
-        },
+        "maximizer": _QUICK_SOBOL,
         "surrogate": {"name": "gaussian_process", "most_steps": 2},
+    },
+    "gp_sampled": {
+        "maximizer": _QUICK_SOBOL,
+        "surrogate": {"name": "gaussian_process", "n_samples": 2},
     },
     "gbqr": {
         "maximizer": {"name": "random", "n_candidates": 50},

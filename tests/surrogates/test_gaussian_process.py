@@ -10,11 +10,18 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from automl.errors import SettingsError
 from automl.surrogates.gaussian_process import GaussianProcess
-from automl.surrogates.learning import learn_hyperparameters
+from automl.surrogates.learning import (
+    LENGTH_PRIOR,
+    SAMPLED_NOISE_PRIOR,
+    SIGNAL_PRIOR,
+    learn_hyperparameters,
+    sample_hyperparameters,
+)
 from automl.surrogates.matern import (
     cholesky,
     constant_mean,
     correlation,
+    log_marginal_density,
     log_marginal_likelihood,
     squared_distances,
 )
@@ -25,6 +32,14 @@ def data(n, d=3, seed=0):
     X = rng.random((n, d))
     y = np.sin(4 * X[:, 0]) * X[:, 1] + rng.normal(scale=0.05, size=n)
     return X, (y - y.mean()) / y.std()
+
+
+def theta_of(process):
+    return process.posteriors[0].theta
+
+
+def mean_of(process):
+    return process.posteriors[0].mean
 
 
 def sklearn_kernel(theta):
@@ -75,13 +90,13 @@ def test_predictions_are_scikit_learns():
     X, y = data(40)
     process = GaussianProcess()
     process.fit(X, y, rng=np.random.default_rng(0))
-    kernel = sklearn_kernel(process.theta)
-    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(X, y - process.mean)
+    kernel = sklearn_kernel(theta_of(process))
+    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(X, y - mean_of(process))
     asked = data(25, seed=1)[0]
     mean, covariance = theirs.predict(asked, return_cov=True)
-    noise = np.exp(process.theta[-1])  # theirs is of a new observation, ours of the function
+    noise = np.exp(theta_of(process)[-1])  # theirs is of a new observation, ours of the function
     ours, std = process.predict(asked)
-    np.testing.assert_allclose(ours, mean + process.mean, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(ours, mean + mean_of(process), rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(std**2, np.diag(covariance) - noise, rtol=1e-4, atol=1e-8)
 
 
@@ -104,16 +119,63 @@ def test_priors_keep_length_scales_away_from_the_bounds():
     assert np.all((found > 0.3) & (found < 29.0))
 
 
+def test_the_density_is_the_likelihood():
+    X, y = data(20)
+    theta = np.log([0.5, 0.4, 2.0, 1.5, 0.01])
+    expected = log_marginal_likelihood(theta, X, y).value
+    assert log_marginal_density(theta, X, y) == pytest.approx(expected, rel=1e-12)
+
+
+def test_samples_have_the_moments_of_the_posterior():
+    """Against self-normalized importance sampling from the priors."""
+    rng = np.random.default_rng(0)
+    X = rng.random((8, 1))
+    y = np.sin(8 * X[:, 0])
+    y = (y - y.mean()) / y.std()
+    priors = np.array([LENGTH_PRIOR, SIGNAL_PRIOR, SAMPLED_NOISE_PRIOR])
+    drawn = rng.normal(priors[:, 0], priors[:, 1], size=(4000, 3))
+    weights = np.exp([log_marginal_density(theta, X, y) for theta in drawn])
+    weights /= weights.sum()
+    mean = weights @ drawn
+    std = np.sqrt(weights @ (drawn - mean) ** 2)
+    samples = np.array(sample_hyperparameters(X, y, None, n_samples=1500, rng=rng))
+    np.testing.assert_allclose(samples.mean(axis=0), mean, atol=0.25)
+    np.testing.assert_allclose(samples.std(axis=0), std, rtol=0.25)
+
+
+def test_sampled_processes_predict_the_moments_of_their_mixture():
+    X, y = data(15)
+    process = GaussianProcess(n_samples=5)
+    process.fit(X, y, rng=np.random.default_rng(0))
+    asked = data(7, seed=1)[0]
+    parts = [posterior.predict(asked) for posterior in process.posteriors]
+    draws = np.random.default_rng(1).standard_normal((200_000, 1))
+    mixed = np.concatenate([mean + np.sqrt(variance) * draws for mean, variance in parts])
+    mean, std = process.predict(asked)
+    assert len(parts) == 5
+    np.testing.assert_allclose(mean, mixed.mean(axis=0), atol=5e-3)
+    np.testing.assert_allclose(std, mixed.std(axis=0), rtol=1e-2)
+
+
+def test_many_observations_are_not_sampled():
+    X, y = data(120)
+    process = GaussianProcess(n_samples=5)
+    for n, expected in ((100, 5), (101, 1), (120, 1)):
+        process.fit(X[:n], y[:n], rng=np.random.default_rng(0))
+        assert len(process.posteriors) == expected
+        assert np.abs(process.predict(X[:n])[0] - y[:n]).mean() < 0.3
+
+
 def test_observations_added_one_by_one_give_the_same_posterior():
     X, y = data(125)
     process = GaussianProcess()
     for n in (120, 121, 124, 125):  # above 100 observations the hyperparameters stay for a while
         process.fit(X[:n], y[:n], rng=np.random.default_rng(0))
-    kernel = sklearn_kernel(process.theta)
-    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(X, y - process.mean)
+    kernel = sklearn_kernel(theta_of(process))
+    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(X, y - mean_of(process))
     asked = data(10, seed=2)[0]
     np.testing.assert_allclose(
-        process.predict(asked)[0], theirs.predict(asked) + process.mean, rtol=1e-6, atol=1e-8
+        process.predict(asked)[0], theirs.predict(asked) + mean_of(process), rtol=1e-6, atol=1e-8
     )
 
 
@@ -131,7 +193,7 @@ def test_belief_is_observing_the_mean():
     X, y = data(20)
     process = GaussianProcess()
     process.fit(X, y, rng=np.random.default_rng(0))
-    theta, mean = process.theta, process.mean
+    theta, mean = theta_of(process), mean_of(process)
     waiting = data(2, seed=5)[0]
     believed = process.predict(waiting)[0]
     process.believe(waiting)
@@ -149,15 +211,15 @@ def test_many_observations_are_learned_from_a_part_of_them():
     X, y = data(150)
     process = GaussianProcess(n_learned=60)
     process.fit(X[:140], y[:140], rng=np.random.default_rng(0))
-    theta = process.theta
+    theta = theta_of(process)
     process.fit(X[:141], y[:141], rng=np.random.default_rng(1))
-    assert process.theta is theta, "not learned anew for one more observation"
+    assert theta_of(process) is theta, "not learned anew for one more observation"
     process.fit(X, y, rng=np.random.default_rng(1))
-    assert process.theta is not theta
+    assert theta_of(process) is not theta
     assert process.predict(X)[1].max() < 0.6
 
 
-@pytest.mark.parametrize("options", [{"n_learned": 1}, {"most_steps": 0}])
+@pytest.mark.parametrize("options", [{"n_learned": 1}, {"most_steps": 0}, {"n_samples": -1}])
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(SettingsError, match=next(iter(options))):
         GaussianProcess(**options)

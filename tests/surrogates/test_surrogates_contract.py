@@ -10,9 +10,12 @@ from automl.surrogates.protocol import BelievingSurrogate, SmoothSurrogate
 from automl.surrogates.registry import SURROGATES
 
 
-@pytest.fixture(params=SURROGATES)
+PARTS = [*map(Part, SURROGATES), Part("gaussian_process", (("n_samples", 4),))]
+
+
+@pytest.fixture(params=PARTS, ids=str)
 def surrogate(request):
-    return build(SURROGATES, Part(request.param), "surrogate")
+    return build(SURROGATES, request.param, "surrogate")
 
 
 def data(n, d=4, seed=0):
