@@ -20,6 +20,7 @@ class Purpose(IntEnum):
     FINAL = 8
     SAMPLE = 9
     BOOTSTRAP = 10
+    RUNTIME = 11
 
 
 def stream(root: int, purpose: Purpose, *keys: int) -> np.random.Generator:

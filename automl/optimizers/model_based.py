@@ -19,6 +19,8 @@ from automl.optimizers.composition import Composition
 from automl.optimizers.observations import Observations, Table
 from automl.optimizers.protocol import Proposal
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
+from automl.runtime.model import RuntimeModel
+from automl.runtime.timings import Known, timing_of
 from automl.spaces.batch import PointSpace, all_configurations
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.point_encoding import PointEncoder
@@ -67,6 +69,8 @@ class ModelBasedOptimizer:
     candidates
         The only configurations that may be proposed; by default every one of the space. A finite
         space of up to `LISTED` points is listed, and its points are all scored.
+    known
+        What the run knows of seconds, for an acquisition per cost.
 
     References
     ----------
@@ -80,8 +84,10 @@ class ModelBasedOptimizer:
         composition: Composition,
         *,
         candidates: Sequence[Configuration] | None = None,
+        known: Known | None = None,
     ) -> None:
         self._space = space
+        self._known = known or Known()
         self._composition = composition
         self._candidates = None if candidates is None else list(candidates)
         self._surrogate: Surrogate = composition.new_surrogate()
@@ -103,7 +109,10 @@ class ModelBasedOptimizer:
         return None if found is None else Proposal(found)
 
     def tell(self, trial: Trial) -> None:
-        """Remember a trial unless it is partial."""
+        """Remember a trial unless it is partial; its seconds in any case, where they matter."""
+        timing = timing_of(trial, self._known.workload)
+        if self._acquisition.needs_seconds and timing is not None:
+            self._runtime.add(timing)
         if trial.status is not TrialStatus.PARTIAL:
             is_legal = self._space.is_legal(trial.configuration) is None
             row = self._encoder.transform([trial.configuration])[0]
@@ -159,7 +168,7 @@ class ModelBasedOptimizer:
         table = self._observations.table()
         waiting = self._encoder.transform(list(pending))
         best = self._fit(table, waiting, rng)
-        criterion = self._criterion(table, best, rng)
+        criterion = self._criterion(best, rng)
         if self._listed is not None:
             rows = np.array([i for i, key in enumerate(self._listed_ids) if key not in taken])
             first = best_first(criterion(self._listed_rows[rows]), rng)[0]
@@ -182,7 +191,7 @@ class ModelBasedOptimizer:
             self._surrogate.believe(waiting)
         return float(y[table.is_complete].max())
 
-    def _criterion(self, table: Table, best: float, rng: np.random.Generator) -> Criterion:
+    def _criterion(self, best: float, rng: np.random.Generator) -> Criterion:
         nothing = np.zeros(0)
         if not self._acquisition.needs_space:
             reference = Reference(best, nothing, nothing)
@@ -192,19 +201,19 @@ class ModelBasedOptimizer:
             if self._listed is None
             else self._listed_rows
         )
-        runtime = self._fit_runtime(table, rng)
+        runtime = self._fit_runtime(rng)
         typical = 1.0 if runtime is None else float(np.median(np.exp(runtime.predict(usual)[0])))
         reference = Reference(best, *self._surrogate.predict(usual), typical)
         return Criterion(self._surrogate, self._acquisition, reference, runtime)
 
-    def _fit_runtime(self, table: Table, rng: np.random.Generator) -> Surrogate | None:
-        """Model of the logarithm of seconds; None while too few trials tell theirs."""
-        rows = np.flatnonzero(~np.isnan(table.seconds))
-        if not self._acquisition.needs_seconds or len(rows) < FEWEST:
+    def _fit_runtime(self, rng: np.random.Generator) -> RuntimeModel | None:
+        """Model of the logarithm of seconds; None while too little is known of them."""
+        if not self._acquisition.needs_seconds:
             return None
-        runtime = self._composition.new_runtime()
-        runtime.fit(table.X[rows], np.log(table.seconds[rows]), rng=rng)
-        return runtime
+        if self._runtime.n_earlier + self._runtime.n_own < FEWEST:
+            return None
+        self._runtime.fit(rng)
+        return self._runtime
 
     def _search(
         self,
@@ -242,6 +251,10 @@ class ModelBasedOptimizer:
     @cached_property
     def _encoder(self) -> ConfigurationEncoder:
         return ConfigurationEncoder(self._space, form=self._composition.encoding).fit()
+
+    @cached_property
+    def _runtime(self) -> RuntimeModel:
+        return RuntimeModel(self._encoder, self._known, make=self._composition.new_runtime)
 
     @cached_property
     def _points_encoder(self) -> PointEncoder:

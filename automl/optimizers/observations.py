@@ -24,8 +24,6 @@ class Table:
     scores : (n,)
         Finite; of trials without a complete score what stands for it.
     is_complete : (n,)
-    seconds : (n,)
-        Wall seconds; NaN where they say nothing about a whole trial.
     is_legal : (n,)
         Whether the space has the configuration.
     configurations : n
@@ -34,7 +32,6 @@ class Table:
     X: FloatArray
     scores: FloatArray
     is_complete: BoolArray
-    seconds: FloatArray
     is_legal: BoolArray
     configurations: tuple[Configuration, ...]
 
@@ -55,7 +52,6 @@ class Observations:
         self._scores: list[float] = []
         self._is_raced: list[bool] = []
         self._is_legal: list[bool] = []
-        self._seconds: list[float] = []
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -68,16 +64,12 @@ class Observations:
     def add(self, trial: Trial, row: FloatArray, *, is_legal: bool = True) -> None:
         """Keep a trial that is not partial, with the encoding (d,) of its configuration."""
         has_score = trial.is_complete and trial.score is not None and math.isfinite(trial.score)
-        tells_seconds = trial.seconds > 0.0 and (
-            trial.is_complete or trial.status is TrialStatus.TIMED_OUT
-        )
         self.known.add(trial.configuration.id)
         self._configurations.append(trial.configuration)
         self._rows.append(row)
         self._scores.append(float(trial.score or 0.0) if has_score else math.nan)
         self._is_raced.append(trial.status is TrialStatus.RACED)
         self._is_legal.append(is_legal)
-        self._seconds.append(trial.seconds if tells_seconds else math.nan)
 
     def table(self) -> Table:
         """All evidence; at least one trial must be complete."""
@@ -89,7 +81,6 @@ class Observations:
             np.array(self._rows),
             np.where(is_complete, scores, stand_in),
             is_complete,
-            np.array(self._seconds),
             np.array(self._is_legal),
             tuple(self._configurations),
         )

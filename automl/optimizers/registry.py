@@ -36,16 +36,24 @@ class OptimizerEntry:
     ----------
     has_levels
         Whether `make` takes `levels`, a ladder of fidelities (`automl.optimizers.fidelities`).
+    reads_clock
+        Whether proposals depend on measured seconds; `make` then takes what is `known` of them.
     """
 
     make: Callable[..., Optimizer]
     summary: str
     source: str
     has_levels: bool = False
+    reads_clock: bool = False
 
 
 def _composed(composition: Composition, summary: str, source: str) -> OptimizerEntry:
-    return OptimizerEntry(partial(ModelBasedOptimizer, composition=composition), summary, source)
+    return OptimizerEntry(
+        partial(ModelBasedOptimizer, composition=composition),
+        summary,
+        source,
+        reads_clock=composition.new_acquisition().needs_seconds,
+    )
 
 
 OPTIMIZERS: dict[str, OptimizerEntry] = {

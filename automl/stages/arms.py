@@ -9,6 +9,7 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
 from automl.optimizers.fidelities import Levels, levels_for
 from automl.optimizers.registry import get_optimizer, optimizer_name
+from automl.runtime.timings import Known
 from automl.search.turns import Arm
 from automl.settings import Settings
 from automl.spaces.union import UnionTree
@@ -16,7 +17,12 @@ from automl.stages.search_spaces import space_of
 
 
 def arms_of(
-    plan: EvaluationPlan, settings: Settings, families: Mapping[str, Family], *, joined: bool
+    plan: EvaluationPlan,
+    settings: Settings,
+    families: Mapping[str, Family],
+    *,
+    joined: bool,
+    known: Known,
 ) -> dict[str, Arm]:
     """Arms by name, in the order of the families.
 
@@ -26,6 +32,8 @@ def arms_of(
         Those that take part.
     joined
         One arm whose space is the union of all families (SPEC D11), in place of one for each.
+    known
+        What the run knows of seconds, for optimizers that divide by them.
     """
     spaces = {name: space_of(plan, family, settings) for name, family in families.items()}
     if joined:
@@ -38,6 +46,8 @@ def arms_of(
         if entry.has_levels:
             members = [families[part.family] for part in space.parts]
             options["levels"] = fidelity_levels(plan, settings, members)
+        if entry.reads_clock:
+            options["known"] = known
         arms[name] = Arm(space, entry.make(space, **options), called)
     return arms
 

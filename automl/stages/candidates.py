@@ -33,13 +33,13 @@ class CandidatePlan:
 
     Parameters
     ----------
-    chosen : candidates to score, best first
+    chosen : positions of the candidates to score, best first
     repeats : repeats of the folds for each
     extra_repeats : further repeats for the two that lead, for ten paired scores
     seconds : expected, on all slots
     """
 
-    chosen: tuple[Trial, ...] = ()
+    chosen: tuple[int, ...] = ()
     repeats: int = 0
     extra_repeats: int = 0
     seconds: float = 0.0
@@ -94,7 +94,7 @@ def score_candidates(
     session.is_reproducible &= session.is_timed or not given_up
     if not plan.repeats:
         return {"candidates": [_unscored(candidates[0])]}
-    scorer = _Scorer(session, plan.chosen)
+    scorer = _Scorer(session, [candidates[position] for position in plan.chosen])
     scorer.run(range(plan.repeats), range(len(plan.chosen)))
     leaders: Sequence[int] = ()
     if plan.extra_repeats:
@@ -188,7 +188,9 @@ def _clusters(session: Session, complete: Sequence[Trial]) -> list[Trial]:
     return leaders
 
 
-def likely_seconds(session: Session, best: Sequence[Trial], *, most: float) -> float:
+def likely_seconds(
+    session: Session, best: Sequence[Trial], *, most: float, to_come: Sequence[float] = ()
+) -> float:
     """Seconds that scoring the candidates will take, while the search goes on.
 
     Parameters
@@ -196,11 +198,15 @@ def likely_seconds(session: Session, best: Sequence[Trial], *, most: float) -> f
     best
         Complete trials so far, best first.
     most : seconds that may be spent
+    to_come
+        Expected seconds of a fold of each trial that is still to come; as many of them count as
+        there are too few complete ones.
     """
     limit = session.settings.candidate_limit
     if session.settings.selection_test != "paired":
         limit = session.settings.clusters * len({t.configuration.signature for t in best})
-    plan = plan_candidates(session, best[:limit], most - _headroom(most))
+    fold_seconds = [*map(_fold_seconds, best), *to_come][:limit]
+    plan = plan_candidates(session, fold_seconds, most - _headroom(most))
     return min(plan.seconds + _headroom(plan.seconds), most)
 
 
@@ -209,7 +215,7 @@ def _headroom(seconds: float) -> float:
 
 
 def plan_candidates(
-    session: Session, candidates: Sequence[Trial], seconds: float | None
+    session: Session, fold_seconds: Sequence[float], seconds: float | None
 ) -> CandidatePlan:
     """Fewer candidates first, then fewer repeats; ten paired scores for the last two.
 
@@ -218,6 +224,7 @@ def plan_candidates(
 
     Parameters
     ----------
+    fold_seconds : of each candidate, best first
     seconds : that may be spent; None without a limit
     """
     stage = session.plan.stage("candidates")
@@ -225,14 +232,15 @@ def plan_candidates(
     wanted = min(session.settings.candidate_repeats, len(stage.folds))
     least = min(-(-LEAST_PAIRED_SCORES // per_repeat), len(stage.folds))
     extra = max(0, least - wanted)
-    if seconds is None or len(candidates) < 2:
-        alone = wanted * sum(_repeat_seconds(trial, per_repeat) for trial in candidates)
-        return CandidatePlan(tuple(candidates), wanted, extra if len(candidates) > 1 else 0, alone)
+    repeat_seconds = [per_repeat * fold for fold in fold_seconds]
+    n = len(repeat_seconds)
+    if seconds is None or n < 2:
+        alone = wanted * sum(repeat_seconds)
+        return CandidatePlan(tuple(range(n)), wanted, extra if n > 1 else 0, alone)
     n_slots = session.pool.n_slots
     for repeats in range(wanted, min(wanted, least) - 1, -1):
         chosen, used = _fitting(
-            candidates,
-            per_repeat,
+            repeat_seconds,
             repeats,
             extra,
             capacity=seconds * n_slots / SAFETY,
@@ -245,7 +253,8 @@ def plan_candidates(
 
 def _afford(session: Session, candidates: Sequence[Trial]) -> tuple[CandidatePlan, list[str]]:
     """What the ledger pays for, and in words what it does not."""
-    plan = plan_candidates(session, candidates, session.ledger.left_for("candidates"))
+    fold_seconds = [_fold_seconds(trial) for trial in candidates]
+    plan = plan_candidates(session, fold_seconds, session.ledger.left_for("candidates"))
     if not plan.repeats:
         reason = "no time for fresh folds; the champion is the best trial of the search"
         return plan, [reason]
@@ -261,42 +270,40 @@ def _afford(session: Session, candidates: Sequence[Trial]) -> tuple[CandidatePla
 
 
 def _fitting(
-    candidates: Sequence[Trial],
-    per_repeat: int,
+    repeat_seconds: Sequence[float],
     repeats: int,
     extra: int,
     *,
     capacity: float,
     longest: float,
-) -> tuple[tuple[Trial, ...], float]:
+) -> tuple[tuple[int, ...], float]:
     """Candidates whose scoring fits into `capacity` slot seconds, the best one first or none.
 
     Returns
     -------
-        They, and the slot seconds that they need.
+        Their positions, and the slot seconds that they need.
     """
-    chosen: list[Trial] = []
+    chosen: list[int] = []
     used = 0.0
-    for trial in candidates:
-        repeat_seconds = _repeat_seconds(trial, per_repeat)
-        needed = repeat_seconds * (repeats + (extra if len(chosen) < 2 else 0))
-        if used + needed <= capacity and repeat_seconds <= longest:
-            chosen.append(trial)
+    for position, seconds in enumerate(repeat_seconds):
+        needed = seconds * (repeats + (extra if len(chosen) < 2 else 0))
+        if used + needed <= capacity and seconds <= longest:
+            chosen.append(position)
             used += needed
         elif not chosen:
             break
     return tuple(chosen), used
 
 
-def _repeat_seconds(trial: Trial, per_repeat: int) -> float:
-    return per_repeat * trial.seconds / max(len(trial.folds), 1)
+def _fold_seconds(trial: Trial) -> float:
+    return trial.seconds / max(len(trial.folds), 1)
 
 
 def _unscored(trial: Trial) -> dict[str, Any]:
     return {
         "trial_id": trial.id,
         "scores": list(trial.fold_scores),
-        "seconds": trial.seconds / max(len(trial.folds), 1),
+        "seconds": _fold_seconds(trial),
     }
 
 

@@ -49,10 +49,17 @@ class Outlook:
     ----------
     trials
         Finished trials of the search.
+    usual_seconds
+        Seconds of a trial that is still to come; None while nothing is known of them.
     """
 
-    def __init__(self, session: Session, trials: Callable[[], Sequence[Trial]]) -> None:
-        self._session, self._trials = session, trials
+    def __init__(
+        self,
+        session: Session,
+        trials: Callable[[], Sequence[Trial]],
+        usual_seconds: Callable[[], float | None],
+    ) -> None:
+        self._session, self._trials, self._usual_seconds = session, trials, usual_seconds
         self._lock = threading.Lock()
         self._next = 0.0
 
@@ -65,19 +72,36 @@ class Outlook:
             if ledger.elapsed >= self._next:
                 found = measured_slowness(self._session.pool.n_slots)
                 ledger.slowness += PROBE_WEIGHT * (found - ledger.slowness)
-                ledger.expect(expected_tail(self._session, self._trials()))
+                trials = self._trials()
+                to_come = self._to_come(trials)
+                ledger.expect(expected_tail(self._session, trials, to_come=to_come))
                 self._next = ledger.elapsed + REFRESH_SECONDS
         finally:
             self._lock.release()
 
+    def _to_come(self, trials: Sequence[Trial]) -> list[float]:
+        """Fold seconds of trials that the search still has time for, where it has too few yet."""
+        session = self._session
+        n_missing = session.settings.candidate_limit - sum(trial.is_complete for trial in trials)
+        usual = self._usual_seconds() if n_missing > 0 else None
+        if usual is None:
+            return []
+        left = max(session.ledger.left_for("search") or 0.0, 0.0)
+        n = min(int(left * session.pool.n_slots / usual), n_missing)
+        return [usual / len(session.plan.stage("search").jobs)] * n
 
-def expected_tail(session: Session, trials: Sequence[Trial]) -> dict[str, float]:
+
+def expected_tail(
+    session: Session, trials: Sequence[Trial], *, to_come: Sequence[float] = ()
+) -> dict[str, float]:
     """Seconds of each stage after the search.
 
     Parameters
     ----------
     trials
         Finished ones of the search.
+    to_come
+        Expected seconds of a fold of each trial that is likely to follow.
     """
     ledger = session.ledger
     assert ledger.total is not None
@@ -86,7 +110,9 @@ def expected_tail(session: Session, trials: Sequence[Trial]) -> dict[str, float]
         (trial for trial in trials if trial.is_complete), key=lambda t: (-(t.score or 0.0), t.index)
     )
     expected = {
-        "candidates": likely_seconds(session, best, most=CANDIDATES_SHARE * reserve),
+        "candidates": likely_seconds(
+            session, best, most=CANDIDATES_SHARE * reserve, to_come=to_come
+        ),
         "ensemble": _ensemble(session, best),
         "final": _final(session, best) + _refits(session, best, most=REFIT_SHARE * reserve),
     }

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from automl.data.readers import read_table
-from automl.data.splits import make_folds, split_halves, split_test
+from automl.data.splits import fold_rows, make_folds, split_halves, split_test
 from automl.data.table import Table, prepare_table, prepare_test_table
 from automl.errors import AutoMLWarning, SettingsError
 from automl.evaluation.limits import capacity_mib, usable_cores
@@ -106,7 +106,13 @@ def prepare(
         "metric": index.name,
         "baselines": dict(index.baselines),
         "folds": stages["search"].jobs_per_repeat,
+        "training_rows": _n_training_rows(stages["search"], settings),
     }
+
+
+def _n_training_rows(stage: StageRows, settings: Settings) -> int:
+    """Rows that the first fit learns from."""
+    return len(fold_rows(stage.folds[0], 0, time=settings.time is not None)[0])
 
 
 def plan_folds(table: Table, settings: Settings) -> dict[StageName, StageRows]:

@@ -1,5 +1,7 @@
 """What the stages after the search are expected to take."""
 
+import time
+
 import pytest
 
 from automl.stages import outlook
@@ -100,7 +102,7 @@ def test_the_plan_follows_the_trials_but_not_at_every_one(session_of, trial_of):
     session = session_of()
     trials = [trial_of(i) for i in range(4)]
     session.ledger = Ledger(1e9, 0.2, 0.0)
-    view = Outlook(session, lambda: trials)
+    view = Outlook(session, lambda: trials, lambda: None)
     first = dict(session.ledger.planned)
     view.refresh()
     assert session.ledger.planned["candidates"] > first["candidates"]
@@ -112,8 +114,22 @@ def test_the_plan_follows_the_trials_but_not_at_every_one(session_of, trial_of):
 
 def test_without_a_limit_of_time_nothing_is_planned(session_of, trial_of):
     session = session_of(budget_seconds=None, trials=5)
-    Outlook(session, lambda: [trial_of(0)]).refresh()
+    Outlook(session, lambda: [trial_of(0)], lambda: 1.0).refresh()
     assert session.ledger.planned == {}
+
+
+def test_before_enough_trials_have_finished_the_plan_counts_those_to_come(session_of, trial_of):
+    session = session_of(budget_seconds=1000.0)
+
+    def planned(trials, usual):
+        session.ledger = Ledger(1000.0, 0.2, time.monotonic())
+        Outlook(session, lambda: trials, lambda: usual).refresh()
+        return session.ledger.planned["candidates"]
+
+    few, enough = ([trial_of(i) for i in range(n)] for n in (1, 10))
+    assert planned(few, None) < planned(few, 1.0) == pytest.approx(planned(enough, 1.0))
+    assert planned(few, 1e6) == planned(few, None)  # there is no time for another one
+    assert planned(enough, 50.0) == planned(enough, None)
 
 
 def test_slowness_is_a_bounded_factor():

@@ -1,0 +1,133 @@
+"""How a search uses what is known of seconds: under a time budget only."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from automl.errors import SettingsError
+from automl.evaluation.journal import Journal
+from automl.evaluation.stage_records import StageRecords
+from automl.families.registry import get_family
+from automl.home import Home
+from automl.optimizers.protocol import Proposal
+from automl.records import FoldResult, Trial, TrialStatus
+from automl.stages.ledger import Ledger
+from automl.stages.searching import Search, known_timings
+
+FAMILIES = ("lightgbm", "knn", "ridge")
+PER_COST = {"base": "smac", "acquisition": "ei_per_cost"}
+
+
+def finished(run_id, index, configuration, seconds):
+    folds = tuple(FoldResult(0, fold, 0.1 * fold, 40, 0.1, 0.001) for fold in range(5))
+    return Trial(run_id, index, configuration, TrialStatus.COMPLETE, 0.2, folds, seconds=seconds)
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def search_of(session_of, home):
+    """Function that makes a search without processes; settings may be given."""
+
+    def make(earlier=(), records="records", **given):
+        session = session_of(**{"families": FAMILIES, "portfolio": False, **given})
+        session.ledger = Ledger(session.settings.seconds, 0.2, time.monotonic())
+        more = {
+            "home": home,
+            "run_id": "20990101-000000-0000",
+            "records": StageRecords(home.path / records),
+            "earlier": list(earlier),
+            "journal": None,
+        }
+        return Search(SimpleNamespace(**vars(session), **more))
+
+    return make
+
+
+@pytest.fixture
+def slow_knn(home):
+    """An earlier run on other data whose nearest neighbors took an hour a fold."""
+    folder = home.create_run()
+    data = {"training_rows": 300, "columns": 4, "classes": ["a", "b"]}
+    folder.write_facts({"data": data})
+    with Journal(folder.journal) as journal:
+        for index, name in enumerate(FAMILIES * 5):
+            configuration = get_family(name).space("classification").default()
+            seconds = 5 * 3600.0 if name == "knn" else 0.5
+            trial = finished(folder.run_id, index, configuration, seconds)
+            journal.append({"type": "trial", "trial": trial.to_json(), "decision": {}})
+    return folder.run_id
+
+
+def turns_of(search, n, seconds=0.1):
+    """The first n turns, each finished at once."""
+    given = []
+    while len(given) < n and (
+        turn := search.turns.take(until=lambda: search.turns.n_under_way > 0)
+    ):
+        configuration = turn.proposal.configuration
+        trial = finished(search.session.run_id, turn.index, configuration, seconds)
+        search._time(trial)
+        search.turns.finish(trial)
+        given.append(turn)
+    return given
+
+
+def test_a_time_budget_leaves_out_what_earlier_runs_say_cannot_finish(search_of, slow_knn):
+    given = turns_of(search_of(), 12)
+    assert {turn.family for turn in given} == {"constant", "lightgbm", "ridge"}
+
+
+def test_a_time_budget_leaves_out_what_its_own_trials_say_cannot_finish(search_of):
+    search = search_of()
+    knn = get_family("knn").space("classification").default()
+    assert search._fits(Proposal(knn), None)
+    search._time(finished("run", 0, knn, 5 * 3600.0))
+    assert not search._fits(Proposal(knn), None)
+
+
+def test_a_number_of_trials_does_not_depend_on_earlier_runs(search_of, home, request):
+    alone = turns_of(search_of(trials=15), 15)
+    slow = request.getfixturevalue("slow_knn")
+    assert home.run(slow).journal.exists()
+    search = search_of(trials=15, records="others")
+    assert turns_of(search, 15, seconds=1e4) == alone
+    assert "knn" in {turn.family for turn in alone}
+    assert known_timings(search.session).earlier == ()
+    assert search.session.records.names() == []
+
+
+def test_a_resumed_run_takes_the_timings_that_it_began_with(search_of, slow_knn, home):
+    session = search_of().session
+    before = known_timings(session)
+    later = home.create_run()
+    later.write_facts(home.run(slow_knn).read_facts())
+    with Journal(later.journal) as journal:
+        journal.append({"type": "trial", "decision": {}, "trial": finished(
+            later.run_id, 0, get_family("knn").space("classification").default(), 1.0
+        ).to_json()})  # fmt: skip
+    assert len(before.earlier) == 15
+    assert known_timings(session) == before
+    assert session.records.read("timings") == {slow_knn: 15}
+
+
+def test_an_optimizer_that_reads_the_clock_needs_leave_under_trials(search_of):
+    with pytest.raises(SettingsError, match="optimizer composed reads the clock"):
+        search_of(trials=5, optimizer=PER_COST)
+    search = search_of(trials=5, optimizer=PER_COST, cost_aware=True)
+    assert not search.session.is_reproducible
+
+
+def test_an_acquisition_per_cost_begins_with_what_earlier_runs_took(search_of, slow_knn):
+    search = search_of(optimizer=PER_COST, allocator="cash")
+    (arm,) = search.turns._arms.values()
+    configurations = [get_family(name).space("classification").default() for name in FAMILIES]
+    arm.optimizer._runtime.fit(None)
+    lightgbm, knn, _ = arm.optimizer._runtime.seconds(configurations)
+    assert knn > 20 * lightgbm
