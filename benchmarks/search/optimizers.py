@@ -1,13 +1,14 @@
 """Replays optimizers on published tables of scores, ours and outside ones side by side.
 
     python benchmarks/search/optimizers.py METADATA_FOLDER OUT_FOLDER [--profile small|full]
-        [--half tuning|reported|both] [--optimizers smac gbqr ...] [--compositions FILE.json]
+        [--half tuning|reported|both] [--sources svm flow_forest ...]
+        [--optimizers smac gbqr ...] [--compositions FILE.json]
         [--reference-python PYTHON] [--workers 2]
 
 Each (table, optimizer, seed) is a line of OUT_FOLDER/cells.jsonl, and each timed ask one of
-OUT_FOLDER/asks.jsonl; finished ones are not repeated, so that the command can be interrupted.
-Only an incomplete last line is lost. Lines are not recognized as outdated when the code changes:
-begin with an empty folder then. ``report.py OUT_FOLDER`` makes the tables and plots.
+OUT_FOLDER/asks.jsonl; finished ones are not repeated, so that the command can be interrupted or
+killed. A line that was cut off is removed. Lines are not recognized as outdated when the code
+changes: begin with an empty folder then. ``report.py OUT_FOLDER`` makes the tables and plots.
 """
 
 from __future__ import annotations
@@ -15,28 +16,33 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
+import signal
+import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import replay
-from tables import SOURCES, half_of, read_table, table_names
-from threadpoolctl import threadpool_limits
+from tables import SOURCES, ScoreTable, half_of, read_table, table_names
 
-from automl.optimizers.registry import OPTIMIZERS
+from automl.errors import SettingsError
+from automl.optimizers.registry import get_optimizer
 
 OURS = ("random", "hypercube", "tpe", "smac", "gbqr", "gp_ei")
-OUTSIDE = ("optuna_tpe", "optuna_gp", "smac3", "hebo")
+OUTSIDE = ("optuna_tpe", "optuna_gp", "smac3")
 SLOW = {"hebo": 5}
 """Tables per source of optimizers that take too long for all."""
 N_OBSERVATIONS = (50, 200, 1000)
 UNTIMED = ("random", "hebo")
 TIMED_SOURCE = "flow_forest"
+ONE_CORE = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ class Job:
     source: str
     table: str
     name: str
-    definition: str | Mapping[str, Any]
+    definition: replay.Definition
     python: str
     n_trials: int
     seeds: tuple[int, ...] = ()
@@ -85,27 +91,9 @@ class Job:
 def run(job: Job) -> list[dict[str, Any]]:
     """Lines of a job."""
     table = read_table(job.metadata, job.source, job.table)
-    is_outside = job.definition in replay.REFERENCES
-    with threadpool_limits(1):
-        if job.n_observations:
-            if is_outside:
-                known = [
-                    (dict(c.values), s) for c, s in replay.observations(table, job.n_observations)
-                ]
-                work: dict[str, Any] = {"observations": known}
-                rows = list(replay.reference_rows(job.python, table, job.name, work))
-            else:
-                rows = [replay.time_asks(table, job.definition, job.n_observations)]
-            return [{**job.label, "n": job.n_observations, **row} for row in rows]
-        if is_outside:
-            orders = {seed: replay.order_of(table, seed) for seed in job.seeds}
-            work = {"orders": orders, "n_trials": job.n_trials}
-            rows = list(replay.reference_rows(job.python, table, job.name, work))
-        else:
-            rows = [
-                {"seed": seed, **replay.replay(table, job.definition, seed, job.n_trials)}
-                for seed in job.seeds
-            ]
+    if job.n_observations:
+        timed = [{"n": job.n_observations, **row} for row in timed_asks(job, table)]
+        return [{**job.label, **row} for row in timed]
     facts = {"n_trials": job.n_trials, "best": float(table.scores.max()), "scale": table.scale}
     return [
         {
@@ -115,15 +103,43 @@ def run(job: Job) -> list[dict[str, Any]]:
             "scores": [float(table.scores[i]) for i in row["chosen"]],
             "ranks": [float(table.ranks[i]) for i in row["chosen"]],
         }
-        for row in rows
+        for row in replays(job, table)
     ]
+
+
+def replays(job: Job, table: ScoreTable) -> Iterator[replay.Row]:
+    """Candidates chosen with each seed."""
+    if job.definition in replay.REFERENCES:
+        orders = {seed: replay.order_of(table, seed) for seed in job.seeds}
+        work = {"orders": orders, "n_trials": job.n_trials}
+        yield from replay.reference_rows(job.python, table, job.name, work)
+        return
+    for seed in job.seeds:
+        yield {"seed": seed, **replay.replay(table, job.definition, seed, job.n_trials)}
+
+
+def timed_asks(job: Job, table: ScoreTable) -> Iterator[replay.Row]:
+    """Seconds of asks with a number of observations."""
+    if job.definition not in replay.REFERENCES:
+        yield replay.time_asks(table, job.definition, job.n_observations)
+        return
+    known = [(dict(c.values), s) for c, s in replay.observations(table, job.n_observations)]
+    yield from replay.reference_rows(job.python, table, job.name, {"observations": known})
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """Complete lines of a file; none if there is no file."""
     if not path.exists():
         return []
-    return [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+    *lines, _cut_off = path.read_text().split("\n")
+    return [json.loads(line) for line in lines]
+
+
+def mend(path: Path) -> None:
+    """Remove what was cut off at the end of a file, so that the next line begins a new one."""
+    if path.exists():
+        content = path.read_bytes()
+        os.truncate(path, content.rfind(b"\n") + 1)
 
 
 def key_of(row: Mapping[str, Any]) -> str:
@@ -132,14 +148,45 @@ def key_of(row: Mapping[str, Any]) -> str:
     return json.dumps([row.get(name) for name in names], sort_keys=True)
 
 
-def jobs(options: argparse.Namespace, done: set[str]) -> Iterator[Job]:
+def definitions_of(options: argparse.Namespace) -> dict[str, replay.Definition]:
+    """What is replayed, by name.
+
+    Raises
+    ------
+    SystemExit
+        If a name is neither an optimizer of ours, nor an outside one that the interpreter has, nor
+        in the file of compositions.
+    """
+    there = available(options.reference_python)
+    names = options.optimizers or [*OURS, *(name for name in OUTSIDE if name in there)]
+    compositions = json.loads(options.compositions.read_text()) if options.compositions else {}
+    for name in names:
+        if name in replay.REFERENCES and name not in there:
+            raise SystemExit(f"{options.reference_python} lacks the library of {name}")
+        if name not in {replay.RANDOM, *replay.REFERENCES}:
+            try:
+                get_optimizer(compositions.get(name, name))
+            except SettingsError as error:
+                raise SystemExit(f"optimizer {name}: {error}") from None
+    return {name: compositions.get(name, name) for name in names}
+
+
+def available(python: str) -> list[str]:
+    """Outside optimizers whose libraries an interpreter has."""
+    command = [python, str(Path(replay.__file__).with_name("references.py")), "--available"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: list[str] = json.loads(listed.stdout)
+    return found
+
+
+def jobs(
+    options: argparse.Namespace, definitions: Mapping[str, replay.Definition], done: set[str]
+) -> Iterator[Job]:
     """Missing jobs; the first table of every source comes first."""
     profile: Profile = PROFILES[options.profile]
-    compositions = json.loads(options.compositions.read_text()) if options.compositions else {}
-    definitions = {name: compositions.get(name, name) for name in options.optimizers}
-    names = [table_names(options.metadata, source, profile.n_tables) for source in SOURCES]
+    names = [table_names(options.metadata, s, profile.n_tables) for s in options.sources]
     for rank, row in enumerate(zip_longest(*names)):
-        for source, table in zip(SOURCES, row, strict=True):
+        for source, table in zip(options.sources, row, strict=True):
             if table is None or options.half not in {"both", half_of(table)}:
                 continue
             for name, definition in definitions.items():
@@ -159,46 +206,71 @@ def jobs(options: argparse.Namespace, done: set[str]) -> Iterator[Job]:
                 facts = {**job.label, "n_trials": profile.n_trials}
                 seeds = [s for s in range(n_seeds) if key_of({**facts, "seed": s}) not in done]
                 if seeds:
-                    yield Job(**{**job.__dict__, "seeds": tuple(seeds)})
+                    yield replace(job, seeds=tuple(seeds))
 
 
-def timing_jobs(options: argparse.Namespace, done: set[str]) -> Iterator[Job]:
-    """Missing timed asks of the optimizers that have a name."""
+def timing_jobs(
+    options: argparse.Namespace, definitions: Mapping[str, replay.Definition], done: set[str]
+) -> Iterator[Job]:
+    """Missing timed asks."""
     table = table_names(options.metadata, TIMED_SOURCE)[0]
     for n in N_OBSERVATIONS:
-        for name in options.optimizers:
+        for name, definition in definitions.items():
             job = Job(
                 options.metadata,
                 TIMED_SOURCE,
                 table,
                 name,
-                name,
+                definition,
                 options.reference_python,
-                0,
+                n_trials=0,
                 n_observations=n,
             )
-            is_known = name in OPTIMIZERS or name in replay.REFERENCES
-            if is_known and name not in UNTIMED and key_of({**job.label, "n": n}) not in done:
+            if name not in UNTIMED and key_of({**job.label, "n": n}) not in done:
                 yield job
 
 
-def work_off(todo: list[Job], path: Path, n_workers: int) -> None:
+def begin_worker() -> None:
+    """Leave interrupts to the main process, and end with it however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+def work_off(todo: Sequence[Job], path: Path, n_workers: int) -> None:
     """Run jobs in processes and append their lines; a job that fails is told and left out."""
     started = time.monotonic()
+    mend(path)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(n_workers, mp_context=context) as pool, path.open("a") as file:
-        futures = {pool.submit(run, job): job for job in todo}
-        for count, future in enumerate(as_completed(futures), 1):
-            job = futures[future]
-            error = future.exception()
-            if error is not None:
-                print(f"{job.name} on {job.source}/{job.table} failed: {error}", file=sys.stderr)
-                continue
-            for row in future.result():
-                file.write(json.dumps(row) + "\n")
-            file.flush()
-            minutes = (time.monotonic() - started) / 60
-            print(f"{count}/{len(todo)} {job.name} {job.source}/{job.table} {minutes:.1f} min")
+    with (
+        ProcessPoolExecutor(n_workers, mp_context=context, initializer=begin_worker) as pool,
+        path.open("ab", buffering=0) as file,
+    ):
+        try:
+            futures = {pool.submit(run, job): job for job in todo}
+            for count, future in enumerate(as_completed(futures), 1):
+                job = futures[future]
+                error = future.exception()
+                if error is not None:
+                    print(
+                        f"{job.name} on {job.source}/{job.table} failed: {error}", file=sys.stderr
+                    )
+                    continue
+                file.write("".join(json.dumps(row) + "\n" for row in future.result()).encode())
+                minutes = (time.monotonic() - started) / 60
+                label = f"{count}/{len(todo)} {job.name} {job.source}/{job.table}"
+                print(f"{label} {minutes:.1f} min", flush=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
 
 
 def main() -> None:
@@ -209,20 +281,24 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--profile", choices=PROFILES, default="small")
     parser.add_argument("--half", choices=["tuning", "reported", "both"], default="reported")
-    parser.add_argument("--optimizers", nargs="+", default=None)
+    parser.add_argument("--sources", nargs="+", choices=SOURCES, default=list(SOURCES))
+    parser.add_argument("--optimizers", nargs="+", default=[])
     parser.add_argument("--compositions", type=Path, help="JSON: composition by name")
-    parser.add_argument("--reference-python", default="", help="interpreter with the outside ones")
+    parser.add_argument(
+        "--reference-python", default=sys.executable, help="interpreter with the outside ones"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--no-asks", action="store_true", help="leave out the timed asks")
     options = parser.parse_args()
-    if options.optimizers is None:
-        options.optimizers = [*OURS, *(OUTSIDE if options.reference_python else ())]
+    os.environ.update(ONE_CORE)
+    definitions = definitions_of(options)
     options.out.mkdir(parents=True, exist_ok=True)
     cells, asks = options.out / "cells.jsonl", options.out / "asks.jsonl"
-    work_off(list(jobs(options, {key_of(r) for r in read_lines(cells)})), cells, options.workers)
+    done = {key_of(row) for row in read_lines(cells)}
+    work_off(list(jobs(options, definitions, done)), cells, options.workers)
     if not options.no_asks:
         done = {key_of(row) for row in read_lines(asks)}
-        work_off(list(timing_jobs(options, done)), asks, 1)
+        work_off(list(timing_jobs(options, definitions, done)), asks, 1)
 
 
 if __name__ == "__main__":

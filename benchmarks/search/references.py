@@ -1,15 +1,16 @@
 """Outside optimizers behind one interface, in a process of their own; needs nothing of automl.
 
-Reads a job (see `replay.reference_rows`) from standard input and writes one line of JSON per seed,
-or one for timed asks. SMAC3 chooses from the list of candidates, as ours do: its acquisition is
-maximized over the list, and its random configurations are drawn from it. Optuna and HEBO propose
-freely; they are mapped to the nearest candidate that is not tried yet and are told that one.
+With ``--available`` names those whose libraries are installed, as JSON. Else reads a job (see
+`replay.reference_rows`) from standard input and writes one line of JSON per seed, or one for timed
+asks. SMAC3 chooses from the list of candidates, as ours do: its acquisition is maximized over the
+list, and its random configurations are drawn from it. Optuna and HEBO propose freely; they are
+mapped to the nearest candidate that is not tried yet and are told that one.
 
 All have their libraries' default settings, other than: the initial points are given; SMAC3
 retrains after every trial (its default is every eighth), on one core, and its trees may have
 `MOST_LEAVES` leaves (its default of 2**20 is not reached either, but is allocated for every tree,
-which takes a second per ask). Optuna's Gaussian process and HEBO have
-no conditional hyperparameters: what is not active is set to its default.
+which takes a second per ask). Optuna's Gaussian process and HEBO have no conditional
+hyperparameters: what is not active is set to its default.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +29,13 @@ import numpy as np
 
 Values = dict[str, Any]
 MOST_LEAVES = 4096
+LIBRARIES = {
+    "optuna_tpe": ("optuna",),
+    "optuna_tpe_joint": ("optuna",),
+    "optuna_gp": ("optuna", "torch"),
+    "smac3": ("smac",),
+    "hebo": ("hebo",),
+}
 
 
 class Reference(Protocol):
@@ -295,18 +304,22 @@ def time_asks(job: Values) -> Values:
     *known, last = job["observations"]
     for values, score in known:
         reference.tell(values, score)
-    seconds = []
+    found: Values = {"seconds": [], "cpu_seconds": []}
     for _ in range(job["n_timed"]):
-        started = time.perf_counter()
+        started, cpu_started = time.perf_counter(), time.process_time()
         reference.tell(*last)
         values = reference.ask()
-        seconds.append(round(time.perf_counter() - started, 5))
+        found["seconds"].append(round(time.perf_counter() - started, 5))
+        found["cpu_seconds"].append(round(time.process_time() - cpu_started, 5))
         distances = np.square(rows - np.array(encode(job["parameters"], values))).sum(axis=1)
         last = (values, job["scores"][int(distances.argmin())])
-    return {"seconds": seconds}
+    return found
 
 
 def main() -> None:
+    if "--available" in sys.argv:
+        print(json.dumps([n for n, needed in LIBRARIES.items() if all(map(find_spec, needed))]))
+        return
     warnings.simplefilter("ignore")
     job = json.load(sys.stdin)
     if "observations" in job:
