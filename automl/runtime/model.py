@@ -24,7 +24,6 @@ from automl.spaces.encoding import ConfigurationEncoder
 from automl.surrogates.boosting import LogSecondsBoosting
 from automl.surrogates.protocol import Surrogate
 
-ROUNDS = 2
 LEAST_SPREAD = 0.2
 """Least standard deviation of log seconds by which fits that were killed are taken to go on."""
 
@@ -56,9 +55,10 @@ class RuntimeModel:
     and seconds positive.
 
     Fits that were killed are censored: their y is at least what is known. They enter a first fit
-    with this bound. Then, `ROUNDS` times, each is replaced by the mean of the normal distribution
-    around its prediction, cut off below the bound, and the surrogate is fitted again (Schmee and
-    Hahn); that mean is above the bound, so a killed fit never counts as less than a finished one.
+    with this bound. Then each is replaced by the mean of the normal distribution around its
+    prediction, cut off below the bound, and the surrogate is fitted again (the first step of
+    Schmee and Hahn's iteration); that mean is above the bound, so a killed fit never counts as
+    less than one that finished at its limit.
 
     Parameters
     ----------
@@ -203,11 +203,10 @@ def fit_censored(
     surrogate.fit(X, y, rng=rng)
     if not is_censored.any():
         return
-    bounds, imputed = y[is_censored], y.copy()
-    for _ in range(ROUNDS):
-        mean, std = surrogate.predict(X[is_censored])
-        imputed[is_censored] = mean_above(mean, np.maximum(std, LEAST_SPREAD), bounds)
-        surrogate.fit(X, imputed, rng=rng)
+    mean, std = surrogate.predict(X[is_censored])
+    imputed = y.copy()
+    imputed[is_censored] = mean_above(mean, np.maximum(std, LEAST_SPREAD), y[is_censored])
+    surrogate.fit(X, imputed, rng=rng)
 
 
 def mean_above(mean: FloatArray, std: FloatArray, bounds: FloatArray) -> FloatArray:

@@ -8,11 +8,13 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.optimizers.fidelities import FULL, fold_levels, iteration_levels, row_levels
+from automl.runtime.timings import Known, Workload
 from automl.settings import Settings
 from automl.stages.arms import arms_of
 from automl.stages.preparation import prepare
 
 N = 900
+KNOWN = Known(Workload(rows=720, columns=2))
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def settings_of(**options):
 
 def arms(plan, *names, joined=False, **options):
     families = {name: get_family(name) for name in names}
-    return arms_of(plan, settings_of(**options), families, joined=joined)
+    return arms_of(plan, settings_of(**options), families, joined=joined, known=KNOWN)
 
 
 def test_each_family_has_an_arm_with_an_optimizer_of_its_own(plan):
@@ -40,6 +42,11 @@ def test_each_family_has_an_arm_with_an_optimizer_of_its_own(plan):
     assert [arm.space.family for arm in found.values()] == ["knn", "svm"]
     assert {arm.optimizer_name for arm in found.values()} == {"tpe"}
     assert found["knn"].optimizer is not found["svm"].optimizer
+
+
+def test_optimizers_that_divide_by_seconds_are_told_what_is_known_of_them(plan):
+    per_cost = {"base": "smac", "acquisition": "ei_per_cost"}
+    assert arms(plan, "knn", optimizer=per_cost)["knn"].optimizer._known == KNOWN
 
 
 def test_joined_families_have_one_arm_that_knows_the_data(plan):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from automl.errors import SettingsError
@@ -128,6 +129,6 @@ def test_an_acquisition_per_cost_begins_with_what_earlier_runs_took(search_of, s
     search = search_of(optimizer=PER_COST, allocator="cash")
     (arm,) = search.turns._arms.values()
     configurations = [get_family(name).space("classification").default() for name in FAMILIES]
-    arm.optimizer._runtime.fit(None)
+    arm.optimizer._runtime.fit(np.random.default_rng(0))
     lightgbm, knn, _ = arm.optimizer._runtime.seconds(configurations)
     assert knn > 20 * lightgbm
