@@ -77,7 +77,7 @@ class WorkerPool:
         context: str,
         threads: int = 1,
         memory_limit_mib: int | None = None,
-        start_timeout: float = 60.0,
+        start_timeout: float = 300.0,
         log_path: str | Path | None = None,
         libraries: Sequence[str] = PRELOADED,
         preload: Sequence[str] = (),
