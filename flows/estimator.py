@@ -47,6 +47,10 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         `auto`, `binary`, `multiclass` or `regression`.
     families, exclude
         Only these families; families left out.
+    optimizer
+        How each family is searched: a name of ``automl optimizers``, or the parts of a composition.
+    allocator
+        Which family gets the next turn: a name of ``automl allocators``.
     roles
         Role by column name, instead of the detected one.
     groups, time
@@ -102,7 +106,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         task: Literal["auto", "binary", "multiclass", "regression"] | None = None,
         families: str | Sequence[str] | None = None,
         exclude: str | Sequence[str] | None = None,
-        optimizer: str | None = None,
+        optimizer: str | Mapping[str, Any] | None = None,
         allocator: str | None = None,
         ensemble: Literal["greedy", "none"] | None = None,
         alpha: float | None = None,

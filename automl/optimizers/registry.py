@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from automl.errors import SettingsError
 from automl.lookup import entry_of
 from automl.optimizers.annealing import SimulatedAnnealing
 from automl.optimizers.composition import (
@@ -45,6 +46,10 @@ class OptimizerEntry:
     source: str
     has_levels: bool = False
     reads_clock: bool = False
+
+
+RESERVED = ("floor", "portfolio", "default")
+"""Origins of trials that no optimizer proposed."""
 
 
 def _composed(composition: Composition, summary: str, source: str) -> OptimizerEntry:
@@ -120,9 +125,14 @@ def compose(given: Mapping[str, Any]) -> OptimizerEntry:
     Raises
     ------
     SettingsError
-        If a key, name or option is unknown, a value is not usable, or a part is missing.
+        If a key, name or option is unknown, a value is not usable, or a part is missing, or the
+        composition is called as something else is.
     """
     composition = parse_composition(given)
+    if (name := optimizer_name(given)) in RESERVED or name in OPTIMIZERS:
+        raise SettingsError(
+            f"optimizer.name must be a name of your own; got {name!r}", setting="optimizer"
+        )
     return _composed(composition, composition.summary, "settings")
 
 
