@@ -15,21 +15,26 @@ from a bootstrap of data sets.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import os
+import multiprocessing
 import signal
 import time
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from automl.errors import AutoMLError
-from automl.evaluation.slots import Job
+from automl.evaluation.journal import Journal
+from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.trial import evaluate
 from automl.families.family import CLASSIFICATION, REGRESSION
 from automl.families.registry import get_family
@@ -42,9 +47,9 @@ from automl.runtime.timings import Known, Timing
 from automl.settings import Settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
+from automl.stages.preparation import prepare
 from automl.stages.search_spaces import space_of
 from automl.stages.searching import usable_families
-from automl.stages.session import Session, begin
 from automl.surrogates.boosting import LogSecondsBoosting
 from automl.surrogates.forest import RandomForest
 
@@ -52,7 +57,7 @@ BUNDLED = "sklearn:diabetes"
 ROWS = (100, 1000)
 N_TRIALS = 200
 TRIAL_SECONDS = 0.5
-WALL_SECONDS = 3600.0
+FORK = multiprocessing.get_context("fork")
 SEED = 2026
 N_BOOTSTRAPS = 2000
 OWN_TRIALS = (20, 60, 120)
@@ -73,95 +78,83 @@ def read(data: Path, name: str) -> tuple[pd.DataFrame, str]:
 def evaluate_table(
     source: pd.DataFrame | str, target: str, name: str, home: Home, seed: int
 ) -> str:
-    """Run `N_TRIALS` random configurations; the run's id."""
+    """Evaluate `N_TRIALS` random configurations; the id of the run that holds their trials."""
     settings = Settings(
         table=source if isinstance(source, str) else name,
         target=target,
-        name=f"runtime-{name.replace(':', '-')}",
         trials=N_TRIALS,
         workers=1,
         holdout_above_rows=0,
         seed=seed,
     )
-    session = begin(settings, home, frame=None if isinstance(source, str) else source)
-    try:
-        usable, _ = usable_families(settings, session.plan)
-        spaces = [space_of(session.plan, family, settings) for family in usable.values()]
-        rng = np.random.default_rng(seed)
-        drawn = [spaces[int(rng.integers(len(spaces)))].sample(rng) for _ in range(N_TRIALS)]
-        while drawn_left := drawn[len(session.earlier) :]:
-            for trial in evaluate_on_slot(session, drawn_left):
-                session.commit(trial)
-                session.earlier.append(trial)
-    finally:
-        session.close()
-        session.release()
-    return session.run_id
+    folder = home.create_run()
+    data = prepare(folder, settings, frame=None if isinstance(source, str) else source)
+    folder.write_facts({"data": data})
+    plan = EvaluationPlan(folder.path)
+    usable, _ = usable_families(settings, plan)
+    spaces = [space_of(plan, family, settings) for family in usable.values()]
+    rng = np.random.default_rng(seed)
+    drawn = [spaces[int(rng.integers(len(spaces)))].sample(rng) for _ in range(N_TRIALS)]
+    with Journal(folder.journal) as journal:
+        n = 0
+        while n < N_TRIALS:
+            for found in evaluate_in_child(folder.path, plan, drawn[n:]):
+                trial = Trial(folder.run_id, n, drawn[n], score=None, origin="random", **found)
+                journal.append({"type": "trial", "trial": trial.to_json()})
+                n += 1
+    return folder.run_id
 
 
-def evaluate_on_slot(session: Session, configurations: list[Configuration]) -> list[Trial]:
-    """Trials of the first of the configurations, up to one that takes too long."""
+def evaluate_in_child(
+    path: Path, plan: EvaluationPlan, configurations: list[Configuration]
+) -> Iterator[dict[str, Any]]:
+    """Outcomes of the first of the configurations, up to one that takes too long."""
     fixed = {
         "stage": "search",
-        "jobs": list(session.plan.stage("search").jobs),
+        "jobs": list(plan.stage("search").jobs),
         "row_share": 1.0,
         "incumbent": None,
         "save_as": None,
         "keep_models_above": None,
     }
     payloads = [{"configuration": c.to_json(), **fixed} for c in configurations]
-    job = Job(f"{Path(__file__).stem}:evaluate_by_processor", {"trials": payloads})
-    slot = session.pool.acquire()
-    try:
-        outcome = session.pool.run(slot, job, limit_seconds=WALL_SECONDS)
-    finally:
-        session.pool.release(slot)
-    found = [*outcome.results]
-    if len(found) < len(configurations):
-        is_late = "SIGPROF" in outcome.reason
-        status = TrialStatus.TIMED_OUT if is_late else outcome.status
-        found.append((status, (), TRIAL_SECONDS if is_late else 0.0, outcome.reason))
-    first = len(session.earlier)
-    return [
-        Trial(
-            session.run_id,
-            first + i,
-            configuration,
-            TrialStatus(status),
-            None,
-            tuple(folds),
-            seconds=seconds,
-            origin="random",
-            reason=reason,
-        )
-        for i, (configuration, (status, folds, seconds, reason)) in enumerate(
-            zip(configurations, found, strict=False)
-        )
-    ]
+    receiver, sender = FORK.Pipe(duplex=False)
+    child = FORK.Process(target=evaluate_by_processor, args=(sender, str(path), payloads))
+    child.start()
+    sender.close()
+    n = 0
+    with contextlib.suppress(EOFError):
+        while True:
+            yield receiver.recv()
+            n += 1
+    child.join()
+    if n < len(configurations):
+        is_late = child.exitcode == -signal.SIGPROF
+        status = TrialStatus.TIMED_OUT if is_late else TrialStatus.CRASHED
+        yield {"status": status, "seconds": TRIAL_SECONDS if is_late else 0.0}
 
 
-def evaluate_by_processor(context: str, payload: Mapping[str, Any]) -> Iterator[tuple]:
-    """Job of a worker slot: status, folds, seconds and reason of each configuration in turn.
-
-    The process dies where one takes longer than its limit.
-    """
-    for trial in payload["trials"]:
-        signal.setitimer(signal.ITIMER_PROF, TRIAL_SECONDS)
-        started, folds, reason = time.process_time(), [], ""
-        try:
-            folds = [part for part in evaluate(context, trial) if isinstance(part, FoldResult)]
-        except Exception as error:  # noqa: BLE001 - as in a worker, whatever a library raises
-            reason = f"{type(error).__name__}: {error}"
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        seconds = time.process_time() - started
-        yield str(TrialStatus.FAILED if reason else TrialStatus.COMPLETE), folds, seconds, reason
+def evaluate_by_processor(sender: Connection, path: str, payloads: list[dict[str, Any]]) -> None:
+    """Send the outcome of each configuration; the process dies where one takes too long."""
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        for payload in payloads:
+            signal.setitimer(signal.ITIMER_PROF, TRIAL_SECONDS)
+            started, folds, reason = time.process_time(), (), ""
+            try:
+                found = list(evaluate(path, payload))
+                folds = tuple(part for part in found if isinstance(part, FoldResult))
+            except Exception as error:  # noqa: BLE001 - as in a worker, whatever a library raises
+                reason = f"{type(error).__name__}: {error}"
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+            seconds = time.process_time() - started
+            status = TrialStatus.FAILED if reason else TrialStatus.COMPLETE
+            sender.send({"status": status, "folds": folds, "seconds": seconds, "reason": reason})
 
 
 def collect(data: Path, out: Path, minutes: float) -> None:
     """Evaluate the tables that are not finished yet, in a random order."""
     started = time.monotonic()
-    path = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))  # where workers find the job
     rng = np.random.default_rng(SEED)
     names = [BUNDLED, *pd.read_csv(data / "catalog.csv")["name"]]
     finished = out / "finished"

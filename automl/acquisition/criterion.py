@@ -8,7 +8,7 @@ import numpy as np
 
 from automl.acquisition.functions import Acquisition, Prediction, Reference
 from automl.records import FloatArray
-from automl.surrogates.protocol import SmoothSurrogate, Surrogate
+from automl.surrogates.protocol import Predictor, SmoothSurrogate, Surrogate
 
 
 @dataclass(frozen=True)
@@ -18,13 +18,13 @@ class Criterion:
     Parameters
     ----------
     log_seconds
-        Fitted surrogate of the logarithm of seconds; without one all trials take as long.
+        Fitted model of the logarithm of seconds; without one all trials take as long.
     """
 
     surrogate: Surrogate
     acquisition: Acquisition
     reference: Reference
-    log_seconds: Surrogate | None = None
+    log_seconds: Predictor | None = None
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Utility (m,) of encoded points X (m, d)."""

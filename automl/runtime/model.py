@@ -174,7 +174,7 @@ class RuntimeModel:
         if "family:index" in columns:
             return np.asarray(X[:, columns["family:index"]], dtype=np.intp) - 1
         indicators = X[:, [columns[f"family={name}"] for name in self._families]]
-        return indicators.argmax(axis=1)
+        return np.asarray(indicators.argmax(axis=1), dtype=np.intp)
 
 
 class _Row(NamedTuple):
@@ -219,7 +219,7 @@ def mean_above(mean: FloatArray, std: FloatArray, bounds: FloatArray) -> FloatAr
 
     z = (bounds - mean) / std
     ratio = np.exp(-0.5 * z**2 - 0.5 * math.log(2.0 * math.pi) - log_ndtr(-z))
-    return np.maximum(mean + std * ratio, bounds)
+    return np.asarray(np.maximum(mean + std * ratio, bounds))
 
 
 def _table(rows: Sequence[_Row]) -> tuple[FloatArray, FloatArray, BoolArray]:

@@ -17,18 +17,8 @@ import numpy as np
 from automl.records import FloatArray
 
 
-class Surrogate(Protocol):
-    """A regression model that knows how sure it is; fitted anew on every call of `fit`."""
-
-    def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
-        """Learn from n >= 1 observations; deterministic for equal inputs and streams.
-
-        Parameters
-        ----------
-        X : (n, d), d >= 1
-        y : (n,), standardized by the caller
-        """
-        ...
+class Predictor(Protocol):
+    """What predicts a mean and how sure it is."""
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation at m points, in one batch.
@@ -38,6 +28,20 @@ class Surrogate(Protocol):
         Returns
         -------
         mean, std : (m,), std >= 0
+        """
+        ...
+
+
+class Surrogate(Predictor, Protocol):
+    """A regression model that knows how sure it is; fitted anew on every call of `fit`."""
+
+    def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
+        """Learn from n >= 1 observations; deterministic for equal inputs and streams.
+
+        Parameters
+        ----------
+        X : (n, d), d >= 1
+        y : (n,), standardized by the caller
         """
         ...
 
