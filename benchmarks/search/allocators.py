@@ -27,6 +27,7 @@ import time
 from collections.abc import Sequence
 from math import log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,7 @@ from automl.bandits.protocol import Allocator
 from automl.bandits.registry import ALLOCATORS, get_allocator
 from automl.bandits.rewards import Pulls, Rewards
 from automl.randomness import Purpose, stream
-from automl.records import Configuration, FloatArray, Trial, TrialStatus
+from automl.records import Configuration, FloatArray, IntArray, Trial, TrialStatus
 
 TURNS = {
     "matrix": (1, 2, 3, 5, 7, 10, 15, 20, 25, 35, 50, 75, 100),
@@ -90,7 +91,9 @@ class Replay:
 
     def run(self, allocator: Allocator, lookback: int) -> tuple[FloatArray, FloatArray]:
         """Best score and seconds used after each turn."""
-        taken, untold, trials = dict.fromkeys(self._arms, 0), [], []
+        taken = dict.fromkeys(self._arms, 0)
+        untold: list[Trial] = []
+        trials: list[Trial] = []
         for index in range(self._n_turns):
             arms = [arm for arm in self._arms if taken[arm] < len(self._order[arm])]
             rng = stream(self._seed, Purpose.ALLOCATOR, self._table.number, index)
@@ -191,10 +194,10 @@ def summarize(collected: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (unit, budget), group in everything.groupby(["unit", "budget"]):
         wide = group.pivot_table("regret", "table", "allocator")
-        rivals = [name for name in wide if name != ORACLE and not name.startswith("only")]
+        rivals = [name for name in wide.columns if name != ORACLE and not name.startswith("only")]
         ranks = wide[rivals].round(9).rank(axis=1).mean()
         drawn = rng.integers(len(wide), size=(RESAMPLES, len(wide)))
-        for name in wide:
+        for name in wide.columns:
             values = wide[name].to_numpy()
             behind = values - wide[REFERENCE[str(unit)]].to_numpy()
             intervals = (*_interval(values, drawn), *_interval(behind, drawn))
@@ -203,7 +206,7 @@ def summarize(collected: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["unit", "budget", "allocator", "rank", *labels])
 
 
-def _interval(values: FloatArray, drawn: FloatArray) -> tuple[float, float, float]:
+def _interval(values: FloatArray, drawn: IntArray) -> tuple[float, float, float]:
     means = values[drawn].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return float(values.mean()), float(low), float(high)
@@ -216,18 +219,17 @@ def show(summary: pd.DataFrame) -> None:
     """
     for unit, group in summary.groupby("unit"):
         chosen = group[group["budget"].isin([0.0, *SHOWN[str(unit)]])]
-        cells = chosen.assign(
-            cell=[
-                f"{1000 * row.regret:.2f} [{1000 * row.low:.1f}, {1000 * row.high:.1f}]"
-                + ("*" if row.minus_ours_low > 0 or row.minus_ours_high < 0 else "")
-                for row in chosen.itertuples()
-            ]
-        )
+        cells = chosen.assign(cell=chosen.apply(_cell, axis=1))
         wide = cells.pivot_table("cell", "allocator", "budget", aggfunc="first")
         overall = group[group["budget"] == 0].set_index("allocator").sort_values("regret")
         wide.insert(0, "rank", overall["rank"].round(2))
         print(f"\nregret x 1000 by {unit} (0: mean over all budgets, as is the rank)")
         print(wide.loc[overall.index].to_string())
+
+
+def _cell(row: pd.Series[float]) -> str:
+    star = "*" if row["minus_ours_low"] > 0 or row["minus_ours_high"] < 0 else ""
+    return f"{1000 * row['regret']:.2f} [{1000 * row['low']:.1f}, {1000 * row['high']:.1f}]{star}"
 
 
 def plot(summary: pd.DataFrame, path: Path) -> None:
@@ -245,7 +247,9 @@ def plot(summary: pd.DataFrame, path: Path) -> None:
         curves = summary[(summary["unit"] == unit) & (summary["budget"] > 0)]
         for number, (name, curve) in enumerate(curves.groupby("allocator")):
             is_ours = name == REFERENCE[unit]
-            style = {"color": "black", "lw": 2.5, "zorder": 9} if is_ours else {"lw": 1.1}
+            style: dict[str, Any] = {"lw": 1.1}
+            if is_ours:
+                style = {"color": "black", "lw": 2.5, "zorder": 9}
             if name == ORACLE:
                 style |= {"color": "gray", "ls": ":"}
             elif not is_ours:

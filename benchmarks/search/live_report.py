@@ -74,21 +74,26 @@ def lines(records: Sequence[Record]) -> pd.DataFrame:
 def summarize(found: pd.DataFrame) -> pd.DataFrame:
     """Means over seeds, best last validation score first, and `all`: the mean rank by column."""
     means = found.groupby(["table", "entry"], sort=False).mean().reset_index()
-    last = [column for column in means if column.startswith("at ")][-1]
+    last = _scored(means)[-2]
     means.insert(2, "seeds", found.groupby(["table", "entry"], sort=False).size().to_numpy())
     return means.sort_values(["table", last], ascending=[True, False], ignore_index=True)
 
 
 def mean_ranks(means: pd.DataFrame) -> pd.DataFrame:
     """Mean rank over the tables that all entries have, by scored column; 1 is best."""
-    scored = [c for c in means if c.startswith("at ") or c == "test"]
+    scored = _scored(means)
     n_entries = means["entry"].nunique()
     counted = means.groupby("table")["entry"].transform("nunique") == n_entries
     shared = means[counted]
     ranks = shared.groupby("table")[scored].rank(ascending=False, na_option="bottom")
-    by_entry = ranks.assign(entry=shared["entry"]).groupby("entry").mean()
+    by_entry: pd.DataFrame = ranks.assign(entry=shared["entry"]).groupby("entry").mean()
     by_entry.insert(0, "tables", shared.groupby("entry")["table"].nunique())
     return by_entry.sort_values(scored[-2])
+
+
+def _scored(means: pd.DataFrame) -> list[str]:
+    """Columns of scores: by time, then `test`."""
+    return [c for c in means.columns if c.startswith("at ") or c == "test"]
 
 
 def plot(records: Sequence[Record], path: Path) -> None:

@@ -74,7 +74,8 @@ def read_matrix(metadata: Path, *, loss: str = "acc") -> list[PipelineTable]:
     runs["family"] = runs["config_id"].map(family)
     runs["score"] = (1 - runs[f"loss_{loss}"]).fillna(0.0)
     return [
-        _table(int(number), rows, has_seconds=True) for number, rows in runs.groupby("openml_id")
+        _table(int(str(number)), rows, has_seconds=True)
+        for number, rows in runs.groupby("openml_id")
     ]
 
 
@@ -94,7 +95,7 @@ def read_flows(metadata: Path) -> list[PipelineTable]:
     baseline = 1 / runs["task_id"].map(n_classes)
     runs["score"] = (runs["predictive_accuracy"] - baseline) / (1 - baseline)
     return [
-        _table(int(number), rows, has_seconds=False)
+        _table(int(str(number)), rows, has_seconds=False)
         for number, rows in runs.groupby("task_id")
         if rows["family"].nunique() == len(FLOWS)
     ]

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -217,7 +218,7 @@ def _list_maximizer(space: Any, listed: list[Any], seed: int) -> Any:
         AbstractAcquisitionMaximizer,
     )
 
-    class ListMaximizer(AbstractAcquisitionMaximizer):
+    class ListMaximizer(AbstractAcquisitionMaximizer):  # type: ignore[misc]
         def maximize(self, previous_configs, n_points=None, random_design=None):  # type: ignore[no-untyped-def]
             known = set(previous_configs)
             free = [config for config in listed if config not in known]
@@ -271,8 +272,8 @@ class Hebo:
 
 
 def make(job: Values, seed: int, *, is_listed: bool) -> Reference:
-    kind = {"smac3": Smac3, "hebo": Hebo}.get(job["optimizer"], Optuna)
-    return kind(job, seed, is_listed=is_listed)
+    kinds: dict[str, Callable[..., Reference]] = {"smac3": Smac3, "hebo": Hebo}
+    return kinds.get(job["optimizer"], Optuna)(job, seed, is_listed=is_listed)
 
 
 def replay(job: Values, seed: int, order: list[int]) -> Values:

@@ -162,7 +162,8 @@ class ScoreTable:
     @cached_property
     def ranks(self) -> FloatArray:
         """(n,) rank of each configuration by score, 1 the best; equal ones share theirs."""
-        return rankdata(-self.scores)
+        ranks: FloatArray = rankdata(-self.scores)
+        return ranks
 
 
 def _hash(name: str, purpose: str) -> int:
