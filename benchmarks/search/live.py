@@ -37,6 +37,7 @@ from typing import Any
 
 import live_report
 import pandas as pd
+import psutil
 
 from automl.bandits.registry import get_allocator
 from automl.errors import AutoMLError
@@ -243,9 +244,10 @@ def ended_at(trial: Trial, before: Sequence[Trial]) -> float:
 
 
 def remove_abandoned(out: Path) -> None:
-    """Homes of interrupted runs that no process drives any more."""
+    """Homes of interrupted runs that no process drives any more; their names end in its id."""
     for path in (out / "homes").glob("*"):
-        if not any(folder.is_driven() for folder in Home(path).run_folders()):
+        is_owned = psutil.pid_exists(int(path.name.rpartition("-")[2]))
+        if not is_owned and not any(f.is_driven() for f in Home(path).run_folders()):
             shutil.rmtree(path)
 
 
