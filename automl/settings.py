@@ -229,6 +229,8 @@ class Settings(BaseModel):
         return problem_name({"name": self.name, "table": self.table, "target": self.target})
 
 
+_SEARCH = {"optimizer": "gp_sampled", "allocator": "leaders"}
+
 PRESETS: dict[str, dict[str, Any]] = {
     "thesis": {
         "data_mode": "halves",
@@ -251,7 +253,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reserve": 0.4,
     },
     "fast": {
-        "allocator": "leaders",
+        **_SEARCH,
         "folds": 3,
         "holdout_above_rows": 10_000,
         "candidate_limit": 4,
@@ -259,9 +261,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "final": "refit",
         "reserve": 0.15,
     },
-    "balanced": {"allocator": "leaders"},
+    "balanced": _SEARCH,
     "best": {
-        "allocator": "leaders",
+        **_SEARCH,
         "folds": 8,
         "holdout_above_rows": None,
         "candidate_limit": 20,
