@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from automl.optimizers.protocol import Proposal
-from automl.records import Configuration, FloatArray, JsonScalar, Trial
+from automl.records import Configuration, FloatArray, JsonScalar, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
 
 INITIAL_SIDE = 0.5
@@ -96,7 +96,12 @@ class ShrinkingHypercube:
         return Proposal(configuration)
 
     def tell(self, trial: Trial) -> None:
-        """Move, shrink or restart the cube that asked; a foreign trial goes to the first cube."""
+        """Move, shrink or restart the cube that asked; a foreign trial goes to the first cube.
+
+        A partial trial is passed over.
+        """
+        if trial.status is TrialStatus.PARTIAL:
+            return
         configuration = trial.configuration
         self._known.add(configuration.id)
         asked_by = self._asked.pop(configuration.id, None)

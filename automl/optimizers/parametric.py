@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from automl.errors import SettingsError
 from automl.optimizers.protocol import Proposal
-from automl.records import Configuration, JsonScalar, Trial
+from automl.records import Configuration, JsonScalar, Trial, TrialStatus
 from automl.spaces.distributions import LogUniform, Numerical, Uniform
 from automl.spaces.nodes import Hyperparameter, Signature
 from automl.spaces.tree import SpaceTree
@@ -170,7 +170,9 @@ class ParametricDensity:
         return Proposal(found)
 
     def tell(self, trial: Trial) -> None:
-        """Hold a complete trial against the priors of its numbers."""
+        """Hold a complete trial against the priors of its numbers; a partial one is passed over."""
+        if trial.status is TrialStatus.PARTIAL:
+            return
         configuration = trial.configuration
         self._known.add(configuration.id)
         uniform = self._asked.pop(configuration.id, None)

@@ -134,7 +134,8 @@ def test_a_trial_that_is_not_complete_never_becomes_a_center(status):
     other = optimizer.ask(pending=[], rng=np.random.default_rng(2)).configuration
     optimizer.tell(trial(other, 0.9, status=status))
     assert only_cube(optimizer).score == -5.0
-    assert only_cube(optimizer).side == pytest.approx(0.5 * 0.95)
+    is_told = status is not TrialStatus.PARTIAL
+    assert only_cube(optimizer).side == pytest.approx(0.5 * 0.95 if is_told else 0.5)
 
 
 def test_a_better_trial_of_others_becomes_the_center_of_the_first_cube():

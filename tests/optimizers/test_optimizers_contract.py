@@ -1,12 +1,13 @@
 """What every optimizer owes, whatever its method; a new one is tested by being registered."""
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
 
 from automl.errors import SettingsError
-from automl.families.registry import get_family
+from automl.families.registry import families, get_family
 from automl.optimizers.composition import NAMED
 from automl.optimizers.registry import OPTIMIZERS, compose, get_optimizer
 from automl.randomness import Purpose, stream
@@ -52,18 +53,25 @@ QUICK = {
 """Compositions that do the same with less work."""
 
 
+def space_named(name):
+    families, task = SPACES[name]
+    spaces = [get_family(family).space(task) for family in families.split(",")]
+    return spaces[0] if len(spaces) == 1 else UnionTree.of(spaces)
+
+
 @pytest.fixture(params=SPACES)
 def space(request):
-    names, task = SPACES[request.param]
-    spaces = [get_family(name).space(task) for name in names.split(",")]
-    return spaces[0] if len(spaces) == 1 else UnionTree.of(spaces)
+    return space_named(request.param)
+
+
+def quick(name):
+    """What makes an optimizer of little work."""
+    return (compose({"base": name, **QUICK[name]}) if name in NAMED else OPTIMIZERS[name]).make
 
 
 @pytest.fixture(params=OPTIMIZERS)
 def make(request):
-    if request.param in NAMED:
-        return compose({"base": request.param, **QUICK[request.param]}).make
-    return OPTIMIZERS[request.param].make
+    return quick(request.param)
 
 
 def score_of(configuration):
@@ -84,10 +92,33 @@ def trial_of(configuration, index, status=TrialStatus.COMPLETE, score=None, fide
     return Trial("run", index, configuration, status, value if is_scored else None, folds, fidelity)
 
 
-def drive(optimizer, steps, *, seed=3, status=lambda _: TrialStatus.COMPLETE, score=None):
+@cache
+def plain_run(optimizer, space):
+    """What the optimizer of a name asks for on the space of a name; shared by several tests."""
+    np.random.seed(0)  # noqa: NPY002 the state that must not matter
+    return drive(quick(optimizer)(space_named(space)), range(N_STEPS))
+
+
+@pytest.fixture
+def expected(request):
+    chosen = request.node.callspec.params
+    return plain_run(chosen["make"], chosen["space"])
+
+
+def drive(
+    optimizer,
+    steps,
+    *,
+    seed=3,
+    status=lambda _: TrialStatus.COMPLETE,
+    score=None,
+    pickled_at=None,
+):
     """Ask and tell, with the last two proposals always pending."""
     given, pending, asked = [], [], []
     for index in steps:
+        if index == pickled_at:
+            optimizer = pickle.loads(pickle.dumps(optimizer))
         proposal = optimizer.ask(pending=pending, rng=stream(seed, Purpose.OPTIMIZER, index))
         if proposal is None:
             break
@@ -102,43 +133,39 @@ def drive(optimizer, steps, *, seed=3, status=lambda _: TrialStatus.COMPLETE, sc
     return asked
 
 
-def test_only_legal_configurations_are_proposed(make, space):
-    for configuration in drive(make(space), range(N_STEPS)):
+def test_only_legal_configurations_are_proposed(make, space, expected):
+    for configuration in expected:
         assert space.is_legal(configuration) is None
         assert configuration.family in {part.family for part in space.parts}
         assert Configuration.from_json(configuration.to_json()) == configuration
 
 
-def test_equal_streams_and_tells_give_equal_sequences(make, space):
-    first, second = (drive(make(space), range(N_STEPS)) for _ in range(2))
-    assert first == second
+def test_equal_streams_and_tells_give_equal_sequences_after_a_pickle_too(make, space, expected):
+    np.random.seed(1)  # noqa: NPY002 as above
+    assert drive(make(space), range(N_STEPS), pickled_at=N_STEPS // 2) == expected
 
 
-def test_other_streams_give_other_sequences(make, space):
+def test_other_streams_give_other_sequences(make, space, expected):
     if space.size() == 1:
         pytest.skip("there is only one configuration")
-    assert drive(make(space), range(N_STEPS)) != drive(make(space), range(N_STEPS), seed=4)
-
-
-def test_a_pickled_optimizer_continues_identically(make, space):
-    optimizer = make(space)
-    drive(optimizer, range(N_STEPS // 2))
-    copy = pickle.loads(pickle.dumps(optimizer))
-    rest = range(N_STEPS // 2, N_STEPS)
-    assert drive(optimizer, rest) == drive(copy, rest)
-
-
-def test_asking_does_not_use_global_randomness(make, space):
-    np.random.seed(0)  # noqa: NPY002 the state that must not matter
-    first = drive(make(space), range(10))
-    np.random.seed(1)  # noqa: NPY002 as above
-    assert drive(make(space), range(10)) == first
+    n = N_STEPS // 2
+    assert drive(make(space), range(n), seed=4) != expected[:n]
 
 
 @pytest.mark.parametrize("status", [s for s in TrialStatus if s is not TrialStatus.COMPLETE])
 def test_it_survives_that_no_trial_is_complete(make, space, status):
     asked = drive(make(space), range(N_STEPS), status=lambda _: status)
     assert all(space.is_legal(configuration) is None for configuration in asked)
+
+
+def test_every_familys_space_is_searched(make):
+    statuses = [TrialStatus.COMPLETE, TrialStatus.COMPLETE, *TrialStatus]
+    for family in families().values():
+        for kind in family.kinds:
+            space = family.space(kind)
+            asked = drive(make(space), range(12), status=lambda i: statuses[i % len(statuses)])
+            assert all(space.is_legal(configuration) is None for configuration in asked)
+            assert asked
 
 
 def test_it_survives_that_half_of_the_trials_fail(make, space):
@@ -149,9 +176,22 @@ def test_it_survives_that_half_of_the_trials_fail(make, space):
 
 @pytest.mark.parametrize("score", [0.0, -1e6, 1.0])
 def test_it_survives_equal_scores(make, space, score):
-    asked = drive(make(space), range(N_STEPS), score=score)
+    n = N_STEPS // 2
+    asked = drive(make(space), range(n), score=score)
     if space.size() > 100:
-        assert len(set(asked)) > N_STEPS / 2
+        assert len(set(asked)) > n / 2
+
+
+@pytest.mark.parametrize("name", [n for n, entry in OPTIMIZERS.items() if not entry.has_levels])
+def test_a_partial_trial_changes_nothing_where_no_fidelity_is_asked_for(name):
+    space = get_family("gaussian_process").space("binary")
+    optimizer = quick(name)(space)
+    asked = drive(optimizer, range(12))
+    twin = pickle.loads(pickle.dumps(optimizer))
+    for index, configuration in enumerate([*asked[:2], *asked[-2:], space.default()]):
+        optimizer.tell(trial_of(configuration, index, TrialStatus.PARTIAL, 99.0))
+    rest = range(12, 30)
+    assert drive(optimizer, rest) == drive(twin, rest)
 
 
 def test_trials_that_nobody_asked_for_are_taken(make, space):

@@ -8,6 +8,7 @@ from automl.optimizers.registry import OPTIMIZERS
 from automl.records import FoldResult, Trial, TrialStatus
 from automl.search.turns import Arm, Turns
 from automl.spaces.tree import SpaceTree
+from automl.spaces.union import UnionTree
 
 TREES = {
     "alpha": {
@@ -43,13 +44,14 @@ class Simulation:
         n_slots=2,
         **options,
     ):
-        arms = {
-            family: Arm(SPACES[family], OPTIMIZERS[optimizer].make(SPACES[family]), optimizer)
-            for family in families
-        }
+        make, entry = OPTIMIZERS[optimizer].make, ALLOCATORS[allocator]
+        spaces = {family: SPACES[family] for family in families}
+        if entry.joins_families:
+            union = UnionTree.of(list(spaces.values()))
+            spaces = {union.family: union}
         return Turns(
-            arms,
-            ALLOCATORS[allocator].make(),
+            {name: Arm(space, make(space), optimizer) for name, space in spaces.items()},
+            entry.make(),
             opening=opening,
             seed=seed,
             lookback=lookback,

@@ -7,12 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from automl.bandits.registry import ALLOCATORS
 from automl.bandits.uniform import Uniform
 from automl.errors import AutoMLError
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import OPTIMIZERS
 from automl.records import Configuration, Fidelity, FoldResult, TrialStatus
 from automl.search.turns import Arm, Turns
+
+QUICK = ("random", "annealing", "successive_halving")
+"""Optimizers that take no time: with pending trials, without, and with partial ones."""
 
 ORDERS = st.integers(0, 2**32 - 1)
 some = settings(
@@ -21,21 +25,38 @@ some = settings(
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@settings(some, max_examples=8)
+@settings(some, max_examples=5)
 @given(
     order=ORDERS,
     n_slots=st.sampled_from([2, 3, 4, 8]),
     lookback=st.sampled_from([1, 4, 9]),
     seed=st.integers(0, 99),
+    allocator=st.sampled_from([*ALLOCATORS]),
 )
 def test_decisions_do_not_depend_on_slots_or_on_the_order_of_completion(
-    simulation, optimizer, order, n_slots, lookback, seed
+    simulation, optimizer, allocator, order, n_slots, lookback, seed
 ):
-    chosen = {"optimizer": optimizer, "lookback": lookback, "seed": seed}
+    chosen = {"optimizer": optimizer, "allocator": allocator, "lookback": lookback, "seed": seed}
     one = simulation.run(simulation.turns(**chosen, n_slots=1), 1)
     many = simulation.run(simulation.turns(**chosen, n_slots=n_slots), n_slots, order=order)
     assert len(one) == 30
     assert many == one
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize("optimizer", QUICK)
+def test_every_allocator_decides_the_same_for_any_number_of_slots(simulation, allocator, optimizer):
+    chosen = {"optimizer": optimizer, "allocator": allocator, "n_trials": 40, "lookback": 4}
+    one, two, four = (
+        simulation.run(simulation.turns(**chosen, n_slots=n), n, order=n) for n in (1, 2, 4)
+    )
+    assert one == two == four
+    assert len(one) == 40
+    resumed = simulation.turns(**chosen, n_slots=4)
+    simulation.run(resumed, 4, order=5, stop_after=17)
+    known = {trial.index: trial for trial in resumed.trials}
+    again = simulation.run(simulation.turns(**chosen, replay=known), 2, order=6)
+    assert again == [turn for turn in one if turn.index not in known]
 
 
 @some
@@ -163,9 +184,12 @@ def test_exhausted_families_are_dropped_and_the_others_go_on(simulation):
     assert len(given) == 40
 
 
-def test_the_search_is_over_when_all_spaces_are_exhausted(simulation):
-    turns = simulation.turns(families=("gamma",), n_trials=40, n_slots=4)
-    assert len(simulation.run(turns, 4)) == 3
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_the_search_is_over_when_all_spaces_are_exhausted(simulation, optimizer):
+    turns = simulation.turns(families=("gamma",), optimizer=optimizer, n_trials=40, n_slots=4)
+    given = simulation.run(turns, 4)
+    assert len({turn.proposal.configuration for turn in given}) == 3
+    assert len({(t.proposal.configuration, t.proposal.fidelity) for t in given}) == len(given) <= 9
     assert turns.take("gamma") is None
 
 
