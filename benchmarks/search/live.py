@@ -47,7 +47,10 @@ from automl.optimizers.registry import OPTIMIZERS, get_optimizer
 from automl.records import Trial
 
 SMALL = ("credit-g", "soybean", "segment", "abalone", "concrete")
-ENTRIES = ("random", "hypercube", "smac", "tpe", "gbqr", "gp_ei", "bohb", "cash:smac")
+ENTRIES = (
+    *("random", "hypercube", "smac", "tpe", "gbqr", "gp_ei", "gp_sampled"),
+    *("bohb", "cash:smac"),
+)
 TEST_SHARE = 0.3
 GRACE_SECONDS = 20.0
 

@@ -35,7 +35,7 @@ from tables import SOURCES, ScoreTable, half_of, read_table, table_names
 from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer
 
-OURS = ("random", "hypercube", "tpe", "smac", "gbqr", "gp_ei")
+OURS = ("random", "hypercube", "tpe", "smac", "gbqr", "gp_ei", "gp_sampled")
 OUTSIDE = ("optuna_tpe", "optuna_gp", "smac3")
 SLOW = {"hebo": 5}
 """Tables per source of optimizers that take too long for all."""

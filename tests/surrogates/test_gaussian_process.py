@@ -91,7 +91,9 @@ def test_predictions_are_scikit_learns():
     process = GaussianProcess()
     process.fit(X, y, rng=np.random.default_rng(0))
     kernel = sklearn_kernel(theta_of(process))
-    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(X, y - mean_of(process))
+    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(
+        X, y - mean_of(process)
+    )
     asked = data(25, seed=1)[0]
     mean, covariance = theirs.predict(asked, return_cov=True)
     noise = np.exp(theta_of(process)[-1])  # theirs is of a new observation, ours of the function
@@ -172,7 +174,9 @@ def test_observations_added_one_by_one_give_the_same_posterior():
     for n in (120, 121, 124, 125):  # above 100 observations the hyperparameters stay for a while
         process.fit(X[:n], y[:n], rng=np.random.default_rng(0))
     kernel = sklearn_kernel(theta_of(process))
-    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(X, y - mean_of(process))
+    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(
+        X, y - mean_of(process)
+    )
     asked = data(10, seed=2)[0]
     np.testing.assert_allclose(
         process.predict(asked)[0], theirs.predict(asked) + mean_of(process), rtol=1e-6, atol=1e-8

@@ -9,7 +9,6 @@ from automl.parts import Part, build
 from automl.surrogates.protocol import BelievingSurrogate, SmoothSurrogate
 from automl.surrogates.registry import SURROGATES
 
-
 PARTS = [*map(Part, SURROGATES), Part("gaussian_process", (("n_samples", 4),))]
 
 
