@@ -21,6 +21,7 @@ from automl.evaluation import processes
 MARKER = "AUTOML_SLOTS"
 _LOG_TAIL_BYTES = 2000
 _START_CHECK_SECONDS = 0.1
+_LONGEST_KILL_SECONDS = 5.0
 
 
 class SupervisorProcess:
@@ -172,7 +173,7 @@ class SupervisorProcess:
 
     def _kill_rest(self) -> None:
         """End what a supervisor left that did not end in order."""
-        until = time.monotonic() + 1.0
+        until = time.monotonic() + _LONGEST_KILL_SECONDS
         while processes.kill_marked(self.marker) and time.monotonic() < until:
             time.sleep(0.005)
 
