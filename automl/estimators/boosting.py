@@ -20,6 +20,8 @@ from automl.estimators.weights import ClassWeight, FloatArray, row_weights
 
 #: Below this number of rows no rows are held out and the number of trees is fixed.
 MIN_ROWS_TO_HOLD_OUT = 300
+#: Objectives under which a constant added to the target is added to the prediction.
+SHIFTED = (None, "regression", "regression_l1", "huber", "fair", "quantile")
 
 
 class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
@@ -307,17 +309,30 @@ class LightGBMClassifier(ClassifierMixin, _EarlyStoppingLightGBM):  # type: igno
 
 
 class LightGBMRegressor(RegressorMixin, _EarlyStoppingLightGBM):  # type: ignore[misc]
-    """Gradient boosted trees for a number; parameters as in `_EarlyStoppingLightGBM`."""
+    """Gradient boosted trees for a number; parameters as in `_EarlyStoppingLightGBM`.
+
+    Attributes
+    ----------
+    offset_
+        What the trees' sum is added to: the target's mean under ``dart``, else 0. LightGBM puts the
+        mean into the first tree. Where that tree is dropped the rest has to learn the mean anew,
+        and a model that ends soon after is off by a large part of it.
+    """
+
+    offset_: float = 0.0
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> Self:
         """Fit on an array or typed frame (n_rows, n_columns) and numbers (n_rows,)."""
         objective = {"objective": self.objective or "regression"}
-        self._train(X, np.asarray(y, dtype=np.float64), sample_weight, objective)
+        target = np.asarray(y, dtype=np.float64)
+        is_centred = self.boosting == "dart" and self.objective in SHIFTED
+        self.offset_ = float(np.average(target, weights=sample_weight)) if is_centred else 0.0
+        self._train(X, target - self.offset_, sample_weight, objective)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predicted number (n_rows,)."""
-        return self._raw(X)
+        return self._raw(X) + self.offset_
 
 
 def _boost(parameters: dict[str, Any], data: lgb.Dataset, n_rounds: int) -> lgb.Booster:

@@ -127,3 +127,18 @@ def test_row_weights_multiply_class_weights():
     np.testing.assert_allclose(row_weights(y, {1: 5.0}, np.full(4, 2.0)), [2, 2, 2, 10])
     with pytest.raises(ValueError, match="balanced"):
         row_weights(y, "balance")
+
+
+@pytest.mark.parametrize("boosting", ["gbdt", "goss", "dart"])
+@pytest.mark.parametrize("objective", [None, "regression_l1"])
+def test_a_constant_added_to_the_target_is_added_to_the_prediction(boosting, objective):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = X[:, 0] + np.sin(X[:, 1])
+    model = LightGBMRegressor(
+        boosting=boosting, objective=objective, learning_rate=0.3, n_estimators=100, skip_drop=0.0
+    )
+    near = model.fit(X, y).predict(X)
+    far = model.fit(X, y + 100.0).predict(X)
+    assert np.abs(far - 100.0 - near).max() < 0.1
+    assert np.var(y - near) < 0.5 * np.var(y)
