@@ -229,7 +229,9 @@ class Settings(BaseModel):
         return problem_name({"name": self.name, "table": self.table, "target": self.target})
 
 
-_SEARCH = {"optimizer": "gp_sampled", "allocator": "leaders"}
+_SEARCH = {"optimizer": "gp_sampled", "allocator": "expected_gain_seconds"}
+PER_TURN = {"expected_gain_seconds": "expected_gain"}
+"""Allocators that read the clock, and what a preset has in their place where trials are counted."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "thesis": {
@@ -305,7 +307,16 @@ def resolve_settings(
         raise SettingsError(
             f"preset must be one of {', '.join(PRESETS)}; got {preset!r}", setting="preset"
         )
-    return _validated({**PRESETS[preset], **merged})
+    settings = _validated({**PRESETS[preset], **merged})
+    return settings if "allocator" in merged else _per_turn(settings)
+
+
+def _per_turn(settings: Settings) -> Settings:
+    """The preset's allocator, in its form that counts turns where trials are counted."""
+    if settings.trials is None or settings.cost_aware:
+        return settings
+    allocator = PER_TURN.get(settings.allocator, settings.allocator)
+    return settings.model_copy(update={"allocator": allocator})
 
 
 def _validated(values: Mapping[str, Any]) -> Settings:
