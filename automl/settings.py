@@ -86,7 +86,11 @@ class Settings(BaseModel):
         default="hypercube",
         description="Optimizer inside each family: a name, or the parts of a composition",
     )
-    allocator: str = Field(default="uniform", description="How turns are given to families")
+    allocator: str = Field(
+        default="uniform",
+        description="How turns are given to families: a name, or auto for expected_gain_seconds, "
+        "and expected_gain where trials are counted",
+    )
     fidelity: Literal["auto", "folds", "rows", "iterations"] = Field(
         default="auto",
         description="What halving, hyperband and bohb save on: folds, training rows, or trees and "
@@ -224,14 +228,20 @@ class Settings(BaseModel):
         return self.budget_seconds
 
     @property
+    def chosen_allocator(self) -> str:
+        """`allocator`; for auto the one by expected gain per second, or per turn under trials."""
+        if self.allocator != "auto":
+            return self.allocator
+        counts_turns = self.trials is not None and not self.cost_aware
+        return "expected_gain" if counts_turns else "expected_gain_seconds"
+
+    @property
     def problem(self) -> str:
         """Name of the experiment: `name`, else table stem and target."""
         return problem_name({"name": self.name, "table": self.table, "target": self.target})
 
 
-_SEARCH = {"optimizer": "gp_sampled", "allocator": "expected_gain_seconds"}
-PER_TURN = {"expected_gain_seconds": "expected_gain"}
-"""Allocators that read the clock, and what a preset has in their place where trials are counted."""
+_SEARCH = {"optimizer": "gp_sampled", "allocator": "auto"}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "thesis": {
@@ -307,16 +317,7 @@ def resolve_settings(
         raise SettingsError(
             f"preset must be one of {', '.join(PRESETS)}; got {preset!r}", setting="preset"
         )
-    settings = _validated({**PRESETS[preset], **merged})
-    return settings if "allocator" in merged else _per_turn(settings)
-
-
-def _per_turn(settings: Settings) -> Settings:
-    """The preset's allocator, in its form that counts turns where trials are counted."""
-    if settings.trials is None or settings.cost_aware:
-        return settings
-    allocator = PER_TURN.get(settings.allocator, settings.allocator)
-    return settings.model_copy(update={"allocator": allocator})
+    return _validated({**PRESETS[preset], **merged})
 
 
 def _validated(values: Mapping[str, Any]) -> Settings:

@@ -50,7 +50,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
     optimizer
         How each family is searched: a name of ``automl optimizers``, or the parts of a composition.
     allocator
-        Which family gets the next turn: a name of ``automl allocators``.
+        Which family gets the next turn: a name of ``automl allocators``, or `auto`.
     roles
         Role by column name, instead of the detected one.
     groups, time

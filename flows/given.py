@@ -126,7 +126,7 @@ def check_names(settings: Settings) -> None:
 
         check_spaces(settings)
     get_optimizer(settings.optimizer)
-    get_allocator(settings.allocator)
+    get_allocator(settings.chosen_allocator)
 
 
 def _csv_rows(text: str) -> list[list[str]]:

@@ -58,7 +58,7 @@ class Search:
         self.families, self.refused = usable_families(settings, plan)
         self._is_attached = threading.Event()
         self.failure: BaseException | None = None
-        entry = get_allocator(settings.allocator)
+        entry = get_allocator(settings.chosen_allocator)
         reads_clock = _check_clock(session, allocator_does=entry.reads_clock)
         session.is_reproducible &= not (reads_clock or session.is_timed)
         session.is_reproducible &= not any(trial.status in LIMITED for trial in session.earlier)
@@ -179,7 +179,7 @@ class Search:
         if trial.status in LIMITED:
             self.session.is_reproducible = False
         settings = self.session.settings
-        self.session.commit(trial, sees=turn.sees, allocator=settings.allocator)
+        self.session.commit(trial, sees=turn.sees, allocator=settings.chosen_allocator)
         self._keep_models(trial)
         self._time(trial)
         self._best_predictions.add(trial)
@@ -284,7 +284,7 @@ def _check_clock(session: Session, *, allocator_does: bool) -> bool:
     """
     settings = session.settings
     found = {
-        f"allocator {settings.allocator}": allocator_does,
+        f"allocator {settings.chosen_allocator}": allocator_does,
         f"optimizer {optimizer_name(settings.optimizer)}": get_optimizer(
             settings.optimizer
         ).reads_clock,
