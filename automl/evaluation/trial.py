@@ -55,7 +55,8 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
         `save_as` (trial id under which predictions and fold models are kept, or None),
         `keep_models_above` (least score whose fold models are kept, or None for never), `earlier`
         (id and fold results, as JSON, of a trial of the first of these jobs, whose predictions
-        are used in place of fitting again; None or left out without one).
+        are used in place of fitting again, and which are not raced even where the predictions are
+        gone; None or left out without one).
 
     Raises
     ------
@@ -65,11 +66,14 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
     plan, cache = _open(context)
     trial = _FoldRunner(plan, cache, payload)
     results = trial.adopt_earlier()
+    n_unraced = len((payload.get("earlier") or {"folds": ()})["folds"])
     yield from results
     for repeat, fold in payload["jobs"][len(results) :]:
         result = trial.run(repeat, fold)
         results.append(result)
         yield result
+        if len(results) <= n_unraced:
+            continue
         reason = hopeless([r.score for r in results], payload["incumbent"], len(payload["jobs"]))
         if reason:
             yield TrialSummary({}, is_raced=True, reason=reason)

@@ -164,3 +164,15 @@ def test_results_of_the_first_folds_are_taken_over_and_change_nothing(plan, monk
 def test_folds_whose_predictions_are_gone_are_fitted_again(plan):
     earlier = {"trial": "run-s00099", "folds": [FoldResult(0, 0, 0.9, 1, 0, 0).to_json()]}
     assert scores(run(plan, "knn", earlier=earlier)) == scores(run(plan, "knn"))
+
+
+def test_a_trial_races_the_same_whether_or_not_earlier_predictions_are_there(plan):
+    jobs = list(plan.stage("search").jobs)
+    *first, _ = run(plan, "knn", jobs=jobs[:2], save_as="run-s00021")
+    folds = [result.to_json() for result in first]
+    kept, gone = (
+        run(plan, "knn", earlier={"trial": trial, "folds": folds}, incumbent=(2.0, 2.0, 2.0))
+        for trial in ("run-s00021", "run-s00099")
+    )
+    assert scores(gone) == scores(kept)
+    assert gone[-1] == kept[-1]
