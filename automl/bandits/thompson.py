@@ -36,14 +36,14 @@ def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
     return alpha, alpha * (1 / mean - 1)
 
 
-def guarded_moments(mean: float, variance: float) -> tuple[float, float]:
-    """Mean and variance moved to where the Beta distribution exists.
+def guarded_moments(mean: float, variance: float, *, n: int = 1) -> tuple[float, float]:
+    """Mean, and variance over `n`, moved to where the Beta distribution exists.
 
-    The mean is kept 0.001 away from 0 and 1; the standard deviation is at least 0.01 and the
-    variance at most 0.99 mean (1 - mean), the cap winning over the floor.
+    The mean is kept 0.001 away from 0 and 1. The standard deviation is at least 0.01 before the
+    variance is divided; the result is at most 0.99 mean (1 - mean), the cap winning over the floor.
     """
     mean = min(max(mean, LEAST_MEAN), 1 - LEAST_MEAN)
-    variance = max(variance, LEAST_DEVIATION**2)
+    variance = max(variance, LEAST_DEVIATION**2) / n
     return mean, min(variance, GREATEST_SHARE * mean * (1 - mean))
 
 
@@ -84,11 +84,8 @@ class Thompson(LearnsRewards):
     def _parameters(self, tally: Tally) -> tuple[float, float]:
         if tally.n < 2:
             return 1.0, 1.0
-        variance = max(tally.sample_variance, LEAST_DEVIATION**2)
-        if self._is_of_mean:
-            variance /= tally.n
-        mean, variance = guarded_moments(tally.mean, variance)
-        return beta_parameters(mean, variance)
+        n = tally.n if self._is_of_mean else 1
+        return beta_parameters(*guarded_moments(tally.mean, tally.sample_variance, n=n))
 
 
 class TopTwoThompson(Thompson):

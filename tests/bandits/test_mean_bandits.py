@@ -95,6 +95,12 @@ class TestThompson:
         assert shares[0] == pytest.approx(stats.norm.cdf(0.05 / sigma), abs=0.08)
         assert shares[1] == pytest.approx(stats.norm.cdf(0.05 / sigma * 10), abs=0.05)
 
+    def test_the_distribution_of_the_mean_concentrates_beyond_the_least_spread(self, trial, rng):
+        rewards = {"svm": [0.49, 0.51] * 200, "knn": [0.498, 0.518] * 200}
+        allocator = taught(Thompson(is_of_mean=True), trial, rewards)
+        chosen = [allocator.choose(["svm", "knn"], pending=[], rng=rng) for _ in range(200)]
+        assert set(chosen) == {"knn"}
+
     def test_top_two_gives_half_of_the_turns_to_the_second(self, trial, rng):
         rewards = {"svm": [0.2, 0.21, 0.19], "knn": [0.8, 0.81, 0.79], "ridge": [0.5, 0.51, 0.49]}
         allocator = taught(TopTwoThompson(), trial, rewards)
