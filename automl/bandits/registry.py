@@ -41,7 +41,7 @@ class AllocatorEntry:
 ONLY = "only"
 
 ALLOCATORS: dict[str, AllocatorEntry] = {
-    "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.2"),
+    "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.3"),
     "halving": AllocatorEntry(
         FamilyHalving,
         "the worse half of the families goes, the others get twice the turns",
@@ -51,7 +51,7 @@ ALLOCATORS: dict[str, AllocatorEntry] = {
         Leaders, "equal turns for the five best families, a fifth for all", "ours, after H18 7"
     ),
     "uniform_seconds": AllocatorEntry(
-        UniformSeconds, "equal seconds for every family", "H18 7.2", reads_clock=True
+        UniformSeconds, "equal seconds for every family", "ours, after H18 7.3", reads_clock=True
     ),
     "cash": AllocatorEntry(
         Uniform,

@@ -16,7 +16,7 @@ class Uniform(LearnsRewards):
 
     References
     ----------
-    .. [1] van Hoof, section 7.2 (the uniform baseline).
+    .. [1] van Hoof, section 7.3 (the random baseline, here without its chance).
     """
 
     def choose(
