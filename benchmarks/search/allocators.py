@@ -1,7 +1,7 @@
 """Replays allocations of turns to families on published scores of pipelines.
 
     python benchmarks/search/allocators.py METADATA_FOLDER OUT_FOLDER [--source matrix|flows]
-        [--half tuning|reported] [--order prior|random] [--seeds 10] [--lookback 1]
+        [--half tuning|reported] [--order prior|random] [--loss acc] [--seeds 10] [--lookback 1]
 
 Every turn takes the next of its family's pipelines in a random order that is the same for all
 allocators; a family whose pipelines are used up takes no more turns. The regret is the best
@@ -13,7 +13,7 @@ needs the answer, though an allocation that changes families can beat it. `max_u
 2025: best reward + (alpha ln t / n)^2 with alpha 0.5) is an outside reference.
 
 Writes a file per allocator below OUT_FOLDER/parts (finished ones are not repeated), then
-``SOURCE-HALF-ORDER.csv`` with mean regrets, their 95 % bootstrap intervals over data sets, and
+``SOURCE-HALF-ORDER-LOSS-SEEDS-LOOKBACK.csv`` with mean regrets, their 95 % bootstrap intervals over data sets, and
 the difference to `expected_gain` (in turns) or `expected_gain_seconds` (in seconds) with its
 interval, the mean rank (oracle and always-F left out), a plot of the same name, and prints the
 table. About a minute of one core.
@@ -152,11 +152,15 @@ def replay_all(name: str, tables: list[PipelineTable], options: argparse.Namespa
     return pd.DataFrame(rows, columns=["allocator", "table", "seed", "unit", "budget", "regret"])
 
 
+def stem_of(options: argparse.Namespace) -> str:
+    """What tells files of other options apart."""
+    labels = (options.source, options.half, options.order, options.loss)
+    return "-".join([*labels, str(options.seeds), str(options.lookback)])
+
+
 def part(name: str, tables: list[PipelineTable], options: argparse.Namespace) -> pd.DataFrame:
     """Regrets of one allocator, from its file where it exists."""
-    labels = (options.source, options.half, options.order, options.loss)
-    stem = "-".join([*labels, str(options.seeds), str(options.lookback), name.replace(":", "_")])
-    path = options.out / "parts" / f"{stem}.csv"
+    path = options.out / "parts" / f"{stem_of(options)}-{name.replace(':', '_')}.csv"
     if not path.exists():
         started = time.process_time()
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -278,15 +282,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--lookback", type=int, default=1)
     options = parser.parse_args()
+    if options.source == "flows" and options.loss != "acc":
+        parser.error(f"--loss {options.loss}: the flows have the accuracy alone")
     tables = (
         read_matrix(options.metadata, loss=options.loss)
         if options.source == "matrix"
         else read_flows(options.metadata)
     )
     summary = summarize(collect(half_of(tables, options.half), options))
-    stem = f"{options.source}-{options.half}-{options.order}"
-    summary.to_csv(options.out / f"{stem}.csv", index=False)
-    plot(summary, options.out / f"{stem}.png")
+    summary.to_csv(options.out / f"{stem_of(options)}.csv", index=False)
+    plot(summary, options.out / f"{stem_of(options)}.png")
     show(summary)
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -13,18 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-SEARCH = Path(__file__).parents[2] / "benchmarks" / "search"
-
 
 @pytest.fixture(scope="module")
-def report() -> Iterator[ModuleType]:
-    before = set(sys.modules)
-    sys.path.insert(0, str(SEARCH))
-    yield importlib.import_module("report")
-    sys.path.remove(str(SEARCH))
-    for name in set(sys.modules) - before:
-        if str(SEARCH) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+def report(benchmark_module: Callable[[str], ModuleType]) -> ModuleType:
+    return benchmark_module("report")
 
 
 def row(optimizer: str, table: str, scores: list[float], ranks: list[float]) -> dict[str, Any]:
