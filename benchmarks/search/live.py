@@ -228,22 +228,10 @@ def facts_of(home: Path, started_at: float, result: dict[str, Any]) -> dict[str,
         "result": {key: result[key] for key in kept},
         "champion": result["champion"]["family"],
         "trials": [
-            {**trial.to_json(), "ended": ended_at(trial, trials[:k]) - started_at}
-            for k, trial in enumerate(trials)
+            {**trial.to_json(), "ended": trial.started_at + trial.spent_seconds - started_at}
+            for trial in trials
         ],
     }
-
-
-def ended_at(trial: Trial, before: Sequence[Trial]) -> float:
-    """Unix seconds; those of folds taken over from an earlier trial are not spent again."""
-    taken_over = [
-        other.seconds
-        for other in before
-        if other.folds
-        and other.configuration == trial.configuration
-        and trial.folds[: len(other.folds)] == other.folds
-    ]
-    return trial.started_at + trial.seconds - max(taken_over, default=0.0)
 
 
 def remove_abandoned(out: Path) -> None:

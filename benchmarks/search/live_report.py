@@ -8,7 +8,8 @@ Writes into OUT_FOLDER:
 - ``live.png``: best validation score over time by table.
 
 All entries of a table have the same folds and test rows, so that their scores can be compared. All
-records of OUT_FOLDER are reported; runs of other budgets belong into another folder.
+records of OUT_FOLDER are reported. Runs of one table that differ in more than optimizer, allocator
+and seed are refused: other budgets, presets, families or portfolios belong into another folder.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ SHOWN = (30.0, 60.0, 120.0, 300.0)
 N_POINTS = 400
 LEFT_OUT = 0.1
 """Share of the time whose scores need not be inside the plot: the first ones are far below."""
+VARIED = frozenset({"optimizer", "allocator", "seed", "table"})
+"""Settings in which runs that are compared may differ; the table's path may have changed."""
 Record = dict[str, Any]
 
 
@@ -72,8 +75,8 @@ def lines(records: Sequence[Record]) -> pd.DataFrame:
 
 
 def summarize(found: pd.DataFrame) -> pd.DataFrame:
-    """Means over seeds, best last validation score first, and `all`: the mean rank by column."""
-    means = found.groupby(["table", "entry"], sort=False).mean().reset_index()
+    """Means over seeds, best last validation score first; NaN until every seed has a score."""
+    means = found.groupby(["table", "entry"], sort=False).mean(skipna=False).reset_index()
     last = _scored(means)[-2]
     means.insert(2, "seeds", found.groupby(["table", "entry"], sort=False).size().to_numpy())
     return means.sort_values(["table", last], ascending=[True, False], ignore_index=True)
@@ -132,17 +135,38 @@ def plot(records: Sequence[Record], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
+def check_comparable(records: Sequence[Record]) -> None:
+    """Refuse to compare runs of one table with different budgets, presets and the like.
+
+    Raises
+    ------
+    SystemExit
+        If settings other than `VARIED` differ.
+    """
+    first: dict[str, Record] = {}
+    for record in records:
+        settings = record["settings"]
+        expected = first.setdefault(record["table"], settings)
+        names = (expected.keys() | settings.keys()) - VARIED
+        differing = sorted(n for n in names if expected.get(n) != settings.get(n))
+        if differing:
+            raise SystemExit(
+                f"runs of {record['table']} differ in {', '.join(differing)}; use a folder for each"
+            )
+
+
 def report(paths: Sequence[Path], out: Path) -> None:
     """Write and print tables and plot.
 
     Raises
     ------
     SystemExit
-        If there is no record.
+        If there is no record, or there are some that cannot be compared.
     """
     records = [json.loads(path.read_text()) for path in paths]
     if not records:
         raise SystemExit(f"{out} has no finished run")
+    check_comparable(records)
     means = summarize(lines(records))
     means.to_csv(out / "live.csv", index=False)
     plot(records, out / "live.png")
