@@ -6,10 +6,10 @@
 `collect` evaluates random configurations of all families, one holdout each, on samples of the
 tables of DATA_FOLDER (``catalog.csv`` with the columns name, target and file; ``schema.json`` with
 the type of each feature) and on scikit-learn's diabetes. Seconds and their limit are those of the
-processor, which depend less on what else runs, and preprocessing is always among them. It uses one process and continues where it was
-interrupted. `report` prints the RMSE of log seconds, one model per family as in a run,
-by rows and by data sets, and what a run's own trials and those of earlier runs add, with intervals
-from a bootstrap of data sets.
+processor, which depend less on what else runs, and preprocessing is always among them. It uses one
+process and continues where it was interrupted or killed. `report` prints the RMSE of log seconds, one
+model per family as in a run, by rows and by data sets, and what a run's own trials and those of
+earlier runs add, with intervals from a bootstrap of data sets.
 """
 
 from __future__ import annotations
@@ -183,7 +183,9 @@ def collect(data: Path, out: Path, minutes: float) -> None:
         except AutoMLError as error:
             print(f"{name}: left out: {error}", flush=True)
             continue
-        marker.write_text(json.dumps({"name": name, "run": run}))
+        unfinished = marker.with_suffix(".part")
+        unfinished.write_text(json.dumps({"name": name, "run": run}))
+        unfinished.rename(marker)
         print(f"{name}: {time.monotonic() - began:.1f} s", flush=True)
 
 

@@ -9,8 +9,9 @@ Five sources below the metadata folder:
 The score is the accuracy. A configuration that stands more than once in a table counts once, with
 its first score. A table is used if it has more than `FEWEST_SCORES` different scores and fewer
 than half of its configurations are optimal. Of a source's data sets the first `N_TABLES` by a hash
-of the data set's name are used; another hash of the name decides on the half, so that a data set is in the
-same half for every source.
+of the data set's name are used; another hash of the name decides on the half, so that a data set
+is in the same half for all sources that know it by this name. `svm` and `adaboost` have names and the
+flows have numbers of tasks: a data set that both have may be in both halves.
 """
 
 from __future__ import annotations
