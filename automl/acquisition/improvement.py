@@ -26,11 +26,11 @@ _FAR = -1e4
 
 
 def standardized(mean: FloatArray, std: FloatArray, best: float, margin: float = 0.0) -> FloatArray:
-    """z; infinite where std is 0, and 0 where the difference is 0 as well."""
+    """z; infinite where std is 0, and ``-inf`` where the difference is 0 as well: nothing is won."""
     difference = np.asarray(mean, dtype=float) - best - margin
     with np.errstate(divide="ignore", invalid="ignore"):
         z = difference / std
-    return np.where(np.isnan(z), 0.0, z)
+    return np.where((difference == 0.0) & (np.asarray(std) == 0.0), -np.inf, z)
 
 
 def probability_of_improvement(

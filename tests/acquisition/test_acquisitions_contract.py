@@ -33,6 +33,16 @@ def test_the_utility_orders_as_the_value_does(acquisition, parts):
     assert np.all(np.diff(value[order]) >= -1e-9)
 
 
+def test_a_sure_tie_with_the_best_is_no_promise_and_a_prediction_that_is_no_number_neither(
+    acquisition,
+):
+    mean, std = np.array([0.5, 0.4, np.nan]), np.array([0.0, 0.5, 0.5])
+    at, reference = Prediction(mean, std, np.ones(3)), reference_of(mean[:2], std[:2], np.ones(3))
+    for found in (acquisition.value(at, reference), acquisition.utility(at, reference)):
+        assert np.isnan(found[2])
+        assert found[1] > found[0]
+
+
 @given(parts=predictions)
 def test_slopes_are_differences_of_the_utility(acquisition, parts):
     if not acquisition.is_smooth:
