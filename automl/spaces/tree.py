@@ -117,11 +117,11 @@ class SpaceTree:
         prior = self.priors.get((path, node.name))
         if prior is None:
             return node
-        default = node.default
         if isinstance(prior, Numerical):
-            assert isinstance(default, int | float)
-            default = prior.closest(default)
-        return replace(node, distribution=prior, default=default)
+            assert isinstance(node.default, int | float)
+            return replace(node, distribution=prior, default=prior.closest(node.default))
+        choices = tuple(node.choice(value) for value in prior.values)
+        return replace(node, distribution=prior, choices=choices)
 
     @cached_property
     def _cumulative(self) -> FloatArray:

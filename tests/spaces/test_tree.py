@@ -16,7 +16,7 @@ from scipy import stats
 
 from automl.errors import SettingsError
 from automl.records import Configuration
-from automl.spaces.distributions import GaussianMixture, LogUniform, Uniform
+from automl.spaces.distributions import Categorical, GaussianMixture, LogUniform, Uniform
 from automl.spaces.tree import SpaceTree
 
 seeds = st.integers(0, 2**32)
@@ -267,6 +267,16 @@ def test_a_learned_prior_replaces_one_leaf_of_one_signature(space) -> None:
     assert isinstance(other.distribution, LogUniform)
     assert learned.default() == space.default()
     assert learned.narrow({"gamma": {"high": 1}}).priors == {}
+
+
+def test_a_learned_prior_may_name_the_choices_in_another_order() -> None:
+    tree = {"m": {"branch": False, "choices": {"a": None, "none": {"sets": False}}}}
+    plain = SpaceTree.build("f", tree)
+    learned = plain.with_distribution((), "m", Categorical(("none", "a"), (3, 1)))
+    for value, arguments in (("a", {"m": "a"}), ("none", {})):
+        configuration = learned.complete({"m": value})
+        assert learned.estimator_values(configuration) == arguments
+        assert learned.signature(configuration).leaf("m").choice(value).value == value
 
 
 @pytest.mark.parametrize(
