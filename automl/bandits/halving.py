@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from automl.bandits.rewards import LearnsRewards, Pulls
-from automl.records import Trial
+from automl.bandits.rewards import LearnsBestScores, Pulls
 
 FIRST_TURNS = 4
 
 
-class FamilyHalving(LearnsRewards):
+class FamilyHalving(LearnsBestScores):
     """Every family gets a few turns; then again and again the worse half goes, the budget doubles.
 
     A family's budget is its number of turns, those of earlier rungs included: 4, then 8, 16 and so
@@ -37,7 +36,6 @@ class FamilyHalving(LearnsRewards):
     def __init__(self, n_first: int = FIRST_TURNS) -> None:
         super().__init__()
         self._budget = n_first
-        self._best: dict[str, float] = {}
         self._left: list[str] = []
         self._gone: set[str] = set()
 
@@ -56,13 +54,6 @@ class FamilyHalving(LearnsRewards):
         pulls = Pulls(self._rewards, arms, pending)
         short = [arm for arm in usable if pulls.of(arm) < self._budget]
         return pulls.least(short or self._better_half(usable))
-
-    def update(self, trial: Trial) -> None:
-        """Count the turn and keep the family's best complete score."""
-        super().update(trial)
-        family = trial.configuration.family
-        if trial.is_complete and trial.score is not None:
-            self._best[family] = max(trial.score, self._best.get(family, -math.inf))
 
     def _halve(self, arms: Sequence[str]) -> list[str]:
         """Drop the worse half as often as all have had their turns; those that can take one."""

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from automl.bandits.rewards import LearnsRewards, Pulls
-from automl.records import Trial
+from automl.bandits.rewards import LearnsBestScores, Pulls
 
 LEADERS = 5
 OTHERS_SHARE = 0.2
 
 
-class Leaders(LearnsRewards):
+class Leaders(LearnsBestScores):
     """Equal turns for the families with the best scores; a fifth of the turns for all.
 
     A family that has not had a turn comes first, in prior order. After that a turn goes with
@@ -25,10 +24,6 @@ class Leaders(LearnsRewards):
     .. [1] The allocation to the best instead of the mean that van Hoof, chapter 7, finds missing
        in the bandits; this simple form is ours.
     """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._best: dict[str, float] = {}
 
     def choose(
         self, arms: Sequence[str], *, pending: Sequence[str], rng: np.random.Generator
@@ -42,10 +37,3 @@ class Leaders(LearnsRewards):
         leaders = sorted(scored, key=lambda arm: -self._best[arm])[:LEADERS]
         is_for_all = rng.random() < OTHERS_SHARE
         return pulls.least(arms if is_for_all or not leaders else leaders)
-
-    def update(self, trial: Trial) -> None:
-        """Count the turn and keep the family's best complete score."""
-        super().update(trial)
-        family = trial.configuration.family
-        if trial.is_complete and trial.score is not None:
-            self._best[family] = max(trial.score, self._best.get(family, trial.score))

@@ -107,6 +107,21 @@ class LearnsRewards:
         self._rewards.add(trial)
 
 
+class LearnsBestScores(LearnsRewards):
+    """An allocator that compares families by their best complete scores, not cut off at 0."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._best: dict[str, float] = {}
+
+    def update(self, trial: Trial) -> None:
+        """Count the turn and keep the family's best complete score."""
+        super().update(trial)
+        family = trial.configuration.family
+        if trial.is_complete and trial.score is not None:
+            self._best[family] = max(trial.score, self._best.get(family, trial.score))
+
+
 class Pulls:
     """Finished and pending turns of the arms of one decision.
 

@@ -151,11 +151,6 @@ class ScoreTable:
     scores: FloatArray
 
     @property
-    def half(self) -> str:
-        """`tuning` or `reported`."""
-        return half_of(self.name)
-
-    @property
     def scale(self) -> float:
         """Best minus median score: the regret of a typical configuration."""
         return float(self.scores.max() - np.median(self.scores))
@@ -172,7 +167,7 @@ def _hash(name: str, purpose: str) -> int:
 
 
 def half_of(name: str) -> str:
-    """Half that a data set belongs to."""
+    """Half that a data set belongs to: `tuning` or `reported`."""
     return "tuning" if _hash(name, "half 2") % 2 else "reported"
 
 
