@@ -73,9 +73,21 @@ def _check_counts(**counts: int) -> None:
             raise SettingsError(f"{name} must be at least 1; got {count}")
 
 
+def _check_sd(sd: float) -> None:
+    """Refuse what is wider than the unit interval: nearly all draws would fall outside of it."""
+    if not 0.0 < sd <= 1.0:
+        raise SettingsError(f"sd must be positive and at most 1; got {sd:g}")
+
+
 @dataclass(frozen=True)
 class RandomCandidates:
-    """`n_candidates` draws from the prior of the space, scored in one batch."""
+    """`n_candidates` draws from the prior of the space, scored in one batch.
+
+    Raises
+    ------
+    SettingsError
+        If `n_candidates` is less than 1.
+    """
 
     n_candidates: int = 10_000
 
@@ -99,8 +111,13 @@ class LocalSearch:
     ----------
     n_candidates, n_starts, n_draws, most_steps : at least 1
         Random draws; searches; neighbors of a numerical hyperparameter; steps of a search.
-    sd : positive
+    sd : in (0, 1]
         Standard deviation of these neighbors, in unit coordinates.
+
+    Raises
+    ------
+    SettingsError
+        If an option is out of its range.
 
     References
     ----------
@@ -120,8 +137,7 @@ class LocalSearch:
             n_draws=self.n_draws,
             most_steps=self.most_steps,
         )
-        if self.sd <= 0.0:
-            raise SettingsError(f"sd must be positive; got {self.sd:g}")
+        _check_sd(self.sd)
 
     def search(self, criterion: Criterion, ground: Ground, rng: np.random.Generator) -> Scored:
         """The random draws, and every neighbor that was looked at."""
@@ -179,8 +195,13 @@ class SobolRefined:
         Points near the best ones.
     n_best : at least 1
         How many told points they are near to.
-    sd : positive
+    sd : in (0, 1]
         Their standard deviation, in unit coordinates.
+
+    Raises
+    ------
+    SettingsError
+        If an option is out of its range.
 
     References
     ----------
@@ -201,10 +222,9 @@ class SobolRefined:
             n_refined=self.n_refined,
             most_steps=self.most_steps,
         )
-        if self.n_near < 0 or self.sd <= 0.0:
-            raise SettingsError(
-                f"n_near must be at least 0 and sd positive; got {self.n_near} and {self.sd:g}"
-            )
+        if self.n_near < 0:
+            raise SettingsError(f"n_near must be at least 0; got {self.n_near}")
+        _check_sd(self.sd)
 
     def search(self, criterion: Criterion, ground: Ground, rng: np.random.Generator) -> Scored:
         """The Sobol points, those near the best ones, and the refined ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,10 +24,15 @@ class QuantileBoosting:
     ----------
     quantile : in (0, 1)
     n_trees, n_leaves : at least 1; at least 2
-    learning_rate : positive
+    learning_rate : positive, finite
     small_leaf : at least 1
         Observations a leaf below 100 observations; above, `large_leaf`.
     large_leaf : at least 1
+
+    Raises
+    ------
+    SettingsError
+        If an option is out of its range.
 
     References
     ----------
@@ -44,7 +50,7 @@ class QuantileBoosting:
     def __post_init__(self) -> None:
         if not 0.0 < self.quantile < 1.0:
             raise SettingsError(f"quantile must be between 0 and 1; got {self.quantile:g}")
-        _check_trees(self.n_trees, self.n_leaves, self.learning_rate)
+        _check_trees(self)
 
     def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
         """Boost `n_trees` trees."""
@@ -70,11 +76,16 @@ class LogSecondsBoosting:
     Parameters
     ----------
     n_trees, n_leaves : at least 1; at least 2
-    learning_rate : positive
-    l1_weight : at least 0
+    learning_rate : positive, finite
+    l1_weight : at least 0, finite
         LightGBM's `reg_alpha`.
     small_leaf, large_leaf : at least 1
         Observations a leaf below 100 observations, and above.
+
+    Raises
+    ------
+    SettingsError
+        If an option is out of its range.
 
     References
     ----------
@@ -91,7 +102,11 @@ class LogSecondsBoosting:
     _spread: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _check_trees(self.n_trees, self.n_leaves, self.learning_rate)
+        _check_trees(self)
+        if not 0.0 <= self.l1_weight < math.inf:
+            raise SettingsError(
+                f"l1_weight must be finite and not negative; got {self.l1_weight:g}"
+            )
 
     def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
         """Boost `n_trees` trees with the squared loss."""
@@ -111,11 +126,13 @@ class LogSecondsBoosting:
         return mean, np.full(len(X), self._spread)
 
 
-def _check_trees(n_trees: int, n_leaves: int, learning_rate: float) -> None:
-    if n_trees < 1 or n_leaves < 2 or learning_rate <= 0.0:
+def _check_trees(given: QuantileBoosting | LogSecondsBoosting) -> None:
+    for name, least in (("n_trees", 1), ("n_leaves", 2), ("small_leaf", 1), ("large_leaf", 1)):
+        if getattr(given, name) < least:
+            raise SettingsError(f"{name} must be at least {least}; got {getattr(given, name)}")
+    if not 0.0 < given.learning_rate < math.inf:
         raise SettingsError(
-            "boosting needs n_trees >= 1, n_leaves >= 2 and learning_rate > 0; got"
-            f" {n_trees}, {n_leaves} and {learning_rate:g}"
+            f"learning_rate must be finite and positive; got {given.learning_rate:g}"
         )
 
 

@@ -7,6 +7,7 @@ b : a tree; mu_b, var_b : mean and variance of the training targets in the leaf 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,8 +35,13 @@ class RandomForest:
         Different observations in a node from which it may be split.
     min_leaf : at least 1
         Different observations in each leaf.
-    variance_floor : at least 0
+    variance_floor : at least 0, finite
         In the (standardized) units of y, squared.
+
+    Raises
+    ------
+    SettingsError
+        If an option is out of its range.
 
     References
     ----------
@@ -58,9 +64,9 @@ class RandomForest:
                 "a forest needs n_trees >= 1, min_split >= 2 and min_leaf >= 1; got"
                 f" {self.n_trees}, {self.min_split} and {self.min_leaf}"
             )
-        if not 0.0 < self.feature_share <= 1.0 or self.variance_floor < 0.0:
+        if not (0.0 < self.feature_share <= 1.0 and 0.0 <= self.variance_floor < math.inf):
             raise SettingsError(
-                "a forest needs feature_share in (0, 1] and variance_floor >= 0; got"
+                "a forest needs feature_share in (0, 1] and a finite variance_floor >= 0; got"
                 f" {self.feature_share:g} and {self.variance_floor:g}"
             )
 

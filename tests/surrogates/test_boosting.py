@@ -42,8 +42,25 @@ def test_a_quantile_is_a_share(quantile):
         QuantileBoosting(quantile=quantile)
 
 
-@pytest.mark.parametrize("options", [{"n_trees": 0}, {"n_leaves": 1}, {"learning_rate": 0.0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_trees": 0},
+        {"n_leaves": 1},
+        {"small_leaf": 0},
+        {"large_leaf": -5},
+        {"learning_rate": 0.0},
+        {"learning_rate": float("nan")},
+        {"learning_rate": float("inf")},
+    ],
+)
 @pytest.mark.parametrize("kind", [QuantileBoosting, LogSecondsBoosting])
 def test_options_out_of_range_are_refused(kind, options):
     with pytest.raises(SettingsError, match=next(iter(options))):
         kind(**options)
+
+
+@pytest.mark.parametrize("weight", [-0.1, float("nan"), float("inf")])
+def test_a_weight_is_a_number_that_is_not_negative(weight):
+    with pytest.raises(SettingsError, match="l1_weight"):
+        LogSecondsBoosting(l1_weight=weight)

@@ -70,6 +70,8 @@ def test_without_a_floor_equal_targets_leave_no_uncertainty():
         {"feature_share": 0.0},
         {"feature_share": 1.5},
         {"variance_floor": -1.0},
+        {"variance_floor": float("nan")},
+        {"variance_floor": float("inf")},
     ],
 )
 def test_options_out_of_range_are_refused(options):
