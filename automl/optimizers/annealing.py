@@ -17,6 +17,7 @@ import numpy as np
 
 from automl.errors import SettingsError
 from automl.optimizers.protocol import Proposal
+from automl.optimizers.random_search import draw_new
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
 
@@ -24,7 +25,6 @@ COOLING = 0.95
 COLDEST = 0.02
 STEP = 0.3
 ATTEMPTS = 20
-DRAW_ATTEMPTS = 50
 
 
 class SimulatedAnnealing:
@@ -40,6 +40,11 @@ class SimulatedAnnealing:
     Parameters
     ----------
     cooling : in (0, 1)
+
+    Raises
+    ------
+    SettingsError
+        If `cooling` is out of its range.
 
     References
     ----------
@@ -61,7 +66,7 @@ class SimulatedAnnealing:
     def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
         """A neighbor of where the walk stands that is neither known nor pending."""
         taken = self._known | {configuration.id for configuration in pending}
-        found = self._new_neighbor(taken, rng) or self._new_draw(taken, rng)
+        found = self._new_neighbor(taken, rng) or draw_new(self._space, taken, rng)
         self._luck[found.id] = float(rng.random())
         return Proposal(found)
 
@@ -100,13 +105,6 @@ class SimulatedAnnealing:
             if found.id not in taken and self._space.is_legal(found) is None:
                 return found
         return None
-
-    def _new_draw(self, taken: set[str], rng: np.random.Generator) -> Configuration:
-        for _ in range(DRAW_ATTEMPTS):
-            drawn = self._space.sample(rng)
-            if drawn.id not in taken:
-                break
-        return drawn
 
     def _neighbor(self, center: Configuration, rng: np.random.Generator) -> Configuration:
         if rng.random() < self._temperature / 2:

@@ -9,6 +9,7 @@ import numpy as np
 
 from automl.errors import SettingsError
 from automl.optimizers.protocol import Proposal
+from automl.optimizers.random_search import draw_new
 from automl.optimizers.tree_nodes import FAMILY, Key, NodeTree
 from automl.records import Configuration, JsonScalar, Trial, TrialStatus
 from automl.spaces.distributions import Categorical, Numerical
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 INITIAL_SPREAD = 1.5
 MOST_STEPS = 50
 ATTEMPTS = 10
-DRAW_ATTEMPTS = 50
 
 
 class Evolution:
@@ -34,10 +34,15 @@ class Evolution:
 
     Parameters
     ----------
-    population_size
+    population_size : at least 4
         Members of a generation; None for 4 + 3 ln(number of nodes).
     spread : > 0
         Initial standard deviation, as a multiple of the library's (a twelfth of the range).
+
+    Raises
+    ------
+    SettingsError
+        If `population_size` is too small.
 
     References
     ----------
@@ -78,11 +83,7 @@ class Evolution:
                     self._asked[found.id] = member
                     return Proposal(found)
             self._population, self._told = None, []
-        for _ in range(DRAW_ATTEMPTS):
-            drawn = self._space.sample(rng)
-            if drawn.id not in taken:
-                break
-        return Proposal(drawn)
+        return Proposal(draw_new(self._space, taken, rng))
 
     def tell(self, trial: Trial) -> None:
         """Give a member its score; with the last one of a generation the population moves."""

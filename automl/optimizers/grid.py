@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
 
@@ -51,7 +51,7 @@ class Grid:
         return Configuration(signature.family, values, signature.path)
 
 
-def grid_size(space: SpaceTree, points: int | Mapping[str, int]) -> int:
+def grid_size(space: SpaceTree, points: int) -> int:
     """Number of combinations, rules ignored: the product of the axes, summed over signatures.
 
     References

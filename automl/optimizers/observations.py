@@ -53,9 +53,6 @@ class Observations:
         self._is_raced: list[bool] = []
         self._is_legal: list[bool] = []
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     @property
     def n_complete(self) -> int:
         """Number of trials with a complete score."""

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
 from automl.optimizers.protocol import Proposal
 from automl.records import Configuration, Trial
 from automl.spaces.tree import SpaceTree
+
+DRAW_ATTEMPTS = 50
+
+
+def draw_new(space: SpaceTree, taken: Container[str], rng: np.random.Generator) -> Configuration:
+    """A draw from the prior whose id is not taken; the last of 50 where all of them are."""
+    for _ in range(DRAW_ATTEMPTS):
+        drawn = space.sample(rng)
+        if drawn.id not in taken:
+            break
+    return drawn
 
 
 class RandomSearch:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from automl.errors import SettingsError
 from automl.optimizers.parzen_models import JointModel, NodeModel
 from automl.optimizers.protocol import Proposal
+from automl.optimizers.random_search import draw_new
 from automl.optimizers.tree_nodes import NodeTree, Observations
 from automl.records import Configuration, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
@@ -26,7 +27,6 @@ GOOD_SHARE = 0.15
 N_STARTUP = 10
 N_CANDIDATES = 64
 ATTEMPTS = 8
-DRAW_ATTEMPTS = 50
 
 
 class TPE:
@@ -50,6 +50,11 @@ class TPE:
         Whether the kernels of one configuration stay together, so that l and g know which values
         go well with each other; false for nodes that are independent, as Xiang (2020) has them
         (on six smooth test functions the regret after 50 trials is then 1.4 to 11 times as large).
+
+    Raises
+    ------
+    SettingsError
+        If `good_share` is out of its range or `draw` is neither.
 
     References
     ----------
@@ -120,11 +125,7 @@ class TPE:
                     and self._space.is_legal(found) is None
                 ):
                     return found
-        for _ in range(DRAW_ATTEMPTS):
-            drawn = self._space.sample(rng)
-            if drawn.id not in taken:
-                break
-        return drawn
+        return draw_new(self._space, taken, rng)
 
     def _is_good(self) -> NDArray[np.bool_]:
         """(n,) the best share of the trials, of equal ones the earlier."""
