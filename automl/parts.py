@@ -62,7 +62,7 @@ class Part:
                 f"{setting} must be a name, or a mapping with `name` and options; got {given!r}",
                 setting=setting,
             )
-        return cls(given["name"], tuple((k, v) for k, v in given.items() if k != "name"))
+        return cls(given["name"], tuple((str(k), v) for k, v in given.items() if k != "name"))
 
 
 def build(kinds: Mapping[str, Kind[T_co]], part: Part, setting: str) -> T_co:

@@ -50,6 +50,8 @@ class OptimizerEntry:
 
 RESERVED = ("floor", "portfolio", "default")
 """Origins of trials that no optimizer proposed."""
+COMPOSED = "composed"
+"""Name of a composition that was given none."""
 
 
 def _composed(composition: Composition, summary: str, source: str) -> OptimizerEntry:
@@ -129,7 +131,8 @@ def compose(given: Mapping[str, Any]) -> OptimizerEntry:
         composition is called as something else is.
     """
     composition = parse_composition(given)
-    if (name := optimizer_name(given)) in RESERVED or name in OPTIMIZERS:
+    name = given.get("name", COMPOSED)
+    if not isinstance(name, str) or name in {"", *RESERVED, *OPTIMIZERS}:
         raise SettingsError(
             f"optimizer.name must be a name of your own; got {name!r}", setting="optimizer"
         )
@@ -138,4 +141,4 @@ def compose(given: Mapping[str, Any]) -> OptimizerEntry:
 
 def optimizer_name(given: str | Mapping[str, Any]) -> str:
     """What an optimizer is called in records: its name, `composed` for one without."""
-    return given if isinstance(given, str) else str(given.get("name", "composed"))
+    return given if isinstance(given, str) else str(given.get("name", COMPOSED))

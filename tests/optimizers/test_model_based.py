@@ -169,6 +169,19 @@ def test_pending_configurations_move_the_search_elsewhere(pending, space):
     assert len({one.id for one in asked}) == 4
 
 
+@pytest.mark.parametrize(("pending", "share"), [("median", 0.5), ("worst", 0.0), ("best", 1.0)])
+def test_pending_configurations_have_the_quantile_of_the_scores_that_was_asked_for(
+    pending, share, space
+):
+    optimizer = compose({"base": "smac", "pending": pending, "interleaving": 0}).make(space)
+    search(optimizer, bowl, 12)
+    fit, learned = optimizer._surrogate.fit, []
+    optimizer._surrogate.fit = lambda X, y, rng: learned.append(y) or fit(X, y, rng=rng)
+    ask(optimizer, 100, [space.sample(np.random.default_rng(i)) for i in range(3)])
+    assert len(learned[0]) == 15
+    np.testing.assert_allclose(learned[0][12:], np.quantile(learned[0][:12], share))
+
+
 def test_believed_proposals_are_spread_more_than_repeated_ones(space):
     def spread(configurations):
         return np.std([[c.values["x"], c.values["y"]] for c in configurations], axis=0).sum()
@@ -256,6 +269,10 @@ def test_options_reach_the_parts():
         ({"base": "smac", "surrogate": {"name": "forest", "n_trees": True}}, "a whole number"),
         ({"base": "smac", "surrogate": {"name": "forest", "n_trees": 0}}, "n_trees >= 1"),
         ({"base": "smac", "surrogate": {"n_trees": 3}}, "optimizer.surrogate must be a name"),
+        ({"base": "smac", "surrogate": {"name": "forest", 3: 4}}, "an option of surrogate forest"),
+        ({"base": "smac", "name": None}, "a name of your own"),
+        ({"base": "smac", "name": ""}, "a name of your own"),
+        ({"base": "smac", "name": ["mine"]}, "a name of your own"),
         ({"base": "smac", "surrogate": 3}, "optimizer.surrogate must be a name"),
         ({"base": "smac", "interleaving": -1}, "interleaving"),
         ({"base": "smac", "interleaving": True}, "interleaving"),
