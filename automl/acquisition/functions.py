@@ -98,7 +98,17 @@ class Acquisition(ABC):
 
 @dataclass(frozen=True)
 class _Improvement(Acquisition):
-    """What compares with the best score and a margin above it."""
+    """What compares with the best score and a margin above it.
+
+    Parameters
+    ----------
+    margin : at least 0, finite, in the units of the surrogate
+
+    Raises
+    ------
+    SettingsError
+        If an option is out of its range.
+    """
 
     margin: float = 0.0
 
@@ -146,7 +156,13 @@ class ExpectedImprovement(_Improvement):
 
 @dataclass(frozen=True)
 class UpperConfidenceBound(Acquisition):
-    """UCB = mean + width std (E4); of a quantile surrogate, its upper bound."""
+    """UCB = mean + width std (E4); of a quantile surrogate, its upper bound.
+
+    Raises
+    ------
+    SettingsError
+        If an option is out of its range.
+    """
 
     width: float = 2.0
     is_smooth: ClassVar[bool] = True
@@ -191,6 +207,11 @@ class NormalizedBoundPerCost(Acquisition):
 
     v is mean + width std, which for a quantile surrogate is its bound. Points below the median
     have a negative Q; none of them is ever chosen while one is above.
+
+    Raises
+    ------
+    SettingsError
+        If an option is out of its range.
 
     References
     ----------

@@ -68,6 +68,11 @@ class Composition:
     pending
         What configurations under way count as: `believer` believes the surrogate's own mean;
         `median`, `worst` and `best` are constant liars with this one of the scores seen.
+
+    Raises
+    ------
+    SettingsError
+        If a name or an option is unknown, a value is not usable, or the surrogate cannot believe.
     """
 
     surrogate: Part

@@ -249,14 +249,15 @@ class Hyperband(SuccessiveHalving):
 class BOHB(Hyperband):
     """Hyperband whose configurations come from the tree-structured Parzen estimator.
 
-    The estimator of the highest level with enough results proposes; every third draw, and all
-    before that, is from the prior. Results of different levels are never mixed.
+    The estimator of the highest level with enough results proposes; a share of the draws, and all
+    before that, are from the prior. Results of different levels are never mixed.
 
     Parameters
     ----------
     n_startup
         Results of a level before its estimator is used.
     random_share : in [0, 1]
+        Probability of a draw from the prior.
 
     References
     ----------

@@ -39,7 +39,17 @@ def _plan(space: PointSpace, points: Points, has_default: bool) -> list[Configur
 
 @dataclass(frozen=True)
 class RandomDesign:
-    """Draws from the prior, after the default configuration if `has_default`."""
+    """Draws from the prior, after the default configuration if `has_default`.
+
+    Parameters
+    ----------
+    n_points : at least 1
+
+    Raises
+    ------
+    SettingsError
+        If `n_points` is less than 1.
+    """
 
     n_points: int = 5
     has_default: bool = True
@@ -54,7 +64,17 @@ class RandomDesign:
 
 @dataclass(frozen=True)
 class SobolDesign:
-    """A scrambled Sobol sequence, after the default configuration if `has_default`."""
+    """A scrambled Sobol sequence, after the default configuration if `has_default`.
+
+    Parameters
+    ----------
+    n_points : at least 1
+
+    Raises
+    ------
+    SettingsError
+        If `n_points` is less than 1.
+    """
 
     n_points: int = 5
     has_default: bool = True

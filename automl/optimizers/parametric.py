@@ -132,6 +132,11 @@ class ParametricDensity:
     threshold : in [0, 1]
         Fidelity below which the alternative is drawn from; 0 always trusts the priors.
 
+    Raises
+    ------
+    SettingsError
+        If `tolerance` or `threshold` is out of its range.
+
     References
     ----------
     .. [1] Bermúdez-Chacón, sections 3.4.3 and 4.2, Algorithm 4, eqs. 4.3 and 4.4.

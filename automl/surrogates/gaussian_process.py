@@ -43,6 +43,11 @@ class GaussianProcess:
         Whether the most likely length scales and noise have log-normal priors (of which the mode
         is then taken) instead of bounds alone.
 
+    Raises
+    ------
+    SettingsError
+        If an option is out of its range.
+
     References
     ----------
     .. [1] Lacoste et al. (2014), section 2; Rasmussen and Williams (2006), chapters 2 and 5.

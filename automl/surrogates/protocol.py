@@ -33,10 +33,13 @@ class Predictor(Protocol):
 
 
 class Surrogate(Predictor, Protocol):
-    """A regression model that knows how sure it is; fitted anew on every call of `fit`."""
+    """A regression model that knows how sure it is; `fit` is given all observations every time.
+
+    It may begin where the last fit ended, for example with its hyperparameters.
+    """
 
     def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
-        """Learn from n >= 1 observations; deterministic for equal inputs and streams.
+        """Learn from n >= 1 observations; deterministic for equal calls so far and equal streams.
 
         Parameters
         ----------
