@@ -44,6 +44,8 @@ N_KEPT = 25
 """Best trials whose fold models are kept for the final model."""
 N_PARTIAL = 50
 """Partial trials whose predictions wait for the rest of their folds."""
+N_UNDER_WAY = 16
+"""Predictions that are written and not ranked yet; the same for any number of workers."""
 
 
 class Search:
@@ -199,7 +201,8 @@ class Search:
         session, plan = self.session, self.session.plan
         store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
         shape = (len(plan.stage("search").rows), max(plan.table.n_classes, 1))
-        capacity = store.capacity(shape) - session.pool.n_slots
+        room = store.capacity(shape)
+        capacity = room - min(N_UNDER_WAY, room // 2)
         has_levels = get_optimizer(session.settings.optimizer).has_levels
         n_partial = min(N_PARTIAL, capacity // 4) if has_levels else 0
         partial = PartialPredictions(store, max(n_partial, 0))
