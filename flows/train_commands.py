@@ -88,7 +88,8 @@ def train(
         str | None, typer.Option(metavar="NAME", help="Search method inside each family")
     ] = None,
     allocator: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How turns are given to families [default: auto]")
+        str | None,
+        typer.Option(metavar="NAME", help="How turns are given to families [default: auto]"),
     ] = None,
     alpha: Annotated[
         float | None, typer.Option(help="Significance level of the tests [default: 0.05]")
