@@ -168,16 +168,21 @@ class PointEncoder:
                 self._read_number(leaf, node.distribution, signatures, row)
 
     def _groups(self) -> list[tuple[int, Hyperparameter, BoolArray]]:
-        """Different nodes of each leaf name, and the signatures that have them."""
-        found: list[tuple[int, Hyperparameter, BoolArray]] = []
+        """Different nodes of each leaf name, and the signatures that have them.
+
+        Equal nodes of two families are different ones: they have columns of their own, except for
+        what prepares the data.
+        """
+        found: list[tuple[str, int, Hyperparameter, BoolArray]] = []
         for i, leaf, node in self._points.leaves():
-            for other, known, signatures in found:
-                if other == leaf and known == node:
+            owner = "" if node.is_prep else self._points.signatures[i].family
+            for family, other, known, signatures in found:
+                if (family, other) == (owner, leaf) and known == node:
                     signatures[i] = True
                     break
             else:
-                found.append((leaf, node, np.arange(len(self._points.signatures)) == i))
-        return found
+                found.append((owner, leaf, node, np.arange(len(self._points.signatures)) == i))
+        return [(leaf, node, signatures) for _, leaf, node, signatures in found]
 
     def _moved(self, row: int, leaf: int, unit: FloatArray) -> FloatArray:
         """Encoding of the middle of a signature with one leaf at the positions `unit`."""

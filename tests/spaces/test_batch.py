@@ -39,6 +39,9 @@ SPACES = {
     "several families": lambda: UnionTree.of(
         [get_family(name).space("binary") for name in ("svm", "knn", "stump")]
     ),
+    "families with equal leaves": lambda: UnionTree.of(
+        [get_family(name).space("binary") for name in ("random_forest", "extra_trees")]
+    ),
     "one point": lambda: get_family("stump").space("binary"),
 }
 
