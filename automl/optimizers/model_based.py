@@ -18,10 +18,10 @@ from automl.acquisition.maximizers import Ground, best_first
 from automl.optimizers.composition import Composition
 from automl.optimizers.observations import Observations, Table
 from automl.optimizers.protocol import Proposal
-from automl.records import Configuration, FloatArray, Trial, TrialStatus
+from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialStatus
 from automl.runtime.model import RuntimeModel
 from automl.runtime.timings import Known, timing_of
-from automl.spaces.batch import PointSpace, all_configurations
+from automl.spaces.batch import Points, PointSpace, all_configurations
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.point_encoding import PointEncoder
 from automl.spaces.tree import SpaceTree
@@ -37,6 +37,8 @@ USUAL = 1000
 """Draws that show what predictions are usual in the space."""
 _LIES = {"median": 0.5, "worst": 0.0, "best": 1.0}
 _SAME = 1e-9
+BLOCK = 256
+"""Points that are compared with the known ones at a time, best first."""
 
 
 @cache
@@ -50,6 +52,15 @@ def _linear_algebra() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def _are_among(X: FloatArray, known: FloatArray) -> BoolArray:
+    """Whether each row (m,) is one of the known rows (n, d); n may be 0."""
+    from scipy.spatial.distance import cdist
+
+    if len(known) == 0:
+        return np.zeros(len(X), dtype=bool)
+    return np.asarray(cdist(X, known, "chebyshev").min(axis=1) < _SAME)
 
 
 class ModelBasedOptimizer:
@@ -233,13 +244,29 @@ class ModelBasedOptimizer:
             table.scores[rows],
         )
         scored = self._maximizer.search(criterion, ground, rng)
-        known = np.concatenate([table.X, waiting])
-        for row in best_first(scored.utilities, rng)[:DRAW_ATTEMPTS]:
-            point = scored.points.take(row[None])
-            is_known = np.abs(known - self._points_encoder.encode(point)).max(axis=1) < _SAME
-            configuration = self._points.configuration(point, 0)
-            if not is_known.any() and self._is_new(configuration, taken):
-                return configuration
+        best = scored.points.take(best_first(scored.utilities, rng))
+        return self._first_new(best, np.concatenate([table.X, waiting]), taken)
+
+    def _first_new(
+        self, points: Points, known: FloatArray, taken: set[str]
+    ) -> Configuration | None:
+        """First point that is legal and new; of equal ones a single one is looked at.
+
+        A part of the space without numbers may come thousands of times among the points.
+        """
+        n_tried = len(known) + DRAW_ATTEMPTS
+        for start in range(0, len(points), BLOCK):
+            block = points.take(slice(start, start + BLOCK))
+            X = self._points_encoder.encode(block)
+            for row in np.flatnonzero(~_are_among(X, known)):
+                if _are_among(X[[row]], known)[0]:
+                    continue
+                configuration = self._points.configuration(block, int(row))
+                if self._is_new(configuration, taken):
+                    return configuration
+                known = np.concatenate([known, X[[row]]])
+                if len(known) == n_tried:
+                    return None
         return None
 
     # --- what is worked out once ------------------------------------------------------------

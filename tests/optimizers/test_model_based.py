@@ -92,6 +92,20 @@ def test_only_candidates_are_proposed_each_once(space):
     assert ask(optimizer, 30) is None
 
 
+@pytest.mark.parametrize("name", ["smac", "gbqr"])
+def test_copies_of_a_known_point_do_not_use_up_the_attempts(name, monkeypatch):
+    """Nine tenths of all candidates are the single configuration of one branch, the best one."""
+    kind = {"choices": {"a": {"weight": 9}, "b": {"tree": {"x": UNIT}}}, "default": "a"}
+    space = SpaceTree.build("copies", {"kind": kind})
+    maximizer = {**FAST, "n_candidates": 4000}
+    optimizer = compose({"base": name, "interleaving": 0, "maximizer": maximizer}).make(space)
+    for index in range(12):
+        optimizer.tell(trial(space.complete({"kind": "b", "x": index / 12}), index / 50))
+    optimizer.tell(trial(space.default(), 1.0))
+    monkeypatch.setattr(optimizer, "_draw", lambda *_: None)  # in place of which it would draw
+    assert all(ask(optimizer, step) is not None for step in range(8))
+
+
 def test_the_default_comes_first_and_the_design_ends(space):
     optimizer = compose({"base": "smac", "initial_design": "default_and_random"}).make(space)
     assert ask(optimizer).configuration == space.default()
