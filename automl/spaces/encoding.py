@@ -55,7 +55,7 @@ class ConfigurationEncoder:
         How nominal features are written: `onehot` for distances and linear models, `index` for
         trees.
     facts
-        Default facts of the data for ``encode:`` expressions.
+        Facts of the data for ``encode:`` expressions, in place of those that the spaces know.
     inactive
         The constant that numeric columns hold where they are not active.
     drop_constant
@@ -86,7 +86,8 @@ class ConfigurationEncoder:
         if form not in {"onehot", "index"}:
             raise SettingsError(f"form must be onehot or index; got {form!r}")
         self.form = form
-        self.facts: Facts = {**TYPICAL_FACTS, **(facts or {})}
+        known = {name: fact for space in self.spaces for name, fact in space.facts.items()}
+        self.facts: Facts = {**TYPICAL_FACTS, **known, **(facts or {})}
         self.inactive = inactive
         self.drop_constant = drop_constant
         self.feature_names: tuple[str, ...] = ()

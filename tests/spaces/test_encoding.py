@@ -87,6 +87,18 @@ def test_words_have_the_numbers_that_they_stand_for(space, choice, number) -> No
     assert row(encoder, share)["max_features=share"] == 1.0
 
 
+def test_the_facts_of_a_space_are_those_of_its_encoding(space) -> None:
+    facts = {"n_columns": 4.0, "n_rows": 400.0}
+    told, known = (
+        ConfigurationEncoder(space, facts=facts).fit(),
+        ConfigurationEncoder(space.with_facts(**facts)).fit(),
+    )
+    words = [space.complete({"max_features": word}) for word in ("sqrt", "log2", None)]
+    assert np.array_equal(told.transform(words), known.transform(words))
+    typical = ConfigurationEncoder(space).fit().transform(words)
+    assert not np.array_equal(known.transform(words), typical)
+
+
 def test_absolute_numbers_become_fractions_of_the_data_they_ran_on(space, encoder) -> None:
     ten, hundred = space.complete({"leaf": 10}), space.complete({"leaf": 100})
     both = encoder.transform([ten, hundred], [{"n_rows": 1000}, {"n_rows": 10_000}])
