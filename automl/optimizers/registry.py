@@ -84,6 +84,11 @@ OPTIMIZERS: dict[str, OptimizerEntry] = {
     "tpe_independent": OptimizerEntry(
         partial(TPE, joint=False), "tree-structured Parzen estimator, each node alone", "X20 VII"
     ),
+    "tpe_random": OptimizerEntry(
+        partial(TPE, joint=False, draw="random"),
+        "as tpe_independent, among candidates drawn at random",
+        "X20 VII",
+    ),
     "successive_halving": OptimizerEntry(
         SuccessiveHalving,
         "many at low fidelity, the best third goes on",
