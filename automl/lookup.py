@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from automl.errors import SettingsError
@@ -11,13 +11,17 @@ from automl.errors import SettingsError
 Entry = TypeVar("Entry")
 
 
-def entry_of(entries: Mapping[str, Entry], name: str, setting: str) -> Entry:
+def entry_of(
+    entries: Mapping[str, Entry], name: str, setting: str, *, also: Sequence[str] = ()
+) -> Entry:
     """Entry of a registry.
 
     Parameters
     ----------
     setting
         What the name is given for, such as `optimizer`.
+    also
+        Other names that the setting takes, for the error.
 
     Raises
     ------
@@ -26,8 +30,9 @@ def entry_of(entries: Mapping[str, Entry], name: str, setting: str) -> Entry:
     """
     if name in entries:
         return entries[name]
-    near = difflib.get_close_matches(name, entries, n=1)
+    names = [*also, *entries]
+    near = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise SettingsError(
-        f"{setting} must be one of {', '.join(entries)}; got {name!r}{hint}", setting=setting
+        f"{setting} must be one of {', '.join(names)}; got {name!r}{hint}", setting=setting
     )

@@ -207,7 +207,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
-        if left_out := [name for name in self.spaces if not self._takes_part(name)]:
+        if left_out := [name for name in self.spaces if not self.takes_part(name)]:
             raise ValueError(f"spaces names family {left_out[0]!r}, which does not take part")
         if self.groups and self.time:
             raise ValueError("groups and time cannot be combined; give one of them")
@@ -217,7 +217,8 @@ class Settings(BaseModel):
             raise ValueError("an ensemble needs data_mode all; with halves give ensemble none")
         return self
 
-    def _takes_part(self, family: str) -> bool:
+    def takes_part(self, family: str) -> bool:
+        """Whether `families` and `exclude` admit a family."""
         return family not in self.exclude and (not self.families or family in self.families)
 
     @property

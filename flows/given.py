@@ -113,9 +113,8 @@ def check_names(settings: Settings) -> None:
     SettingsError
         With the nearest known name.
     """
-    from automl.bandits.registry import get_allocator
     from automl.families.registry import get_family, load_families
-    from automl.optimizers.registry import get_optimizer
+    from automl.stages.choices import check_choices
 
     if settings.family_folder:
         load_families(settings.family_folder)
@@ -125,8 +124,7 @@ def check_names(settings: Settings) -> None:
         from automl.stages.search_spaces import check_spaces  # slow, only where it is needed
 
         check_spaces(settings)
-    get_optimizer(settings.optimizer)
-    get_allocator(settings.chosen_allocator)
+    check_choices(settings)
 
 
 def _csv_rows(text: str) -> list[list[str]]:

@@ -24,6 +24,7 @@ from automl.problem_names import clean_name
 from automl.progress import Progress
 from automl.settings import Settings
 from automl.tracking.layout import problem_name
+from automl_flows.given import check_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +122,7 @@ def retrain(
             reason = f"run {same.run_id} was trained on this content; {_completed(same, home)}"
             return Retraining("unchanged", name, table, digest, same.run_id, False, reason)
         settings = retraining_settings(runs[-1], table, overrides or {})
+        check_names(settings)
         tell(f"retraining {settings.problem} with the settings of run {runs[-1].run_id}")
         result = _train(
             settings,

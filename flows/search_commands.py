@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,6 +12,8 @@ from automl_flows.options import JsonOption
 if TYPE_CHECKING:
     from automl.bandits.registry import AllocatorEntry
     from automl.optimizers.registry import OptimizerEntry
+
+Row = tuple[str, str, str]
 
 
 def register(app: typer.Typer) -> None:
@@ -24,25 +26,24 @@ def optimizers(*, as_json: JsonOption = False) -> None:
     """List what can propose configurations inside a family."""
     from automl.optimizers.registry import OPTIMIZERS
 
-    _emit("optimizer", OPTIMIZERS, as_json=as_json)
+    _emit("optimizer", _rows(OPTIMIZERS), as_json=as_json)
 
 
 def allocators(*, as_json: JsonOption = False) -> None:
     """List what can give the turns to families."""
-    from automl.bandits.registry import ALLOCATORS
+    from automl.bandits.registry import ALLOCATORS, AUTO
 
-    _emit("allocator", ALLOCATORS, as_json=as_json)
+    auto = (AUTO, "expected_gain_seconds, or expected_gain where trials are counted", "ours")
+    _emit("allocator", [auto, *_rows(ALLOCATORS)], as_json=as_json)
 
 
-def _emit(
-    kind: str,
-    entries: Mapping[str, OptimizerEntry] | Mapping[str, AllocatorEntry],
-    *,
-    as_json: bool,
-) -> None:
+def _rows(entries: Mapping[str, OptimizerEntry] | Mapping[str, AllocatorEntry]) -> list[Row]:
+    return [(name, entry.summary, entry.source) for name, entry in entries.items()]
+
+
+def _emit(kind: str, rows: Sequence[Row], *, as_json: bool) -> None:
     from automl_flows.rendering import emit_json, emit_table
 
-    rows = [(name, entry.summary, entry.source) for name, entry in entries.items()]
     columns = (kind, "summary", "source")
     if as_json:
         emit_json([dict(zip(columns, row, strict=True)) for row in rows])

@@ -39,6 +39,8 @@ class AllocatorEntry:
 
 
 ONLY = "only"
+AUTO = "auto"
+"""The setting that stands for one of two allocators, see `automl.settings.Settings`."""
 
 ALLOCATORS: dict[str, AllocatorEntry] = {
     "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.3"),
@@ -113,7 +115,7 @@ def get_allocator(name: str) -> AllocatorEntry:
     """
     kind, _, family = name.partition(":")
     if kind != ONLY or not family:
-        return entry_of(ALLOCATORS, name, "allocator")
+        return entry_of(ALLOCATORS, name, "allocator", also=[AUTO])
     from automl.families.registry import get_family
 
     get_family(family)

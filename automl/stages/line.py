@@ -54,21 +54,24 @@ class Line:
         AutoMLError
             If not one trial is complete.
         """
+        ledger = self.session.ledger
 
         def make() -> dict[str, Any]:
             if self.search.failure is not None:
                 raise self.search.failure
             summary = self.search.summary()
             if not summary["complete"]:
-                reasons = {trial.reason for trial in self.trials if trial.reason}
-                raise AutoMLError(
-                    "no trial could be completed: " + ("; ".join(sorted(reasons)) or "no time left")
-                )
-            ledger = self.session.ledger
+                raise AutoMLError(self._nothing_complete())
             ledger.used["search"] = ledger.elapsed - ledger.used.get("data", 0.0)
             return {**summary, "seconds": ledger.elapsed}
 
         return self.session.stage("search", make)
+
+    def _nothing_complete(self) -> str:
+        reasons = sorted({trial.reason for trial in self.trials if trial.reason})
+        total = self.session.ledger.total
+        limit = "" if total is None else f" within the budget of {total:g} s"
+        return f"no trial could be completed{limit}: {'; '.join(reasons) or 'no time left'}"
 
     @property
     def trials(self) -> list[Trial]:

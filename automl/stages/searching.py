@@ -20,7 +20,7 @@ from automl.families.family import Family
 from automl.families.portfolio import portfolio
 from automl.families.registry import families, get_family
 from automl.optimizers.protocol import Proposal
-from automl.optimizers.registry import get_optimizer, optimizer_name
+from automl.optimizers.registry import get_optimizer
 from automl.records import Configuration, Trial, TrialStatus
 from automl.runtime.earlier import earlier_timings, timings_again
 from automl.runtime.forecast import Forecast
@@ -30,6 +30,7 @@ from automl.search.turns import FLOOR, Turn, Turns
 from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
 from automl.stages.arms import arms_of
+from automl.stages.choices import check_only_family, reads_clock
 from automl.stages.outlook import Outlook, warm_up
 from automl.stages.search_spaces import space_of
 from automl.stages.session import Session
@@ -60,9 +61,9 @@ class Search:
         self.families, self.refused = usable_families(settings, plan)
         self._is_attached = threading.Event()
         self.failure: BaseException | None = None
+        check_only_family(settings, self.families.__contains__)
         entry = get_allocator(settings.chosen_allocator)
-        reads_clock = _check_clock(session, allocator_does=entry.reads_clock)
-        session.is_reproducible &= not (reads_clock or session.is_timed)
+        session.is_reproducible &= not (reads_clock(settings) or session.is_timed)
         session.is_reproducible &= not any(trial.status in LIMITED for trial in session.earlier)
         known = known_timings(session)
         self._forecast = Forecast(
@@ -275,27 +276,6 @@ class Search:
     def _longest(self) -> float:
         """Most seconds of a trial that is not a floor."""
         return max(TRIAL_SHARE * self.session.ledger.planned["search"], LEAST_TRIAL_SECONDS)
-
-
-def _check_clock(session: Session, *, allocator_does: bool) -> bool:
-    """Whether allocator or optimizer decide by measured seconds, which needs leave under trials.
-
-    Raises
-    ------
-    SettingsError
-        If they do without it.
-    """
-    settings = session.settings
-    found = {
-        f"allocator {settings.chosen_allocator}": allocator_does,
-        f"optimizer {optimizer_name(settings.optimizer)}": get_optimizer(
-            settings.optimizer
-        ).reads_clock,
-    }
-    readers = [name for name, reads in found.items() if reads]
-    if readers and not session.is_timed and not settings.cost_aware:
-        raise SettingsError(f"{readers[0]} reads the clock; with trials set cost_aware")
-    return bool(readers)
 
 
 def known_timings(session: Session) -> Known:

@@ -5,35 +5,49 @@ from __future__ import annotations
 import pytest
 
 from automl.bandits.registry import ALLOCATORS
+from automl.errors import SettingsError
 from automl.optimizers.registry import OPTIMIZERS
 from automl.settings import Settings
 from automl_flows.given import check_names
 
+ROWS = {
+    kind: [(name, entry.summary, entry.source) for name, entry in entries.items()]
+    for kind, entries in {"optimizer": OPTIMIZERS, "allocator": ALLOCATORS}.items()
+}
 
-@pytest.mark.parametrize(
-    ("command", "kind", "entries"),
-    [("optimizers", "optimizer", OPTIMIZERS), ("allocators", "allocator", ALLOCATORS)],
-)
-def test_every_entry_is_listed_with_one_line_and_its_source(automl, command, kind, entries):
-    outcome = automl(command)
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_every_entry_is_listed_with_one_line_and_its_source(automl, kind):
+    outcome = automl(f"{kind}s")
     assert outcome.code == 0
-    lines = outcome.out.splitlines()
-    assert len(lines) == len(entries) + 1
-    for line, (name, entry) in zip(lines[1:], entries.items(), strict=True):
+    lines = outcome.out.splitlines()[1:]
+    listed = [tuple(row.values()) for row in automl(f"{kind}s", "--json").json]
+    assert [row for row in listed if row[0] != "auto"] == ROWS[kind]
+    for line, (name, summary, source) in zip(lines, listed, strict=True):
         assert line.startswith(name)
-        assert entry.summary in line
-        assert line.rstrip().endswith(entry.source)
-    rows = automl(command, "--json").json
-    assert rows == [
-        {kind: name, "summary": entry.summary, "source": entry.source}
-        for name, entry in entries.items()
-    ]
+        assert summary in line
+        assert line.rstrip().endswith(source)
 
 
 @pytest.mark.parametrize("kind", ["optimizer", "allocator"])
 def test_every_entry_can_be_asked_for(kind):
     for name in {"optimizer": OPTIMIZERS, "allocator": ALLOCATORS}[kind]:
         check_names(Settings(table="t", target="y", **{kind: name}))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"allocator": "auot"}, "did you mean 'auto'"),
+        ({"allocator": "uniform_seconds", "trials": 5}, "cost_aware"),
+        ({"optimizer": {"base": "smac", "acquisition": "ei_per_cost"}, "trials": 5}, "cost_aware"),
+        ({"allocator": "only:svm", "families": "lightgbm,knn"}, "svm"),
+        ({"allocator": "only:svm", "exclude": "svm"}, "svm"),
+    ],
+)
+def test_what_a_run_would_refuse_is_refused_before_it(given, said):
+    with pytest.raises(SettingsError, match=said):
+        check_names(Settings(table="t", target="y", **given))
 
 
 COMPOSITIONS = [

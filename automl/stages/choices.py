@@ -1,0 +1,60 @@
+"""The optimizer and the allocator that settings choose, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from automl.bandits.registry import ONLY, get_allocator
+from automl.errors import SettingsError
+from automl.optimizers.registry import get_optimizer, optimizer_name
+from automl.settings import Settings
+
+
+def check_choices(settings: Settings) -> None:
+    """Refuse an optimizer or allocator that is not known or cannot be used.
+
+    Raises
+    ------
+    SettingsError
+        With the nearest known name, or what the choice needs.
+    """
+    reads_clock(settings)
+    check_only_family(settings, settings.takes_part)
+
+
+def reads_clock(settings: Settings) -> bool:
+    """Whether allocator or optimizer decide by measured seconds, which needs leave under trials.
+
+    Raises
+    ------
+    SettingsError
+        If they do without it, or are not known.
+    """
+    allocator, optimizer = settings.chosen_allocator, settings.optimizer
+    found = {
+        f"optimizer {optimizer_name(optimizer)}": get_optimizer(optimizer).reads_clock,
+        f"allocator {allocator}": get_allocator(allocator).reads_clock,
+    }
+    readers = [name for name, reads in found.items() if reads]
+    if readers and settings.trials is not None and not settings.cost_aware:
+        raise SettingsError(
+            f"{readers[0]} reads the clock; with trials set cost_aware in the settings",
+            setting=readers[0].partition(" ")[0],
+        )
+    return bool(readers)
+
+
+def check_only_family(settings: Settings, takes_part: Callable[[str], bool]) -> None:
+    """Refuse ``only:F`` where the family F takes no part.
+
+    Raises
+    ------
+    SettingsError
+        If it does not.
+    """
+    kind, _, family = settings.chosen_allocator.partition(":")
+    if kind == ONLY and family and not takes_part(family):
+        raise SettingsError(
+            f"allocator {settings.chosen_allocator}: family {family!r} does not take part",
+            setting="allocator",
+        )
