@@ -28,7 +28,7 @@ from automl.records import FloatArray
 
 SHOWN = (30.0, 60.0, 120.0, 300.0)
 N_POINTS = 400
-LEFT_OUT = 0.1
+LEFT_OUT = 0.25
 """Share of the time whose scores need not be inside the plot: the first ones are far below."""
 VARIED = frozenset({"optimizer", "allocator", "seed", "table"})
 """Settings in which runs that are compared may differ; the table's path may have changed."""
