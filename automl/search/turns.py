@@ -94,6 +94,8 @@ class Turns:
     fits
         Under a time budget: whether a trial of this proposal can still finish, given the partial
         trial whose folds it takes over.
+    has_time
+        Under a time budget: whether any trial can still finish. Nobody is asked where none can.
     replay
         Finished trials of an earlier process by index.
     """
@@ -111,6 +113,7 @@ class Turns:
         n_kept: int = 1,
         races: bool = False,
         fits: Callable[[Proposal, Trial | None], bool] = lambda *_: True,
+        has_time: Callable[[], bool] = lambda: True,
         replay: Mapping[int, Trial] | None = None,
     ) -> None:
         self._arms = dict(arms)
@@ -121,7 +124,8 @@ class Turns:
         self._lookback, self._n_trials, self._n_slots = lookback, n_trials, n_slots
         self._n_kept = n_kept
         self._races = races
-        self._fits = fits
+        self._fits, self._has_time = fits, has_time
+        self._nothing_at = -1
         self._replay = dict(replay or {})
         self._condition = threading.Condition()
         self._next = 0
@@ -224,8 +228,12 @@ class Turns:
         if len(self._under_way) >= self._n_slots or not self._knows_enough():
             return False
         self._tell()
-        proposed = self._next_opening() or self._ask()
+        n_seen = len(self._seen)
+        proposed = None
+        if n_seen != self._nothing_at:  # what was found without a result since then stays so
+            proposed = self._next_opening() or self._ask()
         if proposed is None:
+            self._nothing_at = n_seen
             if not self._under_way:
                 self._is_over = True
                 self._condition.notify_all()
@@ -297,7 +305,10 @@ class Turns:
         pending = self._pending()
         waiting = [self._arm_of.get(c.family, c.family) for c in pending]
         late: set[str] = set()
-        while arms := [a for a in self._arms if a not in self.dropped and a not in late]:
+        while self._has_time():
+            arms = [a for a in self._arms if a not in self.dropped and a not in late]
+            if not arms:
+                break
             rng = stream(self._seed, Purpose.ALLOCATOR, self._next, len(late))
             name = self._allocator.choose(arms, pending=waiting, rng=rng)
             arm = self._arms[name]

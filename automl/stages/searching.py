@@ -83,6 +83,7 @@ class Search:
             n_kept=N_KEPT,
             races=settings.racing,
             fits=self._fits,
+            has_time=self._has_time,
             replay={t.index: t for t in session.earlier if t.stage == "search"},
         )
         self._outlook = Outlook(session, lambda: self.turns.trials, self._forecast.usual_seconds)
@@ -265,12 +266,16 @@ class Search:
         self.session.is_reproducible = False
         return True
 
+    def _has_time(self) -> bool:
+        left = self._left()
+        return left is None or not self.session.is_timed or left > 0
+
     def _fits(self, proposal: Proposal, earlier: Trial | None) -> bool:
         left = self._left()
         if left is None or not self.session.is_timed:
             return True
         seconds = self._forecast.seconds(proposal.configuration, proposal.fidelity, earlier)
-        return left > 0 and FITS_FACTOR * (seconds or 0.0) <= min(left, self._longest)
+        return self._has_time() and FITS_FACTOR * (seconds or 0.0) <= min(left, self._longest)
 
     @property
     def _longest(self) -> float:

@@ -259,6 +259,34 @@ def test_the_search_is_over_when_nothing_fits(simulation):
     assert turns.take() is None
 
 
+def test_proposals_that_do_not_fit_are_not_asked_for_again_before_a_result(simulation):
+    asked = []
+    turns = simulation.turns(
+        lookback=None, n_trials=None, fits=lambda proposal, _: not asked.append(proposal) and asks
+    )
+    asks = True
+    turn = simulation.take_now(turns)
+    asks = False
+    assert [simulation.take_now(turns) for _ in range(5)] == [None] * 5
+    assert len(asked) == 1 + len(simulation.spaces)
+    asks = True
+    turns.finish(simulation.trial(turn))
+    assert simulation.take_now(turns) is not None
+
+
+def test_nobody_is_asked_when_the_time_is_over(simulation):
+    asked = []
+    turns = simulation.turns(
+        lookback=None,
+        n_trials=None,
+        fits=lambda proposal, _: not asked.append(proposal),
+        has_time=lambda: not asked,
+    )
+    assert simulation.take_now(turns) is not None
+    assert simulation.take_now(turns) is None
+    assert len(asked) == 1
+
+
 def test_after_the_end_nothing_is_decided(simulation):
     turns = simulation.turns()
     turn = simulation.take_now(turns)
@@ -325,7 +353,7 @@ def test_a_partial_trial_may_fit_where_a_complete_one_does_not(simulation):
     given = simulation.run(turns, 1)
     assert [turn.proposal.configuration for turn in given[1:]] == [asked[0]]
     assert looked_at[-1][0] == Proposal(asked[1])
-    turns._is_over = False
+    turns._is_over, turns._nothing_at = False, -1
     (promoted,) = simulation.run(turns, 1)
     assert promoted.proposal == Proposal(asked[0])
     assert promoted.earlier == turns.trials[given[1].index]
