@@ -18,6 +18,8 @@ from automl.errors import SettingsError
 from automl.problem_names import name_problem, problem_name
 
 PresetName = Literal["thesis", "fast", "balanced", "best"]
+AUTO = "auto"
+"""The allocator by expected gain that fits the budget."""
 DEFAULT_BUDGET_SECONDS = 600.0
 MINIMUM_BUDGET_SECONDS = 10.0
 
@@ -231,10 +233,14 @@ class Settings(BaseModel):
     @property
     def chosen_allocator(self) -> str:
         """`allocator`; for auto the one by expected gain per second, or per turn under trials."""
-        if self.allocator != "auto":
+        if self.allocator != AUTO:
             return self.allocator
-        counts_turns = self.trials is not None and not self.cost_aware
-        return "expected_gain" if counts_turns else "expected_gain_seconds"
+        return "expected_gain_seconds" if self.may_read_clock else "expected_gain"
+
+    @property
+    def may_read_clock(self) -> bool:
+        """Whether measured seconds may influence decisions."""
+        return self.trials is None or self.cost_aware
 
     @property
     def problem(self) -> str:
@@ -242,7 +248,7 @@ class Settings(BaseModel):
         return problem_name({"name": self.name, "table": self.table, "target": self.target})
 
 
-_SEARCH = {"optimizer": "gp_sampled", "allocator": "auto"}
+_SEARCH = {"optimizer": "gp_sampled", "allocator": AUTO}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "thesis": {

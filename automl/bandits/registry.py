@@ -17,6 +17,7 @@ from automl.bandits.thompson import Thompson, TopTwoThompson
 from automl.bandits.uniform import Uniform, UniformSeconds
 from automl.bandits.upper_bounds import Ucb1, Ucb1Tuned
 from automl.lookup import entry_of
+from automl.settings import AUTO
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,6 @@ class AllocatorEntry:
 
 
 ONLY = "only"
-AUTO = "auto"
-"""The setting that stands for one of two allocators, see `automl.settings.Settings`."""
 
 ALLOCATORS: dict[str, AllocatorEntry] = {
     "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.3"),

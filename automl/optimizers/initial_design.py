@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -27,19 +28,9 @@ class InitialDesign(Protocol):
         ...
 
 
-def _check(n_points: int) -> None:
-    if n_points < 1:
-        raise SettingsError(f"n_points of the initial design must be at least 1; got {n_points}")
-
-
-def _plan(space: PointSpace, points: Points, has_default: bool) -> list[Configuration]:
-    drawn = [space.configuration(points, row) for row in range(len(points))]
-    return [space.space.default(), *drawn] if has_default else drawn
-
-
 @dataclass(frozen=True)
-class RandomDesign:
-    """Draws from the prior, after the default configuration if `has_default`.
+class _Design(ABC):
+    """Some points, after the default configuration if `has_default`.
 
     Parameters
     ----------
@@ -55,36 +46,33 @@ class RandomDesign:
     has_default: bool = True
 
     def __post_init__(self) -> None:
-        _check(self.n_points)
+        if self.n_points < 1:
+            raise SettingsError(
+                f"n_points of the initial design must be at least 1; got {self.n_points}"
+            )
 
     def plan(self, space: PointSpace, rng: np.random.Generator) -> list[Configuration]:
-        """The default and independent draws."""
-        return _plan(space, space.sample(self.n_points, rng), self.has_default)
+        """The default, if it is wanted, and the points."""
+        points = self._points(space, rng)
+        drawn = [space.configuration(points, row) for row in range(len(points))]
+        return [space.space.default(), *drawn] if self.has_default else drawn
+
+    @abstractmethod
+    def _points(self, space: PointSpace, rng: np.random.Generator) -> Points: ...
 
 
-@dataclass(frozen=True)
-class SobolDesign:
-    """A scrambled Sobol sequence, after the default configuration if `has_default`.
+class RandomDesign(_Design):
+    """Independent draws from the prior."""
 
-    Parameters
-    ----------
-    n_points : at least 1
+    def _points(self, space: PointSpace, rng: np.random.Generator) -> Points:
+        return space.sample(self.n_points, rng)
 
-    Raises
-    ------
-    SettingsError
-        If `n_points` is less than 1.
-    """
 
-    n_points: int = 5
-    has_default: bool = True
+class SobolDesign(_Design):
+    """A scrambled Sobol sequence, spread through the prior."""
 
-    def __post_init__(self) -> None:
-        _check(self.n_points)
-
-    def plan(self, space: PointSpace, rng: np.random.Generator) -> list[Configuration]:
-        """The default and points that are spread through the prior."""
-        return _plan(space, space.spread(self.n_points, rng), self.has_default)
+    def _points(self, space: PointSpace, rng: np.random.Generator) -> Points:
+        return space.spread(self.n_points, rng)
 
 
 INITIAL_DESIGNS: dict[str, Kind[InitialDesign]] = {

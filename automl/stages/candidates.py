@@ -126,7 +126,7 @@ def select_champion(
             )
         )
     criteria = dict(settings.criteria)
-    if not session.is_timed and not settings.cost_aware:
+    if not settings.may_read_clock:
         criteria["speed"] = 0.0
     record = select(
         candidates,

@@ -36,7 +36,7 @@ def reads_clock(settings: Settings) -> bool:
         f"allocator {allocator}": get_allocator(allocator).reads_clock,
     }
     readers = [name for name, reads in found.items() if reads]
-    if readers and settings.trials is not None and not settings.cost_aware:
+    if readers and not settings.may_read_clock:
         raise SettingsError(
             f"{readers[0]} reads the clock; with trials set cost_aware in the settings",
             setting=readers[0].partition(" ")[0],

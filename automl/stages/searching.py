@@ -275,7 +275,7 @@ class Search:
         if left is None or not self.session.is_timed:
             return True
         seconds = self._forecast.seconds(proposal.configuration, proposal.fidelity, earlier)
-        return self._has_time() and FITS_FACTOR * (seconds or 0.0) <= min(left, self._longest)
+        return left > 0 and FITS_FACTOR * (seconds or 0.0) <= min(left, self._longest)
 
     @property
     def _longest(self) -> float:
