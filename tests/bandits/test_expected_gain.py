@@ -125,3 +125,17 @@ def test_a_decision_takes_less_than_two_milliseconds_after_two_thousand_trials(t
     for _ in range(100):
         allocator.choose(arms, pending=arms[:4], rng=rng)
     assert time.process_time() - started < 0.2
+
+
+@pytest.mark.parametrize("n_pending", [0, 3])
+@pytest.mark.parametrize("behind", [0.0, 0.05])
+def test_the_gain_of_a_turn_is_the_stated_integral(n_pending, behind):
+    curve = Curve(n=4, best=0.6, records=2, amount=0.3, seconds=8.0)
+    best, scale, n = 0.6 + behind, 0.5, 4 + n_pending
+    integral, _ = integrate.quad(
+        lambda y: (1 + y / (scale + 0.3)) ** -5.0,
+        n * behind,
+        n * (behind + 0.2 * (1 - best)),
+    )
+    gain = curve_gain(curve, n_pending, best=best, scale=scale)
+    assert gain == pytest.approx(integral / (n * (n + 1)))
