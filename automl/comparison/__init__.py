@@ -1,0 +1,1 @@
+"""Methods compared on many data sets: ranks, wins, tests, curves, and their records (SPEC L)."""
