@@ -9,7 +9,6 @@ References
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.ensembles.deadline import Deadline
 from automl.ensembles.library import Library
 from automl.records import FloatArray, IntArray
 
@@ -129,17 +129,6 @@ def greedy_selection(
         library.n_evaluations,
         clock.has_time(),
     )
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """A point of the monotonic clock, or none."""
-
-    at: float | None
-
-    def has_time(self) -> bool:
-        """Whether the deadline is still ahead."""
-        return self.at is None or time.monotonic() < self.at
 
 
 def _bag_members(n_members: int, n_bags: int, share: float, rng: np.random.Generator) -> IntArray:

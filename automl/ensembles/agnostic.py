@@ -1,0 +1,164 @@
+"""Agnostic Bayes by bootstrap: members weighted by how often each is the best (SPEC K1, K2).
+
+Each bootstrap of the validation rows stands for a draw of the true risks; the member with the
+least risk on it is drawn into the ensemble (L14 section 3, eq. 5 and 6). The weight of a member is
+the share of the bootstraps that it wins. Over the configurations of a random search this is the
+document's ERS; over those of its ESMBO, each history's best of all trained models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.ensembles.deadline import Deadline
+from automl.records import FloatArray, IntArray
+
+N_BOOTSTRAPS = 50
+TIE = 1e-9
+"""Scores this near to the best one are equal to it: sums in another order differ by less."""
+
+ManyScores = Callable[[NDArray[Any], NDArray[Any], FloatArray], FloatArray]
+"""Called with y, a prediction and weights (N, n); the score, (N,), under each row of weights."""
+
+
+def agnostic_bayes(
+    predictions: Sequence[NDArray[Any]],
+    y: NDArray[Any],
+    score: Callable[..., float],
+    *,
+    rng: np.random.Generator,
+    n_bootstraps: int = N_BOOTSTRAPS,
+    rows: IntArray | None = None,
+    sample_weight: FloatArray | None = None,
+    many_scores: ManyScores | None = None,
+    deadline: float | None = None,
+) -> FloatArray:
+    """Share of the bootstraps on which each member is the best.
+
+    Scores within `TIE` of the best are equal to it: then the member that is better on the rows
+    themselves wins, then the first.
+
+    Parameters
+    ----------
+    predictions : n members of (n, K) or (n,)
+        Out-of-fold predictions.
+    y : (n,), codes or values
+    score
+        Called as ``score(y, prediction)``, and with the sample weights third if there are any;
+        maximized.
+    n_bootstraps : positive
+    rows : positions, or None for all
+        Rows to learn from; a position may occur several times.
+    sample_weight : (n,), non-negative
+    many_scores
+        The same score under many weightings at once, which is faster; see
+        `automl.metrics.weightings.many_scores`.
+    deadline : seconds of `time.monotonic`, or None
+        Members that are not scored by then take no part; the result depends on the clock.
+
+    Returns
+    -------
+    (n members,), sum 1, multiples of 1 / `n_bootstraps`
+
+    Raises
+    ------
+    ValueError
+        If there are no predictions.
+    """
+    if not predictions:
+        raise ValueError("an ensemble needs at least one prediction; got none")
+    clock = Deadline(deadline)
+    chosen = _rows_with_weight(rows, len(y), sample_weight)
+    multiplicities = bootstrap_multiplicities(len(chosen), n_bootstraps, rng)
+    truth = y[chosen]
+    weight = None if sample_weight is None else sample_weight[chosen]
+    alone, scores = [], []
+    for prediction in predictions:
+        if scores and not clock.has_time():
+            break
+        part = np.asarray(prediction[chosen])
+        alone.append(score(truth, part, *(() if weight is None else (weight,))))
+        scores.append(
+            bootstrap_scores(
+                part, truth, score, multiplicities, sample_weight=weight, many_scores=many_scores
+            )
+        )
+    wins = winners(np.stack(scores), np.asarray(alone))
+    return np.bincount(wins, minlength=len(predictions)) / n_bootstraps
+
+
+def bootstrap_multiplicities(
+    n_rows: int, n_bootstraps: int, rng: np.random.Generator
+) -> NDArray[np.int16]:
+    """How often each row occurs in each bootstrap, (n_bootstraps, n_rows); each sums to n_rows."""
+    found = np.empty((n_bootstraps, n_rows), dtype=np.int16)
+    for one in found:
+        one[:] = np.bincount(rng.integers(0, n_rows, n_rows), minlength=n_rows)
+    return found
+
+
+def bootstrap_scores(
+    prediction: NDArray[Any],
+    y: NDArray[Any],
+    score: Callable[..., float],
+    multiplicities: NDArray[np.integer[Any]],
+    *,
+    sample_weight: FloatArray | None = None,
+    many_scores: ManyScores | None = None,
+) -> FloatArray:
+    """Score of one prediction on each bootstrap, maximized.
+
+    Without `many_scores` the rows are repeated as often as they occur, so that it holds for every
+    score, also one that takes no weights.
+
+    Parameters
+    ----------
+    prediction : (n, K) or (n,)
+    y : (n,)
+    multiplicities : (N, n), see `bootstrap_multiplicities`
+    sample_weight : (n,), non-negative
+
+    Returns
+    -------
+    (N,)
+    """
+    if many_scores is not None:
+        weights = multiplicities if sample_weight is None else multiplicities * sample_weight
+        return many_scores(y, prediction, np.asarray(weights, dtype=np.float64))
+    found = np.empty(len(multiplicities))
+    for place, counts in enumerate(multiplicities):
+        rows = np.repeat(np.arange(len(y)), counts)
+        extra = () if sample_weight is None else (sample_weight[rows],)
+        found[place] = score(y[rows], prediction[rows], *extra)
+    return found
+
+
+def winners(scores: FloatArray, alone: FloatArray) -> IntArray:
+    """Best member of each bootstrap.
+
+    Parameters
+    ----------
+    scores : (n members, N), maximized
+    alone : (n members,)
+        Score on the rows themselves, which decides among equal ones.
+
+    Returns
+    -------
+    (N,)
+    """
+    order = np.argsort(-alone, kind="stable")
+    ordered = scores[order]
+    is_best = ordered >= ordered.max(axis=0) - TIE
+    return np.asarray(order[is_best.argmax(axis=0)])
+
+
+def _rows_with_weight(
+    rows: IntArray | None, n_rows: int, sample_weight: FloatArray | None
+) -> IntArray:
+    """Rows to learn from; without those of no weight, of which a bootstrap might consist."""
+    chosen = np.arange(n_rows) if rows is None else np.asarray(rows)
+    return chosen if sample_weight is None else chosen[sample_weight[chosen] > 0]

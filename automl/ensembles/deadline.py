@@ -1,0 +1,17 @@
+"""A point of the clock until which weights may be learned."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A point of the monotonic clock, in seconds, or none."""
+
+    at: float | None
+
+    def has_time(self) -> bool:
+        """Whether the deadline is still ahead."""
+        return self.at is None or time.monotonic() < self.at

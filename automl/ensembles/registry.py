@@ -1,0 +1,201 @@
+"""Ensemble methods by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.ensembles.agnostic import ManyScores, agnostic_bayes
+from automl.ensembles.greedy import greedy_selection
+from automl.inference.combining import Combine, votes
+from automl.lookup import entry_of
+from automl.records import FloatArray, IntArray
+
+Predictions = Sequence[NDArray[Any]]
+Score = Callable[..., float]
+
+
+class Learn(Protocol):
+    """Weights of members from their out-of-fold predictions.
+
+    Parameters
+    ----------
+    predictions : n members of (n, K) or (n,)
+    y : (n,), codes or values
+    score
+        Called as ``score(y, prediction)``, and with the sample weights third if there are any;
+        maximized.
+    rng
+        The only source of chance.
+    rows : positions, or None for all
+        Rows to learn from; a position may occur several times, as in a bootstrap.
+    sample_weight : (n,), non-negative
+    groups : (n members,)
+        Families of the members.
+    deadline : seconds of `time.monotonic`, or None
+        The best weights so far are returned then; the result depends on the clock.
+    combine
+        How the members' predictions will become one.
+    is_quick
+        Whether less work is enough, as for weights that only show what a method can do.
+    many_scores
+        The same score under many weightings at once; see `automl.metrics.weightings`.
+
+    Returns
+    -------
+    (n members,), non-negative, sum 1
+    """
+
+    def __call__(
+        self,
+        predictions: Predictions,
+        y: NDArray[Any],
+        score: Score,
+        *,
+        rng: np.random.Generator,
+        rows: IntArray | None = None,
+        sample_weight: FloatArray | None = None,
+        groups: Sequence[str] | None = None,
+        deadline: float | None = None,
+        combine: Combine = "mean",
+        is_quick: bool = False,
+        many_scores: ManyScores | None = None,
+    ) -> FloatArray: ...
+
+
+@dataclass(frozen=True)
+class EnsembleMethod:
+    """A named way to weight models.
+
+    Parameters
+    ----------
+    learn
+        See `Learn`.
+    summary, source
+        A line about it, and the document it comes from.
+    """
+
+    learn: Learn
+    summary: str
+    source: str
+
+
+def learn_greedy(
+    predictions: Predictions,
+    y: NDArray[Any],
+    score: Score,
+    *,
+    rng: np.random.Generator,
+    rows: IntArray | None = None,
+    sample_weight: FloatArray | None = None,
+    groups: Sequence[str] | None = None,
+    deadline: float | None = None,
+    combine: Combine = "mean",
+    is_quick: bool = False,
+    many_scores: ManyScores | None = None,  # noqa: ARG001  (scores blends, one at a time)
+) -> FloatArray:
+    """`automl.ensembles.greedy.greedy_selection`, quick: one bag; parameters as in `Learn`."""
+    return greedy_selection(
+        _as_combined(predictions, combine),
+        y,
+        score,
+        rng=rng,
+        n_bags=1 if is_quick else 5,
+        rows=rows,
+        sample_weight=sample_weight,
+        groups=groups,
+        deadline=deadline,
+    ).weights
+
+
+def learn_agnostic_bayes(
+    predictions: Predictions,
+    y: NDArray[Any],
+    score: Score,
+    *,
+    rng: np.random.Generator,
+    rows: IntArray | None = None,
+    sample_weight: FloatArray | None = None,
+    groups: Sequence[str] | None = None,  # noqa: ARG001  (every member takes part)
+    deadline: float | None = None,
+    combine: Combine = "mean",
+    is_quick: bool = False,  # noqa: ARG001  (fewer bootstraps would be another method)
+    many_scores: ManyScores | None = None,
+) -> FloatArray:
+    """`automl.ensembles.agnostic.agnostic_bayes`; parameters as in `Learn`."""
+    return agnostic_bayes(
+        _as_combined(predictions, combine),
+        y,
+        score,
+        rng=rng,
+        rows=rows,
+        sample_weight=sample_weight,
+        many_scores=many_scores,
+        deadline=deadline,
+    )
+
+
+def learn_single(
+    predictions: Predictions,
+    y: NDArray[Any],
+    score: Score,
+    *,
+    rng: np.random.Generator,  # noqa: ARG001  (nothing is drawn)
+    rows: IntArray | None = None,
+    sample_weight: FloatArray | None = None,
+    groups: Sequence[str] | None = None,  # noqa: ARG001
+    deadline: float | None = None,  # noqa: ARG001  (one score per member)
+    combine: Combine = "mean",
+    is_quick: bool = False,  # noqa: ARG001
+    many_scores: ManyScores | None = None,  # noqa: ARG001
+) -> FloatArray:
+    """All weight on the member with the best score, the first at ties; parameters as in `Learn`.
+
+    Raises
+    ------
+    ValueError
+        If there are no predictions.
+    """
+    if not predictions:
+        raise ValueError("an ensemble needs at least one prediction; got none")
+    chosen = np.arange(len(y)) if rows is None else rows
+    extra = () if sample_weight is None else (sample_weight[chosen],)
+    scores = [score(y[chosen], part[chosen], *extra) for part in _as_combined(predictions, combine)]
+    return np.eye(len(predictions))[int(np.argmax(scores))]
+
+
+def _as_combined(predictions: Predictions, combine: Combine) -> Predictions:
+    """What a method averages: the votes themselves where the members will vote."""
+    return [votes(prediction) for prediction in predictions] if combine == "vote" else predictions
+
+
+ENSEMBLES: dict[str, EnsembleMethod] = {
+    "greedy": EnsembleMethod(
+        learn_greedy,
+        "the members that help the blend most, taken one by one, with replacement",
+        "H18 2.5.3, after Caruana 2004, 2006",
+    ),
+    "agnostic_bayes": EnsembleMethod(
+        learn_agnostic_bayes,
+        "each member by how often it is the best on 50 bootstraps of the rows",
+        "L14 section 3",
+    ),
+    "single": EnsembleMethod(
+        learn_single, "the best member alone, to compare the others with", "H18 2.5.3"
+    ),
+}
+
+
+def get_ensemble(name: str) -> EnsembleMethod:
+    """Ensemble method of a name.
+
+    Raises
+    ------
+    SettingsError
+        If there is none of this name; the nearest one is proposed.
+    """
+    return entry_of(ENSEMBLES, name, "ensemble")
