@@ -79,8 +79,15 @@ class TrialRunner:
         index: int,
         origin: str,
         limit_seconds: float | None,
+        keeps_predictions: bool = False,
     ) -> Trial:
-        """Trial of some (repeat, fold) pairs that keeps neither predictions nor models."""
+        """Trial of some (repeat, fold) pairs that keeps no models.
+
+        Parameters
+        ----------
+        keeps_predictions
+            Whether the predictions are kept under the trial's id; NaN in rows of other folds.
+        """
         blank = Trial(
             self.run_id,
             index,
@@ -90,7 +97,8 @@ class TrialRunner:
             origin=origin,
             stage=self.stage,
         )
-        return self._run(blank, jobs, limit_seconds=limit_seconds)
+        save_as = blank.id if keeps_predictions else None
+        return self._run(blank, jobs, limit_seconds=limit_seconds, save_as=save_as)
 
     def _run(
         self,

@@ -381,6 +381,7 @@ class _Scorer:
             index=self._index(position, repeat),
             origin=candidate.id,
             limit_seconds=deadline,
+            keeps_predictions=True,
         )
         session.commit(trial, candidate=candidate.id, repeat=repeat)
         return trial if trial.is_complete else None

@@ -204,7 +204,8 @@ class Search:
         store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
         shape = (len(plan.stage("search").rows), max(plan.table.n_classes, 1))
         room = store.capacity(shape)
-        capacity = room - min(N_UNDER_WAY, room // 2)
+        n_fresh = session.settings.candidate_limit * len(plan.stage("candidates").folds)
+        capacity = room - min(N_UNDER_WAY, room // 2) - min(n_fresh, room // 4)
         has_levels = get_optimizer(session.settings.optimizer).has_levels
         n_partial = min(N_PARTIAL, capacity // 4) if has_levels else 0
         partial = PartialPredictions(store, max(n_partial, 0))
