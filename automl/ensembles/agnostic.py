@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.ensembles.deadline import Deadline
+from automl.metrics.weightings import ManyScores
 from automl.records import FloatArray, IntArray
 
 N_BOOTSTRAPS = 50
 TIE = 1e-9
 """Scores this near to the best one are equal to it: sums in another order differ by less."""
-
-ManyScores = Callable[[NDArray[Any], NDArray[Any], FloatArray], FloatArray]
-"""Called with y, a prediction and weights (N, n); the score, (N,), under each row of weights."""
 
 
 def agnostic_bayes(
@@ -76,17 +74,17 @@ def agnostic_bayes(
     multiplicities = bootstrap_multiplicities(len(chosen), n_bootstraps, rng)
     truth = y[chosen]
     weight = None if sample_weight is None else sample_weight[chosen]
+    weights = None if many_scores is None else weights_of(multiplicities, weight)
     alone, scores = [], []
     for prediction in predictions:
         if scores and not clock.has_time():
             break
         part = np.asarray(prediction[chosen])
         alone.append(score(truth, part, *(() if weight is None else (weight,))))
-        scores.append(
-            bootstrap_scores(
-                part, truth, score, multiplicities, sample_weight=weight, many_scores=many_scores
-            )
-        )
+        if many_scores is not None and weights is not None:
+            scores.append(many_scores(truth, part, weights))
+        else:
+            scores.append(repeated_scores(part, truth, score, multiplicities, weight))
     wins = winners(np.stack(scores), np.asarray(alone))
     return np.bincount(wins, minlength=len(predictions)) / n_bootstraps
 
@@ -101,19 +99,26 @@ def bootstrap_multiplicities(
     return found
 
 
-def bootstrap_scores(
+def weights_of(
+    multiplicities: NDArray[np.integer[Any]], sample_weight: FloatArray | None = None
+) -> FloatArray:
+    """Weights, (N, n), of the rows in each bootstrap: how often they occur times their own."""
+    if sample_weight is None:
+        return multiplicities.astype(np.float64)
+    return np.asarray(multiplicities * sample_weight, dtype=np.float64)
+
+
+def repeated_scores(
     prediction: NDArray[Any],
     y: NDArray[Any],
     score: Callable[..., float],
     multiplicities: NDArray[np.integer[Any]],
-    *,
     sample_weight: FloatArray | None = None,
-    many_scores: ManyScores | None = None,
 ) -> FloatArray:
-    """Score of one prediction on each bootstrap, maximized.
+    """Score of one prediction on each bootstrap, whose rows are repeated as often as they occur.
 
-    Without `many_scores` the rows are repeated as often as they occur, so that it holds for every
-    score, also one that takes no weights.
+    It holds for every score, also one that takes no weights; where
+    `automl.metrics.weightings.many_scores` is possible, that is faster.
 
     Parameters
     ----------
@@ -126,9 +131,6 @@ def bootstrap_scores(
     -------
     (N,)
     """
-    if many_scores is not None:
-        weights = multiplicities if sample_weight is None else multiplicities * sample_weight
-        return many_scores(y, prediction, np.asarray(weights, dtype=np.float64))
     found = np.empty(len(multiplicities))
     for place, counts in enumerate(multiplicities):
         rows = np.repeat(np.arange(len(y)), counts)

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.ensembles.agnostic import ManyScores, agnostic_bayes
+from automl.ensembles.agnostic import agnostic_bayes
 from automl.ensembles.greedy import greedy_selection
 from automl.inference.combining import Combine, votes
 from automl.lookup import entry_of
+from automl.metrics.weightings import ManyScores
 from automl.records import FloatArray, IntArray
 
 Predictions = Sequence[NDArray[Any]]

@@ -93,15 +93,25 @@ def cost(outcome: ClassificationOutcome) -> float:
 
 def brier(outcome: ClassificationOutcome) -> float:
     """Mean squared distance of the probabilities from the true one-hot rows, in [0, 2]."""
+    return outcome.mean(brier_rows(outcome)) + 1.0
+
+
+def brier_rows(outcome: ClassificationOutcome) -> FloatArray:
+    """(n,) squared distance of each row's probabilities from the true one-hot row, less one."""
     probability = outcome.probability
     squares = np.einsum("ij,ij->i", probability, probability)
-    return outcome.mean(squares - 2.0 * _true_probability(outcome)) + 1.0
+    return np.asarray(squares - 2.0 * _true_probability(outcome))
 
 
 def log_loss(outcome: ClassificationOutcome) -> float:
     """Mean negative log probability of the true class, clipped at `SMALLEST_PROBABILITY`."""
+    return -outcome.mean(log_rows(outcome))
+
+
+def log_rows(outcome: ClassificationOutcome) -> FloatArray:
+    """(n,) log probability of the true class of each row, clipped at `SMALLEST_PROBABILITY`."""
     probability = np.maximum(_true_probability(outcome), SMALLEST_PROBABILITY)
-    return -outcome.mean(np.log(probability, dtype=np.float64))
+    return np.log(probability, dtype=np.float64)
 
 
 def roc_auc(outcome: ClassificationOutcome) -> float:

@@ -170,7 +170,7 @@ class PerformanceIndex:
         ValueError
             If a prediction is not finite or the shapes do not fit.
         """
-        outcome = self._outcome(y, prediction, sample_weight, threshold)
+        outcome = self.outcome(y, prediction, sample_weight, threshold)
         total = 0.0
         for function, baseline, factor in self._terms:
             total += factor * (function(outcome) - baseline)
@@ -190,7 +190,7 @@ class PerformanceIndex:
 
         R² is that of these rows (scikit-learn's), whereas `score` divides by the fixed variance.
         """
-        outcome = self._outcome(y, prediction, sample_weight, threshold)
+        outcome = self.outcome(y, prediction, sample_weight, threshold)
         if isinstance(outcome, RegressionOutcome):
             outcome.variance = None
         found = {name: METRICS[name].function(outcome) for name in self.baselines}
@@ -271,9 +271,14 @@ class PerformanceIndex:
             return 1.0 if metric.is_maximized else -1.0
         return 1.0 / span
 
-    def _outcome(
-        self, y: ArrayLike, prediction: ArrayLike, weight: ArrayLike | None, threshold: float
+    def outcome(
+        self,
+        y: ArrayLike,
+        prediction: ArrayLike,
+        weight: ArrayLike | None = None,
+        threshold: float = 0.5,
     ) -> Outcome:
+        """What the metrics look at; parameters and errors as in `score`."""
         truth = np.asarray(y)
         predicted = np.asarray(prediction)
         sizes = None if weight is None else np.asarray(weight)
