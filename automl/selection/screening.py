@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from automl.statistics.paired import corrected_t
+from automl.statistics.results import TestResult
 
 
 @dataclass(frozen=True)
@@ -18,15 +19,16 @@ class Screening:
     Parameters
     ----------
     kept : positions, best first
-    pvalues : (n trials,)
-        One-sided corrected t-test that the best trial is better, on the search's folds; 1 for the
-        best itself and where there is a single fold.
+    pvalues, statistics : (n trials,)
+        One-sided corrected t-test that the best trial is better, on the search's folds; 1 and 0
+        for the best itself and where there is a single fold.
     reasons : (n trials,)
         One sentence each.
     """
 
     kept: tuple[int, ...]
     pvalues: tuple[float, ...]
+    statistics: tuple[float, ...]
     reasons: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -63,7 +65,8 @@ def screen(
         raise ValueError(f"limit must be positive; got {limit}")
     order = np.argsort(-matrix.mean(axis=1), kind="stable")
     best = int(order[0])
-    pvalues = [_pvalue(matrix, best, i, test_train_ratio) for i in range(len(matrix))]
+    tests = [_test(matrix, best, i, test_train_ratio) for i in range(len(matrix))]
+    pvalues = [test.pvalue for test in tests]
     equals = [int(i) for i in order if pvalues[i] >= alpha]
     kept = tuple(equals[:limit])
     reasons = []
@@ -74,12 +77,13 @@ def screen(
             reasons.append(f"clearly worse in the search: corrected t, p = {pvalue:.3g}")
         else:
             reasons.append(f"not among the best {limit} of {len(equals)} trials not clearly worse")
-    return Screening(kept, tuple(pvalues), tuple(reasons))
+    statistics = tuple(test.statistic for test in tests)
+    return Screening(kept, tuple(pvalues), statistics, tuple(reasons))
 
 
-def _pvalue(matrix: Any, best: int, other: int, test_train_ratio: float) -> float:
+def _test(matrix: Any, best: int, other: int, test_train_ratio: float) -> TestResult:
     if other == best or matrix.shape[1] < 2:
-        return 1.0
+        return TestResult("", 0.0, 1.0)
     return corrected_t(
         matrix[best], matrix[other], test_train_ratio=test_train_ratio, alternative="greater"
-    ).pvalue
+    )
