@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from automl.records import FloatArray
 from automl.statistics.adjustment import holm
 from automl.statistics.results import (
     PairwiseResult,
@@ -49,7 +50,9 @@ def corrected_t(
     -------
     TestResult
         t statistic, df = n - 1. Differences without spread: no difference gives statistic 0 and
-        p-value 1; a constant difference gives an infinite statistic.
+        p-value 1; a constant difference says nothing about the variance, gives an infinite
+        statistic and the p-value of n equal signs, 2^(1-n) (one-sided 2^-n): scores that are counts
+        of few rows differ by the same amount on two or three folds more often than alpha.
 
     Raises
     ------
@@ -62,35 +65,62 @@ def corrected_t(
     .. [2] Bouckaert and Frank (2004), repeated cross-validation.
     """
     blocks = check_blocks([first, second])
-    if not test_train_ratio >= 0:
-        raise ValueError(f"test_train_ratio must not be negative; got {test_train_ratio}")
+    check_ratio(test_train_ratio)
     difference = blocks[0] - blocks[1]
     n = len(difference)
     mean = float(difference.mean())
-    if is_constant(difference):
-        statistic = 0.0 if abs(mean) <= 1e-12 else float(np.copysign(np.inf, mean))
-    else:
-        variance = float(difference.var(ddof=1)) * (1.0 / n + test_train_ratio)
-        statistic = mean / float(np.sqrt(variance))
-    return TestResult(
-        "corrected t", statistic, _t_tail(statistic, n - 1, alternative), (float(n - 1),)
-    )
+    deviation = 0.0 if is_constant(difference) else float(difference.std(ddof=1))
+    error = deviation * float(np.sqrt(1.0 / n + test_train_ratio))
+    statistic = float(ratio_to_error(np.array(mean), np.array(error)))
+    return TestResult("corrected t", statistic, _t_tail(statistic, n, alternative), (float(n - 1),))
 
 
-def _t_tail(statistic: float, freedom: int, alternative: Alternative) -> float:
+def check_ratio(test_train_ratio: float) -> None:
+    """Refuse a negative ratio.
+
+    Raises
+    ------
+    ValueError
+        If it is negative or NaN.
+    """
+    if not test_train_ratio >= 0:
+        raise ValueError(f"test_train_ratio must not be negative; got {test_train_ratio}")
+
+
+def ratio_to_error(difference: FloatArray, error: FloatArray) -> FloatArray:
+    """Difference / error; without error infinite with the difference's sign, 0 for none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = difference / error
+    without = np.where(np.abs(difference) > 1e-12, np.copysign(np.inf, difference), 0.0)
+    return np.asarray(np.where(error > 1e-12, ratio, without))
+
+
+def degenerate_pvalue(n: int) -> float:
+    """One-sided p-value of a constant difference on n folds: that of n equal signs."""
+    return float(2.0**-n)
+
+
+def _t_tail(statistic: float, n: int, alternative: Alternative) -> float:
     """p-value of Student's t; 1 for a zero statistic without evidence in any direction."""
     if alternative == "two-sided":
-        return float(2.0 * stats.t.sf(abs(statistic), freedom))
-    return float(stats.t.sf(statistic if alternative == "greater" else -statistic, freedom))
+        return 2.0 * _upper_tail(abs(statistic), n)
+    return _upper_tail(statistic if alternative == "greater" else -statistic, n)
+
+
+def _upper_tail(statistic: float, n: int) -> float:
+    if np.isposinf(statistic):
+        return degenerate_pvalue(n)
+    return float(stats.t.sf(statistic, n - 1))
 
 
 def corrected_t_all_pairs(
-    groups: Sequence[ArrayLike], *, test_train_ratio: float
+    groups: Sequence[ArrayLike], *, test_train_ratio: float, further: ArrayLike = ()
 ) -> PairwiseResult:
     """Corrected t-tests of all pairs of models, adjusted by Holm over all pairs.
 
     All pairs, not only those with the best: the best is chosen from the same scores, and Holm over
-    k - 1 comparisons with it drops an equal model too often.
+    k - 1 comparisons with it drops an equal model too often. Whatever the dependence of the pairs,
+    the probability that any pair of equal models is told apart is at most alpha.
 
     Parameters
     ----------
@@ -98,6 +128,8 @@ def corrected_t_all_pairs(
         Scores on the same folds.
     test_train_ratio : non-negative
         See `corrected_t`.
+    further : (m,), in [0, 1]
+        p-values of other comparisons that are to share the same alpha.
 
     Returns
     -------
@@ -109,20 +141,34 @@ def corrected_t_all_pairs(
     ValueError
         As `corrected_t`.
     """
-    blocks = check_blocks(groups)
-    k = len(blocks)
-    results = [
-        corrected_t(blocks[i], blocks[j], test_train_ratio=test_train_ratio)
-        for i, j in zip(*np.triu_indices(k, 1), strict=True)
-    ]
+    k = len(check_blocks(groups))
+    results = pairwise_corrected_t(groups, test_train_ratio=test_train_ratio)
     statistics = np.array([abs(result.statistic) for result in results])
-    pvalues = holm([result.pvalue for result in results])
+    raw = [result.pvalue for result in results]
+    pvalues = holm([*raw, *np.asarray(further, dtype=np.float64)])[: len(raw)]
     return PairwiseResult(
         "corrected t, Holm over all pairs",
         symmetric(statistics, k, 0.0),
         symmetric(pvalues, k, 1.0),
         results[0].df,
     )
+
+
+def pairwise_corrected_t(
+    groups: Sequence[ArrayLike], *, test_train_ratio: float
+) -> list[TestResult]:
+    """Corrected t-tests of all pairs, not adjusted, in the order of ``np.triu_indices(k, 1)``.
+
+    Raises
+    ------
+    ValueError
+        As `corrected_t`.
+    """
+    blocks = check_blocks(groups)
+    return [
+        corrected_t(blocks[i], blocks[j], test_train_ratio=test_train_ratio)
+        for i, j in zip(*np.triu_indices(len(blocks), 1), strict=True)
+    ]
 
 
 def friedman(groups: Sequence[ArrayLike]) -> TestResult:

@@ -11,7 +11,8 @@ from scipy import special, stats
 
 from automl.records import FloatArray
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(96)
+"""Gauss-Legendre rule on [-1, 1]."""
 
 
 def studentized_range_tail(statistics: FloatArray, k: int, freedom: float) -> FloatArray:
@@ -45,7 +46,7 @@ def studentized_range_tail(statistics: FloatArray, k: int, freedom: float) -> Fl
 
 def _range_distribution(width: FloatArray, k: int) -> FloatArray:
     """G(w): probability that the range of k standard normals is below `width`, any shape."""
-    z, weights = 8.5 * _NODES, 8.5 * _WEIGHTS
+    z, weights = 8.5 * NODES, 8.5 * WEIGHTS
     density = weights * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
     covered = special.ndtr(z) - special.ndtr(z - width[..., None])
     return np.asarray(k * (covered ** (k - 1) @ density))
@@ -53,9 +54,14 @@ def _range_distribution(width: FloatArray, k: int) -> FloatArray:
 
 def _mean_over_deviation(statistics: FloatArray, k: int, freedom: float) -> FloatArray:
     """E_s[G(q s)] for each q, (n,)."""
+    deviation, weights = deviation_rule(freedom)
+    return np.asarray(_range_distribution(np.outer(statistics, deviation), k) @ weights)
+
+
+def deviation_rule(freedom: float) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights (96,) of E[f(s)] where nu s² ~ chi-square(nu)."""
     low = np.sqrt(stats.chi2.ppf(1e-13, freedom) / freedom)
     high = np.sqrt(stats.chi2.isf(1e-13, freedom) / freedom)
-    deviation = low + (high - low) * (_NODES + 1.0) / 2.0
+    deviation = low + (high - low) * (NODES + 1.0) / 2.0
     density = 2.0 * freedom * deviation * stats.chi2.pdf(freedom * deviation**2, freedom)
-    weights = density * _WEIGHTS * (high - low) / 2.0
-    return np.asarray(_range_distribution(np.outer(statistics, deviation), k) @ weights)
+    return deviation, density * WEIGHTS * (high - low) / 2.0
