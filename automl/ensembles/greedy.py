@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from automl.ensembles.deadline import Deadline
 from automl.ensembles.library import Library
+from automl.inference.combining import Combine
 from automl.records import FloatArray, IntArray
 
 Score = Callable[..., float]
@@ -63,6 +64,7 @@ def greedy_selection(
     max_members: int = 100,
     max_rows: int = 5_000,
     deadline: float | None = None,
+    combine: Combine = "mean",
 ) -> GreedySelection:
     """Weights of the blend that a greedy search with replacement finds best.
 
@@ -90,6 +92,8 @@ def greedy_selection(
         Families: the best three of each survive when the library is cut to `max_members`.
     deadline : seconds of `time.monotonic`, or None
         The best weights so far are returned then; the result depends on the clock.
+    combine
+        How the members' predictions become one; for votes give the votes themselves.
 
     Returns
     -------
@@ -113,6 +117,7 @@ def greedy_selection(
         max_rows=max_rows,
         rng=rng,
         has_time=clock.has_time,
+        combine=combine,
     )
     totals = np.zeros(len(predictions))
     for bag in range(n_bags):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.inference.combining import Combine, combined
 from automl.records import FloatArray, IntArray
 
 SHORTLIST = 3
@@ -27,6 +28,8 @@ class Library:
         All rows to learn from.
     sample : Target or None
         Subset of the rows; None when all rows are few enough.
+    combine
+        How the members' predictions become one.
     """
 
     def __init__(
@@ -34,9 +37,12 @@ class Library:
         predictions: list[NDArray[Any]],
         members: IntArray,
         best_single: float,
+        *,
         target: Target,
         sample: Target | None,
+        combine: Combine,
     ) -> None:
+        self.combine: Combine = combine
         self.predictions = predictions
         self.members = members
         self.best_single = best_single
@@ -60,6 +66,7 @@ class Library:
         max_rows: int,
         rng: np.random.Generator,
         has_time: Callable[[], bool],
+        combine: Combine,
     ) -> Library:
         """Library of at most `max_members`, and a sample if there are more than `max_rows` rows.
 
@@ -83,7 +90,14 @@ class Library:
             chosen = np.sort(rng.choice(target.n_rows, size=max_rows, replace=False))
             sample = Target(y, score, chosen if rows is None else rows[chosen], sample_weight)
         best_single = float(scores[order[0]])
-        library = cls([predictions[i] for i in kept], kept, best_single, target, sample)
+        library = cls(
+            [predictions[i] for i in kept],
+            kept,
+            best_single,
+            target=target,
+            sample=sample,
+            combine=combine,
+        )
         target.n_evaluations = len(scores)
         return library
 
@@ -104,12 +118,8 @@ class Library:
 
     def score_weights(self, weights: FloatArray) -> float:
         """Score of the blend with `weights`, (n members of the caller,)."""
-        parts = [
-            weights[member] * self.member(position)
-            for position, member in enumerate(self.members)
-            if weights[member] > 0
-        ]
-        return self.target.score(np.sum(parts, axis=0))
+        parts = [self.member(position) for position in range(len(self.members))]
+        return self.target.score(combined(parts, weights[self.members], self.combine))
 
 
 class Target:
@@ -143,64 +153,125 @@ class Target:
 
 
 class Blend:
-    """Running sum of the members taken so far, on all rows and on the sample."""
+    """The members taken so far as one prediction, on all rows and on the sample."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._size = 0
-        self._quick = np.zeros_like(library.stack[0])
-        self._buffer = np.empty_like(self._quick)
-        self._full: NDArray[Any] | None = None
+        make = RunningMedian if library.combine == "median" else RunningMean
+        shape = library.stack[0].shape
+        self._quick: RunningMean | RunningMedian = make(shape)
+        self._full: RunningMean | RunningMedian | None = None
         if library.sample is not None:
-            self._full = np.zeros((library.target.n_rows, *self._quick.shape[1:]), np.float32)
+            self._full = make((library.target.n_rows, *shape[1:]))
 
     def add(self, member: int) -> None:
         """Take a member once more."""
-        self._change(member, 1)
+        self._quick.add(self._library.stack[member])
+        if self._full is not None:
+            self._full.add(self._library.member(member))
 
     def remove(self, member: int) -> None:
         """Take a member once less."""
-        self._change(member, -1)
-
-    def _change(self, member: int, sign: int) -> None:
-        self._size += sign
-        self._quick += sign * self._library.stack[member]
+        self._quick.remove(self._library.stack[member])
         if self._full is not None:
-            self._full += sign * self._library.member(member)
+            self._full.remove(self._library.member(member))
 
     def score(self) -> float:
         """Score of the blend on all rows."""
-        total = self._quick if self._full is None else self._full
-        return self._library.target.score(total / np.float32(self._size))
+        running = self._quick if self._full is None else self._full
+        return self._library.target.score(running.value())
 
     def best_addition(
         self, members: IntArray, has_time: Callable[[], bool]
     ) -> tuple[int, float] | None:
         """Member whose addition scores best, and that score; None if time runs out."""
-        factor = np.float32(1.0 / (self._size + 1))
         scores = np.empty(len(members))
         for place, member in enumerate(members):
             if place % 8 == 0 and not has_time():
                 return None
-            np.add(self._quick, self._library.stack[member], out=self._buffer)
-            np.multiply(self._buffer, factor, out=self._buffer)
-            scores[place] = self._library.quick.score(self._buffer)
+            with_member = self._quick.value_with(self._library.stack[member])
+            scores[place] = self._library.quick.score(with_member)
         if self._full is None:
             best = int(np.argmax(scores))
             return int(members[best]), float(scores[best])
-        return self._best_on_all_rows(members[np.argsort(-scores, kind="stable")[:SHORTLIST]])
+        shortlist = members[np.argsort(-scores, kind="stable")[:SHORTLIST]]
+        return self._best_on_all_rows(shortlist, self._full)
 
-    def _best_on_all_rows(self, shortlist: IntArray) -> tuple[int, float]:
+    def _best_on_all_rows(
+        self, shortlist: IntArray, full: RunningMean | RunningMedian
+    ) -> tuple[int, float]:
         """Best of the shortlist by all rows; the first, which the sample prefers, at ties."""
-        assert self._full is not None
-        factor = np.float32(1.0 / (self._size + 1))
         target, library = self._library.target, self._library
         scores = [
-            target.score((self._full + library.member(int(member))) * factor)
-            for member in shortlist
+            target.score(full.value_with(library.member(int(member)))) for member in shortlist
         ]
         best = int(np.argmax(scores))
         return int(shortlist[best]), float(scores[best])
+
+
+class RunningMean:
+    """Mean of predictions that come and go."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._size = 0
+        self._total = np.zeros(shape, np.float32)
+        self._buffer = np.empty_like(self._total)
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Take a prediction once more."""
+        self._size += 1
+        self._total += values
+
+    def remove(self, values: NDArray[Any]) -> None:
+        """Take a prediction once less."""
+        self._size -= 1
+        self._total -= values
+
+    def value(self) -> NDArray[np.float32]:
+        """Mean of what is taken."""
+        return self._total / np.float32(self._size)
+
+    def value_with(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        """Mean of what is taken and one more, in a buffer that the next call overwrites."""
+        np.add(self._total, values, out=self._buffer)
+        np.multiply(self._buffer, np.float32(1.0 / (self._size + 1)), out=self._buffer)
+        return self._buffer
+
+
+class RunningMedian:
+    """Median of predictions that come and go: their values, sorted in each row."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._ordered = np.empty((0, *shape), np.float32)
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Take a prediction once more."""
+        self._ordered = np.sort(np.concatenate([self._ordered, values[None]]), axis=0)
+
+    def remove(self, values: NDArray[Any]) -> None:
+        """Take a prediction once less."""
+        place = (self._ordered == values).argmax(axis=0)
+        kept = np.arange(len(self._ordered))[:, None] != place
+        shape = (len(self._ordered) - 1, len(values))
+        self._ordered = self._ordered.T[kept.T].reshape(shape[::-1]).T.copy()
+
+    def value(self) -> NDArray[np.float32]:
+        """Median of what is taken, half-way between the middle two of an even number."""
+        lower, upper = (len(self._ordered) - 1) // 2, len(self._ordered) // 2
+        return (self._ordered[lower] + self._ordered[upper]) * np.float32(0.5)
+
+    def value_with(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        """Median of what is taken and one more: that one, clipped by its neighbors, decides."""
+        size = len(self._ordered)
+        if not size:
+            return np.asarray(values, np.float32)
+        middle = size // 2
+        if size % 2 == 0:
+            return np.clip(values, self._ordered[middle - 1], self._ordered[middle])
+        if size == 1:
+            return (self._ordered[0] + values) * np.float32(0.5)
+        near = np.clip(values, self._ordered[middle - 1], self._ordered[middle + 1])
+        return (self._ordered[middle] + near) * np.float32(0.5)
 
 
 def _cut(order: IntArray, groups: Sequence[str] | None, max_members: int) -> IntArray:

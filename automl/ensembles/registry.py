@@ -110,6 +110,7 @@ def learn_greedy(
         sample_weight=sample_weight,
         groups=groups,
         deadline=deadline,
+        combine="mean" if combine == "vote" else combine,
     ).weights
 
 
