@@ -30,8 +30,9 @@ import numpy as np
 import pandas as pd
 from optimizers import read_lines
 from replay import N_INITIAL, RANDOM, REFERENCES
-from scipy.stats import rankdata
 
+from automl.comparison.curves import Bands, bands
+from automl.comparison.ranks import method_ranks
 from automl.records import BoolArray, FloatArray
 from automl.settings import resolve_settings
 
@@ -53,15 +54,6 @@ Cells = dict[str, dict[Place, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
-class Interval:
-    """Means over tables and their 95 % bootstrap intervals, all of one shape."""
-
-    mean: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Optimizers on the tables and seeds that all of them have.
 
@@ -79,7 +71,7 @@ class Comparison:
     values: dict[str, FloatArray]
     n_seeds: int
 
-    def interval(self, key: str, is_shown: BoolArray | None = None) -> Interval:
+    def interval(self, key: str, is_shown: BoolArray | None = None) -> Bands:
         """Of a measure over some of the tables, (k, trials)."""
         shown = np.full(len(self.data_sets), fill_value=True) if is_shown is None else is_shown
         return interval(self.values[key][:, shown], self.data_sets[shown])
@@ -144,23 +136,16 @@ def measure(group: Sequence[dict[str, Any]]) -> dict[str, FloatArray]:
         "scaled_regret": regret / group[0]["scale"],
         "share_of_optimum": best / group[0]["best"],
         "optima": (regret <= 0.0).astype(float),
-        "rank": rankdata(-best, axis=0),
+        "rank": method_ranks(-best),
         "hyperparameter_rank": np.array(
             [np.minimum.accumulate(row["ranks"][:length]) for row in group]
         ),
     }
 
 
-def interval(values: FloatArray, data_sets: pd.Index) -> Interval:
+def interval(values: FloatArray, data_sets: pd.Index) -> Bands:
     """Of (k, t, trials) over the t tables; tables of one data set are drawn together."""
-    codes, distinct = pd.factorize(data_sets)
-    n = len(distinct)
-    rng = np.random.default_rng(0)
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES)[:, codes].astype(float)
-    weights /= weights.sum(axis=1, keepdims=True)
-    drawn = np.einsum("bt,ktm->bkm", weights, values, optimize=True)
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-    return Interval(values.mean(axis=1), low, high)
+    return bands(values, data_sets.to_numpy(), rng=np.random.default_rng(0), n_resamples=RESAMPLES)
 
 
 def results(found: Comparison) -> pd.DataFrame:
