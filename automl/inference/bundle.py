@@ -2,7 +2,7 @@
 
 ::
 
-    manifest.json         what the model is, how each part is stored, digests, versions, requirements
+    manifest.json         what the model is, how each part is stored, layers, digests, versions, requirements
     preprocessors/N.skops
     estimators/N.skops    the estimator without the parts that have a format of their own
     estimators/N.K.txt    … which lie beside it (`automl.inference.native`)
@@ -39,8 +39,12 @@ from automl.inference.packing import (
     write_preprocessor,
 )
 from automl.inference.schema import TableSchema
+from automl.inference.second_layer import StackInputs
 
-FORMAT = 2
+FORMAT = 3
+READABLE = (2, FORMAT)
+"""Format 2 has one layer, and the mean of its members."""
+
 MANIFEST = "manifest.json"
 PYTHON_NAMES = {"python", "automl"}
 
@@ -115,12 +119,10 @@ def load_bundle(folder: str | Path, *, trust: bool = False) -> TableModel:
     members = [
         Member(
             entry["weight"],
-            [
-                FittedPipeline(preprocessors[part["preprocessor"]], estimators[part["estimator"]])
-                for part in entry["pipelines"]
-            ],
+            [_pipeline(part, preprocessors, estimators) for part in entry["pipelines"]],
             entry["family"],
             entry["trial"],
+            tuple(entry.get("inputs", ())),
         )
         for entry in manifest["members"]
     ]
@@ -132,6 +134,7 @@ def load_bundle(folder: str | Path, *, trust: bool = False) -> TableModel:
         classes=_labels(manifest["classes"], manifest["classes_dtype"]),
         threshold=manifest["threshold"],
         cost_matrix=manifest["cost_matrix"],
+        combine=manifest.get("combine", "mean"),
     )
 
 
@@ -141,7 +144,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     Raises
     ------
     SettingsError
-        If there is none that can be read, or its format is not `FORMAT`.
+        If there is none that can be read, or its format is none of `READABLE`.
     """
     path = Path(folder) / MANIFEST
     try:
@@ -149,7 +152,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise SettingsError(f"{folder} is not a model bundle: {path.name}: {error}") from None
     found = manifest.get("format", 0)
-    if found != FORMAT:
+    if found not in READABLE:
         relation = "later" if found > FORMAT else "earlier"
         raise SettingsError(
             f"{path}: format {found} is {relation} than {FORMAT}, the one that is known here"
@@ -161,7 +164,7 @@ def _write(model: TableModel, folder: Path, extra: dict[str, Any]) -> dict[str, 
     for name in ("preprocessors", "estimators"):
         (folder / name).mkdir(parents=True)
     pipelines = [pipeline for member in model.members for pipeline in member.pipelines]
-    preprocessors = _distinct([pipeline.preprocessor for pipeline in pipelines])
+    preprocessors = _distinct([p.preprocessor for p in pipelines if p.preprocessor is not None])
     estimators = _distinct([pipeline.estimator for pipeline in pipelines])
     manifest = {
         "format": FORMAT,
@@ -202,6 +205,7 @@ def _facts(model: TableModel) -> dict[str, Any]:
         "classes_dtype": str(model.classes_.dtype) if is_classification else None,
         "threshold": getattr(model, "threshold_", None),
         "cost_matrix": None if costs is None else costs.tolist(),
+        "combine": model.combine,
         "schema": model.schema.to_json(),
     }
 
@@ -217,16 +221,29 @@ def _members(
             "weight": float(member.weight),
             "family": member.family,
             "trial": member.trial,
+            "inputs": list(member.inputs),
             "pipelines": [
                 {
-                    "preprocessor": places[0][id(pipeline.preprocessor)],
+                    "preprocessor": places[0].get(id(pipeline.preprocessor)),
                     "estimator": places[1][id(pipeline.estimator)],
+                    "stack": None if pipeline.stack is None else pipeline.stack.to_json(),
                 }
                 for pipeline in member.pipelines
             ],
         }
         for member in model.members
     ]
+
+
+def _pipeline(
+    entry: Mapping[str, Any], preprocessors: Sequence[Any], estimators: Sequence[Any]
+) -> FittedPipeline:
+    place, stack = entry["preprocessor"], entry.get("stack")
+    return FittedPipeline(
+        None if place is None else preprocessors[place],
+        estimators[entry["estimator"]],
+        None if stack is None else StackInputs.from_json(stack),
+    )
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:

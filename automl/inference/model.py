@@ -13,8 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 
 from automl.errors import DataError, SettingsError
+from automl.inference.combining import Combine, check_combination, combined
 from automl.inference.prediction import raw_prediction
 from automl.inference.schema import TableSchema
+from automl.inference.second_layer import StackInputs
 from automl.preprocessing import TablePreprocessor
 
 CHUNK_ROWS = 20_000
@@ -28,16 +30,24 @@ class FittedPipeline:
     Parameters
     ----------
     preprocessor
-        Pipelines may share one; then it runs once per prediction.
+        Pipelines may share one; then it runs once per prediction. None where the estimator takes
+        nothing but predictions.
     estimator
         Its classes are codes into the model's classes.
+    stack
+        Makes the estimator's input of the predictions of other members; None in the first layer.
     """
 
-    preprocessor: TablePreprocessor
+    preprocessor: TablePreprocessor | None
     estimator: Any
+    stack: StackInputs | None = None
 
     def predict(
-        self, typed: pd.DataFrame, n_classes: int | None, cache: dict[int, Any] | None = None
+        self,
+        typed: pd.DataFrame,
+        n_classes: int | None,
+        cache: dict[int, Any] | None = None,
+        inputs: Sequence[NDArray[Any]] = (),
     ) -> NDArray[np.float32]:
         """Raw prediction for a typed frame; see `raw_prediction`.
 
@@ -45,12 +55,21 @@ class FittedPipeline:
         ----------
         cache
             Matrices of this frame by the identity of the preprocessor; filled here.
+        inputs : n_inputs of (n_rows, n_classes) or (n_rows,)
+            Predictions for the same rows that the second layer takes.
         """
-        shared = {} if cache is None else cache
+        matrix = self._features(typed, {} if cache is None else cache)
+        if self.stack is not None:
+            matrix = self.stack.transform(inputs, matrix)
+        return raw_prediction(self.estimator, matrix, n_classes)
+
+    def _features(self, typed: pd.DataFrame, cache: dict[int, Any]) -> Any:
+        if self.preprocessor is None:
+            return None
         key = id(self.preprocessor)
-        if key not in shared:
-            shared[key] = self.preprocessor.transform(typed)
-        return raw_prediction(self.estimator, shared[key], n_classes)
+        if key not in cache:
+            cache[key] = self.preprocessor.transform(typed)
+        return cache[key]
 
 
 @dataclass
@@ -59,18 +78,38 @@ class Member:
 
     Parameters
     ----------
-    weight : > 0
-        Share in the blend, before the weights are divided by their sum.
+    weight : >= 0
+        Share in the blend, before the weights are divided by their sum; 0 for one whose predictions are
+        inputs of others only.
     pipelines : at least one
         One refit on all rows, or one per fold (a bag): their predictions are averaged.
     family, trial
         Names for people: the algorithm family and the trial's id.
+    inputs : positions of members of the first layer
+        Whose predictions this one takes; empty for a member of the first layer.
     """
 
     weight: float
     pipelines: list[FittedPipeline]
     family: str = ""
     trial: str = ""
+    inputs: tuple[int, ...] = ()
+
+    def predict(
+        self,
+        typed: pd.DataFrame,
+        n_classes: int | None,
+        cache: dict[int, Any],
+        inputs: Sequence[NDArray[Any]] = (),
+    ) -> NDArray[np.float64]:
+        """Mean prediction of the pipelines, (n_rows, n_classes) or (n_rows,)."""
+        share = 1.0 / len(self.pipelines)
+        total: Any = 0.0
+        for pipeline in self.pipelines:
+            # float64 sums, so that the order of the pipelines does not show
+            part = pipeline.predict(typed, n_classes, cache, inputs)
+            total = total + share * part.astype(np.float64)
+        return np.asarray(total)
 
 
 @dataclass
@@ -120,6 +159,9 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         Two classes only; None takes ½, or what follows from `cost_matrix`.
     cost_matrix : (n_classes, n_classes)
         Cost of predicting class j (column) for a row of class i.
+    combine : ``mean``, ``median`` or ``vote``
+        How the members' predictions become one; see `automl.inference.combining.combined`. After a vote
+        the probabilities are shares of the votes.
 
     Attributes
     ----------
@@ -143,6 +185,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         classes: Sequence[Any] | None = None,
         threshold: float | None = None,
         cost_matrix: ArrayLike | None = None,
+        combine: Combine = "mean",
     ) -> None:
         self.schema = schema
         self.members = members
@@ -151,7 +194,9 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         self.classes = classes
         self.threshold = threshold
         self.cost_matrix = cost_matrix
+        self.combine = combine
         self._check()
+        self._check_layers()
         weights = np.array([member.weight for member in members], dtype=np.float64)
         self.weights_ = weights / weights.sum()
         self.feature_names_in_ = np.array(schema.names, dtype=object)
@@ -245,18 +290,28 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         families = ", ".join(
             f"{weight:.2f} {member.family or 'member'}"
             for weight, member in zip(self.weights_, self.members, strict=True)
+            if weight > 0
         )
         return f"TableModel({self.task} of {self.target!r}: {families})"
 
-    def _blend(self, typed: pd.DataFrame, n_classes: int | None) -> NDArray[np.float64]:
+    def _blend(self, typed: pd.DataFrame, n_classes: int | None) -> NDArray[np.float32]:
         cache: dict[int, Any] = {}
-        total: Any = 0.0
-        for weight, member in zip(self.weights_, self.members, strict=True):
-            share = weight / len(member.pipelines)
-            for pipeline in member.pipelines:
-                # float64 sums, so that the order of the members does not show
-                total = total + share * pipeline.predict(typed, n_classes, cache).astype(np.float64)
-        return np.asarray(total)
+        found: dict[int, NDArray[np.float64]] = {}
+        for place in self._prediction_order():
+            member = self.members[place]
+            inputs = [found[source] for source in member.inputs]
+            found[place] = member.predict(typed, n_classes, cache, inputs)
+        weighted = [place for place in found if self.weights_[place] > 0]
+        parts = [found[place] for place in weighted]
+        return combined(parts, self.weights_[weighted], self.combine)
+
+    def _prediction_order(self) -> list[int]:
+        """Members that matter, each once: the first layer, then the second."""
+        weighted = [place for place, weight in enumerate(self.weights_) if weight > 0]
+        second = [place for place in weighted if self.members[place].inputs]
+        first = {place for place in weighted if not self.members[place].inputs}
+        first.update(source for place in second for source in self.members[place].inputs)
+        return [*sorted(first), *second]
 
     def _without_target(self, X: pd.DataFrame) -> pd.DataFrame:
         if not isinstance(X, pd.DataFrame) or self.target in self.schema.names:
@@ -268,8 +323,11 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
             raise SettingsError(f"task must be one of {', '.join(TASKS)}; got {self.task!r}")
         if not self.members or any(not member.pipelines for member in self.members):
             raise SettingsError("a model needs at least one member, and each member one pipeline")
-        if any(not member.weight > 0 for member in self.members):
-            raise SettingsError("the weight of every member must be greater than 0")
+        weights = [member.weight for member in self.members]
+        if any(not weight >= 0 for weight in weights) or not max(weights) > 0:
+            raise SettingsError(
+                f"weights of members must not be negative, and one greater than 0; got {weights}"
+            )
         n_classes = 0 if self.classes is None else len(self.classes)
         if (n_classes == 0) != (self.task == "regression") or n_classes == 1:
             raise SettingsError(f"classes do not fit the task {self.task}; got {n_classes} classes")
@@ -282,6 +340,25 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
                 f"threshold must be in [0, 1] and is for two classes; got {self.threshold!r} "
                 f"for {n_classes} classes"
             )
+        try:
+            check_combination(self.combine, is_classification=n_classes > 0)
+        except ValueError as error:
+            raise SettingsError(f"combine: {error}") from None
+
+    def _check_layers(self) -> None:
+        for place, member in enumerate(self.members):
+            for source in member.inputs:
+                if not 0 <= source < len(self.members) or self.members[source].inputs:
+                    raise SettingsError(
+                        f"inputs of member {place} must be positions of members of the first layer; "
+                        f"got {member.inputs}"
+                    )
+            for pipeline in member.pipelines:
+                is_stacked = pipeline.stack is not None
+                if is_stacked != bool(member.inputs) or not (is_stacked or pipeline.preprocessor):
+                    raise SettingsError(
+                        f"pipelines of member {place} must take predictions exactly if it has inputs"
+                    )
 
 
 def label_array(classes: Sequence[Any]) -> NDArray[Any]:

@@ -199,7 +199,7 @@ def test_impossible_models_are_refused(schema, model_of, raw):
     for members, keywords, message in [
         ([], {"task": "regression"}, "at least one member"),
         ([Member(1.0, [])], {"task": "regression"}, "at least one member"),
-        ([Member(0.0, member.pipelines)], {"task": "regression"}, "greater than 0"),
+        ([Member(0.0, member.pipelines)], {"task": "regression"}, "one greater than 0"),
         ([member], {"task": "ranking"}, "task must be one of"),
         ([member], {"task": "regression", "classes": ["a", "b"]}, "do not fit the task"),
         ([member], {"task": "binary"}, "do not fit the task"),
