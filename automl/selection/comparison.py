@@ -12,12 +12,14 @@ from automl.errors import SettingsError
 from automl.records import FloatArray
 from automl.statistics.adjustment import holm
 from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
+from automl.statistics.multiple_comparison import mcb
 from automl.statistics.paired import corrected_t_all_pairs, friedman, nemenyi_friedman
 from automl.statistics.results import PairwiseResult, TestResult
 from automl.statistics.unpaired import anova, kruskal_wallis, nemenyi_joint_ranks, tukey
 
-Procedure = Literal["thesis", "paired", "friedman"]
+Procedure = Literal["thesis", "paired", "friedman", "mcb"]
 Normality = Literal["kolmogorov_smirnov", "lilliefors"]
+AlphaSplit = Literal["level", "tree"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Comparison:
     best
         Group with the highest mean.
     pvalues, statistics : (k,) or None
-        Of the pairwise test against the best; None if none was needed.
+        Of the pairwise test against the best (`mcb`: of the group not being the best); None if none
+        was needed.
     kept : (k,)
         Whether the group is kept.
     """
@@ -55,25 +58,30 @@ class ComparisonSettings:
     procedure
         `thesis`: ANOVA with Tukey if neither normality nor equal variances is rejected, else
         Kruskal-Wallis with Nemenyi. `paired`: corrected t over all pairs with Holm. `friedman`:
-        Friedman with Nemenyi.
+        Friedman with Nemenyi. `mcb`: Hsu's comparison with the best, by corrected t.
     normality
         `kolmogorov_smirnov` as in the thesis, or `lilliefors`, which corrects for the estimated
         parameters.
     test_train_ratio : non-negative
-        Validation rows / training rows of a fold, for `paired`.
+        Validation rows / training rows of a fold, for `paired` and `mcb`.
+    alpha_split
+        `level`: every level of the tree keeps the alpha stated for it; `tree`: the whole tree
+        keeps alpha. What each guarantees says `automl.selection.multiplicity`.
     """
 
     procedure: Procedure = "thesis"
     normality: Normality = "kolmogorov_smirnov"
     test_train_ratio: float = 1.0 / 9.0
+    alpha_split: AlphaSplit = "level"
 
     def __post_init__(self) -> None:
-        for value, allowed in (
-            (self.procedure, get_args(Procedure)),
-            (self.normality, get_args(Normality)),
+        for name, value, allowed in (
+            ("test", self.procedure, get_args(Procedure)),
+            ("normality", self.normality, get_args(Normality)),
+            ("alpha_split", self.alpha_split, get_args(AlphaSplit)),
         ):
             if value not in allowed:
-                raise SettingsError(f"test must be one of {', '.join(allowed)}; got {value!r}")
+                raise SettingsError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
         if not self.test_train_ratio >= 0:
             raise SettingsError(f"test_train_ratio must be >= 0; got {self.test_train_ratio}")
 
@@ -87,8 +95,27 @@ class ComparisonSettings:
         return cls(**data)
 
 
+@dataclass(frozen=True)
+class Rest:
+    """What else shares the significance level of a comparison.
+
+    Parameters
+    ----------
+    beside : of (n,)
+        Scores of the candidates from which the groups were picked and that compete no more.
+    further : (m,), in [0, 1]
+        p-values of pairs that are compared elsewhere at the same level, for `paired`.
+    """
+
+    beside: tuple[FloatArray, ...] = ()
+    further: tuple[float, ...] = ()
+
+
 def compare_with_best(
-    groups: Sequence[FloatArray], alpha: float, settings: ComparisonSettings
+    groups: Sequence[FloatArray],
+    alpha: float,
+    settings: ComparisonSettings,
+    rest: Rest | None = None,
 ) -> Comparison:
     """Groups that are not significantly worse than the one with the highest mean.
 
@@ -102,6 +129,8 @@ def compare_with_best(
         Significance level of every test.
     settings
         Tests to use.
+    rest
+        What else shares the level; `thesis` compares the groups alone.
 
     Raises
     ------
@@ -116,18 +145,40 @@ def compare_with_best(
     is_testable = len(samples) > 1 and min(map(len, samples)) > 1 and np.ptp(joint) > 1e-12
     if not is_testable:
         return Comparison((), "", best, None, None, (True,) * len(samples))
+    rest = rest or Rest()
     if settings.procedure == "paired":
-        return _decide(
-            (),
-            corrected_t_all_pairs(samples, test_train_ratio=settings.test_train_ratio),
-            best,
-            alpha,
+        pairs = corrected_t_all_pairs(
+            [*samples, *rest.beside],
+            test_train_ratio=settings.test_train_ratio,
+            further=rest.further,
         )
-    tests, omnibus = _omnibus(samples, alpha, settings)
+        return _decide((), pairs, best, len(samples), alpha)
+    if settings.procedure == "mcb":
+        return _best_by_mcb(samples, best, alpha, settings, len(rest.beside))
+    compared = samples if settings.procedure == "thesis" else [*samples, *rest.beside]
+    tests, omnibus = _omnibus(compared, alpha, settings)
     if omnibus.pvalue >= alpha:
         return Comparison((*tests, omnibus), "", best, None, None, (True,) * len(samples))
-    post_hoc = _post_hoc(samples, omnibus.name, best)
-    return _decide((*tests, omnibus), post_hoc, best, alpha)
+    post_hoc = _post_hoc(compared, omnibus.name, best)
+    return _decide((*tests, omnibus), post_hoc, best, len(samples), alpha)
+
+
+def _best_by_mcb(
+    samples: Sequence[FloatArray],
+    best: int,
+    alpha: float,
+    settings: ComparisonSettings,
+    n_beside: int,
+) -> Comparison:
+    result = mcb(
+        samples,
+        test_train_ratio=settings.test_train_ratio,
+        alpha=alpha,
+        n_candidates=len(samples) + n_beside,
+    )
+    pvalues = tuple(map(float, result.pvalue))
+    kept = tuple(p >= alpha or i == best for i, p in enumerate(pvalues))
+    return Comparison((), result.name, best, pvalues, tuple(map(float, result.statistic)), kept)
 
 
 def _omnibus(
@@ -167,9 +218,10 @@ def _post_hoc(samples: Sequence[FloatArray], omnibus: str, best: int) -> Pairwis
 
 
 def _decide(
-    tests: tuple[TestResult, ...], pairs: PairwiseResult, best: int, alpha: float
+    tests: tuple[TestResult, ...], pairs: PairwiseResult, best: int, k: int, alpha: float
 ) -> Comparison:
-    pvalues = tuple(map(float, pairs.pvalue[best]))
+    """Decision about the first `k` of the groups that were compared."""
+    pvalues = tuple(map(float, pairs.pvalue[best, :k]))
     kept = tuple(p >= alpha or i == best for i, p in enumerate(pvalues))
-    statistics = tuple(map(float, pairs.statistic[best]))
+    statistics = tuple(map(float, pairs.statistic[best, :k]))
     return Comparison(tests, pairs.name, best, pvalues, statistics, kept)
