@@ -100,7 +100,7 @@ def fit_fold(
         plan, cache, configuration, stage=stage, repeat=repeat, fold=fold, row_share=row_share
     )
     rows, _ = _training_rows(plan, stage, repeat, fold, row_share)
-    estimator = _fit_estimator(
+    estimator = fit_estimator(
         plan, configuration, part.training, rows, (repeat, fold), iteration_share=iteration_share
     )
     return FittedPipeline(part.preprocessor, estimator), part.validation
@@ -148,9 +148,9 @@ def refit(context: str, payload: Mapping[str, Any]) -> float:
     started = time.perf_counter()
     rows = np.arange(len(plan.table))
     seed = integer_seed(plan.settings.seed, Purpose.FINAL)
-    preprocessor = build_preprocessor(_preprocessing(configuration), seed=seed)
+    preprocessor = build_preprocessor(preprocessing_of(configuration), seed=seed)
     matrix = preprocessor.fit_transform(plan.table.frame, plan.table.y)
-    estimator = _fit_estimator(plan, configuration, matrix, rows, (REFIT,))
+    estimator = fit_estimator(plan, configuration, matrix, rows, (REFIT,))
     save_models(plan.folder, payload["save_as"], {(0, 0): FittedPipeline(preprocessor, estimator)})
     return time.perf_counter() - started
 
@@ -246,7 +246,7 @@ def _preprocessed(
     fold: int,
     row_share: float,
 ) -> PreprocessedFold:
-    choices = _preprocessing(configuration)
+    choices = preprocessing_of(configuration)
     key = (stage, repeat, fold, row_share, tuple(sorted(choices.items())))
     found = cache.get(key)
     if found is not None:
@@ -264,11 +264,12 @@ def _preprocessed(
     return part
 
 
-def _preprocessing(configuration: Configuration) -> dict[str, JsonScalar]:
+def preprocessing_of(configuration: Configuration) -> dict[str, JsonScalar]:
+    """Values that shape the preprocessing."""
     return {k: v for k, v in configuration.values.items() if k.startswith("prep.")}
 
 
-def _fit_estimator(
+def fit_estimator(
     plan: EvaluationPlan,
     configuration: Configuration,
     matrix: Any,
@@ -277,7 +278,16 @@ def _fit_estimator(
     *,
     iteration_share: float = 1.0,
 ) -> Any:
-    """Estimator fitted on table rows that `matrix` holds preprocessed."""
+    """Estimator fitted on table rows that `matrix` holds preprocessed.
+
+    Parameters
+    ----------
+    matrix : (n_rows, n_columns)
+    rows : (n_rows,), positions in the table
+        Whose targets and weights are taken.
+    keys
+        Tell this fit's seed from those of other fits of the configuration.
+    """
     family, table, settings = get_family(configuration.family), plan.table, plan.settings
     estimator = family.build(
         configuration,
