@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from automl.errors import SettingsError
+from automl.inference.combining import Combine, combined
 from automl.records import FloatArray, IntArray
 from automl.statistics.paired import corrected_t
 
@@ -45,6 +46,7 @@ def cross_fitted_scores(
     learn: Learn,
     *,
     sample_weight: FloatArray | None = None,
+    combine: Combine = "mean",
 ) -> CrossFitted:
     """Per-fold scores of an ensemble whose weights never saw the fold.
 
@@ -61,6 +63,8 @@ def cross_fitted_scores(
     learn
         Weights, (n members,), learned from the rows whose positions it is given.
     sample_weight : (n,), non-negative
+    combine
+        How the members' predictions become one.
 
     Raises
     ------
@@ -75,7 +79,8 @@ def cross_fitted_scores(
         inside = np.flatnonzero(folds == fold)
         learned = learn(np.flatnonzero((folds >= 0) & (folds != fold)))
         extra = () if sample_weight is None else (sample_weight[inside],)
-        scores.append(score(y[inside], blend(predictions, learned, inside), *extra))
+        prediction = combined(predictions, learned, combine, inside)
+        scores.append(score(y[inside], prediction, *extra))
         weights.append(learned)
         sizes.append(len(inside))
     return CrossFitted(np.array(scores), np.stack(weights), np.array(sizes))
@@ -110,11 +115,7 @@ def blend(
         Members without weight are not read.
     rows : positions, or None for all
     """
-    total: Any = 0.0
-    for position in map(int, np.flatnonzero(weights)):
-        part = predictions[position] if rows is None else predictions[position][rows]
-        total = total + np.asarray(part, dtype=np.float64) * weights[position]
-    return np.asarray(total, dtype=np.float32)
+    return combined(predictions, weights, rows=rows)
 
 
 def divide_rows(rows: IntArray, n_folds: int, *, n_rows: int, rng: np.random.Generator) -> IntArray:

@@ -21,7 +21,7 @@ def combined(
     combine: Combine = "mean",
     rows: NDArray[np.integer[Any]] | None = None,
 ) -> NDArray[np.float32]:
-    """One prediction of several.
+    """One prediction of several; that of a single member stays as it is.
 
     Parameters
     ----------
@@ -42,6 +42,8 @@ def combined(
     used = np.flatnonzero(weights)
     parts = [predictions[i] if rows is None else predictions[i][rows] for i in used]
     check_combination(combine, is_classification=np.ndim(parts[0]) == 2)
+    if len(parts) == 1:
+        return np.asarray(parts[0], dtype=np.float32)
     if combine == "median":
         return weighted_median(np.stack(parts), np.asarray(weights)[used])
     total: Any = 0.0
