@@ -64,18 +64,34 @@ class Candidate:
         return cls(**{**data, "configuration": configuration, "scores": tuple(data["scores"])})
 
 
-def kmeans_candidates(
-    encoded: FloatArray, scores: Sequence[float] | FloatArray, *, k: int = 10, seed: int
-) -> list[int]:
-    """Positions of the best trial of each cluster, best first.
+@dataclass(frozen=True)
+class Clusters:
+    """Trials of one signature in groups of similar configurations.
 
-    Complete trials of one signature only. Columns are standardized; equal rows count once, so
-    there are min(k, distinct rows) clusters.
+    Parameters
+    ----------
+    numbers : (n trials,), from 1
+        Cluster of each trial; 1 holds the best trial, 2 the best of the others, and so on.
+    leaders
+        Position of the best trial of each cluster, best first.
+    """
+
+    numbers: tuple[int, ...]
+    leaders: tuple[int, ...]
+
+
+def kmeans_clusters(
+    encoded: FloatArray, scores: Sequence[float] | FloatArray, *, k: int = 10, seed: int
+) -> Clusters:
+    """Clusters of the trials of one signature, and the best trial of each.
+
+    Columns are standardized; equal rows count once, so there are min(k, distinct rows) clusters.
+    Every row is nearest to the mean of its own cluster.
 
     Parameters
     ----------
     encoded : (n trials, n columns), finite
-        Encoded configurations.
+        Encoded configurations of complete trials.
     scores : (n trials,), maximized, finite
     k : positive
     seed
@@ -85,6 +101,10 @@ def kmeans_candidates(
     ------
     ValueError
         If the shapes do not fit, a value is not finite, or `k` is not positive.
+
+    References
+    ----------
+    B14, section 3.5.1.
     """
     values = np.asarray(scores, dtype=np.float64)
     matrix = np.asarray(encoded, dtype=np.float64)
@@ -95,25 +115,29 @@ def kmeans_candidates(
     if k < 1:
         raise ValueError(f"k must be positive; got {k}")
     if len(values) == 0:
-        return []
-    labels = _clusters(_standardized(matrix), k, seed)
-    order = np.argsort(-values, kind="stable")
-    _, leaders = np.unique(labels[order], return_index=True)
-    return [int(order[place]) for place in np.sort(leaders)]
+        return Clusters((), ())
+    labels = _labels(standardized(matrix), k, seed)
+    numbers: dict[int, int] = {}
+    leaders = []
+    for position in np.argsort(-values, kind="stable"):
+        if labels[position] not in numbers:
+            numbers[labels[position]] = len(numbers) + 1
+            leaders.append(int(position))
+    return Clusters(tuple(numbers[label] for label in labels), tuple(leaders))
 
 
-def _standardized(matrix: FloatArray) -> FloatArray:
+def standardized(matrix: FloatArray) -> FloatArray:
     """Columns with mean 0 and deviation 1; constant ones are 0."""
     deviation = matrix.std(axis=0)
     scale = np.where(deviation > 1e-12, deviation, 1.0)
     return np.asarray((matrix - matrix.mean(axis=0)) / scale)
 
 
-def _clusters(points: FloatArray, k: int, seed: int) -> Any:
-    """(n,) cluster numbers; every distinct point is its own cluster when there are at most k."""
+def _labels(points: FloatArray, k: int, seed: int) -> list[int]:
+    """(n,) labels of clusters; every distinct point is its own when there are at most k."""
     distinct, labels = np.unique(points.round(9), axis=0, return_inverse=True)
-    if len(distinct) <= k:
-        return labels.ravel()
-    from sklearn.cluster import KMeans
+    if len(distinct) > k:
+        from sklearn.cluster import KMeans
 
-    return KMeans(k, n_init=3, random_state=seed).fit_predict(points)
+        labels = KMeans(k, n_init=3, tol=0.0, random_state=seed).fit_predict(points)
+    return [int(label) for label in np.ravel(labels)]

@@ -13,12 +13,14 @@ import numpy as np
 
 from automl.selection.candidates import Candidate
 from automl.selection.comparison import (
+    AlphaSplit,
     Comparison,
     ComparisonSettings,
     Normality,
     Procedure,
     compare_with_best,
 )
+from automl.selection.multiplicity import Multiplicity, decides, level_of, split_at
 from automl.selection.ranking import DEFAULT_CRITERIA, compound_ranks, rank_order
 from automl.selection.selection_records import (
     Level,
@@ -38,6 +40,7 @@ def select(
     test: Procedure = "thesis",
     normality: Normality = "kolmogorov_smirnov",
     test_train_ratio: float = 1.0 / 9.0,
+    alpha_split: AlphaSplit = "level",
     criteria: Mapping[str, float] = DEFAULT_CRITERIA,
 ) -> SelectionRecord:
     """Champion of the candidates, with every decision on the way.
@@ -51,11 +54,14 @@ def select(
     top_n : positive
         How many go on to the next level; one value, or values by level.
     test
-        `thesis`, `paired` or `friedman`; see `ComparisonSettings`.
+        `thesis`, `paired`, `friedman` or `mcb`; see `ComparisonSettings`.
     normality
         `kolmogorov_smirnov` or `lilliefors`.
     test_train_ratio : non-negative
-        Validation rows / training rows of a fold, for `paired`.
+        Validation rows / training rows of a fold, for `paired` and `mcb`.
+    alpha_split
+        `level`: every level keeps its alpha; `tree`: the whole tree keeps alpha (one value). See
+        `automl.selection.multiplicity`.
     criteria
         Weights of the ranking criteria.
 
@@ -70,7 +76,7 @@ def select(
     settings = SelectionSettings.build(
         alpha=alpha,
         top_n=top_n,
-        comparison=ComparisonSettings(test, normality, test_train_ratio),
+        comparison=ComparisonSettings(test, normality, test_train_ratio, alpha_split),
         criteria=criteria,
     )
     return _select(tuple(candidates), settings)
@@ -90,7 +96,8 @@ def replay(record: SelectionRecord) -> str:
 def _select(candidates: tuple[Candidate, ...], settings: SelectionSettings) -> SelectionRecord:
     _check(candidates)
     decisions: list[LevelDecision] = []
-    _decide_node((), list(candidates), settings, decisions)
+    multiplicity = Multiplicity.of(candidates, settings.comparison)
+    _decide_node((), list(candidates), settings, multiplicity, decisions)
     return SelectionRecord(candidates, settings, tuple(decisions))
 
 
@@ -112,92 +119,68 @@ def _decide_node(
     place: tuple[str, ...],
     candidates: list[Candidate],
     settings: SelectionSettings,
+    multiplicity: Multiplicity,
     decisions: list[LevelDecision],
 ) -> list[Candidate]:
     """Candidates that the node at `place` promotes; decisions below it are appended first."""
-    branches: dict[str, list[Candidate]] = {}
-    members: list[Candidate] = []
-    for candidate in candidates:
-        steps = (candidate.configuration.family, *candidate.configuration.path)
-        if len(steps) == len(place):
-            members.append(candidate)
-        else:
-            branches.setdefault(steps[len(place)], []).append(candidate)
-    is_passage = bool(place) and len(branches) == 1 and not members
+    members, branches = split_at(place, candidates)
+    is_passage = not decides(place, members, len(branches))
     for branch, inside in branches.items():
-        members += _decide_node((*place, branch), inside, settings, decisions)
+        members += _decide_node((*place, branch), inside, settings, multiplicity, decisions)
     if is_passage:
         return members
-    decision = _decision(place, _level(place, has_branches=bool(branches)), members, settings)
+    level = level_of(place, has_branches=bool(branches))
+    decision = _decision(place, level, members, settings, multiplicity)
     decisions.append(decision)
     by_id = {member.trial_id: member for member in members}
     return [by_id[trial_id] for trial_id in decision.promoted]
 
 
-def _level(place: tuple[str, ...], *, has_branches: bool) -> Level:
-    if not place:
-        return Level.ROOT
-    if not has_branches:
-        return Level.LEAF
-    return Level.FAMILY if len(place) == 1 else Level.CATEGORY
-
-
 def _decision(
-    place: tuple[str, ...], level: Level, members: list[Candidate], settings: SelectionSettings
+    place: tuple[str, ...],
+    level: Level,
+    members: list[Candidate],
+    settings: SelectionSettings,
+    multiplicity: Multiplicity,
 ) -> LevelDecision:
     """Compare the members with the best one, rank those that are not worse, promote the top n."""
-    alpha = settings.alpha[level]
+    alpha, top_n = multiplicity.alpha(settings.alpha[level]), settings.top_n[level]
     members = sorted(members, key=lambda member: (-member.mean_score, member.trial_id))
-    node = "/".join(place) or "root"
     result = compare_with_best(
-        [np.asarray(member.scores) for member in members], alpha, settings.comparison
+        [np.asarray(member.scores) for member in members],
+        alpha,
+        settings.comparison,
+        multiplicity.rest(place, members),
     )
     kept = [i for i, is_kept in enumerate(result.kept) if is_kept]
     ranks = compound_ranks([members[i] for i in kept], settings.criteria)
     order = rank_order([members[i] for i in kept], settings.criteria)
-    records = []
-    for number, position in enumerate(order):
-        i = kept[position]
-        is_in = number < settings.top_n[level]
-        reason = (
-            f"promoted at {node}: number {number + 1} of {len(kept)} not worse than the best"
-            if is_in
-            else f"outranked at {node}: number {number + 1} of {len(kept)} not worse than the "
-            f"best, {settings.top_n[level]} go on"
-        )
-        verdict = Verdict.PROMOTED if is_in else Verdict.OUTRANKED
-        records.append(
-            _member(members[i], verdict, result, i, rank=float(ranks[position]), reason=reason)
-        )
-    for i in sorted(set(range(len(members))) - set(kept)):
-        reason = _why_worse(node, members[result.best], result, i, alpha)
-        records.append(_member(members[i], Verdict.WORSE, result, i, rank=None, reason=reason))
-    return LevelDecision(node, level, alpha, tuple(records), result.tests, result.post_hoc)
-
-
-def _why_worse(node: str, best: Candidate, result: Comparison, position: int, alpha: float) -> str:
-    assert result.pvalues is not None
-    return (
-        f"worse at {node}: {result.post_hoc} against {best.trial_id}, "
-        f"p = {result.pvalues[position]:.3g} < {alpha:g}"
-    )
+    records = [
+        _member(members, kept[i], result, verdict, float(ranks[i]))
+        for number, i in enumerate(order)
+        for verdict in [Verdict.PROMOTED if number < top_n else Verdict.OUTRANKED]
+    ]
+    records += [
+        _member(members, i, result, Verdict.WORSE, None)
+        for i, is_kept in enumerate(result.kept)
+        if not is_kept
+    ]
+    node = "/".join(place) or "root"
+    return LevelDecision(node, level, alpha, top_n, tuple(records), result.tests, result.post_hoc)
 
 
 def _member(
-    candidate: Candidate,
-    verdict: Verdict,
-    result: Comparison,
+    members: Sequence[Candidate],
     position: int,
-    *,
+    result: Comparison,
+    verdict: Verdict,
     rank: float | None,
-    reason: str,
 ) -> Member:
     return Member(
-        candidate.trial_id,
-        candidate.mean_score,
+        members[position].trial_id,
+        members[position].mean_score,
         verdict,
         None if result.statistics is None else result.statistics[position],
         None if result.pvalues is None else result.pvalues[position],
         rank,
-        reason,
     )

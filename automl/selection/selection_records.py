@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,6 +11,7 @@ from typing import Any, Self
 from automl.errors import SettingsError
 from automl.selection.candidates import Candidate
 from automl.selection.comparison import ComparisonSettings
+from automl.selection.dispositions import Disposition, Place, Status, json_number
 from automl.selection.ranking import DEFAULT_CRITERIA, check_criteria
 from automl.statistics.results import TestResult
 
@@ -77,6 +77,8 @@ class SelectionSettings:
         numbers = _by_level("top_n", top_n, 3)
         if not all(0 < value < 1 for value in alphas.values()):
             raise SettingsError(f"alpha must lie between 0 and 1; got {alpha}")
+        if comparison and comparison.alpha_split == "tree" and len(set(alphas.values())) > 1:
+            raise SettingsError(f"alpha_split tree needs one alpha for all levels; got {alpha}")
         if not all(value >= 1 and value == int(value) for value in numbers.values()):
             raise SettingsError(f"top_n must be a positive whole number; got {top_n}")
         return cls(
@@ -127,8 +129,6 @@ class Member:
         Of the pairwise test against the best member; None if none was needed.
     rank : in [1, kept members] or None
         Compound rank among the members that are not worse; None for a worse one.
-    reason
-        One sentence.
     """
 
     trial_id: str
@@ -137,7 +137,6 @@ class Member:
     statistic: float | None
     pvalue: float | None
     rank: float | None
-    reason: str
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
@@ -165,6 +164,8 @@ class LevelDecision:
     level
         Kind of the node.
     alpha : in (0, 1)
+    top_n : positive
+        How many go on at most.
     members
         Promoted ones first, in the order of their ranks.
     tests
@@ -176,6 +177,7 @@ class LevelDecision:
     node: str
     level: Level
     alpha: float
+    top_n: int
     members: tuple[Member, ...]
     tests: tuple[TestResult, ...]
     post_hoc: str
@@ -185,12 +187,50 @@ class LevelDecision:
         """Trial ids that go on, best ranked first."""
         return tuple(m.trial_id for m in self.members if m.verdict is Verdict.PROMOTED)
 
+    @property
+    def best(self) -> str:
+        """Trial id of the member with the highest mean score, with which the others are compared."""
+        return min(self.members, key=lambda m: (-m.mean_score, m.trial_id)).trial_id
+
+    def disposition(self, position: int) -> Disposition:
+        """What this decision means for the member at a position."""
+        member, kept = self.members[position], [m for m in self.members if m.rank is not None]
+        promoted = Status.FINALIST if position else Status.WINNER
+        is_promoted = member.verdict is Verdict.PROMOTED
+        status = promoted if is_promoted else Status(str(member.verdict))
+        test, against, statistic, pvalue = self._evidence(member)
+        is_kept = member.rank is not None
+        return Disposition(
+            status,
+            Place.SELECTION,
+            node=self.node,
+            level=self.level,
+            test=test,
+            against=against,
+            statistic=statistic,
+            pvalue=pvalue,
+            alpha=self.alpha,
+            number=position + 1 if is_kept else None,
+            n_left=len(kept),
+            limit=self.top_n if is_kept else None,
+            rank=member.rank,
+        )
+
+    def _evidence(self, member: Member) -> tuple[str, str, float | None, float | None]:
+        """Test, trial compared with, statistic and p-value."""
+        if member.pvalue is not None and member.trial_id != self.best:
+            return self.post_hoc, self.best, member.statistic, member.pvalue
+        if self.post_hoc or not self.tests:
+            return "", "", None, None
+        return self.tests[-1].name, "", self.tests[-1].statistic, self.tests[-1].pvalue
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
         return {
             "node": self.node,
             "level": str(self.level),
             "alpha": self.alpha,
+            "top_n": self.top_n,
             "members": [member.to_json() for member in self.members],
             "tests": [
                 {**test.__dict__, "statistic": json_number(test.statistic), "df": list(test.df)}
@@ -208,30 +248,14 @@ class LevelDecision:
         )
         members = tuple(Member.from_json(member) for member in data["members"])
         return cls(
-            data["node"], Level(data["level"]), data["alpha"], members, tests, data["post_hoc"]
+            data["node"],
+            Level(data["level"]),
+            data["alpha"],
+            data["top_n"],
+            members,
+            tests,
+            data["post_hoc"],
         )
-
-
-@dataclass(frozen=True)
-class Disposition:
-    """What became of a candidate.
-
-    Parameters
-    ----------
-    status
-        `winner`, `finalist` (promoted at the root), `worse` or `outranked`.
-    node
-        Where it was decided.
-    pvalue : or None
-        Of the pairwise test behind it.
-    reason
-        One sentence.
-    """
-
-    status: str
-    node: str
-    pvalue: float | None
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -265,17 +289,11 @@ class SelectionRecord:
     @property
     def dispositions(self) -> dict[str, Disposition]:
         """What became of each candidate, by trial id."""
-        found: dict[str, Disposition] = {}
-        for decision in self.decisions:
-            for member in decision.members:
-                found[member.trial_id] = Disposition(
-                    str(member.verdict), decision.node, member.pvalue, member.reason
-                )
-        for place, trial_id in enumerate(self.finalists):
-            last = found[trial_id]
-            status = "finalist" if place else "winner"
-            found[trial_id] = Disposition(status, last.node, last.pvalue, last.reason)
-        return found
+        return {
+            member.trial_id: decision.disposition(position)
+            for decision in self.decisions
+            for position, member in enumerate(decision.members)
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
@@ -294,8 +312,3 @@ class SelectionRecord:
             SelectionSettings.from_json(data["settings"]),
             tuple(LevelDecision.from_json(decision) for decision in data["decisions"]),
         )
-
-
-def json_number(value: float) -> float | str:
-    """`value`, or its text where JSON has no number for it (infinity)."""
-    return value if math.isfinite(value) else str(value)

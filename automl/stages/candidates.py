@@ -1,8 +1,8 @@
-"""Candidates of each signature, scored on folds that the search never saw, and the champion."""
+"""Candidates of each signature, scored on folds that the search never saw."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +11,21 @@ import numpy as np
 
 from automl.families.registry import get_family
 from automl.randomness import Purpose, integer_seed
-from automl.records import FloatArray, Trial
+from automl.records import Trial
 from automl.search.runner import TrialRunner
-from automl.selection.candidates import Candidate, kmeans_candidates
-from automl.selection.levels import select
+from automl.selection.candidates import kmeans_clusters
+from automl.selection.preselection import (
+    FRESH,
+    SEARCH,
+    ScoringRecord,
+    ScreeningRecord,
+    SignatureClusters,
+    rounded,
+)
 from automl.selection.screening import screen
+from automl.selection.selection_records import Level, SelectionSettings
 from automl.spaces.encoding import ConfigurationEncoder
+from automl.stages.search_spaces import space_of
 from automl.stages.session import Session
 
 SAFETY = 1.1
@@ -55,27 +64,40 @@ def choose_candidates(session: Session, trials: Sequence[Trial]) -> dict[str, An
 
     Returns
     -------
-        Record with `trial_ids`, best first, and the disposition of all complete trials.
+        Record with `trial_ids`, best first, `clusters` and `screening`.
     """
-    complete = [trial for trial in trials if trial.is_complete]
-    eligible, too_slow = _fast_enough(session, complete)
+    eligible = _fast_enough(session, [trial for trial in trials if trial.is_complete])
     clusters = _clusters(session, eligible)
-    scores = np.array([trial.fold_scores for trial in clusters])
-    limit = len(clusters)
-    if session.settings.selection_test == "paired":
-        limit = session.settings.candidate_limit
-    screening = screen(
-        scores,
-        alpha=session.settings.alpha if limit < len(clusters) else 1e-12,
-        limit=limit,
-        test_train_ratio=test_train_ratio(session, "search"),
-    )
-    dispositions = {t.id: "not the best of its cluster" for t in eligible} | too_slow
-    dispositions |= dict(zip((t.id for t in clusters), screening.reasons, strict=True))
+    leaders = {trial_id for group in clusters for trial_id in group.best}
+    screening = _screened(session, [trial for trial in eligible if trial.id in leaders])
     return {
-        "trial_ids": [clusters[i].id for i in screening.kept],
-        "dispositions": dispositions,
+        "trial_ids": list(screening.kept),
+        "clusters": [group.to_json() for group in clusters],
+        "screening": screening.to_json(),
     }
+
+
+def _screened(session: Session, leaders: Sequence[Trial]) -> ScreeningRecord:
+    """All of them in the order of their mean scores where the limit, or B14's way, spares none."""
+    scores = np.array([trial.fold_scores for trial in leaders])
+    order = [int(i) for i in np.argsort(-scores.mean(axis=1), kind="stable")]
+    ordered = tuple(leaders[i].id for i in order)
+    limit = session.settings.candidate_limit
+    if session.settings.selection_test == "thesis" or len(leaders) <= limit:
+        return ScreeningRecord(ordered, ordered, len(leaders))
+    alpha = SelectionSettings.build(alpha=session.settings.alpha).alpha[Level.LEAF]
+    ratio = test_train_ratio(session, "search")
+    found = screen(scores[order], alpha=alpha, limit=limit, test_train_ratio=ratio)
+    return ScreeningRecord(
+        ordered,
+        tuple(ordered[i] for i in found.kept),
+        limit,
+        "corrected t, one-sided",
+        found.statistics,
+        found.pvalues,
+        alpha,
+        ratio,
+    )
 
 
 def score_candidates(
@@ -85,7 +107,8 @@ def score_candidates(
 
     Returns
     -------
-        Record with `candidates` (trial id, scores, seconds of a fold).
+        Record with `candidates` (trial id, scores, seconds of a fold), and `scoring`, how they came
+        about.
     """
     by_id = {trial.id: trial for trial in trials}
     candidates = [by_id[trial_id] for trial_id in chosen]
@@ -93,54 +116,57 @@ def score_candidates(
     session.given_up += given_up
     session.is_reproducible &= session.is_timed or not given_up
     if not plan.repeats:
-        return {"candidates": [_unscored(candidates[0])]}
-    scorer = _Scorer(session, [candidates[position] for position in plan.chosen])
-    scorer.run(range(plan.repeats), range(len(plan.chosen)))
+        return _by_search(session, plan, candidates[0], {})
+    planned = [candidates[position] for position in plan.chosen]
+    scorer = _Scorer(session, planned)
+    scorer.run(range(plan.repeats), range(len(planned)))
     leaders: Sequence[int] = ()
     if plan.extra_repeats:
-        leaders = scorer.leaders(2)
+        leaders = scorer.leaders(2, plan.repeats)
         scorer.run(range(plan.repeats, plan.repeats + plan.extra_repeats), leaders)
-    records = scorer.records(leaders, plan.repeats)
-    session.given_up += scorer.failed
-    return {"candidates": records}
+    compared, missing = scorer.compared(leaders)
+    session.given_up += [
+        f"candidate {trial.id} could not be scored on all fresh folds" for trial in missing
+    ]
+    scored = scorer.scored()
+    if not compared:
+        return _by_search(session, plan, planned[0], scored)
+    record = _scoring(session, plan, planned, scored)
+    ids = [planned[position].id for position in compared]
+    record |= {"leaders": [planned[position].id for position in leaders], "compared": ids}
+    entries = [scorer.entry(position) for position in compared]
+    return {"candidates": entries, "scoring": record}
 
 
-def select_champion(
-    session: Session, trials: Sequence[Trial], scored: Sequence[dict[str, Any]]
+def _scoring(
+    session: Session,
+    plan: CandidatePlan,
+    planned: Sequence[Trial],
+    scored: Mapping[str, tuple[float, ...]],
 ) -> dict[str, Any]:
-    """Statistical selection level by level (B14, algorithm 3), and the champion's trial id."""
-    settings = session.settings
-    by_id = {trial.id: trial for trial in trials}
-    candidates = []
-    for entry in scored:
-        configuration = by_id[entry["trial_id"]].configuration
-        family = get_family(configuration.family)
-        candidates.append(
-            Candidate(
-                entry["trial_id"],
-                configuration,
-                tuple(entry["scores"]),
-                entry["seconds"],
-                family.simplicity,
-                family.interpretability,
-            )
-        )
-    criteria = dict(settings.criteria)
-    if not settings.may_read_clock:
-        criteria["speed"] = 0.0
-    record = select(
-        candidates,
-        alpha=settings.alpha,
-        top_n=settings.top_n,
-        test=settings.selection_test,
-        test_train_ratio=test_train_ratio(session, "candidates"),
-        criteria=criteria,
-    )
-    return {
-        **record.to_json(),
-        "champion": record.winner,
-        "dispositions": {k: d.__dict__ for k, d in record.dispositions.items()},
+    return ScoringRecord(
+        planned=tuple(trial.id for trial in planned),
+        repeats=plan.repeats,
+        extra_repeats=plan.extra_repeats,
+        folds_per_repeat=session.plan.stage("candidates").jobs_per_repeat,
+        scored=scored,
+        leaders=(),
+        compared=(),
+        source=FRESH,
+    ).to_json()
+
+
+def _by_search(
+    session: Session, plan: CandidatePlan, best: Trial, scored: Mapping[str, tuple[float, ...]]
+) -> dict[str, Any]:
+    """The best trial of the search as the only candidate, with its scores of the search."""
+    entry = {
+        "trial_id": best.id,
+        "scores": list(best.fold_scores),
+        "seconds": _fold_seconds(best),
     }
+    record = _scoring(session, plan, [best], scored)
+    return {"candidates": [entry], "scoring": {**record, "compared": [best.id], "source": SEARCH}}
 
 
 def test_train_ratio(session: Session, stage: str) -> float:
@@ -149,43 +175,46 @@ def test_train_ratio(session: Session, stage: str) -> float:
     return len(validation) / max(len(training), 1)
 
 
-def _fast_enough(session: Session, complete: Sequence[Trial]) -> tuple[list[Trial], dict[str, str]]:
+def _fast_enough(session: Session, complete: Sequence[Trial]) -> list[Trial]:
+    """Trials within the limit of the time to predict; the fastest one where there are none."""
     limit = session.settings.max_predict_ms
     if limit is None:
-        return list(complete), {}
+        return list(complete)
     fast = [trial for trial in complete if trial.predict_milliseconds <= limit]
-    slow = {
-        trial.id: f"predicts a row in {trial.predict_milliseconds:.3g} ms, over {limit:g} ms"
-        for trial in complete
-        if trial.predict_milliseconds > limit
-    }
     if fast:
-        return fast, slow
+        return fast
     fastest = min(complete, key=lambda trial: trial.predict_milliseconds)
     session.warnings.append(
         f"no model predicts a row within {limit:g} ms; the fastest one, "
         f"{fastest.predict_milliseconds:.3g} ms, is taken"
     )
-    slow.pop(fastest.id)
-    return [fastest], slow
+    return [fastest]
 
 
-def _clusters(session: Session, complete: Sequence[Trial]) -> list[Trial]:
-    """Best trial of each cluster of each signature."""
+def _clusters(session: Session, complete: Sequence[Trial]) -> list[SignatureClusters]:
+    """Clusters of each signature (B14, section 3.5.1)."""
     by_signature: dict[str, list[Trial]] = {}
     for trial in complete:
         by_signature.setdefault(trial.configuration.signature, []).append(trial)
-    leaders = []
-    task = session.plan.table.task
     seed = integer_seed(session.settings.seed, Purpose.CANDIDATES)
-    for members in by_signature.values():
-        space = get_family(members[0].configuration.family).space(task)
-        encoder = ConfigurationEncoder(space, drop_constant=False)
-        encoded: FloatArray = encoder.fit_transform([t.configuration for t in members])
+    groups = []
+    for signature, members in by_signature.items():
+        family = get_family(members[0].configuration.family)
+        encoder = ConfigurationEncoder(space_of(session.plan, family, session.settings))
+        points = rounded(encoder.fit_transform([t.configuration for t in members]))
         scores = [trial.score or 0.0 for trial in members]
-        found = kmeans_candidates(encoded, scores, k=session.settings.clusters, seed=seed)
-        leaders += [members[i] for i in found]
-    return leaders
+        found = kmeans_clusters(points, scores, k=session.settings.clusters, seed=seed)
+        groups.append(
+            SignatureClusters(
+                signature,
+                encoder.feature_names,
+                tuple(trial.id for trial in members),
+                tuple(tuple(map(float, point)) for point in points),
+                found.numbers,
+                tuple(members[i].id for i in found.leaders),
+            )
+        )
+    return groups
 
 
 def likely_seconds(
@@ -299,14 +328,6 @@ def _fold_seconds(trial: Trial) -> float:
     return trial.seconds / max(len(trial.folds), 1)
 
 
-def _unscored(trial: Trial) -> dict[str, Any]:
-    return {
-        "trial_id": trial.id,
-        "scores": list(trial.fold_scores),
-        "seconds": _fold_seconds(trial),
-    }
-
-
 class _Scorer:
     """Runs (candidate, repeat) pairs on all slots; earlier trials of a resumed run count."""
 
@@ -328,7 +349,6 @@ class _Scorer:
                 known = candidates[position].id
                 if trial is not None and trial.origin == known and trial.is_complete:
                     self._found[position, repeat] = trial
-        self.failed: list[str] = []
 
     def run(self, repeats: range, positions: Sequence[int]) -> None:
         """Score some candidates on some repeats."""
@@ -343,31 +363,39 @@ class _Scorer:
                 if trial is not None:
                     self._found[pair] = trial
 
-    def leaders(self, n: int) -> list[int]:
-        """Positions of the best candidates so far."""
+    def leaders(self, n: int, repeats: int) -> list[int]:
+        """Positions of the best candidates on the first repeats."""
+        n_first = repeats * len(self._jobs[0])
         means = {
             position: float(np.mean(scores))
             for position in range(len(self._candidates))
-            if (scores := self._scores(position))
+            if (scores := self._scores(position)[:n_first])
         }
         return sorted(means, key=lambda position: -means[position])[:n]
 
-    def records(self, leaders: Sequence[int], repeats: int) -> list[dict[str, Any]]:
-        """Scored candidates; only the leaders where they have more repeats than the others."""
+    def compared(self, leaders: Sequence[int]) -> tuple[list[int], list[Trial]]:
+        """Positions of those with all scores, the leaders alone if there are; and who lacks some."""
         positions = leaders or range(len(self._candidates))
-        scored = {p: self._scores(p) for p in positions}
-        most = max((len(scores) for scores in scored.values()), default=0)
-        least = min(most, repeats * len(self._jobs[0]))
-        records = []
-        for position, scores in scored.items():
-            trial = self._candidates[position]
-            if not scores or (len(scores) < most and (len(scores) < least or leaders)):
-                self.failed.append(f"candidate {trial.id} could not be scored on all fresh folds")
-                continue
-            records.append(
-                {"trial_id": trial.id, "scores": scores, "seconds": self._fold_seconds(position)}
-            )
-        return records or [_unscored(self._candidates[0])]
+        numbers = {position: len(self._scores(position)) for position in positions}
+        most = max(numbers.values(), default=0)
+        whole = [position for position, number in numbers.items() if number == most > 0]
+        return whole, [self._candidates[p] for p in positions if p not in whole]
+
+    def scored(self) -> dict[str, tuple[float, ...]]:
+        """Scores so far of those that have any, by trial id."""
+        return {
+            trial.id: tuple(scores)
+            for position, trial in enumerate(self._candidates)
+            if (scores := self._scores(position))
+        }
+
+    def entry(self, position: int) -> dict[str, Any]:
+        """Trial id, scores and mean seconds of a fold."""
+        return {
+            "trial_id": self._candidates[position].id,
+            "scores": self._scores(position),
+            "seconds": self._fold_seconds(position),
+        }
 
     def _score(self, pair: tuple[int, int]) -> Trial | None:
         position, repeat = pair

@@ -13,7 +13,8 @@ from typing import Any
 from automl.errors import AutoMLError
 from automl.evaluation.fold_models import remove_all_models
 from automl.records import Trial
-from automl.stages.candidates import choose_candidates, score_candidates, select_champion
+from automl.stages.candidates import choose_candidates, score_candidates
+from automl.stages.champion import select_champion
 from automl.stages.ensembling import build_ensemble
 from automl.stages.finishing import build_final
 from automl.stages.promotion import decide_promotion
@@ -90,9 +91,9 @@ class Line:
 
     def selection(self) -> dict[str, Any]:
         """Record of the selection, with the champion."""
-        scored = self.candidates()["candidates"]
+        candidates = self.candidates()
         return self.session.stage(
-            "selection", lambda: select_champion(self.session, self.trials, scored)
+            "selection", lambda: select_champion(self.session, self.trials, candidates)
         )
 
     def ensemble(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from automl.records import Trial
+from automl.selection.dispositions import Disposition
 from automl.stages.session import Session
 
 FEW_TRIALS = 20
@@ -83,23 +84,17 @@ def leaderboard(trials: Sequence[Trial], stages: Mapping[str, Any]) -> list[dict
 
 
 def disposition_texts(trials: Sequence[Trial], stages: Mapping[str, Any]) -> dict[str, str]:
-    """One text per trial: champion, ensemble member, or where and why it was dropped."""
-    chosen = stages["candidates"].get("dispositions", {})
+    """A few words per trial: what the selection says, and that it is in the ensemble."""
     decided = stages["selection"]["dispositions"]
     members = {member["trial_id"] for member in stages["final"]["members"]}
     champion = stages["selection"]["champion"]
     texts = {}
     for trial in trials:
-        if trial.id == champion:
-            text = "champion" if trial.id in members else "champion, replaced by the ensemble"
-        elif trial.id in members:
-            text = "ensemble member"
-        elif trial.id in decided:
-            text = str(decided[trial.id]["reason"])
-        elif trial.is_complete:
-            text = str(chosen.get(trial.id, "complete"))
-        else:
-            text = ": ".join(filter(None, (trial.status, trial.reason or trial.fidelity.text)))
+        text = Disposition.from_json(decided[trial.id]).label
+        if trial.id == champion and trial.id not in members:
+            text = "champion, replaced by the ensemble"
+        elif trial.id != champion and trial.id in members:
+            text = f"ensemble member; {text}"
         texts[trial.id] = text
     return texts
 

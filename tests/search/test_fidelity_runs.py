@@ -15,7 +15,8 @@ from automl.evaluation.stage_records import StageRecords
 from automl.home import Home
 from automl.records import Fidelity, Trial, TrialStatus
 from automl.settings import Settings
-from automl.stages.candidates import choose_candidates, score_candidates, select_champion
+from automl.stages.candidates import choose_candidates, score_candidates
+from automl.stages.champion import select_champion
 from automl.stages.ensembling import build_ensemble
 from automl.stages.ledger import Ledger
 from automl.stages.preparation import prepare
@@ -171,16 +172,17 @@ def test_the_stages_behind_the_search_look_at_complete_trials_alone(ran, monkeyp
         assert found["complete"] == len(complete(own))
         assert found["best_score"] == max((t.score for t in complete(own)), default=None)
     candidates = choose_candidates(session, trials)
-    assert set(candidates["dispositions"]) == whole
+    assert {i for group in candidates["clusters"] for i in group["trial_ids"]} == whole
     scored = score_candidates(session, trials, candidates["trial_ids"])
-    selection = select_champion(session, trials, scored["candidates"])
+    selection = select_champion(session, trials, {**candidates, **scored})
+    assert set(selection["dispositions"]) == {trial.id for trial in trials}
     ensemble = build_ensemble(session, trials, selection["champion"])
     journal.close()
     members = {member["trial_id"] for member in ensemble["members"]}
     assert {selection["champion"], *members} <= whole
     assert ensemble["n_library"] <= len(whole)
     final = {"members": ensemble["members"]}
-    rows = leaderboard(trials, {"candidates": candidates, "selection": selection, "final": final})
+    rows = leaderboard(trials, {"selection": selection, "final": final})
     assert {row["trial_id"] for row in rows[: len(whole)]} == whole
     assert all(row["status"].startswith("partial: ") for row in rows[len(whole) :])
     curve = incumbents(trials)

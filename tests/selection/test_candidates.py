@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from automl.errors import SettingsError
 from automl.records import Configuration
-from automl.selection.candidates import Candidate, kmeans_candidates
+from automl.selection.candidates import Candidate, kmeans_clusters
 from automl.selection.ranking import compound_ranks, criterion_ranks, rank_order
 from automl.selection.screening import screen
 
@@ -18,22 +18,26 @@ def candidate(trial_id, scores, **options):
     return Candidate(trial_id, Configuration("svm"), tuple(scores), **options)
 
 
+def leaders(points, scores, **options):
+    return list(kmeans_clusters(points, scores, **options).leaders)
+
+
 def test_the_best_of_each_cluster_is_chosen_best_first():
     points = np.array([[0, 0], [0.1, 0], [5, 5], [5.1, 5], [9, 0], [9, 0.1]], dtype=float)
-    assert kmeans_candidates(points, [0.1, 0.5, 0.9, 0.2, 0.3, 0.4], k=3, seed=0) == [2, 1, 5]
+    assert leaders(points, [0.1, 0.5, 0.9, 0.2, 0.3, 0.4], k=3, seed=0) == [2, 1, 5]
 
 
 def test_columns_are_standardized():
     points = np.array([[0, 0], [1000, 0], [0, 1], [1000, 1]], dtype=float)
-    found = kmeans_candidates(points * [1, 1e-3], [1.0, 2.0, 3.0, 4.0], k=4, seed=0)
+    found = leaders(points * [1, 1e-3], [1.0, 2.0, 3.0, 4.0], k=4, seed=0)
     assert found == [3, 2, 1, 0]
 
 
 def test_equal_configurations_count_once():
     points = np.array([[1.0], [1.0], [2.0]])
-    assert kmeans_candidates(points, [0.1, 0.2, 0.3], k=10, seed=0) == [2, 1]
-    assert kmeans_candidates(np.ones((4, 0)), [0.1, 0.4, 0.2, 0.3], seed=0) == [1]
-    assert kmeans_candidates(np.ones((0, 2)), [], seed=0) == []
+    assert leaders(points, [0.1, 0.2, 0.3], k=10, seed=0) == [2, 1]
+    assert leaders(np.ones((4, 0)), [0.1, 0.4, 0.2, 0.3], seed=0) == [1]
+    assert leaders(np.ones((0, 2)), [], seed=0) == []
 
 
 @given(seed=st.integers(0, 1000), k=st.integers(1, 12), n=st.integers(1, 30))
@@ -41,21 +45,21 @@ def test_equal_configurations_count_once():
 def test_the_best_trial_is_always_a_candidate(seed, k, n):
     rng = np.random.default_rng(seed)
     points, scores = rng.random((n, 2)), rng.random(n)
-    found = kmeans_candidates(points, scores, k=k, seed=seed)
+    found = leaders(points, scores, k=k, seed=seed)
     assert found[0] == scores.argmax()
     assert len(set(found)) == len(found) == min(k, n)
-    assert found == kmeans_candidates(points, scores, k=k, seed=seed)
+    assert found == leaders(points, scores, k=k, seed=seed)
 
 
 def test_unusable_trials_are_refused():
     with pytest.raises(ValueError, match="finite"):
-        kmeans_candidates(np.array([[np.nan]]), [1.0], seed=0)
+        leaders(np.array([[np.nan]]), [1.0], seed=0)
     with pytest.raises(ValueError, match="finite"):
-        kmeans_candidates(np.array([[1.0]]), [np.nan], seed=0)
+        leaders(np.array([[1.0]]), [np.nan], seed=0)
     with pytest.raises(ValueError, match="k must be positive"):
-        kmeans_candidates(np.array([[1.0]]), [1.0], k=0, seed=0)
+        leaders(np.array([[1.0]]), [1.0], k=0, seed=0)
     with pytest.raises(ValueError, match="encoded configurations for"):
-        kmeans_candidates(np.array([[1.0]]), [1.0, 2.0], seed=0)
+        leaders(np.array([[1.0]]), [1.0, 2.0], seed=0)
 
 
 def test_a_candidate_survives_json():

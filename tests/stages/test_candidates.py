@@ -10,7 +10,8 @@ from automl.home import Home
 from automl.records import TrialStatus
 from automl.search.runner import TrialRunner
 from automl.settings import Settings
-from automl.stages.candidates import score_candidates, select_champion
+from automl.stages.candidates import choose_candidates, score_candidates
+from automl.stages.champion import select_champion
 from automl.stages.line import Line
 from automl.stages.session import begin
 
@@ -40,10 +41,10 @@ def test_without_one_score_on_fresh_folds_the_best_of_the_search_is_the_champion
         return dataclasses.replace(trial, status=TrialStatus.TIMED_OUT, score=None, folds=())
 
     monkeypatch.setattr(TrialRunner, "run_folds", too_late)
-    best = sorted(line.trials, key=lambda t: -t.score)[:n_candidates]
-    chosen = [trial.id for trial in best]
-    found = score_candidates(line.session, line.trials, chosen)["candidates"]
-    assert [entry["trial_id"] for entry in found] == chosen[:1]
-    champion = select_champion(line.session, line.trials, found)["champion"]
-    assert champion == chosen[0]
+    candidates = choose_candidates(line.session, line.trials)
+    chosen = candidates["trial_ids"][:n_candidates]
+    found = score_candidates(line.session, line.trials, chosen)
+    assert [entry["trial_id"] for entry in found["candidates"]] == chosen[:1]
+    record = select_champion(line.session, line.trials, {**candidates, **found})
+    assert record["champion"] == chosen[0]
     assert len([t for t in line.session.given_up if "could not be scored" in t]) == n_candidates
