@@ -100,6 +100,29 @@ class TrialRunner:
         save_as = blank.id if keeps_predictions else None
         return self._run(blank, jobs, limit_seconds=limit_seconds, save_as=save_as)
 
+    def run_job(self, blank: Trial, job: Job, *, limit_seconds: float | None) -> Trial:
+        """Trial of a job that gives fold results and a summary, on a slot of its own.
+
+        Parameters
+        ----------
+        blank
+            The trial without what the job finds out.
+
+        Raises
+        ------
+        InterruptedRunError
+            If the run is being stopped.
+        """
+        slot = self.pool.acquire()
+        started_at = time.time()
+        try:
+            outcome = self.pool.run(slot, job, limit_seconds=limit_seconds)
+        finally:
+            self.pool.release(slot)
+        if outcome.is_cancelled:
+            raise InterruptedRunError(f"trial {blank.id} was cancelled: the run is being stopped")
+        return self._trial(replace(blank, started_at=started_at), outcome)
+
     def _run(
         self,
         blank: Trial,
@@ -122,15 +145,7 @@ class TrialRunner:
             "keep_models_above": keep_models_above,
             "earlier": earlier and {"trial": earlier.id, "folds": _folds_json(earlier)},
         }
-        slot = self.pool.acquire()
-        started_at = time.time()
-        try:
-            outcome = self.pool.run(slot, Job(JOB, payload), limit_seconds=limit_seconds)
-        finally:
-            self.pool.release(slot)
-        if outcome.is_cancelled:
-            raise InterruptedRunError(f"trial {blank.id} was cancelled: the run is being stopped")
-        trial = self._trial(replace(blank, started_at=started_at), outcome)
+        trial = self.run_job(blank, Job(JOB, payload), limit_seconds=limit_seconds)
         if earlier is not None and trial.folds[: len(earlier.folds)] == earlier.folds:
             whole = trial.seconds + earlier.seconds
             trial = replace(trial, seconds=whole, reused_seconds=earlier.seconds)
