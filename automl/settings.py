@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from automl.errors import SettingsError
 from automl.problem_names import name_problem, problem_name
+from automl.significance import parse_alpha
 
 PresetName = Literal["thesis", "fast", "balanced", "best"]
 AUTO = "auto"
@@ -120,10 +121,27 @@ class Settings(BaseModel):
     )
     candidate_limit: int = Field(default=10, ge=1)
     candidate_repeats: int = Field(default=2, ge=1)
-    selection_test: Literal["thesis", "paired"] = "paired"
+    selection_test: Literal["thesis", "paired", "friedman", "mcb"] = Field(
+        default="paired",
+        description="Test that drops worse candidates: thesis (ANOVA or Kruskal-Wallis), paired "
+        "(corrected t, Holm over all pairs), friedman, or mcb (Hsu's comparison with the best)",
+    )
+    normality: Literal["kolmogorov_smirnov", "lilliefors"] = Field(
+        default="kolmogorov_smirnov",
+        description="Test of normal scores in selection_test thesis; lilliefors corrects for the "
+        "estimated mean and deviation",
+    )
     clusters: int = Field(default=10, description="Candidates per signature, by k-means", ge=1)
     top_n: int = Field(default=3, description="Models promoted per level of the tree", ge=1)
-    alpha: float = Field(default=0.05, gt=0, lt=1)
+    alpha: float | dict[str, float] = Field(
+        default=0.05,
+        description="Significance level of the selection: one value, or values by level: leaf, "
+        "category, family, root (0.05 where none is given)",
+    )
+    alpha_split: Literal["level", "tree"] = Field(
+        default="level",
+        description="Each level of the tree keeps the alpha stated for it, or the whole tree does",
+    )
     criteria: dict[str, float] = Field(
         default={
             "generalization": 1.0,
@@ -134,15 +152,31 @@ class Settings(BaseModel):
         },
         description="Weights of the ranking criteria among indistinguishable models",
     )
-    ensemble: Literal["greedy", "none"] = "greedy"
-    ensemble_alpha: float = Field(
-        default=0.8,
-        description="The ensemble replaces the champion if the paired test's p-value is below this; "
-        "0.8 takes it unless the test speaks against it (best of 0.05 to 1 on 31 small tables)",
-        gt=0,
-        le=1,
+    ensemble: Literal["greedy", "agnostic_bayes", "stacking", "none"] = Field(
+        default="greedy",
+        description="How the blend of models is weighted; stacking: models of a second layer alone",
     )
-    ensemble_members: int = Field(default=12, description="Most members of the ensemble", ge=1)
+    ensemble_combine: Literal["mean", "median", "vote"] = Field(
+        default="mean",
+        description="How members' predictions become one: mean of probabilities or values, median "
+        "of values, vote of classes",
+    )
+    ensemble_alpha: float = Field(
+        default=0.5,
+        description="The ensemble replaces the champion if the paired test's p-value is below this; "
+        "one half takes it when its mean is better, less asks for more evidence",
+        gt=0,
+        le=0.5,
+    )
+    ensemble_members: int = Field(
+        default=12, description="Most members of the ensemble, the inputs of others included", ge=1
+    )
+    layers: Literal[1, 2] = Field(
+        default=1, description="2: models that learn from the first layer's predictions may join"
+    )
+    stack_features: bool = Field(
+        default=False, description="The second layer sees the columns of the table as well"
+    )
     final: Literal["bag", "refit"] = "bag"
     bag_up_to_rows: int = Field(default=20_000, ge=0)
     max_predict_ms: float | None = Field(
@@ -199,6 +233,11 @@ class Settings(BaseModel):
             return names
         return value
 
+    @field_validator("alpha", mode="before")
+    @classmethod
+    def _known_levels(cls, value: Any) -> Any:
+        return parse_alpha(value)
+
     @field_validator("criteria")
     @classmethod
     def _known_criteria(cls, value: dict[str, float]) -> dict[str, float]:
@@ -217,11 +256,18 @@ class Settings(BaseModel):
             raise ValueError("test and test_share cannot be combined; give one of them")
         if self.data_mode == "halves" and self.ensemble != "none":
             raise ValueError("an ensemble needs data_mode all; with halves give ensemble none")
+        if self.alpha_split == "tree" and isinstance(self.alpha, dict):
+            raise ValueError("alpha_split tree needs one alpha; with values by level give level")
         return self
 
     def takes_part(self, family: str) -> bool:
         """Whether `families` and `exclude` admit a family."""
         return family not in self.exclude and (not self.families or family in self.families)
+
+    @property
+    def has_second_layer(self) -> bool:
+        """Whether models that learn from other models' predictions may join the ensemble."""
+        return self.layers == 2 or self.ensemble == "stacking"
 
     @property
     def seconds(self) -> float | None:
@@ -324,7 +370,17 @@ def resolve_settings(
         raise SettingsError(
             f"preset must be one of {', '.join(PRESETS)}; got {preset!r}", setting="preset"
         )
-    return _validated({**PRESETS[preset], **merged})
+    return _validated({**_implied(merged), **PRESETS[preset], **merged})
+
+
+def _implied(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that follow from others, unless they or the preset say something else.
+
+    The optimizer esmbo searches for the members of an agnostic Bayes ensemble (L14, Algorithm 2).
+    """
+    optimizer = given.get("optimizer")
+    name = optimizer.get("name") if isinstance(optimizer, Mapping) else optimizer
+    return {"ensemble": "agnostic_bayes"} if name == "esmbo" else {}
 
 
 def _validated(values: Mapping[str, Any]) -> Settings:

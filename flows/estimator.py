@@ -109,7 +109,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         optimizer: str | Mapping[str, Any] | None = None,
         allocator: str | None = None,
         ensemble: Literal["greedy", "none"] | None = None,
-        alpha: float | None = None,
+        alpha: float | Mapping[str, float] | None = None,
         roles: Mapping[str, str] | None = None,
         groups: str | None = None,
         time: str | None = None,

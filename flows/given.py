@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from automl.settings import Settings
 
 _NOT_SETTINGS = ("config", "home", "as_json", "dry_run")
+_SELECTION_TESTS = ("thesis", "paired", "friedman", "mcb")
 
 
 def given_settings(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,6 +25,7 @@ def given_settings(options: Mapping[str, Any]) -> dict[str, Any]:
         If an option's text cannot be understood; names the option.
     """
     given = {key: value for key, value in options.items() if key not in _NOT_SETTINGS}
+    _refuse_test_name(given["test"])
     given["budget_seconds"] = given.pop("budget")
     given["roles"] = parse_roles(given.pop("role"))
     given["metric"] = parse_metric(given["metric"])
@@ -103,6 +105,14 @@ def read_cost_matrix(path: Path) -> list[list[float]]:
             f"cost matrix {path} must be square; got {len(matrix)} rows of {widths} numbers"
         )
     return matrix
+
+
+def _refuse_test_name(source: str | None) -> None:
+    if source in _SELECTION_TESTS and not Path(source).exists():
+        raise SettingsError(
+            f"--test takes a table of test rows and there is no file {source!r}; the statistical "
+            f"test of the selection is chosen by --selection-test {source}"
+        )
 
 
 def check_names(settings: Settings) -> None:

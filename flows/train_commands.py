@@ -91,8 +91,24 @@ def train(
         str | None,
         typer.Option(metavar="NAME", help="How turns are given to families [default: auto]"),
     ] = None,
+    selection_test: Annotated[
+        Literal["thesis", "paired", "friedman", "mcb"] | None,
+        typer.Option(help="Test that drops worse candidates [default: paired]"),
+    ] = None,
+    normality: Annotated[
+        Literal["kolmogorov_smirnov", "lilliefors"] | None,
+        typer.Option(help="Test of normal scores, for thesis [default: kolmogorov_smirnov]"),
+    ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help="Significance level of the tests [default: 0.05]")
+        str | None,
+        typer.Option(
+            metavar="X",
+            help="Significance level, or leaf=X,category=X,family=X,root=X [default: 0.05]",
+        ),
+    ] = None,
+    alpha_split: Annotated[
+        Literal["level", "tree"] | None,
+        typer.Option(help="What keeps alpha: each level, or the whole tree [default: level]"),
     ] = None,
     ensemble: Annotated[
         Literal["greedy", "none"] | None, typer.Option(help="Blend of models [default: greedy]")

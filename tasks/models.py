@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from prefect.cache_policies import NO_CACHE
 
 from automl.home import default_home
 from automl.inference.model import TableModel
+from automl.selection.comparison import AlphaSplit, Normality, Procedure
 from automl.selection.selection_records import SelectionRecord
 from automl.stages import standalone
 from automl.stages.standalone import Evaluation
@@ -61,9 +62,12 @@ def select_models(
     scores: Mapping[str, Sequence[float]],
     families: Mapping[str, str] | None = None,
     *,
-    alpha: float = 0.05,
+    alpha: float | Mapping[str, float] = 0.05,
     top_n: int = 3,
-    test: Literal["thesis", "paired", "friedman"] = "paired",
+    test: Procedure = "paired",
+    normality: Normality = "kolmogorov_smirnov",
+    alpha_split: AlphaSplit = "level",
+    test_train_ratio: float | None = None,
 ) -> SelectionRecord:
     """Statistical selection among models: `winner`, and every decision with its test.
 
@@ -73,14 +77,37 @@ def select_models(
         By the model's name, all on the same folds.
     families
         Family by the model's name, to compare within families first.
+    alpha : in (0, 1)
+        Significance level: one value, or values by level (`leaf` within a family, `root` between
+        them).
+    top_n
+        How many of each family go on.
+    test
+        `thesis`, `paired`, `friedman` or `mcb`, as the setting `selection_test` of a run.
+    normality
+        `kolmogorov_smirnov` or `lilliefors`, for `thesis`.
+    alpha_split
+        What keeps alpha: each `level`, or the whole `tree`.
+    test_train_ratio : non-negative
+        Validation rows / training rows of a fold, for `paired` and `mcb`; None: 1 / (n_folds - 1),
+        give 1 / (k - 1) where k folds were repeated.
 
     Raises
     ------
     DataError
         If scores differ in length or are not finite.
+    SettingsError
+        If a setting is not usable.
     """
     return standalone.select_by_scores(
-        scores, families=families, alpha=alpha, top_n=top_n, test=test
+        scores,
+        families=families,
+        alpha=alpha,
+        top_n=top_n,
+        test=test,
+        normality=normality,
+        alpha_split=alpha_split,
+        test_train_ratio=test_train_ratio,
     )
 
 

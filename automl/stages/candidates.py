@@ -232,7 +232,7 @@ def likely_seconds(
         there are too few complete ones.
     """
     limit = session.settings.candidate_limit
-    if session.settings.selection_test != "paired":
+    if session.settings.selection_test == "thesis":
         limit = session.settings.clusters * len({t.configuration.signature for t in best})
     fold_seconds = [*map(_fold_seconds, best), *to_come][:limit]
     plan = plan_candidates(session, fold_seconds, most - _headroom(most))

@@ -96,6 +96,8 @@ def _select(
         alpha=settings.alpha,
         top_n=settings.top_n,
         test=settings.selection_test,
+        normality=settings.normality,
         test_train_ratio=test_train_ratio(session, "candidates"),
+        alpha_split=settings.alpha_split,
         criteria=criteria,
     )

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,9 +31,11 @@ from automl.metrics.index import IndexSpec, PerformanceIndex
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, FoldResult, Task, Trial, TrialStatus
 from automl.selection.candidates import Candidate
+from automl.selection.comparison import AlphaSplit, Normality, Procedure
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
 from automl.settings import resolve_settings
+from automl.significance import parse_alpha
 from automl.stages.preparation import prepare
 
 MODEL_NAME = "single"
@@ -118,9 +120,11 @@ def select_by_scores(
     scores: Mapping[str, Sequence[float]],
     *,
     families: Mapping[str, str] | None = None,
-    alpha: float = 0.05,
+    alpha: float | Mapping[str, float] = 0.05,
     top_n: int = 3,
-    test: Literal["thesis", "paired", "friedman"] = "paired",
+    test: Procedure = "paired",
+    normality: Normality = "kolmogorov_smirnov",
+    alpha_split: AlphaSplit = "level",
     test_train_ratio: float | None = None,
 ) -> SelectionRecord:
     """Statistical selection among models with scores on the same folds.
@@ -131,6 +135,10 @@ def select_by_scores(
         By the model's name.
     families
         Family by the model's name: models are compared within their family first. None: all together.
+    alpha : in (0, 1)
+        One value, or values by level: a family's models are its `leaf`, then comes the `root`.
+    test, normality, alpha_split
+        See `automl.selection.levels.select`.
     test_train_ratio
         Validation rows / training rows of a fold; None: 1 / (n_folds - 1).
 
@@ -148,7 +156,15 @@ def select_by_scores(
     n_folds = max((len(candidate.scores) for candidate in candidates), default=0)
     ratio = 1.0 / max(n_folds - 1, 1) if test_train_ratio is None else test_train_ratio
     try:
-        return select(candidates, alpha=alpha, top_n=top_n, test=test, test_train_ratio=ratio)
+        return select(
+            candidates,
+            alpha=parse_alpha(alpha),
+            top_n=top_n,
+            test=test,
+            normality=normality,
+            test_train_ratio=ratio,
+            alpha_split=alpha_split,
+        )
     except SettingsError:
         raise
     except ValueError as error:
