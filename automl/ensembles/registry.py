@@ -78,11 +78,17 @@ class EnsembleMethod:
         See `Learn`.
     summary, source
         A line about it, and the document it comes from.
+    library_size
+        How many trials it chooses among, the best ones; None for all.
+    is_second_layer
+        Whether only models of the second layer get weight.
     """
 
     learn: Learn
     summary: str
     source: str
+    library_size: int | None = 60
+    is_second_layer: bool = False
 
 
 def learn_greedy(
@@ -185,6 +191,13 @@ ENSEMBLES: dict[str, EnsembleMethod] = {
         learn_agnostic_bayes,
         "each member by how often it is the best on 50 bootstraps of the rows",
         "L14 section 3",
+        library_size=None,
+    ),
+    "stacking": EnsembleMethod(
+        learn_greedy,
+        "models that learn from other models' out-of-fold predictions, blended as by greedy",
+        "H18 2.5.3, after Wolpert 1992",
+        is_second_layer=True,
     ),
     "single": EnsembleMethod(
         learn_single, "the best member alone, to compare the others with", "H18 2.5.3"

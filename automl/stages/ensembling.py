@@ -10,28 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.ensembles.evidence import (
-    blend,
     cross_fitted_scores,
     decide_ensemble,
     divide_rows,
     fold_scores,
 )
-from automl.ensembles.greedy import greedy_selection
-from automl.ensembles.limits import limit_members, limit_prediction_time
+from automl.ensembles.layers import choose_base
+from automl.ensembles.limits import limit_members, limit_prediction_time, needed
+from automl.ensembles.registry import get_ensemble
 from automl.evaluation.predictions import PredictionStore
+from automl.inference.combining import Combine, combined
 from automl.metrics.threshold import tune_threshold
+from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.stages.candidates import test_train_ratio
+from automl.stages.finishing import wants_refits
 from automl.stages.session import Session
 
-LIBRARY_SIZE = 60
 HOLDOUT_PARTS = 5
-BAGS = 5
 
 
 def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) -> dict[str, Any]:
-    """Weights learned greedily on the out-of-fold predictions, against the champion.
+    """Weights learned on the out-of-fold predictions, against the champion.
 
     The weights that go into the model are learned on all rows; the evidence for them is
     cross-fitted: learned on all folds but one, scored on that one, beside the single member that
@@ -39,43 +40,48 @@ def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) 
 
     Returns
     -------
-        Record with `members` (trial id, weight), `replaced_champion`, `evidence`, `threshold`,
-        and the honest `score` of what is chosen.
+        Record with `members` (trial id, weight), `replaced_champion`, `evidence`, `method`,
+        `combine`, the honest `score` and the `threshold` of what is chosen, and of a second layer
+        its trials, `stack`, with the ids of those whose predictions they take, `base`.
     """
-    champion_trial = next(trial for trial in trials if trial.id == champion_id)
+    champion = next(trial for trial in trials if trial.id == champion_id)
     store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
     if not store.has(champion_id):
         session.warnings.append("the champion's predictions were not kept; there is no ensemble")
-        return _champion_alone(champion_trial)
-    complete = [t for t in trials if t.is_complete and store.has(t.id)]
-    best = sorted(complete, key=lambda t: (-(t.score or 0.0), t.index))[:LIBRARY_SIZE]
-    library = best if champion_trial in best else [*best, champion_trial]
-    blender = _Blender(session, library, library.index(champion_trial), store)
-    champion = np.eye(len(blender.members))[blender.champion]
-    decision, weights = None, champion
-    if session.settings.ensemble == "greedy" and len(blender.members) > 1:
+        return {**_alone(champion), **_second_layer_record([], [])}
+    library = _library(session, trials, champion, store)
+    base, stack = _second_layer(session, library)
+    blender = Blender(session, library, base, stack, store)
+    chosen = np.eye(len(blender.members))[library.index(champion)]
+    decision, combine = None, "mean"
+    if session.settings.ensemble != "none" and blender.is_possible():
         decision, learned = blender.decide()
         if decision["is_replaced"]:
-            weights = learned
+            chosen, combine = learned, session.settings.ensemble_combine
     members = [
-        {"trial_id": blender.members[i].id, "weight": float(weights[i])}
-        for i in np.argsort(-weights, kind="stable")
-        if weights[i] > 0
+        {"trial_id": blender.members[i].id, "weight": float(chosen[i])}
+        for i in np.argsort(-chosen, kind="stable")
+        if chosen[i] > 0
     ]
     return {
         "members": members,
         "replaced_champion": decision is not None and decision["is_replaced"],
         "evidence": decision,
+        "method": session.settings.ensemble,
+        "combine": combine,
         "n_library": len(blender.members),
-        **blender.describe(weights),
+        **_second_layer_record(base, stack),
+        **blender.describe(chosen),
     }
 
 
-def _champion_alone(champion: Trial) -> dict[str, Any]:
+def _alone(champion: Trial) -> dict[str, Any]:
     return {
         "members": [{"trial_id": champion.id, "weight": 1.0}],
         "replaced_champion": False,
         "evidence": None,
+        "method": "none",
+        "combine": "mean",
         "n_library": 0,
         "threshold": 0.5,
         "score": champion.score,
@@ -83,44 +89,131 @@ def _champion_alone(champion: Trial) -> dict[str, Any]:
     }
 
 
-class _Blender:
-    """Out-of-fold predictions of the best complete trials and what can be blended of them."""
+def _second_layer_record(base: Sequence[Trial], stack: Sequence[Trial]) -> dict[str, Any]:
+    return {"stack": [trial.to_json() for trial in stack], "base": [trial.id for trial in base]}
+
+
+def _library(
+    session: Session, trials: Sequence[Trial], champion: Trial, store: PredictionStore
+) -> list[Trial]:
+    """Complete trials with predictions, best first, as many as the method takes; the champion too."""
+    complete = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
+    best = sorted(complete, key=lambda trial: (-(trial.score or 0.0), trial.index))
+    if session.settings.ensemble != "none":
+        best = best[: get_ensemble(session.settings.ensemble).library_size]
+    return best if champion in best else [*best, champion]
+
+
+def _second_layer(session: Session, library: Sequence[Trial]) -> tuple[list[Trial], list[Trial]]:
+    """Trials of the first layer whose predictions the second one takes, and those of the second."""
+    settings = session.settings
+    if not settings.has_second_layer:
+        return [], []
+    from automl.stages.stacking import stack_trials  # only where there is a second layer
+
+    chosen = choose_base(
+        np.array([trial.score or 0.0 for trial in library]),
+        [trial.configuration.family for trial in library],
+        _milliseconds(session, library),
+        max_members=settings.ensemble_members,
+        max_milliseconds=settings.max_predict_ms,
+    )
+    base = [library[i] for i in chosen]
+    stack = stack_trials(session, base) if base else []
+    if not stack:
+        session.given_up.append(
+            "there is no second layer: no two models whose predictions it could take, or no time"
+        )
+        return [], []
+    return base, stack
+
+
+def _milliseconds(session: Session, trials: Sequence[Trial]) -> FloatArray:
+    """(n,) per row in the final model, with one model or one for each fold."""
+    n_models = 1 if wants_refits(session) else len(session.plan.stage("search").jobs)
+    return np.array([n_models * trial.predict_milliseconds for trial in trials])
+
+
+class Blender:
+    """Out-of-fold predictions of a library of trials and what can be blended of them.
+
+    Parameters
+    ----------
+    library
+        Trials of the first layer.
+    base, stack
+        Those whose predictions the second layer takes, and its trials; empty without one.
+    """
 
     def __init__(
-        self, session: Session, members: Sequence[Trial], champion: int, store: PredictionStore
+        self,
+        session: Session,
+        library: Sequence[Trial],
+        base: Sequence[Trial],
+        stack: Sequence[Trial],
+        store: PredictionStore,
     ) -> None:
-        self._session, self.members, self.champion = session, members, champion
+        self._session = session
+        self.members = [*library, *stack]
+        self._n_first = len(library)
+        sources = tuple(library.index(trial) for trial in base)
+        self._inputs = [*([()] * len(library)), *([sources] * len(stack))]
+        self._method = get_ensemble(
+            "single" if session.settings.ensemble == "none" else session.settings.ensemble
+        )
+        self._combine: Combine = session.settings.ensemble_combine
         stage = session.plan.stage("search")
         self._y = session.plan.table.y[stage.rows]
         self._weights = session.plan.row_weights(stage.rows)
-        self._predictions: list[NDArray[Any]] = [np.asarray(store.load(t.id)) for t in members]
+        self._predictions: list[NDArray[Any]] = [
+            np.asarray(store.load(trial.id)) for trial in self.members
+        ]
         self._folds = self._cross_fitting_folds(stage.folds[0])
+        self._milliseconds = _milliseconds(session, self.members)
+        self._eligible = self._find_eligible()
         self._n_learned = 0
+
+    def is_possible(self) -> bool:
+        """Whether there is something to weight."""
+        return len(self.members) > 1 and len(self._eligible) > 0
 
     def decide(self) -> tuple[dict[str, Any], FloatArray]:
         """Decision record, and weights learned on all rows."""
         score = self._session.plan.index.score
         started = time.monotonic()
-        weights = self._learn(np.flatnonzero(self._folds >= 0), n_bags=BAGS)
+        weights = self._learn(np.flatnonzero(self._folds >= 0))
         honest = cross_fitted_scores(
             self._predictions,
             self._y,
             score,
             self._folds,
-            lambda rows: self._learn(rows, n_bags=1),
+            lambda rows: self._learn(rows, is_quick=True),
             sample_weight=self._weights,
+            combine=self._combine,
         )
-        single = self._best_single_scores()
         decision = decide_ensemble(
             honest.scores,
-            single,
+            self._best_single_scores(),
             test_train_ratio=test_train_ratio(self._session, "search"),
             alpha=self._session.settings.ensemble_alpha,
         )
         return {**decision.to_json(), "seconds": time.monotonic() - started}, weights
 
+    def describe(self, weights: FloatArray) -> dict[str, Any]:
+        """Threshold and scores of a blend on the out-of-fold predictions."""
+        rows = np.flatnonzero(self._folds >= 0)
+        index, y = self._session.plan.index, self._y[rows]
+        sample_weight = None if self._weights is None else self._weights[rows]
+        prediction = combined(self._predictions, weights, self._combine, rows)
+        threshold = tune_threshold(index, y, prediction, sample_weight)
+        return {
+            "threshold": threshold,
+            "score": index.score(y, prediction, sample_weight, threshold=threshold),
+            "metrics": index.metrics(y, prediction, sample_weight, threshold=threshold),
+        }
+
     def _best_single_scores(self) -> FloatArray:
-        """Fold scores of the member that is best on all other folds.
+        """Fold scores of the member of the first layer that is best on all other folds.
 
         The champion's own scores were among the reasons to choose it; the best single member of
         the other folds has no such advantage over the ensemble.
@@ -131,45 +224,51 @@ class _Blender:
                 fold_scores(
                     prediction, self._y, index.score, self._folds, sample_weight=self._weights
                 )
-                for prediction in self._predictions
+                for prediction in self._predictions[: self._n_first]
             ]
         )
         others = (scores.sum(axis=1, keepdims=True) - scores) / (scores.shape[1] - 1)
         best = others.argmax(axis=0)
         return np.asarray(scores[best, np.arange(scores.shape[1])])
 
-    def describe(self, weights: FloatArray) -> dict[str, Any]:
-        """Threshold and scores of a blend on the out-of-fold predictions."""
-        rows = np.flatnonzero(self._folds >= 0)
-        index, y = self._session.plan.index, self._y[rows]
-        sample_weight = None if self._weights is None else self._weights[rows]
-        prediction = blend(self._predictions, weights, rows)
-        threshold = tune_threshold(index, y, prediction, sample_weight)
-        return {
-            "threshold": threshold,
-            "score": index.score(y, prediction, sample_weight, threshold=threshold),
-            "metrics": index.metrics(y, prediction, sample_weight, threshold=threshold),
-        }
+    def _find_eligible(self) -> IntArray:
+        """Members that may have weight: of the layer that the method wants, and fast enough alone."""
+        first = self._n_first if self._method.is_second_layer else 0
+        limit = self._session.settings.max_predict_ms
+        eligible = [
+            i
+            for i in range(first, len(self.members))
+            if limit is None or self._milliseconds[list(needed([i], self._inputs))].sum() <= limit
+        ]
+        return np.array(eligible, dtype=int)
 
-    def _learn(self, rows: IntArray, *, n_bags: int) -> FloatArray:
-        settings = self._session.settings
-        weights = greedy_selection(
-            self._predictions,
+    def _learn(self, rows: IntArray, *, is_quick: bool = False) -> FloatArray:
+        session, index = self._session, self._session.plan.index
+        weights = np.zeros(len(self.members))
+        weights[self._eligible] = self._method.learn(
+            [self._predictions[i] for i in self._eligible],
             self._y,
-            self._session.plan.index.score,
-            rng=stream(settings.seed, Purpose.ENSEMBLE, self._n_learned),
-            n_bags=n_bags,
+            index.score,
+            rng=stream(session.settings.seed, Purpose.ENSEMBLE, self._n_learned),
             rows=rows,
             sample_weight=self._weights,
-            groups=[trial.configuration.family for trial in self.members],
+            groups=[self.members[i].configuration.family for i in self._eligible],
             deadline=self._share_of_time(),
-        ).weights
+            combine=self._combine,
+            is_quick=is_quick,
+            many_scores=many_scores(index),
+        )
         self._n_learned += 1
-        weights = limit_members(weights, settings.ensemble_members)
-        if settings.max_predict_ms is not None:
-            speeds = np.array([trial.predict_milliseconds for trial in self.members])
-            weights = limit_prediction_time(weights, speeds, settings.max_predict_ms)
-        return weights
+        return self._limited(weights)
+
+    def _limited(self, weights: FloatArray) -> FloatArray:
+        settings = self._session.settings
+        weights = limit_members(weights, settings.ensemble_members, inputs=self._inputs)
+        if settings.max_predict_ms is None:
+            return weights
+        return limit_prediction_time(
+            weights, self._milliseconds, settings.max_predict_ms, inputs=self._inputs
+        )
 
     def _share_of_time(self) -> float | None:
         """Deadline of the next learning: the first takes up to half, the others equal parts."""

@@ -18,6 +18,7 @@ from automl.errors import AutoMLWarning, SettingsError
 from automl.evaluation.limits import capacity_mib, usable_cores
 from automl.evaluation.plan import EvaluationPlan, PlanSettings, StageName, StageRows
 from automl.home import RunFolder
+from automl.inference.combining import check_combination
 from automl.metrics.index import PerformanceIndex
 from automl.records import IntArray
 from automl.settings import Settings
@@ -72,6 +73,7 @@ def prepare(
             f"{table.target!r} is numeric",
             setting="class_weight",
         )
+    _check_combination(settings, table)
     table_digest = table.digest
     if settings.challenge and frame is not None:
         table = hold_back(folder, settings, frame, table)
@@ -108,6 +110,17 @@ def prepare(
         "folds": stages["search"].jobs_per_repeat,
         "training_rows": _n_training_rows(stages["search"], settings),
     }
+
+
+def _check_combination(settings: Settings, table: Table) -> None:
+    try:
+        check_combination(settings.ensemble_combine, is_classification=table.task.is_classification)
+    except ValueError as error:
+        raise SettingsError(
+            f"setting ensemble_combine: {error}; target column {table.target!r} is "
+            f"{'of classes' if table.task.is_classification else 'numeric'}",
+            setting="ensemble_combine",
+        ) from None
 
 
 def _n_training_rows(stage: StageRows, settings: Settings) -> int:
