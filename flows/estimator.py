@@ -108,7 +108,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         exclude: str | Sequence[str] | None = None,
         optimizer: str | Mapping[str, Any] | None = None,
         allocator: str | None = None,
-        ensemble: Literal["greedy", "none"] | None = None,
+        ensemble: str | None = None,
         alpha: float | Mapping[str, float] | None = None,
         roles: Mapping[str, str] | None = None,
         groups: str | None = None,

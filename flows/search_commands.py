@@ -1,4 +1,4 @@
-"""``automl optimizers`` and ``allocators``."""
+"""``automl optimizers``, ``allocators`` and ``ensembles``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from automl_flows.options import JsonOption
 
 if TYPE_CHECKING:
     from automl.bandits.registry import AllocatorEntry
+    from automl.ensembles.registry import EnsembleMethod
     from automl.optimizers.registry import OptimizerEntry
 
 Row = tuple[str, str, str]
@@ -20,6 +21,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
     app.command()(optimizers)
     app.command()(allocators)
+    app.command()(ensembles)
 
 
 def optimizers(*, as_json: JsonOption = False) -> None:
@@ -38,7 +40,20 @@ def allocators(*, as_json: JsonOption = False) -> None:
     _emit("allocator", [auto, *_rows(ALLOCATORS)], as_json=as_json)
 
 
-def _rows(entries: Mapping[str, OptimizerEntry] | Mapping[str, AllocatorEntry]) -> list[Row]:
+def ensembles(*, as_json: JsonOption = False) -> None:
+    """List how models can be blended."""
+    from automl.ensembles.registry import ENSEMBLES
+
+    offered = {name: entry for name, entry in ENSEMBLES.items() if name != "single"}
+    none = ("none", "the champion alone", "-")
+    _emit("ensemble", [*_rows(offered), none], as_json=as_json)
+
+
+def _rows(
+    entries: Mapping[str, OptimizerEntry]
+    | Mapping[str, AllocatorEntry]
+    | Mapping[str, EnsembleMethod],
+) -> list[Row]:
     return [(name, entry.summary, entry.source) for name, entry in entries.items()]
 
 

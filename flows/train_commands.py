@@ -111,7 +111,8 @@ def train(
         typer.Option(help="What keeps alpha: each level, or the whole tree [default: level]"),
     ] = None,
     ensemble: Annotated[
-        Literal["greedy", "none"] | None, typer.Option(help="Blend of models [default: greedy]")
+        str | None,
+        typer.Option(metavar="NAME", help="How models are blended, or none [default: greedy]"),
     ] = None,
     max_predict_ms: Annotated[
         float | None, typer.Option(metavar="X", help="Longest milliseconds to predict one row")
