@@ -29,7 +29,7 @@ from automl.records import FloatArray
 from automl.selection.candidates import Candidate
 from automl.selection.comparison import ComparisonSettings, Rest
 from automl.selection.selection_records import Level
-from automl.statistics.paired import pairwise_corrected_t
+from automl.statistics.paired import corrected_t_of_pairs
 
 Place = tuple[str, ...]
 
@@ -84,11 +84,11 @@ class Multiplicity:
         """Of all pairs; none where no test is possible."""
         if len(candidates) < 2 or len(candidates[0].scores) < 2:
             return []
-        tests = pairwise_corrected_t(
+        _, pvalues = corrected_t_of_pairs(
             [_scores(candidate) for candidate in candidates],
             test_train_ratio=self.settings.test_train_ratio,
         )
-        return [test.pvalue for test in tests]
+        return [float(pvalue) for pvalue in pvalues]
 
 
 def split_at(

@@ -15,7 +15,6 @@ from automl.statistics.results import (
     PairwiseResult,
     TestResult,
     check_blocks,
-    is_constant,
     symmetric,
 )
 from automl.statistics.studentized_range import studentized_range_tail
@@ -66,13 +65,20 @@ def corrected_t(
     """
     blocks = check_blocks([first, second])
     check_ratio(test_train_ratio)
-    difference = blocks[0] - blocks[1]
-    n = len(difference)
-    mean = float(difference.mean())
-    deviation = 0.0 if is_constant(difference) else float(difference.std(ddof=1))
-    error = deviation * float(np.sqrt(1.0 / n + test_train_ratio))
-    statistic = float(ratio_to_error(np.array(mean), np.array(error)))
-    return TestResult("corrected t", statistic, _t_tail(statistic, n, alternative), (float(n - 1),))
+    n = blocks.shape[1]
+    statistic = _corrected_statistics(blocks[:1] - blocks[1:], test_train_ratio)
+    pvalue = _t_tail(statistic, n, alternative)
+    return TestResult("corrected t", float(statistic[0]), float(pvalue[0]), (float(n - 1),))
+
+
+def _corrected_statistics(differences: FloatArray, test_train_ratio: float) -> FloatArray:
+    """(m,) statistics of (m, n) differences."""
+    n = differences.shape[1]
+    rounding = 1e-12 * np.maximum(1.0, np.abs(differences).max(axis=1))
+    is_flat = np.ptp(differences, axis=1) <= rounding
+    deviation = np.where(is_flat, 0.0, differences.std(axis=1, ddof=1))
+    error = deviation * np.sqrt(1.0 / n + test_train_ratio)
+    return ratio_to_error(differences.mean(axis=1), error)
 
 
 def check_ratio(test_train_ratio: float) -> None:
@@ -100,17 +106,12 @@ def degenerate_pvalue(n: int) -> float:
     return float(2.0**-n)
 
 
-def _t_tail(statistic: float, n: int, alternative: Alternative) -> float:
-    """p-value of Student's t; 1 for a zero statistic without evidence in any direction."""
-    if alternative == "two-sided":
-        return 2.0 * _upper_tail(abs(statistic), n)
-    return _upper_tail(statistic if alternative == "greater" else -statistic, n)
-
-
-def _upper_tail(statistic: float, n: int) -> float:
-    if np.isposinf(statistic):
-        return degenerate_pvalue(n)
-    return float(stats.t.sf(statistic, n - 1))
+def _t_tail(statistics: FloatArray, n: int, alternative: Alternative) -> FloatArray:
+    """p-values of Student's t; of n equal signs where the differences are constant."""
+    signs = {"two-sided": np.abs(statistics), "greater": statistics, "less": -statistics}
+    value = signs[alternative]
+    tail = np.where(np.isposinf(value), degenerate_pvalue(n), stats.t.sf(value, n - 1))
+    return np.asarray(np.minimum(2.0 * tail, 1.0) if alternative == "two-sided" else tail)
 
 
 def corrected_t_all_pairs(
@@ -141,23 +142,25 @@ def corrected_t_all_pairs(
     ValueError
         As `corrected_t`.
     """
-    k = len(check_blocks(groups))
-    results = pairwise_corrected_t(groups, test_train_ratio=test_train_ratio)
-    statistics = np.array([abs(result.statistic) for result in results])
-    raw = [result.pvalue for result in results]
+    k, n = check_blocks(groups).shape
+    statistics, raw = corrected_t_of_pairs(groups, test_train_ratio=test_train_ratio)
     pvalues = holm([*raw, *np.asarray(further, dtype=np.float64)])[: len(raw)]
     return PairwiseResult(
         "corrected t, Holm over all pairs",
-        symmetric(statistics, k, 0.0),
+        symmetric(np.abs(statistics), k, 0.0),
         symmetric(pvalues, k, 1.0),
-        results[0].df,
+        (float(n - 1),),
     )
 
 
-def pairwise_corrected_t(
+def corrected_t_of_pairs(
     groups: Sequence[ArrayLike], *, test_train_ratio: float
-) -> list[TestResult]:
-    """Corrected t-tests of all pairs, not adjusted, in the order of ``np.triu_indices(k, 1)``.
+) -> tuple[FloatArray, FloatArray]:
+    """Statistics and two-sided p-values of all pairs, not adjusted.
+
+    Returns
+    -------
+    each (k (k - 1) / 2,), in the order of ``np.triu_indices(k, 1)``
 
     Raises
     ------
@@ -165,10 +168,10 @@ def pairwise_corrected_t(
         As `corrected_t`.
     """
     blocks = check_blocks(groups)
-    return [
-        corrected_t(blocks[i], blocks[j], test_train_ratio=test_train_ratio)
-        for i, j in zip(*np.triu_indices(len(blocks), 1), strict=True)
-    ]
+    check_ratio(test_train_ratio)
+    first, second = np.triu_indices(len(blocks), 1)
+    statistics = _corrected_statistics(blocks[first] - blocks[second], test_train_ratio)
+    return statistics, _t_tail(statistics, blocks.shape[1], "two-sided")
 
 
 def friedman(groups: Sequence[ArrayLike]) -> TestResult:
