@@ -1,0 +1,271 @@
+"""The second layer: models that learn from out-of-fold predictions of the search's trials (SPEC K5)."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from automl.data.splits import make_folds
+from automl.errors import AutoMLWarning, DataError, SettingsError
+from automl.evaluation.journal import read as read_journal
+from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.predictions import PredictionStore
+from automl.evaluation.slots import Job
+from automl.families.family import kind_of
+from automl.families.registry import get_family
+from automl.records import Configuration, IntArray, JsonScalar, Trial, TrialStatus
+from automl.search.runner import TrialRunner
+from automl.settings import Settings
+from automl.stages.session import Session
+
+STAGE = "stack"
+EVALUATE_JOB = "automl.evaluation.stacking:evaluate_stack"
+LEAST_BASE = 2
+HOLDOUT_PARTS = 5
+TIME_SHARE = 0.5
+"""Share of the ensemble's time that the second layer may take."""
+
+Choice = tuple[str, Mapping[str, JsonScalar]]
+
+META: dict[str, tuple[tuple[Choice, ...], ...]] = {
+    "classification": (
+        (("logistic_regression", {"C": 0.3, "prep.scaler": "standard"}),),
+        (("extra_trees", {"min_samples_leaf": 5, "prep.encoder": "ordinal"}),),
+        (
+            (
+                "lightgbm",
+                {"num_leaves": 4, "learning_rate": 0.05, "prep.encoder": "ordinal"},
+            ),
+        ),
+    ),
+    "regression": (
+        (
+            ("elastic_net", {"prep.scaler": "standard"}),
+            ("ridge", {"alpha": 3.0, "prep.scaler": "standard"}),
+        ),
+        (("extra_trees", {"min_samples_leaf": 5, "prep.encoder": "ordinal"}),),
+        (
+            (
+                "lightgbm",
+                {"num_leaves": 4, "learning_rate": 0.05, "prep.encoder": "ordinal"},
+            ),
+        ),
+    ),
+}
+
+
+def stack_trials(session: Session, base: Sequence[Trial]) -> list[Trial]:
+    """Models of the second layer over some trials of the search, evaluated by the search's folds.
+
+    Their out-of-fold predictions and fold models are kept like those of the search's trials. What
+    an interrupted run has finished is taken over.
+
+    Parameters
+    ----------
+    base
+        Complete trials whose out-of-fold predictions are the inputs, in this order.
+
+    Returns
+    -------
+        The complete ones in the order of `META`, stage ``stack``; empty, with the reason in
+        `session.given_up`, where there can be no second layer.
+    """
+    if len(base) < LEAST_BASE:
+        session.given_up.append(
+            f"no second layer: it needs {LEAST_BASE} models to learn from; there is {len(base)}"
+        )
+        return []
+    try:
+        folds = second_layer_folds(session.plan)
+    except DataError as error:
+        session.given_up.append(f"no second layer: the holdout cannot be divided ({error})")
+        return []
+    configurations = meta_configurations(session.settings, session.plan, len(base))
+    if not configurations:
+        names = dict.fromkeys(name for choices in _choices(session.plan) for name, _ in choices)
+        session.given_up.append(
+            f"no second layer: none of {', '.join(names)} takes part and can handle the table"
+        )
+        return []
+    return _Stacker(session, base, folds).run(configurations)
+
+
+def meta_configurations(
+    settings: Settings, plan: EvaluationPlan, n_base: int
+) -> list[Configuration]:
+    """What is fitted in the second layer: small models of families that take part in the run.
+
+    Parameters
+    ----------
+    n_base : number of models whose predictions are the inputs
+    """
+    table = plan.table
+    n_columns = n_base * max(table.n_classes, 1)
+    n_columns += table.frame.shape[1] if settings.stack_features else 0
+
+    def configuration(name: str, values: Mapping[str, JsonScalar]) -> Configuration | None:
+        if not settings.takes_part(name):
+            return None
+        family = get_family(name)
+        can_weigh = plan.weights is None or family.capabilities.sample_weight
+        if not can_weigh or family.supports(table.task, len(table), n_columns, table.n_classes):
+            return None
+        try:
+            return family.space(table.task).complete(values)
+        except SettingsError:  # a family of the user's own under this name has another space
+            return None
+
+    found = []
+    for choices in _choices(plan):
+        usable = (configuration(*choice) for choice in choices)
+        found += [next((each for each in usable if each is not None), None)]
+    return [each for each in found if each is not None]
+
+
+def second_layer_folds(plan: EvaluationPlan) -> IntArray:
+    """Folds by which the second layer is evaluated: those of the search, or parts of its one holdout.
+
+    Parts keep groups together; in time order they are consecutive.
+
+    Returns
+    -------
+    (n rows of the search stage,), -1 for rows without out-of-fold predictions
+
+    Raises
+    ------
+    DataError
+        If a holdout has fewer groups or times than `HOLDOUT_PARTS`.
+    """
+    stage, table = plan.stage("search"), plan.table
+    folds = stage.folds[0]
+    inside = np.flatnonzero(folds >= 0)
+    if len(np.unique(folds[inside])) > 1:
+        return folds
+    rows = stage.rows[inside]
+    is_time = plan.settings.time_ordered
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AutoMLWarning)  # classes rarer than parts: said before
+        parts = make_folds(
+            table.y[rows],
+            table.task,
+            n_folds=HOLDOUT_PARTS - is_time,
+            repeat=0,
+            seed=plan.settings.seed,
+            groups=None if is_time or table.groups is None else _codes(table.groups[rows]),
+            time=table.time[rows] if is_time and table.time is not None else None,
+        )
+    out = np.full(len(folds), -1, dtype=np.int32)
+    out[inside] = parts + is_time  # in time order the first part only trains: it is a part here
+    return out
+
+
+def stack_payload(session: Session, trial: Trial, base: Sequence[str]) -> dict[str, Any]:
+    """Payload of the jobs of `automl.evaluation.stacking` for a trial of the second layer.
+
+    Parameters
+    ----------
+    base
+        Ids of the trials whose predictions are the inputs.
+    """
+    return {
+        "configuration": trial.configuration.to_json(),
+        "base": list(base),
+        "takes_features": session.settings.stack_features,
+        "folds": second_layer_folds(session.plan),
+        "save_as": trial.id,
+    }
+
+
+class _Stacker:
+    """Runs configurations of the second layer on all slots."""
+
+    def __init__(self, session: Session, base: Sequence[Trial], folds: IntArray) -> None:
+        self._session = session
+        self._base = [trial.id for trial in base]
+        plan = session.plan
+        self._runner = TrialRunner(
+            session.pool, session.run_id, STAGE, plan.stage("search"), plan.index.aggregate
+        )
+        self._n_folds = len(np.unique(folds[folds >= 0]))
+        left = session.ledger.left_for("ensemble")
+        self._deadline = None if left is None else time.monotonic() + TIME_SHARE * max(left, 0.0)
+        self._store = PredictionStore(
+            session.folder.predictions, session.settings.predictions_quota_mib
+        )
+
+    def run(self, configurations: Sequence[Configuration]) -> list[Trial]:
+        """Complete trials whose predictions are kept."""
+        session = self._session
+        known, n_earlier = self._earlier()
+        blanks = [
+            known.get(configuration.id) or self._blank(configuration, n_earlier + place)
+            for place, configuration in enumerate(configurations)
+        ]
+        with ThreadPoolExecutor(session.pool.n_slots) as threads:
+            trials = list(threads.map(self._run, blanks))
+        usable = []
+        for trial in trials:
+            if trial.is_complete and self._store.has(trial.id):
+                usable.append(trial)
+            else:
+                reason = trial.reason or "its predictions could not be kept"
+                family = trial.configuration.family
+                session.given_up.append(f"second layer without {family}: {reason}")
+        return usable
+
+    def _run(self, trial: Trial) -> Trial:
+        session = self._session
+        if trial.is_complete:
+            return trial
+        left = None if self._deadline is None else self._deadline - time.monotonic()
+        if left is not None and left <= 0:
+            return replace(trial, status=TrialStatus.TIMED_OUT, reason="no time left for it")
+        job = Job(EVALUATE_JOB, stack_payload(session, trial, self._base))
+        done = self._runner.run_job(trial, job, limit_seconds=left)
+        session.commit(done, **self._decision)
+        return done
+
+    @property
+    def _decision(self) -> dict[str, Any]:
+        return {"base": self._base, "takes_features": self._session.settings.stack_features}
+
+    def _blank(self, configuration: Configuration, index: int) -> Trial:
+        return Trial(
+            self._session.run_id,
+            index,
+            configuration,
+            TrialStatus.FAILED,
+            None,
+            origin="second layer",
+            stage=STAGE,
+        )
+
+    def _earlier(self) -> tuple[dict[str, Trial], int]:
+        """Usable trials of an interrupted run by configuration, and how many indexes are taken."""
+        indexes = [trial.index for trial in self._session.earlier if trial.stage == STAGE]
+        if not indexes:
+            return {}, 0
+        known = {}
+        for record in read_journal(self._session.folder.journal):
+            if record.get("type") != "trial" or record["trial"]["stage"] != STAGE:
+                continue
+            trial = Trial.from_json(record["trial"])
+            is_same = record.get("decision") == self._decision
+            if is_same and trial.is_complete and self._store.has(trial.id):
+                known[trial.configuration.id] = trial
+        return known, max(indexes) + 1
+
+
+def _choices(plan: EvaluationPlan) -> tuple[tuple[Choice, ...], ...]:
+    return META[kind_of(plan.table.task)]
+
+
+def _codes(groups: IntArray) -> IntArray:
+    """Codes from 0 without gaps."""
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
