@@ -22,6 +22,9 @@ IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
 
 
+_STAGE_LETTERS = {"stack": "l"}  # of layer; s is for search
+
+
 class Task(StrEnum):
     """Kind of target."""
 
@@ -171,9 +174,12 @@ class Trial:
     reused_seconds : the part of `seconds` that the earlier, partial trial has spent
     peak_memory_mib : greatest anonymous resident memory of the trial's processes
     origin : what proposed it (`floor`, `default`, `portfolio`, or the optimizer's name)
-    stage : `search` or `candidates`
+    stage : `search`, `candidates` or `stack`, the second layer
     reason : one sentence for a trial that is not complete
     started_at : unix seconds
+    bootstrap_scores
+        Index on each bootstrap of the validation rows; empty unless complete and an optimizer of
+        the run wants them.
     """
 
     run_id: str
@@ -191,11 +197,13 @@ class Trial:
     stage: str = "search"
     reason: str = ""
     started_at: float = 0.0
+    bootstrap_scores: tuple[float, ...] = ()
 
     @property
     def id(self) -> str:
         """Unique over all runs, sortable within one."""
-        return f"{self.run_id}-{self.stage[0]}{self.index:05d}"
+        letter = _STAGE_LETTERS.get(self.stage, self.stage[0])
+        return f"{self.run_id}-{letter}{self.index:05d}"
 
     @property
     def is_complete(self) -> bool:
@@ -232,6 +240,7 @@ class Trial:
             "fidelity": dict(self.fidelity.__dict__),
             "folds": [result.to_json() for result in self.folds],
             "metrics": dict(self.metrics),
+            "bootstrap_scores": list(self.bootstrap_scores),
         }
 
     @classmethod
@@ -244,5 +253,6 @@ class Trial:
                 "status": TrialStatus(data["status"]),
                 "fidelity": Fidelity(**data["fidelity"]),
                 "folds": tuple(FoldResult(**result) for result in data["folds"]),
+                "bootstrap_scores": tuple(data.get("bootstrap_scores", ())),
             }
         )
