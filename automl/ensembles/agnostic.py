@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.ensembles.deadline import Deadline
+from automl.metrics.bootstraps import bootstrap_multiplicities, repeated_scores, weights_of
 from automl.metrics.weightings import ManyScores
 from automl.records import FloatArray, IntArray
 
@@ -87,56 +88,6 @@ def agnostic_bayes(
             scores.append(repeated_scores(part, truth, score, multiplicities, weight))
     wins = winners(np.stack(scores), np.asarray(alone))
     return np.bincount(wins, minlength=len(predictions)) / n_bootstraps
-
-
-def bootstrap_multiplicities(
-    n_rows: int, n_bootstraps: int, rng: np.random.Generator
-) -> NDArray[np.int16]:
-    """How often each row occurs in each bootstrap, (n_bootstraps, n_rows); each sums to n_rows."""
-    found = np.empty((n_bootstraps, n_rows), dtype=np.int16)
-    for one in found:
-        one[:] = np.bincount(rng.integers(0, n_rows, n_rows), minlength=n_rows)
-    return found
-
-
-def weights_of(
-    multiplicities: NDArray[np.integer[Any]], sample_weight: FloatArray | None = None
-) -> FloatArray:
-    """Weights, (N, n), of the rows in each bootstrap: how often they occur times their own."""
-    if sample_weight is None:
-        return multiplicities.astype(np.float64)
-    return np.asarray(multiplicities * sample_weight, dtype=np.float64)
-
-
-def repeated_scores(
-    prediction: NDArray[Any],
-    y: NDArray[Any],
-    score: Callable[..., float],
-    multiplicities: NDArray[np.integer[Any]],
-    sample_weight: FloatArray | None = None,
-) -> FloatArray:
-    """Score of one prediction on each bootstrap, whose rows are repeated as often as they occur.
-
-    It holds for every score, also one that takes no weights; where
-    `automl.metrics.weightings.many_scores` is possible, that is faster.
-
-    Parameters
-    ----------
-    prediction : (n, K) or (n,)
-    y : (n,)
-    multiplicities : (N, n), see `bootstrap_multiplicities`
-    sample_weight : (n,), non-negative
-
-    Returns
-    -------
-    (N,)
-    """
-    found = np.empty(len(multiplicities))
-    for place, counts in enumerate(multiplicities):
-        rows = np.repeat(np.arange(len(y)), counts)
-        extra = () if sample_weight is None else (sample_weight[rows],)
-        found[place] = score(y[rows], prediction[rows], *extra)
-    return found
 
 
 def winners(scores: FloatArray, alone: FloatArray) -> IntArray:
