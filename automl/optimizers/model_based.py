@@ -113,11 +113,15 @@ class ModelBasedOptimizer:
 
     def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
         """Point of the initial design, random draw, or the best point found; None if exhausted."""
-        taken = self._observations.known | {configuration.id for configuration in pending}
+        taken = self._taken(pending)
         if self._listed is not None and taken.issuperset(self._listed_ids):
             return None
         found = self._propose(pending, taken, rng)
         return None if found is None else Proposal(found)
+
+    def is_designing(self, pending: Sequence[Configuration]) -> bool:
+        """Whether the next proposal belongs to the initial design, whatever the scores."""
+        return len(self._taken(pending)) < self._design.n_points
 
     def tell(self, trial: Trial) -> None:
         """Remember a trial unless it is partial; its seconds in any case, where they matter."""
@@ -130,6 +134,9 @@ class ModelBasedOptimizer:
             self._observations.add(trial, row, is_legal=is_legal)
 
     # --- what to propose --------------------------------------------------------------------
+
+    def _taken(self, pending: Sequence[Configuration]) -> set[str]:
+        return self._observations.known | {configuration.id for configuration in pending}
 
     def _propose(
         self, pending: Sequence[Configuration], taken: set[str], rng: np.random.Generator
