@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -46,7 +46,9 @@ def check_criteria(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: value / total for name, value in values.items()}
 
 
-def criterion_ranks(candidates: Sequence[Candidate]) -> dict[str, FloatArray]:
+def criterion_ranks(
+    candidates: Sequence[Candidate], criteria: Collection[str] = tuple(DEFAULT_CRITERIA)
+) -> dict[str, FloatArray]:
     """Fractional ranks by each criterion, 1 is best, ties share the mean of their ranks.
 
     Returns
@@ -63,6 +65,7 @@ def criterion_ranks(candidates: Sequence[Candidate]) -> dict[str, FloatArray]:
     return {
         name: np.asarray(stats.rankdata(np.round(values, 12)))
         for name, values in preferred_low.items()
+        if name in criteria
     }
 
 
@@ -86,11 +89,10 @@ def compound_ranks(
     SettingsError
         If the weights are not usable.
     """
-    shares = check_criteria(weights)
-    ranks = criterion_ranks(candidates)
+    shares = {name: share for name, share in check_criteria(weights).items() if share > 0}
     total = np.zeros(len(candidates))
-    for name, share in shares.items():
-        total += share * ranks[name]
+    for name, ranks in criterion_ranks(candidates, shares).items():
+        total += shares[name] * ranks
     return total
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special, stats
 
+from automl.records import FloatArray
 from automl.statistics.results import TestResult, check_groups, check_sample, is_constant
 
 
@@ -39,8 +40,16 @@ def kolmogorov_smirnov(values: ArrayLike) -> TestResult:
     sample = check_sample(values)
     if is_constant(sample):
         return TestResult("Kolmogorov-Smirnov", 1.0, 0.0)
-    result = stats.kstest((sample - sample.mean()) / sample.std(ddof=1), "norm")
-    return TestResult("Kolmogorov-Smirnov", float(result.statistic), float(result.pvalue))
+    distance = _distance_to_normal(sample)
+    return TestResult("Kolmogorov-Smirnov", distance, float(stats.kstwo.sf(distance, len(sample))))
+
+
+def _distance_to_normal(sample: FloatArray) -> float:
+    """Greatest distance between the distributions of the standardized sample and the normal."""
+    n = len(sample)
+    below = special.ndtr(np.sort((sample - sample.mean()) / sample.std(ddof=1)))
+    steps = np.arange(n + 1) / n
+    return float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
 
 
 def lilliefors(values: ArrayLike) -> TestResult:
@@ -72,7 +81,7 @@ def lilliefors(values: ArrayLike) -> TestResult:
     sample = check_sample(values, minimum=4)
     if is_constant(sample):
         return TestResult("Lilliefors", 1.0, 0.0)
-    statistic = float(stats.kstest((sample - sample.mean()) / sample.std(ddof=1), "norm").statistic)
+    statistic = _distance_to_normal(sample)
     pvalue = _dallal_wilkinson(statistic, len(sample))
     if pvalue > 0.1:
         pvalue = _stephens(statistic, len(sample))
