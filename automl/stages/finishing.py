@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,34 @@ from automl.errors import AutoMLError
 from automl.evaluation.fold_models import load_models
 from automl.evaluation.slots import Job
 from automl.inference.bundle import write_bundle
+from automl.inference.combining import Combine
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.records import Trial, TrialStatus
 from automl.stages.session import Session
+from automl.stages.stacking import stack_payload
 
 REFIT_SAFETY = 1.5
 ASSEMBLY_SECONDS = 1.5
 SAMPLE_ROWS = 1000
 LEAST_SAMPLE_ROWS = 100
 SAMPLE_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Part:
+    """A trial that goes into the final model.
+
+    Parameters
+    ----------
+    weight : >= 0
+        0 where its predictions are inputs of others only.
+    base
+        Ids of the trials whose predictions it takes; empty in the first layer.
+    """
+
+    trial: Trial
+    weight: float
+    base: tuple[str, ...] = ()
 
 
 def build_final(
@@ -34,7 +54,8 @@ def build_final(
     Parameters
     ----------
     ensemble
-        Record of the ensemble stage: `members` and `threshold`.
+        Record of the ensemble stage: `members`, `threshold`, and where there are such `combine`,
+        `stack` and `base`.
 
     Returns
     -------
@@ -47,18 +68,19 @@ def build_final(
     """
     from threadpoolctl import threadpool_limits
 
-    by_id = {trial.id: trial for trial in trials}
-    wanted = [(by_id[member["trial_id"]], member["weight"]) for member in ensemble["members"]]
-    refits = _refits(session, wanted)
-    members = _members(session, wanted, refits)
+    parts = wanted_parts(trials, ensemble)
+    refits = _refits(session, parts)
+    members = _members(session, parts, refits)
+    combine: Combine = ensemble.get("combine", "mean")
     if not members:
         fallback = max((t for t in trials if t.is_complete), key=lambda t: t.score or 0.0)
-        members = _members(session, [(fallback, 1.0)], set())
+        members, combine = _members(session, [Part(fallback, 1.0)], set()), "mean"
     if not members:
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
-    model = _model(session, members, ensemble["threshold"])
+    model = _model(session, members, ensemble["threshold"], combine)
     write_bundle(model, session.folder.bundle, extra={"run": session.run_id})
-    expected = sum(by_id[m.trial].predict_milliseconds * len(m.pipelines) for m in members)
+    speeds = {t.id: t.predict_milliseconds for t in (*trials, *(part.trial for part in parts))}
+    expected = sum(speeds[m.trial] * len(m.pipelines) for m in members)
     # as many threads as a trial has: more would wait for each other beside the tracking mirror
     with threadpool_limits(session.settings.threads):
         return {
@@ -72,7 +94,25 @@ def build_final(
         }
 
 
-def _model(session: Session, members: list[Member], threshold: float) -> TableModel:
+def wanted_parts(trials: Sequence[Trial], ensemble: Mapping[str, Any]) -> list[Part]:
+    """Members of an ensemble, and after them what those of the second layer need besides."""
+    stack = [Trial.from_json(data) for data in ensemble.get("stack") or ()]
+    second = {trial.id for trial in stack}
+    base = tuple(ensemble.get("base") or ())
+    by_id = {trial.id: trial for trial in (*trials, *stack)}
+    parts = {}
+    for member in ensemble["members"]:
+        name = member["trial_id"]
+        parts[name] = Part(by_id[name], member["weight"], base if name in second else ())
+    for part in list(parts.values()):
+        for name in part.base:
+            parts.setdefault(name, Part(by_id[name], 0.0))
+    return list(parts.values())
+
+
+def _model(
+    session: Session, members: list[Member], threshold: float, combine: Combine
+) -> TableModel:
     table = session.plan.table
     return TableModel(
         table.schema,
@@ -82,12 +122,19 @@ def _model(session: Session, members: list[Member], threshold: float) -> TableMo
         classes=None if table.class_labels is None else list(table.class_labels),
         threshold=threshold if table.n_classes == 2 else None,
         cost_matrix=session.settings.cost_matrix if table.n_classes > 2 else None,
+        combine=combine,
     )
 
 
 def _member_facts(model: TableModel) -> list[dict[str, Any]]:
     return [
-        {"trial_id": m.trial, "family": m.family, "weight": float(w), "models": len(m.pipelines)}
+        {
+            "trial_id": m.trial,
+            "family": m.family,
+            "weight": float(w),
+            "models": len(m.pipelines),
+            "inputs": [model.members[place].trial for place in m.inputs],
+        }
         for m, w in zip(model.members, model.weights_, strict=True)
     ]
 
@@ -130,14 +177,14 @@ def sample_size(milliseconds: float) -> int:
     return int(min(SAMPLE_ROWS, max(affordable, LEAST_SAMPLE_ROWS)))
 
 
-def _refits(session: Session, wanted: Sequence[tuple[Trial, float]]) -> set[str]:
+def _refits(session: Session, parts: Sequence[Part]) -> set[str]:
     """Trials that are to be fitted once more on all rows; the others keep their fold models.
 
     Nothing is refitted where a bag is wanted. Else all members are, as far as the ledger pays for
     it: a bag of several folds stays a bag unless all members can be refitted, a single holdout
     model is replaced in the order of the weights.
     """
-    everything = {trial.id for trial, _ in wanted}
+    everything = {part.trial.id for part in parts}
     if not wants_refits(session):
         return set()
     left = session.ledger.left_for("final")
@@ -146,10 +193,10 @@ def _refits(session: Session, wanted: Sequence[tuple[Trial, float]]) -> set[str]
     left -= ASSEMBLY_SECONDS * session.ledger.slowness
     capacity = left * session.pool.n_slots
     affordable = set()
-    for trial, _ in wanted:
-        seconds = refit_seconds(session, trial)
+    for part in parts:
+        seconds = refit_seconds(session, part.trial)
         if seconds <= min(capacity, left):
-            affordable.add(trial.id)
+            affordable.add(part.trial.id)
             capacity -= seconds
     if affordable == everything:
         return everything
@@ -159,32 +206,60 @@ def _refits(session: Session, wanted: Sequence[tuple[Trial, float]]) -> set[str]
     return affordable if len(session.plan.stage("search").jobs) == 1 else set()
 
 
-def _members(
-    session: Session, wanted: Sequence[tuple[Trial, float]], refits: Collection[str]
-) -> list[Member]:
+def _members(session: Session, parts: Sequence[Part], refits: Collection[str]) -> list[Member]:
+    """Members that could be fitted, in the order of the parts; none without weight on any."""
     with ThreadPoolExecutor(session.pool.n_slots) as threads:
-        fitted = list(
-            threads.map(lambda item: _pipelines(session, item[0], item[0].id in refits), wanted)
+        fitted = threads.map(lambda part: _pipelines(session, part, part.trial.id in refits), parts)
+        pipelines = {part.trial.id: found for part, found in zip(parts, fitted, strict=True)}
+    usable = _usable(session, parts, pipelines)
+    places = {part.trial.id: place for place, part in enumerate(usable)}
+    members = [
+        Member(
+            part.weight,
+            pipelines[part.trial.id],
+            part.trial.configuration.family,
+            part.trial.id,
+            tuple(places[name] for name in part.base),
         )
-    members = []
-    for (trial, weight), pipelines in zip(wanted, fitted, strict=True):
-        if pipelines:
-            members.append(Member(weight, pipelines, trial.configuration.family, trial.id))
-        else:
-            session.given_up.append(
-                f"member {trial.id} is left out: it could not be fitted in time"
-            )
+        for part in usable
+    ]
     _share_preprocessors(members)
     return members
 
 
-def _pipelines(session: Session, trial: Trial, is_refit: bool) -> list[FittedPipeline]:
+def _usable(
+    session: Session, parts: Sequence[Part], pipelines: Mapping[str, Sequence[FittedPipeline]]
+) -> list[Part]:
+    """Parts that were fitted, with all that they need, and that the model needs.
+
+    Where nothing else is left, the best of the fitted inputs is taken alone.
+    """
+    fitted = [part for part in parts if pipelines[part.trial.id]]
+    for part in parts:
+        missing = [name for name in (part.trial.id, *part.base) if not pipelines[name]]
+        if part.trial.id in missing:
+            reason = "it could not be fitted in time"
+        else:
+            reason = f"it needs {', '.join(missing)}"
+        if missing:
+            session.given_up.append(f"member {part.trial.id} is left out: {reason}")
+    whole = [part for part in fitted if all(pipelines[name] for name in part.base)]
+    weighted = [part for part in whole if part.weight > 0]
+    if not weighted and whole:
+        best = max(whole, key=lambda part: part.trial.score or 0.0)
+        session.given_up.append(f"{best.trial.id} is the final model alone, for lack of the others")
+        return [replace(best, weight=1.0)]
+    needed = {name for part in weighted for name in (part.trial.id, *part.base)}
+    return [part for part in whole if part.trial.id in needed]
+
+
+def _pipelines(session: Session, part: Part, is_refit: bool) -> list[FittedPipeline]:
     """Kept models of a trial, or new ones from a worker slot."""
+    trial = part.trial
     name = f"{trial.id}-refit" if is_refit else trial.id
     found = load_models(session.folder.path, name)
     if found is None:
-        target = "refit" if is_refit else "fit_folds"
-        if not _fit(session, trial, target, name) and is_refit:
+        if not _fit(session, _fitting_job(session, part, name, is_refit)) and is_refit:
             return _kept(session, trial)
         found = load_models(session.folder.path, name)
     return list(found.values()) if found else []
@@ -197,14 +272,21 @@ def _kept(session: Session, trial: Trial) -> list[FittedPipeline]:
     return list(found.values()) if found else []
 
 
-def _fit(session: Session, trial: Trial, target: str, name: str) -> bool:
+def _fitting_job(session: Session, part: Part, name: str, is_refit: bool) -> Job:
+    if part.base:
+        target = "refit_stack" if is_refit else "fit_stack_folds"
+        payload = {**stack_payload(session, part.trial, part.base), "save_as": name}
+        return Job(f"automl.evaluation.stacking:{target}", payload)
+    payload = {"configuration": part.trial.configuration.to_json(), "save_as": name}
+    return Job(f"automl.evaluation.trial:{'refit' if is_refit else 'fit_folds'}", payload)
+
+
+def _fit(session: Session, job: Job) -> bool:
     left = session.ledger.left_for("final")
     if left is not None and left <= 0:
         return False
-    payload = {"configuration": trial.configuration.to_json(), "save_as": name}
     slot = session.pool.acquire()
     try:
-        job = Job(f"automl.evaluation.trial:{target}", payload)
         outcome = session.pool.run(slot, job, limit_seconds=left)
     finally:
         session.pool.release(slot)
@@ -218,6 +300,8 @@ def _share_preprocessors(members: Sequence[Member]) -> None:
     known: dict[str, Any] = {}
     for member in members:
         for pipeline in member.pipelines:
+            if pipeline.preprocessor is None:
+                continue
             digest = joblib.hash(pipeline.preprocessor)
             pipeline.preprocessor = known.setdefault(digest, pipeline.preprocessor)
 
