@@ -9,6 +9,7 @@ from typing import Any
 from automl.records import Trial
 from automl.selection.dispositions import Disposition
 from automl.stages.session import Session
+from automl.stages.stacking import STAGE as STACK
 
 FEW_TRIALS = 20
 
@@ -42,7 +43,7 @@ def make_result(
         "score": ensemble["score"],
         "metrics": ensemble["metrics"],
         "test": final["test"],
-        "leaderboard": leaderboard(trials, stages),
+        "leaderboard": leaderboard([*trials, *stack_of(ensemble)], stages),
         "trials": len(trials),
         "complete_trials": sum(trial.is_complete for trial in trials),
         "families": len({t.configuration.family for t in trials if t.is_complete}),
@@ -60,8 +61,13 @@ def make_result(
     }
 
 
+def stack_of(ensemble: Mapping[str, Any]) -> list[Trial]:
+    """Trials of the second layer in a record of the ensemble stage."""
+    return [Trial.from_json(data) for data in ensemble.get("stack") or ()]
+
+
 def leaderboard(trials: Sequence[Trial], stages: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every trial, best first, with what became of it; incomplete ones at the end."""
+    """Every trial of both layers, best first, with what became of it; incomplete ones at the end."""
     dispositions = disposition_texts(trials, stages)
     ordered = sorted(
         trials,
@@ -86,15 +92,20 @@ def leaderboard(trials: Sequence[Trial], stages: Mapping[str, Any]) -> list[dict
 def disposition_texts(trials: Sequence[Trial], stages: Mapping[str, Any]) -> dict[str, str]:
     """A few words per trial: what the selection says, and that it is in the ensemble."""
     decided = stages["selection"]["dispositions"]
-    members = {member["trial_id"] for member in stages["final"]["members"]}
+    weights = {member["trial_id"]: member["weight"] for member in stages["final"]["members"]}
     champion = stages["selection"]["champion"]
     texts = {}
     for trial in trials:
+        weight = weights.get(trial.id)
+        if trial.stage == STACK:
+            texts[trial.id] = "second layer: " + ("ensemble member" if weight else "not taken")
+            continue
         text = Disposition.from_json(decided[trial.id]).label
-        if trial.id == champion and trial.id not in members:
-            text = "champion, replaced by the ensemble"
-        elif trial.id != champion and trial.id in members:
-            text = f"ensemble member; {text}"
+        if trial.id == champion and not weight:
+            use = "replaced by the ensemble" if weight is None else "an input of the second layer"
+            text = f"champion, {use}"
+        elif trial.id != champion and weight is not None:
+            text = f"{'ensemble member' if weight else 'input of the second layer'}; {text}"
         texts[trial.id] = text
     return texts
 

@@ -118,7 +118,12 @@ class EvidenceWriter:
         return layout.finite({k: v for k, v in values.items() if isinstance(v, int | float)})
 
     def _family_metrics(self, family: str) -> dict[str, float]:
-        own = [t for t in self.view.trials.values() if t.configuration.family == family]
+        # a model of other models' predictions says nothing about its family on the table
+        own = [
+            t
+            for t in self.view.trials.values()
+            if t.configuration.family == family and t.stage != "stack"
+        ]
         scores = [t.score for t in own if t.is_complete and t.score is not None]
         values = {"trials": float(len(own)), "complete": float(len(scores))}
         return values | ({"score": max(scores)} if scores else {})
