@@ -17,6 +17,7 @@ import typer
 
 from automl.errors import AutoMLError
 from automl_flows import (
+    compare_commands,
     model_commands,
     retrain_commands,
     run_commands,
@@ -66,6 +67,7 @@ for _commands in (
     model_commands,
     search_commands,
     run_commands,
+    compare_commands,
     retrain_commands,
     service_commands,
 ):

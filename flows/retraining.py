@@ -29,8 +29,6 @@ from automl_flows.given import check_names
 if TYPE_CHECKING:
     import pandas as pd
 
-    from automl_flows.server import LocalServer
-
 DRAIN_SECONDS = 5.0
 LONGEST_WAIT_SECONDS = 24 * 3600.0
 
@@ -249,10 +247,10 @@ def _train(
     started: float | None,
     on_progress: OnProgress | None,
 ) -> dict[str, Any]:
-    from automl_flows.server import local_server
+    from automl_flows.server import local_server, running
 
     server = local_server(home.path)
-    with _running(server):
+    with running(server, DRAIN_SECONDS):
         from automl_flows.train import train  # slow: imports Prefect beside the server
 
         return train(
@@ -263,21 +261,6 @@ def _train(
             started=time.monotonic() if started is None else started,
             on_progress=on_progress,
         )
-
-
-@contextmanager
-def _running(server: LocalServer | None) -> Iterator[None]:
-    """Start a server if one is needed; drained and stopped at the end."""
-    if server is None:
-        yield
-        return
-    server.start()
-    try:
-        yield
-        if server.is_owned:
-            server.drain(DRAIN_SECONDS)
-    finally:
-        server.stop()
 
 
 def _outcome(name: str, table: str, digest: str, result: dict[str, Any]) -> Retraining:

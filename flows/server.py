@@ -288,6 +288,21 @@ def local_server(home: Path) -> LocalServer | None:
     return LocalServer(home / "prefect")
 
 
+@contextmanager
+def running(server: LocalServer | None, drain_seconds: float) -> Iterator[None]:
+    """Start a server if one is needed; drained, if all went well, and stopped at the end."""
+    if server is None:
+        yield
+        return
+    server.start()
+    try:
+        yield
+        if server.is_owned:
+            server.drain(drain_seconds)
+    finally:
+        server.stop()
+
+
 def answers(url: str, timeout: float = 1.0) -> bool:
     """Whether a GET of `url` succeeds within `timeout` seconds."""
     try:

@@ -1,0 +1,184 @@
+"""One cell of a comparison: a whole run without tracking, judged on test rows it never saw."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from automl.comparison.folder import CellRecord, CellRows, ComparisonFolder
+from automl.comparison.incumbents import answers_over_trials
+from automl.comparison.plan import Cell, ComparisonPlan
+from automl.data.table import Table
+from automl.errors import AutoMLError, InterruptedRunError, SettingsError
+from automl.evaluation.limits import usable_cores
+from automl.home import Home
+from automl.inference.bundle import load_bundle
+from automl.metrics.index import PerformanceIndex
+from automl.records import Trial
+from automl.settings import Settings
+from automl.stages.line import Line, close_line, open_line
+from automl.stages.searching import run_search
+from automl.stages.session import Session, begin, reopen
+
+
+def run_cell(
+    folder: ComparisonFolder,
+    plan: ComparisonPlan,
+    cell: Cell,
+    *,
+    n_side_by_side: int = 1,
+    with_curve: bool = True,
+) -> CellRecord:
+    """Record of a cell: the one that is there, else of a run that is made now.
+
+    A run that was interrupted is continued. Whatever goes wrong in a cell becomes its record.
+
+    Parameters
+    ----------
+    n_side_by_side
+        Cells that run at a time on this machine: they share its cores, unless the method says how
+        many workers it wants.
+    with_curve
+        Whether the best models on the way are judged on the test rows too.
+
+    Raises
+    ------
+    InterruptedRunError
+        If the run is being stopped.
+    ServiceError
+        If the record cannot be written.
+    """
+    found = folder.read(cell)
+    if found is not None:
+        return found
+    record, rows = _attempt(folder, plan, cell, n_side_by_side, with_curve=with_curve)
+    folder.write(record, rows)
+    shutil.rmtree(folder.run_home(cell), ignore_errors=True)
+    return record
+
+
+def _attempt(
+    folder: ComparisonFolder,
+    plan: ComparisonPlan,
+    cell: Cell,
+    n_side_by_side: int,
+    *,
+    with_curve: bool,
+) -> tuple[CellRecord, CellRows | None]:
+    try:
+        settings = _shared(plan.settings(cell), n_side_by_side)
+        session = _session(settings, Home(folder.run_home(cell)))
+        line = open_line(session)
+        try:
+            return _run(line, plan, cell, with_curve=with_curve)
+        finally:
+            close_line(line)
+            session.release()
+    except InterruptedRunError:
+        raise
+    except AutoMLError as error:
+        return CellRecord(cell, "failed", " ".join(error.message.split())), None
+    except Exception as error:  # noqa: BLE001 - a cell that fails must not end the others
+        reason = f"internal error ({type(error).__name__}): {' '.join(str(error).split())}"
+        return CellRecord(cell, "failed", reason[:500]), None
+
+
+def _shared(settings: Settings, n_side_by_side: int) -> Settings:
+    """Settings with this cell's part of the cores."""
+    if settings.workers or n_side_by_side <= 1:
+        return settings
+    return settings.model_copy(update={"workers": max(usable_cores() // n_side_by_side, 1)})
+
+
+def _session(settings: Settings, home: Home) -> Session:
+    """The session of an interrupted run of this cell, else a new one."""
+    for folder in reversed(home.run_folders()):
+        try:
+            return reopen(folder.run_id, home)
+        except SettingsError:  # it never got as far as its table, or another process drives it
+            if folder.is_driven():
+                raise
+    return begin(settings, home)
+
+
+def _run(
+    line: Line, plan: ComparisonPlan, cell: Cell, *, with_curve: bool
+) -> tuple[CellRecord, CellRows]:
+    session = line.session
+    if session.records.read("search") is None:
+        run_search(line.search)
+    line.end_search()
+    final = line.final()
+    seconds = session.ledger.elapsed
+    test = Table.load(session.folder.test)
+    model = load_bundle(session.folder.bundle, trust=True)
+    prediction = model.raw_typed(test.frame)
+    index = _judge(session, plan, cell)
+    threshold = float(getattr(model, "threshold_", 0.5))
+    curve = answers_over_trials(session, line.trials, test) if with_curve else (None, None)
+    weights = None if test.weights is None else np.asarray(test.weights)
+    record = CellRecord(
+        cell,
+        "finished",
+        score=index.score(test.y, prediction, weights, threshold=threshold),
+        metrics=index.metrics(test.y, prediction, weights, threshold=threshold),
+        validated_score=line.ensemble()["score"],
+        seconds=seconds,
+        predict_ms=final["predict_ms"],
+        index=index.to_json(),
+        threshold=threshold,
+        facts=_facts(session, line.trials, final),
+        **_trials(session, line.trials),
+    )
+    return record, CellRows(np.array(test.y), prediction, weights, *curve)
+
+
+def _judge(session: Session, plan: ComparisonPlan, cell: Cell) -> PerformanceIndex:
+    """The common metric, with its baseline from the training rows; the same for all methods."""
+    table, data = session.plan.table, plan.data_sets[cell.data_set]
+    return PerformanceIndex.build(
+        plan.metric if isinstance(plan.metric, str) else dict(plan.metric),
+        task=table.task,
+        y_all=table.y,
+        n_classes=table.n_classes or None,
+        positive=table.positive if data.get("positive") is not None else None,
+        sample_weight=table.weights,
+        cost_matrix=data.get("cost_matrix"),
+    )
+
+
+def _trials(session: Session, trials: Sequence[Trial]) -> dict[str, Any]:
+    started = session.folder.read_facts()["started_at"]
+    ordered = sorted(trials, key=lambda trial: trial.index)
+    return {
+        "trial_risks": tuple(
+            1.0 - trial.score if trial.is_complete and trial.score is not None else None
+            for trial in ordered
+        ),
+        "trial_seconds": tuple(
+            trial.started_at + trial.spent_seconds - started for trial in ordered
+        ),
+    }
+
+
+def _facts(session: Session, trials: Sequence[Trial], final: Mapping[str, Any]) -> dict[str, Any]:
+    facts = session.folder.read_facts()
+    data = facts["data"]
+    return {
+        "run_id": session.run_id,
+        "settings": facts["settings"],
+        "versions": facts["versions"],
+        "task": data["task"],
+        "rows": data["rows"],
+        "test_rows": data["test_rows"],
+        "trials": len(trials),
+        "complete_trials": sum(trial.is_complete for trial in trials),
+        "kind": final["kind"],
+        "members": final["members"],
+        "index_of_run": session.plan.index.to_json(),
+        "given_up": list(session.given_up),
+        "warnings": list(session.warnings),
+    }

@@ -1,0 +1,284 @@
+"""Folder of a comparison: its plan, and one record for each finished cell.
+
+::
+
+    OUT/
+      plan.json                            methods, data sets, seeds; grows when more are added
+      cells/METHOD/DATA_SET/seed-S.json    record of a cell: there whole or not at all
+      cells/METHOD/DATA_SET/seed-S.npz     its test rows: truth, predictions, weights, ...
+      runs/METHOD/DATA_SET/seed-S/         home of a run under way; removed with the record
+      tables/  pictures/  result.json      made from the records, at any time again
+
+A cell is finished when its record is there. The record is written after the rows, and holds their
+digest: a file that was cut short or changed is noticed, and the cell counts as not run. Records are
+never changed, and cells never read each other's, so any number of processes may add to a folder.
+Whoever writes such records, this program or another, has them compared by the same tables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.comparison.plan import Cell, ComparisonPlan
+from automl.errors import AutoMLWarning, DataError, ServiceError, SettingsError
+from automl.evaluation.stage_records import StageRecords
+from automl.records import FloatArray, IntArray
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class CellRecord:
+    """What became of a cell.
+
+    Parameters
+    ----------
+    status
+        `failed` has a reason and no score.
+    score : at most 1
+        On the test rows: 0 is the baseline, 1 is ideal.
+    metrics
+        On the test rows, natural sign.
+    validated_score
+        Of the run itself, by its own folds and metric.
+    seconds
+        Wall time of the run.
+    predict_ms
+        Milliseconds to predict one row.
+    index
+        JSON form of the performance index that judges the test rows.
+    threshold : in [0, 1]
+        Two classes: class 1 is predicted where its probability is greater.
+    trial_risks : (T,), None where a trial is not complete
+        1 - validated score of each trial, in the order of their decisions.
+    trial_seconds : (T,)
+        When each trial ended, from the start of the run.
+    facts
+        Whatever else is worth knowing: settings, run, versions, members.
+    """
+
+    cell: Cell
+    status: Literal["finished", "failed"]
+    reason: str = ""
+    score: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    validated_score: float | None = None
+    seconds: float = 0.0
+    predict_ms: float | None = None
+    index: Mapping[str, Any] | None = None
+    threshold: float = 0.5
+    trial_risks: tuple[float | None, ...] = ()
+    trial_seconds: tuple[float, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def risk(self) -> float:
+        """1 - score on the test rows: 0 is ideal, 1 is the baseline; infinite for a failure."""
+        return float("inf") if self.score is None else 1.0 - self.score
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {**asdict(self), "format": FORMAT}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Inverse of `to_json`.
+
+        Raises
+        ------
+        SettingsError
+            If it was written by a later version.
+        """
+        values = {key: value for key, value in data.items() if key not in {"rows", "format"}}
+        if data.get("format") != FORMAT:
+            raise SettingsError(
+                f"a record of a comparison has format {data.get('format')!r}; known is {FORMAT}"
+            )
+        for key in ("trial_risks", "trial_seconds"):
+            values[key] = tuple(values.get(key, ()))
+        return cls(**{**values, "cell": Cell(**data["cell"])})
+
+
+@dataclass(frozen=True)
+class CellRows:
+    """What a cell says of each test row; equal rows, in equal order, for all methods of a place.
+
+    Parameters
+    ----------
+    y : (n,), codes or values
+        Truth.
+    prediction : (n, K) probabilities or (n,) values
+    weights : (n,), non-negative, or None
+        Weights that the rows have of their own.
+    steps : (C,), ascending, or None
+        Numbers of trials after which the method had another answer.
+    step_predictions : (C, n, K) or (C, n), or None
+        Its answer after each of these; from a step on until the next one.
+    """
+
+    y: NDArray[Any]
+    prediction: FloatArray
+    weights: FloatArray | None = None
+    steps: IntArray | None = None
+    step_predictions: FloatArray | None = None
+
+
+class ComparisonFolder:
+    """Plan and records of a comparison on disk.
+
+    Parameters
+    ----------
+    path
+        Made with the first thing that is written.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @property
+    def tables(self) -> Path:
+        """Tables as CSV files."""
+        return self.path / "tables"
+
+    @property
+    def pictures(self) -> Path:
+        """Pictures as PNG files."""
+        return self.path / "pictures"
+
+    def run_home(self, cell: Cell) -> Path:
+        """State folder of the run of a cell while it is under way."""
+        return self.path / "runs" / cell.method / cell.data_set / _stem(cell)
+
+    def write_plan(self, plan: ComparisonPlan) -> None:
+        """Write or replace the plan."""
+        StageRecords(self.path).write("plan", {**plan.to_json(), "format": FORMAT})
+
+    def read_plan(self) -> ComparisonPlan | None:
+        """The plan, or None if there is none.
+
+        Raises
+        ------
+        SettingsError
+            If it is damaged or of another version.
+        """
+        path = self.path / "plan.json"
+        try:
+            content = dict(json.loads(path.read_text(encoding="utf-8")))
+            written = content.pop("format", None)
+            plan = ComparisonPlan.from_json(content)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError) as error:
+            raise SettingsError(f"{path} is no plan of a comparison: {error}") from None
+        if written != FORMAT:
+            raise SettingsError(f"{path} has format {written!r}; known is {FORMAT}")
+        return plan
+
+    def write(self, record: CellRecord, rows: CellRows | None = None) -> None:
+        """Add the record of a cell; durable when this returns.
+
+        Raises
+        ------
+        ValueError
+            If the rows of a finished cell are missing.
+        ServiceError
+            If it cannot be written.
+        """
+        content = record.to_json()
+        if record.status == "finished" and rows is None:
+            raise ValueError(f"{record.cell}: a finished cell needs its test rows")
+        if rows is not None:
+            packed = _packed(rows)
+            content["rows"] = hashlib.blake2b(packed, digest_size=16).hexdigest()
+            self._write_rows(record.cell, packed)
+        self._records(record.cell).write(_stem(record.cell), content)
+
+    def _write_rows(self, cell: Cell, packed: bytes) -> None:
+        path = self._rows_file(cell)
+        draft = path.with_name(f".{path.name}-{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("wb") as file:
+                file.write(packed)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise ServiceError(f"{path} cannot be written: {error}") from error
+
+    def read(self, cell: Cell) -> CellRecord | None:
+        """Record of a cell, or None if there is none that is whole.
+
+        Warns
+        -----
+        AutoMLWarning
+            If the record or its rows are damaged.
+        """
+        content = self._records(cell).read(_stem(cell))
+        if content is None:
+            return None
+        if "rows" in content and content["rows"] != self._digest(cell):
+            warnings.warn(
+                f"{self._rows_file(cell)} is missing or damaged; the cell counts as not run",
+                AutoMLWarning,
+                stacklevel=2,
+            )
+            return None
+        return CellRecord.from_json(content)
+
+    def read_rows(self, cell: Cell) -> CellRows:
+        """Test rows of a finished cell.
+
+        Raises
+        ------
+        DataError
+            If there are none that can be read.
+        """
+        try:
+            with np.load(self._rows_file(cell), allow_pickle=False) as arrays:
+                return CellRows(**{name: arrays[name] for name in arrays.files})
+        except (OSError, ValueError, TypeError) as error:
+            raise DataError(f"{self._rows_file(cell)} cannot be read: {error}") from None
+
+    def remove(self, cell: Cell) -> None:
+        """Forget a cell, so that it is run again."""
+        for path in (self._rows_file(cell).with_suffix(".json"), self._rows_file(cell)):
+            path.unlink(missing_ok=True)
+
+    def _records(self, cell: Cell) -> StageRecords:
+        return StageRecords(self._rows_file(cell).parent)
+
+    def _rows_file(self, cell: Cell) -> Path:
+        return self.path / "cells" / cell.method / cell.data_set / f"{_stem(cell)}.npz"
+
+    def _digest(self, cell: Cell) -> str:
+        try:
+            content = self._rows_file(cell).read_bytes()
+        except OSError:
+            return ""
+        return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _stem(cell: Cell) -> str:
+    return f"seed-{cell.seed}"
+
+
+def _packed(rows: CellRows) -> bytes:
+    stream = io.BytesIO()
+    arrays: dict[str, Any] = {
+        name: value for name, value in vars(rows).items() if value is not None
+    }
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()

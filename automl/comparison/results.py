@@ -1,0 +1,369 @@
+"""Results of a comparison: every statement of SPEC L1 to L7, from the records of its cells."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from automl.comparison.curves import (
+    Bands,
+    against_best,
+    bands,
+    best_so_far,
+    hyperparameter_ranks,
+    rank_curves,
+)
+from automl.comparison.folder import CellRecord, CellRows, ComparisonFolder
+from automl.comparison.plan import Cell
+from automl.comparison.poisson_binomial import (
+    PoissonBinomialTest,
+    Reweighting,
+    drawn_risks_of_scores,
+    poisson_binomial_test,
+    winning_probabilities,
+)
+from automl.comparison.ranks import (
+    ExpectedRank,
+    WinningFrequency,
+    data_set_means,
+    expected_rank,
+    method_ranks,
+    winning_frequency,
+)
+from automl.comparison.sign import SignTest, sign_test_of_wins
+from automl.errors import DataError
+from automl.metrics.index import PerformanceIndex
+from automl.randomness import Purpose, stream
+from automl.records import FloatArray, IntArray
+
+Place = tuple[str, int]
+N_DRAWS = 1000
+N_DRAWS_OF_CURVES = 200
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods compared in the places that all of them have.
+
+    Parameters
+    ----------
+    methods : K names, in the order of the plan
+    places : P of (data set, seed)
+    risks : (K, P)
+        1 - score on the test rows, infinite for failures.
+    probabilities : (K, K, P)
+        p_d of the Poisson-binomial test: row has the lower risk than column.
+    left_out : places that some method lacks
+    failures : records of cells that failed
+    """
+
+    methods: list[str]
+    places: list[Place]
+    risks: FloatArray
+    probabilities: FloatArray
+    left_out: list[Place]
+    failures: list[CellRecord]
+
+    @property
+    def data_sets(self) -> list[str]:
+        """Data set of each place, (P,)."""
+        return [data_set for data_set, _ in self.places]
+
+    @cached_property
+    def data_set_names(self) -> list[str]:
+        """L different data sets, in the order of the places."""
+        return list(dict.fromkeys(self.data_sets))
+
+    @cached_property
+    def ranks(self) -> ExpectedRank:
+        """Expected ranks."""
+        return expected_rank(self.risks, data_sets=self.data_sets)
+
+    @cached_property
+    def wins(self) -> WinningFrequency:
+        """Winning frequencies."""
+        return winning_frequency(self.risks, data_sets=self.data_sets)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """Positions of the methods, the best expected rank first."""
+        return [int(k) for k in np.argsort(self.ranks.expected, kind="stable")]
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        """Mean test score of each method on each data set, (K, L); NaN where a seed failed."""
+        scores = data_set_means(1.0 - self.risks, self.data_sets)
+        return np.where(np.isfinite(scores), scores, np.nan)
+
+    def sign_test(self, first: int, second: int) -> SignTest:
+        """Sign test of two methods by their positions."""
+        return sign_test_of_wins(self.wins.wins[first, second])
+
+    def poisson_binomial(self, first: int, second: int) -> PoissonBinomialTest:
+        """Poisson-binomial test of two methods by their positions."""
+        found = data_set_means(self.probabilities[first, second], self.data_sets)
+        return poisson_binomial_test(found)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Methods over trials, in places where all methods have a curve.
+
+    Parameters
+    ----------
+    methods : K names
+    source
+        `test`: the best validated model so far, judged on the test rows; `validation`: its
+        validated score.
+    steps : (T,)
+        Numbers of trials.
+    rank : (K, T)
+        Average rank with its bands.
+    to_best
+        Risk minus the best one known in the place, by any method at any time, with its bands.
+    hyperparameter_rank
+        Average hyperparameter rank; only of `validation`.
+    probability : (K, K, T), or None
+        Pr(row > column) by the Poisson-binomial test; only of `test`.
+    """
+
+    methods: list[str]
+    source: str
+    steps: IntArray
+    rank: Bands
+    to_best: Bands
+    hyperparameter_rank: Bands | None = None
+    probability: FloatArray | None = None
+
+
+def compare(
+    folder: ComparisonFolder,
+    records: Mapping[Cell, CellRecord],
+    *,
+    reweighting: Reweighting = "dirichlet",
+    n_draws: int = N_DRAWS,
+) -> Comparison:
+    """Ranks, wins and tests of the methods from the records of their cells.
+
+    A failed cell is the worst of its place. Places that some method has no record of are left out.
+
+    Raises
+    ------
+    DataError
+        If no place is there for all of at least two methods, or methods have other test rows.
+    """
+    methods = list(dict.fromkeys(cell.method for cell in records))
+    every = list(dict.fromkeys((cell.data_set, cell.seed) for cell in records))
+    places = [place for place in every if all(Cell(m, *place) in records for m in methods)]
+    if len(methods) < 2 or not places:
+        raise DataError(
+            f"a comparison needs at least two methods and a data set that all of them have; got "
+            f"{len(methods)} methods, and {len(places)} of {len(every)} places are complete"
+        )
+    drawn = _Drawing(folder, reweighting, n_draws)
+    probabilities = [
+        winning_probabilities(drawn.of_final([records[Cell(m, *place)] for m in methods]))
+        for place in places
+    ]
+    return Comparison(
+        methods,
+        places,
+        np.array([[records[Cell(m, *place)].risk for place in places] for m in methods]),
+        np.stack(probabilities, axis=2),
+        [place for place in every if place not in places],
+        [record for record in records.values() if record.status == "failed"],
+    )
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """Risks under random weights of the test rows, the same weights for all methods of a place."""
+
+    folder: ComparisonFolder
+    reweighting: Reweighting
+    n_draws: int
+
+    def of_final(self, cells: Sequence[CellRecord]) -> FloatArray:
+        """Risks of the final models of one place, (draws, K); infinite for failures.
+
+        Raises
+        ------
+        DataError
+            If the cells have different test rows.
+        """
+        drawn = np.full((self.n_draws, len(cells)), np.inf)
+        truth: Any = None
+        for k, record in enumerate(cells):
+            if record.index is None:
+                continue
+            rows = self.folder.read_rows(record.cell)
+            truth = rows.y if truth is None else truth
+            if not np.array_equal(truth, rows.y):
+                raise DataError(f"{record.cell}: its test rows are not those of the other methods")
+            drawn[:, k] = self.of(record, rows, rows.prediction, record.threshold)
+        return drawn
+
+    def of(
+        self, record: CellRecord, rows: CellRows, prediction: FloatArray, threshold: float = 0.5
+    ) -> FloatArray:
+        """Risks of one answer, (draws,)."""
+        index = _index(record)
+
+        def score(y: Any, answer: Any, weights: Any) -> float:
+            return index.score(y, answer, weights, threshold=threshold)
+
+        return drawn_risks_of_scores(
+            score,
+            rows.y,
+            [prediction],
+            rng=_generator(record.cell),
+            n_draws=self.n_draws,
+            reweighting=self.reweighting,
+            sample_weight=rows.weights,
+        )[:, 0]
+
+
+def _index(record: CellRecord) -> PerformanceIndex:
+    assert record.index is not None
+    return PerformanceIndex.from_json(record.index)
+
+
+def _generator(cell: Cell) -> np.random.Generator:
+    digest = hashlib.blake2b(f"{cell.data_set}/{cell.seed}".encode(), digest_size=4).digest()
+    return stream(0, Purpose.BOOTSTRAP, int.from_bytes(digest))
+
+
+def curves(
+    folder: ComparisonFolder,
+    records: Mapping[Cell, CellRecord],
+    found: Comparison,
+    *,
+    reweighting: Reweighting = "dirichlet",
+    n_draws: int = N_DRAWS_OF_CURVES,
+) -> list[Curves]:
+    """Curves over trials by validated scores, and on test rows where the records have them.
+
+    Places where a method failed, or has no complete trial, are left out.
+    """
+    places = [place for place in found.places if _has_curves(records, found.methods, place)]
+    if not places:
+        return []
+    made = [_validation(records, found.methods, places)]
+    drawing = _Drawing(folder, reweighting, n_draws)
+    shown = [_Answers(drawing, [records[Cell(m, *p)] for m in found.methods]) for p in places]
+    if complete := [answers for answers in shown if answers.are_there]:
+        made.append(_test(found.methods, complete))
+    return made
+
+
+def _has_curves(records: Mapping[Cell, CellRecord], methods: Sequence[str], place: Place) -> bool:
+    cells = [records[Cell(method, *place)] for method in methods]
+    return all(any(risk is not None for risk in cell.trial_risks) for cell in cells)
+
+
+def _validation(
+    records: Mapping[Cell, CellRecord], methods: list[str], places: Sequence[Place]
+) -> Curves:
+    """Ranks, hyperparameter ranks and distance to the best known, by validated scores."""
+    trials = [
+        [_finite_or_inf(records[Cell(method, *place)].trial_risks) for place in places]
+        for method in methods
+    ]
+    length = max(len(risks) for own in trials for risks in own)
+    best = np.array([[_filled(best_so_far(risks), length) for risks in own] for own in trials])
+    is_there = np.isfinite(best).all(axis=(0, 1))
+    steps, best = np.arange(1, length + 1)[is_there], best[:, :, is_there]
+    tested = [np.concatenate([own[p] for own in trials]) for p in range(len(places))]
+    names = [data_set for data_set, _ in places]
+    return Curves(
+        methods,
+        "validation",
+        steps,
+        _bands(rank_curves(best), names),
+        _bands(against_best(best, best.min(axis=(0, 2))), names),
+        _bands(hyperparameter_ranks(best, tested), names),
+    )
+
+
+def _test(methods: list[str], places: Sequence[_Answers]) -> Curves:
+    """Ranks, distance to the best known and Poisson-binomial test of the answers so far."""
+    begin = max(place.begin for place in places)
+    changes = {step for place in places for step in place.changes if step > begin}
+    steps = np.array(sorted({begin, *changes, *(max(p.length, begin) for p in places)}))
+    risks, wins = zip(*(place.over(steps) for place in places), strict=True)
+    names = [place.data_set for place in places]
+    by_data_set = data_set_means(np.stack(wins, axis=3), names)
+    probability = np.apply_along_axis(
+        lambda p: poisson_binomial_test(p).probability, 3, by_data_set
+    )
+    at = np.stack(risks, axis=1)
+    return Curves(
+        methods,
+        "test",
+        steps,
+        _bands(method_ranks(at), names),
+        _bands(against_best(at, at.min(axis=(0, 2))), names),
+        probability=probability,
+    )
+
+
+class _Answers:
+    """What the methods would have answered over time in one place."""
+
+    def __init__(self, drawing: _Drawing, records: Sequence[CellRecord]) -> None:
+        self._drawing, self._records = drawing, records
+        self._rows = [drawing.folder.read_rows(record.cell) for record in records]
+        self.data_set = records[0].cell.data_set
+        self.length = max(len(record.trial_risks) for record in records)
+
+    @property
+    def are_there(self) -> bool:
+        """Whether all methods have answers over time."""
+        return all(rows.steps is not None for rows in self._rows)
+
+    @property
+    def begin(self) -> int:
+        """Number of trials after which all methods have an answer."""
+        return max(int(steps[0]) for steps in self._steps())
+
+    @property
+    def changes(self) -> set[int]:
+        """Numbers of trials after which some method has another answer."""
+        return {int(step) for steps in self._steps() for step in steps}
+
+    def _steps(self) -> list[IntArray]:
+        return [rows.steps for rows in self._rows if rows.steps is not None]
+
+    def over(self, steps: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Risks (K, T) and winning probabilities (K, K, T)."""
+        risks, drawn = [], []
+        for record, rows in zip(self._records, self._rows, strict=True):
+            assert rows.steps is not None
+            assert rows.step_predictions is not None
+            at = np.searchsorted(rows.steps, steps, side="right") - 1
+            index, answers = _index(record), rows.step_predictions
+            risks.append(
+                np.array([1.0 - index.score(rows.y, a, rows.weights) for a in answers])[at]
+            )
+            drawn.append(np.stack([self._drawing.of(record, rows, a) for a in answers])[at])
+        every = np.stack(drawn, axis=2)
+        wins = np.stack([winning_probabilities(of_step) for of_step in every], axis=2)
+        return np.stack(risks), wins
+
+
+def _finite_or_inf(risks: Sequence[float | None]) -> FloatArray:
+    return np.array([np.inf if risk is None else risk for risk in risks])
+
+
+def _filled(values: FloatArray, length: int) -> FloatArray:
+    """Values followed by the last one."""
+    return np.concatenate([values, np.full(length - len(values), values[-1])])
+
+
+def _bands(values: FloatArray, data_sets: Sequence[str]) -> Bands:
+    return bands(values, data_sets, rng=stream(0, Purpose.BOOTSTRAP))

@@ -1,0 +1,194 @@
+"""The comparison flow: cells as tasks side by side or on a Dask cluster, then tables and pictures."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from prefect import flow
+from prefect.artifacts import create_table_artifact
+from prefect.futures import wait
+from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
+
+from automl.comparison.folder import ComparisonFolder
+from automl.comparison.plan import Cell
+from automl.errors import SettingsError
+from automl.home import Home
+from automl_flows.environment import prepare_environment
+from automl_tasks.comparison import report_comparison, run_comparison_cell
+
+if TYPE_CHECKING:
+    from automl_flows.server import LocalServer
+
+DRAIN_SECONDS = 5.0
+POLL_SECONDS = 0.3
+
+Say = Callable[[str], None]
+
+
+@flow(name="automl-compare", flow_run_name="compare {folder}", persist_result=False)
+def compare_flow(
+    folder: str, n_side_by_side: int = 1, *, with_curves: bool = True
+) -> dict[str, Any]:
+    """Run every cell of a comparison that has no record yet, then compare the methods.
+
+    Give it another task runner to run the cells elsewhere:
+    ``compare_flow.with_options(task_runner=DaskTaskRunner(address="tcp://…"))``; all workers must
+    see the folder.
+
+    Parameters
+    ----------
+    folder
+        Of the comparison, with its plan; see `automl.comparison.folder`.
+    n_side_by_side
+        Cells that run at a time on one machine; each has its part of the cores.
+    with_curves
+        Whether the best models on the way are judged on the test rows too.
+    """
+    prepare_environment()
+    cells = open_cells(ComparisonFolder(folder))
+    wait(
+        [
+            run_comparison_cell.submit(
+                folder,
+                cell.method,
+                cell.data_set,
+                cell.seed,
+                n_side_by_side=n_side_by_side,
+                with_curve=with_curves,
+            )
+            for cell in cells
+        ]
+    )
+    result: dict[str, Any] = report_comparison(folder)
+    create_table_artifact(table=result["methods"], key="comparison", description=folder)
+    return result
+
+
+def open_cells(folder: ComparisonFolder) -> list[Cell]:
+    """Cells of the plan without a record.
+
+    Raises
+    ------
+    SettingsError
+        If the folder holds no plan.
+    """
+    plan = folder.read_plan()
+    if plan is None:
+        raise SettingsError(f"{folder.path} holds no comparison: it has no plan.json")
+    return [cell for cell in plan.cells() if folder.read(cell) is None]
+
+
+def task_runner(n_side_by_side: int, dask: str | None) -> TaskRunner[Any]:
+    """Where cells run: in threads of this process, or on a Dask cluster.
+
+    Raises
+    ------
+    SettingsError
+        If a cluster is wanted and prefect-dask is not installed.
+    """
+    if dask is None:
+        return ThreadPoolTaskRunner(max_workers=n_side_by_side)
+    try:
+        from prefect_dask import DaskTaskRunner
+    except ImportError:
+        raise SettingsError(
+            "--dask needs the package prefect-dask; install automl-flows[dask]"
+        ) from None
+    runner: TaskRunner[Any] = DaskTaskRunner(address=dask)
+    return runner
+
+
+def run_comparison(
+    folder: ComparisonFolder,
+    *,
+    home: Home,
+    n_side_by_side: int = 1,
+    dask: str | None = None,
+    with_curves: bool = True,
+    say: Say | None = None,
+) -> dict[str, Any]:
+    """Run the flow beside a local server if one is needed, and tell of every cell that ends.
+
+    An interruption leaves at once: finished cells have their records, and a run under way is
+    continued the next time.
+
+    Raises
+    ------
+    ServiceError
+        If the orchestrator or the cluster cannot be reached or ends.
+    DataError
+        If no data set was finished by at least two methods.
+    """
+    from automl_flows.server import local_server, running
+
+    runner = task_runner(n_side_by_side, dask)
+    server = local_server(home.path)
+    with running(server, DRAIN_SECONDS):
+        driver = _Driver(folder, runner, n_side_by_side, server, with_curves=with_curves)
+        driver.start()
+        _follow(folder, driver, say or (lambda _: None))
+    if driver.error is not None:
+        raise driver.error
+    assert driver.result is not None
+    return driver.result
+
+
+class _Driver(threading.Thread):
+    """The flow in a thread that an interrupted program does not wait for."""
+
+    def __init__(
+        self,
+        folder: ComparisonFolder,
+        runner: TaskRunner[Any],
+        n_side_by_side: int,
+        server: LocalServer | None,
+        *,
+        with_curves: bool,
+    ) -> None:
+        super().__init__(name="automl-compare", daemon=True)
+        self._flow = compare_flow.with_options(task_runner=runner)
+        self._arguments = (str(folder.path), n_side_by_side)
+        self._server, self._with_curves = server, with_curves
+        self._context = contextvars.copy_context()
+        self.error: Exception | None = None
+        self.result: dict[str, Any] | None = None
+
+    def run(self) -> None:
+        try:
+            self._context.run(self._run)
+        except Exception as error:  # noqa: BLE001 - raised again by the thread that waits
+            self.error = error
+
+    def _run(self) -> None:
+        if self._server is None:
+            self.result = self._flow(*self._arguments, with_curves=self._with_curves)
+            return
+        self._server.wait_ready()
+        with self._server.connected():
+            self.result = self._flow(*self._arguments, with_curves=self._with_curves)
+
+
+def _follow(folder: ComparisonFolder, driver: _Driver, say: Say) -> None:
+    """Wait for the flow's end; one line for every record that appears."""
+    waiting = open_cells(folder)
+    n_cells, n_done = len(waiting), 0
+    while waiting:
+        is_over = not driver.is_alive()
+        still = []
+        for cell in waiting:
+            record = folder.read(cell)
+            if record is None:
+                still.append(cell)
+                continue
+            n_done += 1
+            score = f"failed: {record.reason}" if record.score is None else f"{record.score:.4f}"
+            say(f"{n_done} of {n_cells}: {cell}: {score} ({record.seconds:.0f} s)")
+        waiting = still
+        if is_over:
+            break
+        time.sleep(POLL_SECONDS)
+    driver.join()

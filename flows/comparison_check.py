@@ -1,0 +1,108 @@
+"""Everything about a comparison that can be wrong is found here, before anything is started."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from automl.comparison.folder import ComparisonFolder
+from automl.comparison.plan import Cell, ComparisonPlan, target_of
+from automl.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from automl.settings import Settings
+
+_PREPARED_BY = {
+    "adapt_folds",
+    "budget_seconds",
+    "candidate_repeats",
+    "class_weight",
+    "cost_matrix",
+    "data_mode",
+    "folds",
+    "halves",
+    "holdout_above_rows",
+    "metric",
+    "preset",
+    "search_share",
+    "trials",
+}
+"""Settings of a method that the reading and splitting of a table depends on."""
+
+Say = Callable[[str], None]
+
+
+def checked_plan(plan: ComparisonPlan, folder: ComparisonFolder, say: Say) -> ComparisonPlan:
+    """The plan with targets and digests of its tables, joined with what the folder has already.
+
+    Every table is read, checked and split for every method, in a folder that is deleted.
+
+    Raises
+    ------
+    SettingsError
+        If a setting of a method cannot be used, or the folder holds another comparison.
+    DataError
+        With every problem of a table.
+    """
+    if len(plan.methods) < 2:
+        raise SettingsError(f"at least two methods are needed; got {', '.join(plan.methods)}")
+    data_sets, digests = {}, {}
+    for name, data in plan.data_sets.items():
+        frame = _read(str(data["table"]))
+        complete = {**data, "target": data.get("target") or _target(frame, data, say)}
+        data_sets[name] = complete
+        digests[name] = _check(replace(plan, data_sets={name: complete}), name, frame)
+    found = replace(plan, data_sets=data_sets, digests=digests)
+    known = folder.read_plan()
+    return found if known is None else known.joined(found, str(folder.path))
+
+
+def _read(source: str) -> pd.DataFrame:
+    from automl.data.readers import read_table
+
+    frame = read_table(source)
+    frame.attrs["source"] = source
+    return frame
+
+
+def _target(frame: pd.DataFrame, data: Mapping[str, Any], say: Say) -> str:
+    target = target_of(list(frame.columns), str(data["table"]))
+    say(f"target of {data['table']}: {target}")
+    return target
+
+
+def _check(plan: ComparisonPlan, data_set: str, frame: pd.DataFrame) -> str:
+    """Check all methods on one table; its digest."""
+    from automl_flows.given import check_names
+
+    prepared: dict[str, str] = {}
+    for method in plan.methods:
+        settings = plan.settings(Cell(method, data_set, 0))
+        key = settings.model_dump_json(include=_PREPARED_BY)
+        try:
+            check_names(settings)
+            if key not in prepared:
+                prepared[key] = _prepare(settings, frame)
+        except SettingsError as error:
+            raise SettingsError(
+                f"method {method} on data set {data_set}: {error.message}", **error.fields
+            ) from None
+        except DataError as error:
+            raise DataError(
+                f"data set {data_set}: {error.message}", problems=error.problems
+            ) from None
+    return next(iter(prepared.values()))
+
+
+def _prepare(settings: Settings, frame: pd.DataFrame) -> str:
+    from automl.home import RunFolder
+    from automl.stages.preparation import check_workers, prepare
+
+    check_workers(settings)
+    with tempfile.TemporaryDirectory(prefix="automl-compare-") as name:
+        return str(prepare(RunFolder(Path(name)), settings, frame=frame)["table_digest"])
