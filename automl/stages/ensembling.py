@@ -27,6 +27,7 @@ from automl.records import FloatArray, IntArray, Trial
 from automl.stages.candidates import test_train_ratio
 from automl.stages.finishing import wants_refits
 from automl.stages.session import Session
+from automl.stages.stacking import stack_trials
 
 HOLDOUT_PARTS = 5
 
@@ -109,8 +110,6 @@ def _second_layer(session: Session, library: Sequence[Trial]) -> tuple[list[Tria
     settings = session.settings
     if not settings.has_second_layer:
         return [], []
-    from automl.stages.stacking import stack_trials  # only where there is a second layer
-
     chosen = choose_base(
         np.array([trial.score or 0.0 for trial in library]),
         [trial.configuration.family for trial in library],
@@ -119,13 +118,8 @@ def _second_layer(session: Session, library: Sequence[Trial]) -> tuple[list[Tria
         max_milliseconds=settings.max_predict_ms,
     )
     base = [library[i] for i in chosen]
-    stack = stack_trials(session, base) if base else []
-    if not stack:
-        session.given_up.append(
-            "there is no second layer: no two models whose predictions it could take, or no time"
-        )
-        return [], []
-    return base, stack
+    stack = stack_trials(session, base)
+    return (base, stack) if stack else ([], [])
 
 
 def _milliseconds(session: Session, trials: Sequence[Trial]) -> FloatArray:
