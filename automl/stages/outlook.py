@@ -18,6 +18,7 @@ from automl.records import Trial
 from automl.stages.candidates import likely_seconds
 from automl.stages.finishing import prediction_seconds, refit_seconds, wants_refits
 from automl.stages.session import Session
+from automl.stages.stacking import likely_seconds as likely_seconds_of_stack
 from automl.tracking.outbox import Outbox
 
 REFRESH_SECONDS = 2.0
@@ -30,6 +31,9 @@ REFIT_SHARE = 0.3
 
 ENSEMBLE_SECONDS = 1.5
 ENSEMBLE_SHARE = 0.01
+STACK_SHARE = 0.1
+"""Share of the budget that the second layer may take at most."""
+
 BUNDLE_SECONDS = 0.4
 MEMBER_SECONDS = 0.05
 FIRST_MIB_SECONDS = 0.025
@@ -152,7 +156,9 @@ def _ensemble(session: Session, best: Sequence[Trial]) -> float:
     if session.settings.ensemble == "none" or len(best) < 2:
         return 0.0
     ledger = session.ledger
-    return max(ENSEMBLE_SECONDS * ledger.slowness, ENSEMBLE_SHARE * (ledger.total or 0.0))
+    total = ledger.total or 0.0
+    stacking = min(likely_seconds_of_stack(session, best), STACK_SHARE * total)
+    return max(ENSEMBLE_SECONDS * ledger.slowness, ENSEMBLE_SHARE * total) + stacking
 
 
 def _members(session: Session, best: Sequence[Trial]) -> Sequence[Trial]:

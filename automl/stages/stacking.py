@@ -25,11 +25,15 @@ from automl.settings import Settings
 from automl.stages.session import Session
 
 STAGE = "stack"
+LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
 EVALUATE_JOB = "automl.evaluation.stacking:evaluate_stack"
 LEAST_BASE = 2
 HOLDOUT_PARTS = 5
-TIME_SHARE = 0.5
+TIME_SHARE = 0.75
 """Share of the ensemble's time that the second layer may take."""
+
+UNKNOWN_SECONDS = 1.0
+"""What a model of the second layer is expected to take before its family has a complete trial."""
 
 Choice = tuple[str, Mapping[str, JsonScalar]]
 
@@ -94,6 +98,24 @@ def stack_trials(session: Session, base: Sequence[Trial]) -> list[Trial]:
         )
         return []
     return _Stacker(session, base, folds).run(configurations)
+
+
+def likely_seconds(session: Session, trials: Sequence[Trial]) -> float:
+    """Seconds that the second layer will take, while the search goes on; 0 without one.
+
+    Parameters
+    ----------
+    trials
+        Complete trials of the search so far; those of a family tell of its second layer.
+    """
+    if not session.settings.has_second_layer or len(trials) < LEAST_BASE:
+        return 0.0
+    n_base = min(len(trials), session.settings.ensemble_members)
+    seconds = []
+    for configuration in meta_configurations(session.settings, session.plan, n_base):
+        known = [t.seconds for t in trials if t.configuration.family == configuration.family]
+        seconds.append(sum(known) / len(known) if known else UNKNOWN_SECONDS)
+    return max(sum(seconds) / session.pool.n_slots, max(seconds, default=0.0))
 
 
 def meta_configurations(
@@ -210,6 +232,7 @@ class _Stacker:
         with ThreadPoolExecutor(session.pool.n_slots) as threads:
             trials = list(threads.map(self._run, blanks))
         usable = []
+        session.is_reproducible &= not any(trial.status in LIMITED for trial in trials)
         for trial in trials:
             if trial.is_complete and self._store.has(trial.id):
                 usable.append(trial)

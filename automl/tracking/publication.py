@@ -220,9 +220,11 @@ class Publisher:
         if members and read_stage(self.folder, "ensemble").get("replaced_champion"):
             shown = ", ".join(f"{m['trial_id']} ({float(m['weight']):.2f})" for m in members[:20])
             lines.append(f"Ensemble of {len(members)}: {shown}.")
-        for member in final.get("members") or []:
-            if inputs := member.get("inputs"):
-                lines.append(f"{member['trial_id']} takes the predictions of {', '.join(inputs)}.")
+        lines += [
+            f"{member['trial_id']} takes the predictions of {', '.join(member['inputs'])}."
+            for member in final.get("members") or []
+            if member.get("inputs")
+        ]
         if final.get("kind"):
             lines.append(f"Final fit: {final['kind']}. Made by run {facts['run_id']}.")
         return "\n".join(lines)
