@@ -379,8 +379,11 @@ def _implied(given: Mapping[str, Any]) -> dict[str, Any]:
     The optimizer esmbo searches for the members of an agnostic Bayes ensemble (L14, Algorithm 2).
     """
     optimizer = given.get("optimizer")
-    name = optimizer.get("name") if isinstance(optimizer, Mapping) else optimizer
-    return {"ensemble": "agnostic_bayes"} if name == "esmbo" else {}
+    if isinstance(optimizer, Mapping):
+        is_esmbo = bool(optimizer.get("n_histories", optimizer.get("base") == "esmbo"))
+    else:
+        is_esmbo = optimizer == "esmbo"
+    return {"ensemble": "agnostic_bayes"} if is_esmbo else {}
 
 
 def _validated(values: Mapping[str, Any]) -> Settings:
