@@ -94,6 +94,8 @@ class _Check:
                 yield f"trial {trial_id}: {len(scores)} fold scores, {len(rows)} expected"
             elif is_complete and row["score"] is None:
                 yield f"trial {trial_id} is complete and has no score"
+            elif row["score"] is not None and not scores:
+                yield f"trial {trial_id} has a score and no fold scores"
             elif row["score"] is not None:
                 weights = rows[: len(scores)]
                 mean = math.fsum(s * w for s, w in zip(scores, weights, strict=True)) / sum(weights)
@@ -175,8 +177,9 @@ class _Check:
         if any(first < second - 1e-12 for first, second in pairwise(means)):
             yield "screening: the trials are not in the order of their mean scores"
         if not found["test"]:
-            if found["kept"] != ids or found["limit"] < len(ids):
-                yield "screening: all go on where there is no test"
+            has_numbers = found["pvalues"] or found["statistics"] or found["alpha"]
+            if found["kept"] != ids or found["limit"] < len(ids) or has_numbers:
+                yield "screening: without a test all go on, and there are no p-values"
             return
         alpha, ratio = found["alpha"], found["test_train_ratio"]
         pvalues, statistics = [1.0], [0.0]
@@ -236,6 +239,7 @@ class _Check:
                 disposition = Disposition(
                     Status.BEHIND,
                     Place.SCORING,
+                    score=means[trial_id],
                     number=number,
                     n_left=len(order),
                     limit=len(leaders),

@@ -87,6 +87,8 @@ class Disposition:
     test, against, statistic, pvalue, alpha
         The test behind it: of the pair with `against`, or of all members of the node where they
         were not found to differ (`against` is empty then).
+    score
+        Mean score on the first fresh folds, of one that was behind there.
     number, n_left
         It is the `number`-th best of `n_left` that were not worse than the best.
     limit
@@ -109,6 +111,7 @@ class Disposition:
     statistic: float | None = None
     pvalue: float | None = None
     alpha: float | None = None
+    score: float | None = None
     number: int | None = None
     n_left: int | None = None
     limit: float | None = None

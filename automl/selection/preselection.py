@@ -252,7 +252,8 @@ def _of_screening(screening: ScreeningRecord) -> dict[str, Disposition]:
 
 def _of_scoring(screening: ScreeningRecord, scoring: ScoringRecord) -> dict[str, Disposition]:
     found = {}
-    first = ranking_on_first_folds(scoring)
+    means = means_on_first_folds(scoring)
+    first = sorted(means, key=lambda trial_id: -means[trial_id])
     for trial_id in screening.kept:
         status = Status.UNSCORED
         numbers: dict[str, Any] = {}
@@ -261,20 +262,19 @@ def _of_scoring(screening: ScreeningRecord, scoring: ScoringRecord) -> dict[str,
         elif scoring.leaders and trial_id in first and trial_id not in scoring.leaders:
             status = Status.BEHIND
             numbers = {"number": first.index(trial_id) + 1, "n_left": len(first)}
-            numbers["limit"] = len(scoring.leaders)
+            numbers |= {"limit": len(scoring.leaders), "score": means[trial_id]}
         found[trial_id] = Disposition(status, Place.SCORING, **numbers)
     return found
 
 
-def ranking_on_first_folds(scoring: ScoringRecord) -> list[str]:
-    """Planned trials with scores, by their mean on the first `repeats`, best first."""
+def means_on_first_folds(scoring: ScoringRecord) -> dict[str, float]:
+    """Mean scores on the first `repeats` of the planned trials that have any, by trial id."""
     n_first = scoring.repeats * scoring.folds_per_repeat
-    means = {
+    return {
         trial_id: float(np.mean(scores))
         for trial_id in scoring.planned
         if (scores := scoring.scored.get(trial_id, ())[:n_first])
     }
-    return sorted(means, key=lambda trial_id: -means[trial_id])
 
 
 def rounded(encoded: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ Nothing here is shared with the code that decides, except the statistical tests 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ from automl.statistics.adjustment import holm
 from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
 from automl.statistics.multiple_comparison import mcb
 from automl.statistics.paired import (
+    corrected_t,
     corrected_t_all_pairs,
     friedman,
     nemenyi_friedman,
-    pairwise_corrected_t,
 )
 from automl.statistics.results import TestResult
 from automl.statistics.unpaired import anova, kruskal_wallis, nemenyi_joint_ranks, tukey
@@ -191,10 +192,9 @@ def _elsewhere(tree: _Tree, place: Place, ratio: float) -> list[float]:
     level = tree.level(place)
     others = [p for p in tree.deciding if p != place and tree.level(p) == level]
     return [
-        test.pvalue
+        corrected_t(first, second, test_train_ratio=ratio).pvalue
         for other in others
-        if len(tree.places[other]) > 1
-        for test in pairwise_corrected_t(tree.scores(tree.places[other]), test_train_ratio=ratio)
+        for first, second in combinations(tree.scores(tree.places[other]), 2)
     ]
 
 
