@@ -44,6 +44,7 @@ TRIALS = st.builds(
     origin=NAMES,
     stage=st.sampled_from(["search", "candidates"]),
     reason=st.text(max_size=10),
+    bootstrap_scores=st.lists(NUMBERS, max_size=3).map(tuple),
 )
 
 

@@ -65,6 +65,8 @@ class PlanSettings:
         Greatest size of the cache of preprocessed folds in one process.
     predictions_quota_mib
         Most disk space of all predictions together.
+    n_bootstraps
+        Bootstraps of the validation rows on which complete trials of the search are scored.
     """
 
     seed: int
@@ -75,6 +77,7 @@ class PlanSettings:
     keep_models: bool
     cache_mib: float
     predictions_quota_mib: float
+    n_bootstraps: int = 0
 
 
 class EvaluationPlan:

@@ -20,6 +20,7 @@ from automl.evaluation.racing import hopeless
 from automl.families.registry import get_family
 from automl.inference.model import FittedPipeline
 from automl.inference.prediction import raw_prediction
+from automl.metrics.bootstraps import bootstrap_scores
 from automl.preprocessing.pipeline import build_preprocessor
 from automl.randomness import Purpose, integer_seed, stream
 from automl.records import Configuration, FoldResult, IntArray, JsonScalar
@@ -35,11 +36,13 @@ class TrialSummary:
     ----------
     metrics : every metric over all validation rows; empty for a raced trial
     is_raced : whether it ended early as hopeless
+    bootstrap_scores : index on each bootstrap of the validation rows that the plan wants
     """
 
     metrics: Mapping[str, float]
     is_raced: bool = False
     reason: str = ""
+    bootstrap_scores: tuple[float, ...] = ()
 
 
 def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | TrialSummary]:
@@ -78,7 +81,7 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
         if reason:
             yield TrialSummary({}, is_raced=True, reason=reason)
             return
-    yield TrialSummary(trial.conclude(results))
+    yield trial.conclude(results)
 
 
 def fit_fold(
@@ -212,8 +215,8 @@ class _FoldRunner:
             self._pipelines[repeat, fold] = pipeline
         return FoldResult(repeat, fold, score, len(rows), fitted - started, predicted - fitted)
 
-    def conclude(self, results: Sequence[FoldResult]) -> dict[str, float]:
-        """Save what is to be kept; metrics over all validation rows."""
+    def conclude(self, results: Sequence[FoldResult]) -> TrialSummary:
+        """Save what is to be kept; metrics and bootstraps over all validation rows."""
         plan, payload = self._plan, self._payload
         within = np.flatnonzero(
             np.isfinite(self._predictions.reshape(len(self._stage.rows), -1)[:, 0])
@@ -225,7 +228,23 @@ class _FoldRunner:
         if payload["save_as"] is not None:
             self._store.save(payload["save_as"], self._predictions)
             self._keep_models(results)
-        return metrics
+        return TrialSummary(metrics, bootstrap_scores=self._on_bootstraps(rows, within))
+
+    def _on_bootstraps(self, rows: IntArray, within: IntArray) -> tuple[float, ...]:
+        """Index on the bootstraps of the run, which are the same for all complete trials."""
+        plan = self._plan
+        n_bootstraps = plan.settings.n_bootstraps if self._payload["stage"] == "search" else 0
+        if n_bootstraps == 0:
+            return ()
+        scores = bootstrap_scores(
+            plan.index,
+            plan.table.y[rows],
+            self._predictions[within],
+            n_bootstraps=n_bootstraps,
+            rng=stream(plan.settings.seed, Purpose.BOOTSTRAP),
+            sample_weight=plan.row_weights(rows),
+        )
+        return tuple(scores.tolist())
 
     def _keep_models(self, results: Sequence[FoldResult]) -> None:
         least = self._payload["keep_models_above"]

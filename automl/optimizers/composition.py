@@ -68,6 +68,9 @@ class Composition:
     pending
         What configurations under way count as: `believer` believes the surrogate's own mean;
         `median`, `worst` and `best` are constant liars with this one of the scores seen.
+    n_histories : at least 0
+        0: one model, of the trials' scores. Else one for each of so many bootstraps of the
+        validation rows, asked in turn (`automl.optimizers.esmbo`).
 
     Raises
     ------
@@ -84,15 +87,17 @@ class Composition:
     encoding: Encoding = "onehot"
     target: str = "standard"
     pending: Pending = "median"
+    n_histories: int = 0
 
     def __post_init__(self) -> None:
         for name, kinds in _KINDS.items():
             build(kinds, getattr(self, name), name)
-        if type(self.interleaving) is not int or self.interleaving < 0:
-            raise SettingsError(
-                f"interleaving must be a whole number of at least 0; got {self.interleaving!r}",
-                setting="interleaving",
-            )
+        for name in ("interleaving", "n_histories"):
+            number = getattr(self, name)
+            if type(number) is not int or number < 0:
+                raise SettingsError(
+                    f"{name} must be a whole number of at least 0; got {number!r}", setting=name
+                )
         _check_name(get_args(Encoding), self.encoding, "encoding")
         _check_name(TARGETS, self.target, "target")
         _check_name(get_args(Pending), self.pending, "pending")
@@ -142,6 +147,7 @@ GP_EI = Composition(
     pending="believer",
 )
 GP_SAMPLED = replace(GP_EI, surrogate=Part("gaussian_process", (("n_samples", 8),)))
+ESMBO = replace(GP_EI, n_histories=50)
 GBQR = Composition(
     Part("quantile_boosting"), Part("ucb"), Part("random"), Part("default_and_random")
 )
@@ -149,6 +155,7 @@ NAMED: dict[str, Composition] = {
     "smac": SMAC,
     "gp_ei": GP_EI,
     "gp_sampled": GP_SAMPLED,
+    "esmbo": ESMBO,
     "gbqr": GBQR,
 }
 """Compositions that `base` can begin with, and that are optimizers by name."""

@@ -12,15 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from automl.errors import SettingsError
 from automl.optimizers.composition import Composition
 from automl.optimizers.model_based import ModelBasedOptimizer
 from automl.optimizers.protocol import Proposal
 from automl.records import Configuration, Trial
 from automl.runtime.timings import Known
 from automl.spaces.tree import SpaceTree
-
-N_HISTORIES = 50
 
 
 class EnsembleOptimizer:
@@ -38,16 +35,10 @@ class EnsembleOptimizer:
     space
         Space of one family, or a union of them.
     composition
-        The parts of each search.
-    n_histories : at least 1
-        N; what is told must have no or so many scores on bootstraps.
+        The parts of each search, and with `n_histories` how many there are: N, at least 1. What
+        is told must have no or so many scores on bootstraps.
     known
         What the run knows of seconds, for an acquisition per cost.
-
-    Raises
-    ------
-    SettingsError
-        If `n_histories` is less than 1.
 
     Notes
     -----
@@ -65,15 +56,11 @@ class EnsembleOptimizer:
         space: SpaceTree,
         composition: Composition,
         *,
-        n_histories: int = N_HISTORIES,
         known: Known | None = None,
     ) -> None:
-        if n_histories < 1:
-            raise SettingsError(
-                f"n_histories must be at least 1; got {n_histories}", setting="optimizer"
-            )
         self._histories = [
-            ModelBasedOptimizer(space, composition, known=known) for _ in range(n_histories)
+            ModelBasedOptimizer(space, composition, known=known)
+            for _ in range(composition.n_histories)
         ]
         self._turn = 0
 

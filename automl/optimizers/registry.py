@@ -11,6 +11,7 @@ from automl.errors import SettingsError
 from automl.lookup import entry_of
 from automl.optimizers.annealing import SimulatedAnnealing
 from automl.optimizers.composition import (
+    ESMBO,
     GBQR,
     GP_EI,
     GP_SAMPLED,
@@ -18,6 +19,7 @@ from automl.optimizers.composition import (
     Composition,
     parse_composition,
 )
+from automl.optimizers.esmbo import EnsembleOptimizer
 from automl.optimizers.evolution import Evolution
 from automl.optimizers.grid import GridSearch
 from automl.optimizers.halving import BOHB, Hyperband, SuccessiveHalving
@@ -39,6 +41,8 @@ class OptimizerEntry:
         Whether `make` takes `levels`, a ladder of fidelities (`automl.optimizers.fidelities`).
     reads_clock
         Whether proposals depend on measured seconds; `make` then takes what is `known` of them.
+    n_bootstraps
+        Bootstraps of the validation rows whose scores trials must bring (`bootstrap_scores`).
     """
 
     make: Callable[..., Optimizer]
@@ -46,6 +50,7 @@ class OptimizerEntry:
     source: str
     has_levels: bool = False
     reads_clock: bool = False
+    n_bootstraps: int = 0
 
 
 RESERVED = ("floor", "portfolio", "default")
@@ -55,11 +60,13 @@ COMPOSED = "composed"
 
 
 def _composed(composition: Composition, summary: str, source: str) -> OptimizerEntry:
+    kind = EnsembleOptimizer if composition.n_histories else ModelBasedOptimizer
     return OptimizerEntry(
-        partial(ModelBasedOptimizer, composition=composition),
+        partial(kind, composition=composition),
         summary,
         source,
         reads_clock=composition.new_acquisition().needs_seconds,
+        n_bootstraps=composition.n_histories,
     )
 
 
@@ -109,6 +116,9 @@ OPTIMIZERS: dict[str, OptimizerEntry] = {
         GP_SAMPLED,
         "as gp_ei, averaged over sampled hyperparameters of the process",
         "Snoek et al. (2012)",
+    ),
+    "esmbo": _composed(
+        ESMBO, "as gp_ei, one process per bootstrap of the validation rows", "L14 Algorithm 2"
     ),
     "gbqr": _composed(GBQR, "boosted trees for an upper quantile, random draws", "H18 5.3"),
 }

@@ -167,6 +167,9 @@ class TrialRunner:
             score=score if is_scored else None,
             folds=folds,
             metrics=dict(summary.metrics) if summary and status is TrialStatus.COMPLETE else {},
+            bootstrap_scores=(
+                summary.bootstrap_scores if summary and status is TrialStatus.COMPLETE else ()
+            ),
             seconds=outcome.seconds,
             peak_memory_mib=outcome.peak_memory_mib,
             reason=reason,

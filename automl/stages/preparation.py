@@ -20,6 +20,7 @@ from automl.evaluation.plan import EvaluationPlan, PlanSettings, StageName, Stag
 from automl.home import RunFolder
 from automl.inference.combining import check_combination
 from automl.metrics.index import PerformanceIndex
+from automl.optimizers.registry import get_optimizer
 from automl.records import IntArray
 from automl.settings import Settings
 from automl.stages.promotion import hold_back
@@ -300,6 +301,7 @@ def _plan_settings(settings: Settings, table: Table) -> PlanSettings:
         keep_models=settings.data_mode == "all",
         cache_mib=CACHE_SHARE * capacity_mib(),
         predictions_quota_mib=settings.predictions_quota_mib,
+        n_bootstraps=get_optimizer(settings.optimizer).n_bootstraps,
     )
 
 

@@ -99,7 +99,7 @@ class Search:
             plan.stage("search"),
             plan.index.aggregate,
             keeps_models=plan.settings.keep_models,
-            races=settings.racing,
+            races=settings.racing and not plan.settings.n_bootstraps,
         )
 
     def run(self, family: str | None = None, *, until: Callable[[], bool] | None = None) -> None:

@@ -15,6 +15,8 @@ from automl.evaluation.racing import hopeless, is_far_behind
 from automl.evaluation.trial import TrialSummary, evaluate, fit_fold, fit_folds, refit
 from automl.families.registry import get_family
 from automl.home import RunFolder
+from automl.metrics.bootstraps import bootstrap_multiplicities
+from automl.randomness import Purpose, stream
 from automl.records import FoldResult
 from automl.settings import Settings
 from automl.stages.preparation import prepare
@@ -237,6 +239,24 @@ def test_predictions_of_a_trial_are_complete_out_of_fold_and_scored(plan):
         again = models[0, fold.fold].predict(plan.table.frame.iloc[within], 2)
         np.testing.assert_allclose(again, saved[within], atol=1e-6)
     assert summary == TrialSummary(plan.index.metrics(plan.table.y, saved))
+
+
+def test_a_trial_is_scored_on_the_bootstraps_that_its_optimizer_wants(tmp_path):
+    plan = make_plan(tmp_path, optimizer={"base": "esmbo", "n_histories": 4}, weights="weight")
+    configuration = configuration_of("logistic_regression")
+    *_, summary = run(plan, configuration, save_as="run-s00001")
+    saved = PredictionStore(plan.folder / "predictions", 100).load("run-s00001")
+    rng = stream(plan.settings.seed, Purpose.BOOTSTRAP)
+    weights = bootstrap_multiplicities(N, 4, rng) * plan.row_weights(np.arange(N))
+    expected = [plan.index.score(plan.table.y, saved, row) for row in weights]
+    assert summary.bootstrap_scores == pytest.approx(expected)
+    assert len(set(summary.bootstrap_scores)) > 1
+    assert run(plan, configuration)[-1] == summary
+    fresh = list(plan.stage("candidates").jobs)
+    assert run(plan, configuration, stage="candidates", jobs=fresh)[-1].bootstrap_scores == ()
+    raced = run(plan, configuration_of("constant"), incumbent=[0.9] * 3)[-1]
+    assert raced.is_raced
+    assert raced.bootstrap_scores == ()
 
 
 def test_models_are_kept_of_good_trials_only(plan):

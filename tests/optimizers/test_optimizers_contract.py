@@ -45,6 +45,11 @@ QUICK = {
         "maximizer": _QUICK_SOBOL,
         "surrogate": {"name": "gaussian_process", "n_samples": 2},
     },
+    "esmbo": {
+        "maximizer": _QUICK_SOBOL,
+        "surrogate": {"name": "gaussian_process", "most_steps": 2},
+        "n_histories": 7,
+    },
     "gbqr": {
         "maximizer": {"name": "random", "n_candidates": 50},
         "surrogate": {"name": "quantile_boosting", "n_trees": 5},

@@ -196,12 +196,14 @@ def turn(simulation):
 
 
 def test_a_complete_trial_has_the_row_weighted_score_and_the_metrics(turn):
-    outcome = outcome_of(TrialStatus.COMPLETE, [*FOLDS, TrialSummary({"accuracy": 0.9})])
+    summary = TrialSummary({"accuracy": 0.9}, bootstrap_scores=(0.1, 0.2))
+    outcome = outcome_of(TrialStatus.COMPLETE, [*FOLDS, summary])
     runner = runner_of(outcome)
     trial = runner.run_turn(turn, limit_seconds=7.0)
     assert trial.is_complete
     assert trial.score == pytest.approx((0.1 * 20 + 0.2 * 30) / 60)
     assert trial.metrics == {"accuracy": 0.9}
+    assert trial.bootstrap_scores == (0.1, 0.2)
     assert (trial.seconds, trial.peak_memory_mib, trial.index) == (1.5, 80.0, turn.index)
     assert runner.pool.released == [0]
     assert runner.pool.limit_seconds == 7.0
@@ -230,11 +232,13 @@ def test_a_trial_that_ended_badly_has_no_score(turn, status):
 
 def test_a_trial_of_fewer_folds_is_partial_and_saves_predictions_but_no_models(turn):
     partial = replace(turn, proposal=replace(turn.proposal, fidelity=Fidelity(folds=2)))
-    outcome = outcome_of(TrialStatus.COMPLETE, [*FOLDS[:2], TrialSummary({"accuracy": 0.9})])
+    summary = TrialSummary({"accuracy": 0.9}, bootstrap_scores=(0.5, 0.6))
+    outcome = outcome_of(TrialStatus.COMPLETE, [*FOLDS[:2], summary])
     runner = runner_of(outcome, keeps_models=True)
     trial = runner.run_turn(partial, limit_seconds=None)
     assert trial.status is TrialStatus.PARTIAL
     assert trial.metrics == {}
+    assert trial.bootstrap_scores == ()
     payload = runner.pool.job.payload
     assert payload["jobs"] == [(0, 0), (0, 1)]
     assert payload["save_as"] == trial.id
