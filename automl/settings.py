@@ -256,6 +256,8 @@ class Settings(BaseModel):
             raise ValueError("test and test_share cannot be combined; give one of them")
         if self.data_mode == "halves" and self.ensemble != "none":
             raise ValueError("an ensemble needs data_mode all; with halves give ensemble none")
+        if self.layers == 2 and self.ensemble == "none":
+            raise ValueError("layers 2 is a part of an ensemble; give one, or layers 1")
         if self.alpha_split == "tree" and isinstance(self.alpha, dict):
             raise ValueError("alpha_split tree needs one alpha; with values by level give level")
         return self
