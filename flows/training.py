@@ -21,6 +21,7 @@ from automl_tasks.stages import (
     build_ensemble,
     build_final_model,
     end_search,
+    estimate_honestly,
     read_and_check,
     register_model,
     score_candidates,
@@ -85,6 +86,7 @@ def run_stages(line: Line) -> dict[str, Any]:
         score_candidates,
         select_champion,
         build_ensemble,
+        estimate_honestly,
         build_final_model,
         register_model,
     ):
@@ -104,6 +106,7 @@ def run_stages_directly(line: Line) -> None:
     line.candidates()
     line.selection()
     line.ensemble()
+    line.honest()
     line.final()
     line.registration()
     line.close()

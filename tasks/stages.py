@@ -69,6 +69,19 @@ def build_ensemble(folder: str) -> Record:
     return {"members": found["members"], "replaced_champion": found["replaced_champion"]}
 
 
+@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="honest score")
+def estimate_honestly(folder: str) -> Record:
+    """The score corrected for the choice, of the champion alone and of the ensemble."""
+    found = line_of(folder).honest()
+    logger = get_run_logger()
+    if found["reason"]:
+        logger.info(found["reason"])
+    for kind in ("single", "ensemble"):
+        if found[kind]:
+            logger.info("%s: %s", kind, found[kind])
+    return {"chosen": found["chosen"], "n_bootstraps": found["n_bootstraps"]}
+
+
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="build final model")
 def build_final_model(folder: str) -> Record:
     """Bag or refit, written as a bundle and scored on untouched rows."""

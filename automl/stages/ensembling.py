@@ -41,9 +41,10 @@ def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) 
 
     Returns
     -------
-        Record with `members` (trial id, weight), `replaced_champion`, `evidence`, `method`,
-        `combine`, the honest `score` and the `threshold` of what is chosen, and of a second layer
-        its trials, `stack`, with the ids of those whose predictions they take, `base`.
+        Record with `members` (trial id, weight), `learned` (members of the ensemble, also where
+        it was not taken), `replaced_champion`, `evidence`, `method`, `combine`, the
+        cross-validated `score` and the `threshold` of what is chosen, and of a second layer its
+        trials, `stack`, with the ids of those whose predictions they take, `base`.
     """
     champion = next(trial for trial in trials if trial.id == champion_id)
     store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
@@ -54,18 +55,14 @@ def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) 
     base, stack = _second_layer(session, library)
     blender = Blender(session, library, base, stack, store)
     chosen = np.eye(len(blender.members))[library.index(champion)]
-    decision, combine = None, "mean"
+    decision, learned, combine = None, np.zeros(len(chosen)), "mean"
     if session.settings.ensemble != "none" and blender.is_possible():
         decision, learned = blender.decide()
         if decision["is_replaced"]:
             chosen, combine = learned, session.settings.ensemble_combine
-    members = [
-        {"trial_id": blender.members[i].id, "weight": float(chosen[i])}
-        for i in np.argsort(-chosen, kind="stable")
-        if chosen[i] > 0
-    ]
     return {
-        "members": members,
+        "members": _shares(blender.members, chosen),
+        "learned": _shares(blender.members, learned),
         "replaced_champion": decision is not None and decision["is_replaced"],
         "evidence": decision,
         "method": session.settings.ensemble,
@@ -76,9 +73,19 @@ def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) 
     }
 
 
+def _shares(members: Sequence[Trial], weights: FloatArray) -> list[dict[str, Any]]:
+    """Members with weight, the heaviest first."""
+    return [
+        {"trial_id": members[i].id, "weight": float(weights[i])}
+        for i in np.argsort(-weights, kind="stable")
+        if weights[i] > 0
+    ]
+
+
 def _alone(champion: Trial) -> dict[str, Any]:
     return {
         "members": [{"trial_id": champion.id, "weight": 1.0}],
+        "learned": [],
         "replaced_champion": False,
         "evidence": None,
         "method": "none",

@@ -11,7 +11,13 @@ GREATEST_TAIL_SHARE = 0.45
 CLOSING_SECONDS = 0.8
 """From the end of the registration to the end of the process."""
 
-UNKNOWN_TAIL = {"candidates": 0.0, "ensemble": 2.0, "final": 2.0, "registration": 6.0}
+UNKNOWN_TAIL = {
+    "candidates": 0.0,
+    "ensemble": 2.0,
+    "honest": 1.0,
+    "final": 2.0,
+    "registration": 6.0,
+}
 """What is kept before any trial has shown more."""
 
 

@@ -3,7 +3,7 @@
 ::
 
     data ─► search (one thread or task per family) ─► candidates ─► scores ─► selection
-         ─► ensemble ─► final ─► promotion ─► result ─► registration
+         ─► ensemble ─► honest ─► final ─► promotion ─► result ─► registration
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from automl.stages.candidates import choose_candidates, score_candidates
 from automl.stages.champion import select_champion
 from automl.stages.ensembling import build_ensemble
 from automl.stages.finishing import build_final
+from automl.stages.honesty import estimate
 from automl.stages.promotion import decide_promotion
 from automl.stages.result import make_result
 from automl.stages.searching import Search
@@ -103,6 +104,13 @@ class Line:
             "ensemble", lambda: build_ensemble(self.session, self.trials, champion)
         )
 
+    def honest(self) -> dict[str, Any]:
+        """Record of the honest score."""
+        selection, ensemble = self.selection(), self.ensemble()
+        return self.session.stage(
+            "honest", lambda: estimate(self.session, self.trials, selection, ensemble)
+        )
+
     def final(self) -> dict[str, Any]:
         """Record of the final model."""
         ensemble = self.ensemble()
@@ -160,9 +168,8 @@ class Line:
 
     def result(self) -> dict[str, Any]:
         """Result of the run, before registration."""
-        stages = {
-            name: getattr(self, name)() for name in ("candidates", "selection", "ensemble", "final")
-        }
+        names = ("candidates", "selection", "ensemble", "honest", "final")
+        stages = {name: getattr(self, name)() for name in names}
 
         promotion = self.promotion()
 

@@ -31,6 +31,8 @@ REFIT_SHARE = 0.3
 
 ENSEMBLE_SECONDS = 1.5
 ENSEMBLE_SHARE = 0.01
+HONEST_SECONDS = 2.0
+HONEST_SHARE = 0.01
 STACK_SHARE = 0.1
 """Share of the budget that the second layer may take at most."""
 
@@ -118,6 +120,7 @@ def expected_tail(
             session, best, most=CANDIDATES_SHARE * reserve, to_come=to_come
         ),
         "ensemble": _ensemble(session, best),
+        "honest": max(HONEST_SECONDS * ledger.slowness, HONEST_SHARE * ledger.total),
         "final": _final(session, best) + _refits(session, best, most=REFIT_SHARE * reserve),
     }
     meanwhile = expected["ensemble"] + expected["final"]

@@ -12,6 +12,7 @@ from automl.stages.session import Session
 from automl.stages.stacking import STAGE as STACK
 
 FEW_TRIALS = 20
+HONEST = ("single", "ensemble", "chosen", "n_bootstraps", "n_trials", "reason")
 
 
 def make_result(
@@ -24,7 +25,7 @@ def make_result(
     trials
         Of the search.
     stages
-        Records of `search`, `candidates`, `selection`, `ensemble` and `final`.
+        Records of `search`, `candidates`, `selection`, `ensemble`, `honest` and `final`.
     """
     final, ensemble = stages["final"], stages["ensemble"]
     facts = session.folder.read_facts()
@@ -42,6 +43,7 @@ def make_result(
         },
         "score": ensemble["score"],
         "metrics": ensemble["metrics"],
+        "honest": {key: stages["honest"][key] for key in HONEST},
         "test": final["test"],
         "leaderboard": leaderboard([*trials, *stack_of(ensemble)], stages),
         "trials": len(trials),

@@ -105,7 +105,7 @@ class Session:
     @property
     def current_stage(self) -> str:
         """Name of the stage that is being made; `search` before the first one is finished."""
-        order = ("search", "candidates", "selection", "ensemble", "final", "result")
+        order = ("search", "candidates", "selection", "ensemble", "honest", "final", "result")
         finished = set(self.records.names())
         return next((name for name in order if name not in finished), "registration")
 

@@ -1,0 +1,396 @@
+"""The honest score: what the run's score is without the luck of having been chosen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.ensembles.limits import limit_members, limit_prediction_time
+from automl.ensembles.registry import get_ensemble
+from automl.evaluation.journal import read as read_journal
+from automl.evaluation.predictions import PredictionStore
+from automl.families.registry import get_family
+from automl.inference.combining import Combine
+from automl.metrics.threshold import tune_threshold
+from automl.metrics.weightings import many_scores
+from automl.randomness import Purpose, stream
+from automl.records import FloatArray, IntArray, Trial
+from automl.selection.candidates import Candidate
+from automl.selection.honest import Choice, ScoredRows, honest_scores
+from automl.selection.levels import select
+from automl.selection.preselection import ScreeningRecord, SignatureClusters
+from automl.selection.selection_records import SelectionRecord
+from automl.stages.session import Session
+from automl.stages.stacking import STAGE as STACK
+
+N_BOOTSTRAPS = 200
+ENSEMBLES_PER_BLOCK = 4
+"""In how many bootstraps of a block an ensemble is learned; it takes most of the time."""
+
+HONEST_KEY = 1_000_000
+"""Key of the random streams, beyond those that an ensemble counts up."""
+
+MEAN_ONLY = "generalization"
+
+
+def estimate(
+    session: Session,
+    trials: Sequence[Trial],
+    selection: Mapping[str, Any],
+    ensemble: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Corrected scores of the champion alone and of the ensemble, beside the naive ones.
+
+    Parameters
+    ----------
+    trials
+        Of the search.
+    selection, ensemble
+        Records of these stages.
+
+    Returns
+    -------
+        Record with `single`, `ensemble` (None without one), `chosen`, `n_bootstraps`, `n_trials`
+        and, where there is no estimate, the `reason`.
+    """
+    chosen = "ensemble" if ensemble["replaced_champion"] else "single"
+    blank = {"single": None, "ensemble": None, "chosen": chosen, "n_bootstraps": 0, "n_trials": 0}
+    evidence = evidence_of(session, trials, selection, ensemble)
+    if evidence is None:
+        return {**blank, "reason": "the predictions of the champion were not kept"}
+    left = session.ledger.left_for("honest")
+    deadline = None if left is None else time.monotonic() + left
+    found = honest_scores(
+        evidence.rows,
+        evidence.final,
+        evidence.choose,
+        rng=stream(session.settings.seed, Purpose.BOOTSTRAP, HONEST_KEY),
+        n_bootstraps=N_BOOTSTRAPS,
+        has_time=lambda: deadline is None or time.monotonic() < deadline,
+    )
+    record = {**blank, "n_trials": len(evidence.members)}
+    if not found:
+        reason = "no time to repeat the choice often enough for an honest score"
+        session.given_up.append(reason)
+        return {**record, "reason": reason}
+    made = {kind: score.to_json() for kind, score in found.items()}
+    n_bootstraps = max(score.n_bootstraps for score in found.values())
+    return {**record, **made, "n_bootstraps": n_bootstraps, "reason": ""}
+
+
+def evidence_of(
+    session: Session,
+    trials: Sequence[Trial],
+    selection: Mapping[str, Any],
+    ensemble: Mapping[str, Any],
+) -> Evidence | None:
+    """What the choice was made from; None without predictions of the champion."""
+    of_halves = session.settings.data_mode == "halves"
+    makers = _halves if of_halves else _all_rows
+    return makers(session, trials, selection, ensemble)
+
+
+@dataclass
+class Evidence:
+    """Predictions that the choice was made from, and how it is repeated on drawn rows.
+
+    Parameters
+    ----------
+    members
+        Trials in the order of the predictions; those of the second layer at the end.
+    final
+        What was chosen from all rows.
+    clusters : positions of members
+        The best of each competes with the best of the others.
+    limit
+        How many of them at most.
+    fresh : by position
+        Predictions on the repeats of the fresh folds, for the members that have them.
+    folds : (n_repeats, n)
+        Folds of these repeats.
+    """
+
+    session: Session
+    rows: ScoredRows
+    members: list[Trial]
+    record: SelectionRecord
+    clusters: list[IntArray]
+    limit: int
+    fresh: Mapping[int, Sequence[NDArray[Any]]]
+    folds: IntArray
+    learned: Sequence[Mapping[str, Any]] = ()
+
+    def __post_init__(self) -> None:
+        self._index = self.session.plan.index
+        self._many = many_scores(self._index)
+        self._n_learned = 0
+        criteria = {name for name, weight in self.record.settings.criteria.items() if weight > 0}
+        self._is_plain = criteria == {MEAN_ONLY}
+        self._places = {trial.id: place for place, trial in enumerate(self.members)}
+        self._combine: Combine = self.session.settings.ensemble_combine
+        everything = np.ones(len(self.rows.y), dtype=np.float32)
+        champion = self._weights({self.record.winner: 1.0})
+        self.final = {"single": self._with_threshold(Choice(champion), everything)}
+        shares = {member["trial_id"]: member["weight"] for member in self.learned}
+        if shares and set(shares) <= set(self._places):
+            blend = Choice(self._weights(shares), combine=self._combine)
+            self.final["ensemble"] = self._with_threshold(blend, everything)
+
+    def _weights(self, shares: Mapping[str, float]) -> FloatArray:
+        weights = np.zeros(len(self.members))
+        for trial_id, share in shares.items():
+            weights[self._places[trial_id]] = share
+        return weights / weights.sum()
+
+    def choose(self, counts: FloatArray) -> list[dict[str, Choice]]:
+        """The champion from each bootstrap, and in some of them the ensemble."""
+        by_search = self._scores(self.rows.versions, counts)
+        by_fresh = {
+            member: np.mean([self._score(version, counts) for version in versions], axis=0)
+            for member, versions in self.fresh.items()
+        }
+        return [
+            self._chosen(drawn, i, by_search[:, i], {m: s[i] for m, s in by_fresh.items()})
+            for i, drawn in enumerate(counts)
+        ]
+
+    # --- pieces -----------------------------------------------------------------------------------
+
+    def _chosen(
+        self, drawn: FloatArray, place: int, scores: FloatArray, fresh: Mapping[int, float]
+    ) -> dict[str, Choice]:
+        champion = self._champion(drawn, scores, fresh)
+        alone = Choice(np.eye(len(self.members))[champion])
+        found = {"single": self._with_threshold(alone, drawn)}
+        if place < ENSEMBLES_PER_BLOCK and "ensemble" in self.final:
+            blend = self._ensemble(drawn, scores, champion)
+            found["ensemble"] = self._with_threshold(blend, drawn)
+        return found
+
+    def _champion(self, drawn: FloatArray, scores: FloatArray, fresh: Mapping[int, float]) -> int:
+        leaders = [int(group[np.nanargmax(scores[group])]) for group in self.clusters]
+        leaders = sorted(leaders, key=lambda member: -scores[member])[: self.limit]
+        if self._is_plain:
+            return max(leaders, key=lambda member: fresh.get(member, scores[member]))
+        return self._by_levels(drawn, leaders)
+
+    def _by_levels(self, drawn: FloatArray, leaders: Sequence[int]) -> int:
+        """Winner of the level tests on the fold scores of the drawn rows."""
+        candidates = []
+        known = {candidate.trial_id: candidate for candidate in self.record.candidates}
+        for member in leaders:
+            trial = self.members[member]
+            family = get_family(trial.configuration.family)
+            candidates.append(
+                Candidate(
+                    trial.id,
+                    trial.configuration,
+                    self._fold_scores(member, drawn),
+                    known[trial.id].seconds if trial.id in known else 0.0,
+                    family.simplicity,
+                    family.interpretability,
+                )
+            )
+        settings, comparison = self.record.settings, self.record.settings.comparison
+        winner = select(
+            candidates,
+            alpha=settings.alpha,
+            top_n=settings.top_n,
+            test=comparison.procedure,
+            normality=comparison.normality,
+            test_train_ratio=comparison.test_train_ratio,
+            criteria=settings.criteria,
+        ).winner
+        return next(m for m in leaders if self.members[m].id == winner)
+
+    def _fold_scores(self, member: int, drawn: FloatArray) -> tuple[float, ...]:
+        """Scores of the drawn rows of each fresh fold; of the search's predictions without fresh ones."""
+        versions = self.fresh.get(member) or [self.rows.versions[0][member]] * len(self.folds)
+        scores = []
+        for folds, version in zip(self.folds, versions, strict=False):
+            for fold in range(int(self.folds.max()) + 1):
+                inside = np.where(folds == fold, drawn, 0.0)
+                scores.append(self.rows.score_under([version], inside) if inside.any() else np.nan)
+        values = np.array(scores)
+        values[~np.isfinite(values)] = np.nanmean(values)
+        return tuple(map(float, values))
+
+    def _ensemble(self, drawn: FloatArray, scores: FloatArray, champion: int) -> Choice:
+        settings = self.session.settings
+        method = get_ensemble(settings.ensemble)
+        stacked = [i for i, trial in enumerate(self.members) if trial.stage == STACK]
+        library = stacked
+        if not method.is_second_layer:
+            first = scores[: len(self.members) - len(stacked)]
+            library = [int(i) for i in np.argsort(-first, kind="stable")[: method.library_size]]
+            library += [i for i in (champion, *stacked) if i not in library]
+        positions = np.repeat(np.arange(len(drawn)), drawn.astype(np.intp))
+        self._n_learned += 1
+        learned = method.learn(
+            [self.rows.versions[0][i] for i in library],
+            self.rows.y,
+            self._index.score,
+            rng=stream(settings.seed, Purpose.ENSEMBLE, HONEST_KEY + self._n_learned),
+            rows=positions,
+            sample_weight=self.rows.sample_weight,
+            groups=[self.members[i].configuration.family for i in library],
+            combine=self._combine,
+            is_quick=True,
+            many_scores=self._many,
+        )
+        learned = limit_members(learned, settings.ensemble_members)
+        if settings.max_predict_ms is not None:
+            speeds = np.array([self.members[i].predict_milliseconds for i in library])
+            learned = limit_prediction_time(learned, speeds, settings.max_predict_ms)
+        weights = np.zeros(len(self.members))
+        weights[library] = learned
+        return Choice(weights, combine=self._combine)
+
+    def _with_threshold(self, choice: Choice, drawn: FloatArray) -> Choice:
+        """The choice with the threshold that is best on the drawn rows."""
+        if self._index.n_classes != 2 or not self._index.depends_on_threshold:
+            return choice
+        rows = np.flatnonzero(drawn)
+        weight = drawn[rows]
+        if self.rows.sample_weight is not None:
+            weight = weight * self.rows.sample_weight[rows]
+        prediction = np.mean(self.rows.blends(choice), axis=0)[rows]
+        threshold = tune_threshold(self._index, self.rows.y[rows], prediction, weight)
+        return replace(choice, threshold=threshold)
+
+    def _scores(self, versions: Sequence[Sequence[NDArray[Any]]], counts: FloatArray) -> FloatArray:
+        """(n members, b) in-bag scores, mean over the versions."""
+        return np.mean(
+            [[self._score(prediction, counts) for prediction in version] for version in versions],
+            axis=0,
+        )
+
+    def _score(self, prediction: NDArray[Any], counts: FloatArray) -> FloatArray:
+        if self._many is None:
+            return np.array([self.rows.score_under([prediction], drawn) for drawn in counts])
+        weight = self.rows.sample_weight
+        return self._many(self.rows.y, prediction, counts if weight is None else counts * weight)
+
+
+def _all_rows(
+    session: Session,
+    trials: Sequence[Trial],
+    selection: Mapping[str, Any],
+    ensemble: Mapping[str, Any],
+) -> Evidence | None:
+    """Out-of-fold predictions of the search, and of the candidates on fresh folds."""
+    store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+    members = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
+    ids = [trial.id for trial in members]
+    if selection["champion"] not in ids:
+        return None
+    stacked = [Trial.from_json(data) for data in ensemble.get("stack") or ()]
+    members += [trial for trial in stacked if store.has(trial.id)]
+    stage = session.plan.stage("search")
+    inside = np.flatnonzero(stage.folds[0] >= 0)
+    predictions = [np.asarray(store.load(trial.id)[inside]) for trial in members]
+    groups = [SignatureClusters.from_json(group) for group in selection["clusters"]]
+    fresh_stage = session.plan.stage("candidates")
+    fresh = {}
+    for trial_id, by_repeat in _fresh_trials(session).items():
+        loaded = [
+            store.load(fresh_id)[inside]
+            for _, fresh_id in sorted(by_repeat.items())
+            if store.has(fresh_id)
+        ]
+        whole = [p for p in loaded if np.isfinite(p.reshape(len(p), -1)[:, 0]).all()]
+        if trial_id in ids and whole:
+            fresh[ids.index(trial_id)] = whole
+    return Evidence(
+        session,
+        _scored_rows(session, stage.rows[inside], [predictions]),
+        members,
+        SelectionRecord.from_json(dict(selection)),
+        _positions(groups, ids),
+        ScreeningRecord.from_json(selection["screening"]).limit,
+        fresh,
+        fresh_stage.folds[:, inside],
+        ensemble["learned"],
+    )
+
+
+def _halves(
+    session: Session,
+    trials: Sequence[Trial],
+    selection: Mapping[str, Any],
+    _ensemble: Mapping[str, Any],
+) -> Evidence | None:
+    """Predictions of the candidates on H: what the tests chose from."""
+    store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+    stage = session.plan.stage("candidates")
+    by_id = {trial.id: trial for trial in trials}
+    fresh = _fresh_trials(session)
+    repeats = range(len(stage.folds))
+    inside = np.flatnonzero((stage.folds >= 0).all(axis=0))
+    members, versions = [], [[] for _ in repeats]  # type: ignore[var-annotated]
+    for candidate in selection["candidates"]:
+        kept = [fresh.get(candidate["trial_id"], {}).get(repeat) for repeat in repeats]
+        if all(trial_id is not None and store.has(trial_id) for trial_id in kept):
+            members.append(by_id[candidate["trial_id"]])
+            for version, trial_id in zip(versions, kept, strict=True):
+                version.append(np.asarray(store.load(str(trial_id))[inside]))
+    ids = [trial.id for trial in members]
+    if selection["champion"] not in ids:
+        return None
+    return Evidence(
+        session,
+        _scored_rows(session, stage.rows[inside], versions),
+        members,
+        SelectionRecord.from_json(dict(selection)),
+        [np.array([place]) for place in range(len(members))],
+        len(members),
+        {place: [version[place] for version in versions] for place in range(len(members))},
+        stage.folds[:, inside],
+    )
+
+
+def _scored_rows(
+    session: Session, rows: IntArray, versions: Sequence[Sequence[NDArray[Any]]]
+) -> ScoredRows:
+    table, index = session.plan.table, session.plan.index
+    groups = None
+    if table.groups is not None:
+        groups = np.unique(np.asarray(table.groups)[rows], return_inverse=True)[1]
+    elif len(np.unique(rows)) < len(rows):
+        groups = np.unique(rows, return_inverse=True)[1]
+    return ScoredRows(
+        versions,
+        np.asarray(table.y)[rows],
+        index.score,
+        session.plan.row_weights(rows),
+        groups,
+        takes_weights=many_scores(index) is not None,
+    )
+
+
+def _fresh_trials(session: Session) -> dict[str, dict[int, str]]:
+    """Ids of the complete trials on fresh folds, by candidate and repeat."""
+    found: dict[str, dict[int, str]] = {}
+    for record in read_journal(session.folder.journal):
+        if record.get("type") != "trial" or record["trial"]["stage"] != "candidates":
+            continue
+        trial = Trial.from_json(record["trial"])
+        if trial.is_complete and trial.folds:
+            found.setdefault(trial.origin, {})[trial.folds[0].repeat] = trial.id
+    return found
+
+
+def _positions(groups: Sequence[SignatureClusters], ids: Sequence[str]) -> list[IntArray]:
+    """Positions of the members of each cluster; those without predictions are left out."""
+    places = {trial_id: place for place, trial_id in enumerate(ids)}
+    found: dict[tuple[int, int], list[int]] = {}
+    for number, group in enumerate(groups):
+        for trial_id, cluster in zip(group.trial_ids, group.clusters, strict=True):
+            if trial_id in places:
+                found.setdefault((number, cluster), []).append(places[trial_id])
+    return [np.array(positions) for positions in found.values()]
