@@ -11,6 +11,9 @@ from automl.records import FloatArray, IntArray
 MOST_INPUTS = 8
 """Beyond a handful of different models the next ones add columns that say the same."""
 
+INPUTS_TIME_SHARE = 0.7
+"""Share of the time to predict that the inputs may take; the second layer itself needs the rest."""
+
 
 def choose_base(
     scores: FloatArray,
@@ -35,7 +38,8 @@ def choose_base(
     max_members : positive
         Members of the whole ensemble; one place is kept for the second layer.
     max_milliseconds : per row, or None without a limit
-        Models that would make the inputs slower together are passed over.
+        Of the whole ensemble. Models with which the inputs would take more than
+        `INPUTS_TIME_SHARE` of it are passed over.
 
     Returns
     -------
@@ -47,13 +51,12 @@ def choose_base(
     for i in order:
         rank_in_group[i] = seen.get(groups[i], 0)
         seen[groups[i]] = rank_in_group[i] + 1
+    affordable = np.inf if max_milliseconds is None else INPUTS_TIME_SHARE * max_milliseconds
     chosen: list[int] = []
     spent = 0.0
     for i in sorted(map(int, order), key=lambda i: rank_in_group[i]):
-        is_slow = (
-            max_milliseconds is not None and spent + predict_milliseconds[i] > max_milliseconds
-        )
-        if len(chosen) < min(MOST_INPUTS, max_members - 1) and not is_slow:
+        is_fast = spent + predict_milliseconds[i] <= affordable
+        if len(chosen) < min(MOST_INPUTS, max_members - 1) and is_fast:
             chosen.append(i)
             spent += float(predict_milliseconds[i])
     if len(chosen) < 2:

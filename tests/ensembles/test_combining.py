@@ -130,7 +130,7 @@ def test_the_second_layer_learns_from_the_best_of_each_family():
     assert chosen(max_members=4) == [0, 2, 4]
     assert chosen(max_members=5) == [0, 1, 2, 4]
     assert chosen(max_members=12) == [0, 1, 2, 3, 4]
-    assert chosen(max_members=12, max_milliseconds=3.0) == [0, 2, 4]
+    assert chosen(max_members=12, max_milliseconds=4.5) == [0, 2, 4]
     assert chosen(max_members=2) == []
     assert chosen(max_members=12, max_milliseconds=1.0) == []
     many = choose_base(np.arange(30.0), ["a"] * 30, np.ones(30), max_members=99)

@@ -1,0 +1,166 @@
+"""The ensemble stage: every method, the evidence, the limits, the second layer."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from automl.ensembles.limits import needed
+from automl.errors import SettingsError
+from automl.evaluation.predictions import PredictionStore
+from automl.inference.combining import combined
+from automl.settings import Settings, resolve_settings
+from automl.stages import ensembling
+from automl.stages.ensembling import build_ensemble
+
+
+@pytest.fixture
+def run_of(session_of, trial_of, monkeypatch):
+    """Function that makes a session with trials whose predictions have a given noise."""
+
+    def make(noises, *, stack_noises=(), **given):
+        session = session_of(trials=99, budget_seconds=None, **given)
+        session.warnings = []
+        store = PredictionStore(session.folder.predictions)
+        rng = np.random.default_rng(0)
+
+        def kept(trial, noise):
+            y = session.plan.table.y
+            logit = 1.5 * (2 * y - 1) + noise * rng.normal(size=len(y))
+            one = 1 / (1 + np.exp(-logit))
+            prediction = np.column_stack([1 - one, one]).astype(np.float32)
+            store.save(trial.id, prediction)
+            return replace(trial, score=session.plan.index.score(y, prediction))
+
+        trials = [kept(trial_of(i), noise) for i, noise in enumerate(noises)]
+        stack = [
+            kept(replace(trial_of(i), stage="stack"), noise) for i, noise in enumerate(stack_noises)
+        ]
+        monkeypatch.setattr(ensembling, "stack_trials", lambda _, base: stack if base else [])
+        champion = max(trials, key=lambda trial: trial.score)
+        session.store = store
+        return session, [*trials], champion
+
+    return make
+
+
+def predictions_of(session, record):
+    names = [member["trial_id"] for member in record["members"]]
+    weights = np.array([member["weight"] for member in record["members"]])
+    return [np.asarray(session.store.load(name)) for name in names], weights
+
+
+@pytest.mark.parametrize("combine", ["mean", "vote"])
+@pytest.mark.parametrize("method", ["greedy", "agnostic_bayes", "stacking"])
+def test_what_is_said_of_the_ensemble_is_said_of_its_combination(run_of, method, combine):
+    session, trials, champion = run_of(
+        [2.0] * 8, stack_noises=[1.2, 1.2], ensemble=method, ensemble_combine=combine
+    )
+    record = build_ensemble(session, trials, champion.id)
+    assert record["replaced_champion"]
+    assert (record["method"], record["combine"]) == (method, combine)
+    parts, weights = predictions_of(session, record)
+    assert weights.sum() == pytest.approx(1.0)
+    blended = combined(parts, weights, combine)
+    assert record["score"] == pytest.approx(
+        session.plan.index.score(session.plan.table.y, blended, threshold=record["threshold"])
+    )
+    assert build_ensemble(session, trials, champion.id)["members"] == record["members"]
+
+
+@pytest.mark.parametrize("method", ["greedy", "agnostic_bayes", "stacking"])
+def test_the_single_model_wins_where_the_ensemble_is_not_better(run_of, method):
+    session, trials, champion = run_of(
+        [0.1, 9.0, 9.0, 9.0], stack_noises=[9.0], ensemble=method, ensemble_combine="vote"
+    )
+    record = build_ensemble(session, trials, champion.id)
+    assert record["evidence"] is not None
+    assert not record["replaced_champion"]
+    assert record["members"] == [{"trial_id": champion.id, "weight": 1.0}]
+    assert record["combine"] == "mean"
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("noises", [[2.0] * 6, [1.0, 1.5, 2.0], [0.5, 4.0, 5.0]])
+def test_no_level_takes_an_ensemble_whose_mean_is_not_better(run_of, alpha, noises):
+    session, trials, champion = run_of(noises, ensemble_alpha=alpha)
+    evidence = build_ensemble(session, trials, champion.id)["evidence"]
+    assert evidence["is_replaced"] == (evidence["pvalue"] < alpha)
+    assert not evidence["is_replaced"] or evidence["difference"] > 0
+
+
+def test_a_level_above_one_half_and_combinations_of_the_wrong_kind_are_refused(run_of):
+    with pytest.raises(ValueError, match="ensemble_alpha"):
+        Settings(table="t", target="y", ensemble_alpha=0.8)
+    with pytest.raises(ValueError, match="layers 2"):
+        Settings(table="t", target="y", ensemble="none", layers=2)
+    with pytest.raises(SettingsError, match=r"ensemble_combine.*'y'.*classes"):
+        run_of([1.0], ensemble_combine="median")
+
+
+def test_stacking_weighs_the_second_layer_alone_and_names_its_inputs(run_of):
+    session, trials, champion = run_of([2.0] * 5, stack_noises=[1.0, 1.0], ensemble="stacking")
+    record = build_ensemble(session, trials, champion.id)
+    stacked = {trial["index"] for trial in record["stack"]}
+    assert stacked == {0, 1}
+    assert {member["trial_id"] for member in record["members"]} <= {"run-l00000", "run-l00001"}
+    assert set(record["base"]) <= {trial.id for trial in trials}
+    assert record["base"][0] == champion.id
+
+
+def test_two_layers_together_keep_the_limit_of_members(run_of):
+    session, trials, champion = run_of(
+        [2.0] * 9, stack_noises=[1.9, 1.9], layers=2, ensemble_members=6
+    )
+    record = build_ensemble(session, trials, champion.id)
+    names = [trial.id for trial in trials] + ["run-l00000", "run-l00001"]
+    base = tuple(names.index(name) for name in record["base"])
+    inputs = [*([()] * 9), base, base]
+    members = [names.index(member["trial_id"]) for member in record["members"]]
+    assert len(base) == 5
+    assert len(needed(members, inputs)) <= 6
+
+
+@pytest.mark.parametrize("method", ["greedy", "agnostic_bayes", "stacking"])
+def test_the_limit_of_time_counts_fold_models_and_inputs(run_of, method):
+    # 0.01 ms for a row and model, five models for a member
+    session, trials, champion = run_of(
+        [2.0] * 9, stack_noises=[1.0, 1.0], ensemble=method, max_predict_ms=0.22
+    )
+    record = build_ensemble(session, trials, champion.id)
+    n_inputs = len(record["base"]) if method == "stacking" else 0
+    assert record["replaced_champion"]
+    assert len(record["members"]) + n_inputs <= 4
+    session, trials, champion = run_of([2.0] * 9, ensemble=method, max_predict_ms=0.01)
+    record = build_ensemble(session, trials, champion.id)
+    assert record["members"] == [{"trial_id": champion.id, "weight": 1.0}]
+
+
+def test_without_a_second_layer_stacking_leaves_the_champion_alone(run_of):
+    session, trials, champion = run_of([2.0] * 4, ensemble="stacking")
+    record = build_ensemble(session, trials, champion.id)
+    assert record["members"] == [{"trial_id": champion.id, "weight": 1.0}]
+    assert record["evidence"] is None
+    assert record["stack"] == record["base"] == []
+
+
+def test_agnostic_bayes_chooses_among_all_trials(run_of):
+    for method, n_library in (("agnostic_bayes", 70), ("greedy", 60)):
+        session, trials, champion = run_of([2.0] * 70, ensemble=method)
+        assert build_ensemble(session, trials, champion.id)["n_library"] == n_library
+
+
+@pytest.mark.parametrize(
+    ("given", "ensemble"),
+    [
+        ({"optimizer": "esmbo"}, "agnostic_bayes"),
+        ({"optimizer": {"base": "esmbo"}}, "agnostic_bayes"),
+        ({"optimizer": {"base": "gp_ei", "n_histories": 9}}, "agnostic_bayes"),
+        ({"optimizer": "esmbo", "ensemble": "greedy"}, "greedy"),
+        ({"optimizer": "esmbo", "preset": "thesis"}, "none"),
+        ({"optimizer": "gp_ei"}, "greedy"),
+    ],
+)
+def test_esmbo_means_agnostic_bayes_unless_another_ensemble_is_given(given, ensemble):
+    found = resolve_settings({"table": "t", "target": "y", **given}, environment={})
+    assert found.ensemble == ensemble
