@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,6 +87,8 @@ def compare(
         raise SettingsError("a comparison needs METHODS.yaml and at least one data set")
     state = open_home(home)
     state.check()
+    if dask is not None and find_spec("prefect_dask") is None:
+        raise SettingsError("--dask needs the package prefect-dask: install automl-flows[dask]")
     plan = _plan(methods, data, target=target, n_seeds=seeds, test_share=test_share)
     _begin(folder, plan, retry_failed=retry_failed)
     from automl_flows.comparing import run_comparison  # slow: imports Prefect

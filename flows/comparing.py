@@ -83,21 +83,11 @@ def open_cells(folder: ComparisonFolder) -> list[Cell]:
 
 
 def task_runner(n_side_by_side: int, dask: str | None) -> TaskRunner[Any]:
-    """Where cells run: in threads of this process, or on a Dask cluster.
-
-    Raises
-    ------
-    SettingsError
-        If a cluster is wanted and prefect-dask is not installed.
-    """
+    """Where cells run: in threads of this process, or on a Dask cluster."""
     if dask is None:
-        return ThreadPoolTaskRunner(max_workers=n_side_by_side)
-    try:
-        from prefect_dask import DaskTaskRunner
-    except ImportError:
-        raise SettingsError(
-            "--dask needs the package prefect-dask; install automl-flows[dask]"
-        ) from None
+        return ThreadPoolTaskRunner(max_workers=n_side_by_side)  # type: ignore[return-value]
+    from prefect_dask import DaskTaskRunner
+
     runner: TaskRunner[Any] = DaskTaskRunner(address=dask)
     return runner
 
@@ -131,6 +121,11 @@ def run_comparison(
         driver = _Driver(folder, runner, n_side_by_side, server, with_curves=with_curves)
         driver.start()
         _follow(folder, driver, say or (lambda _: None))
+        server_lived = server is None or server.is_alive()
+    if isinstance(driver.error, OSError) and dask is not None:
+        raise ServiceError(f"the Dask cluster {dask} cannot be reached: {driver.error}")
+    if driver.error is not None and not server_lived:
+        raise ServiceError("the local Prefect server ended; the same command continues")
     if driver.error is not None:
         raise driver.error
     assert driver.result is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -56,8 +57,17 @@ def run_cell(
         return found
     record, rows = _attempt(folder, plan, cell, n_side_by_side, with_curve=with_curve)
     folder.write(record, rows)
-    shutil.rmtree(folder.run_home(cell), ignore_errors=True)
+    _remove_run(folder, cell)
     return record
+
+
+def _remove_run(folder: ComparisonFolder, cell: Cell) -> None:
+    """Remove the run's home, and the folders above it that are empty then."""
+    home = folder.run_home(cell)
+    shutil.rmtree(home, ignore_errors=True)
+    with contextlib.suppress(OSError):  # another cell is in it, or has just removed it
+        for above in list(home.parents)[:3]:
+            above.rmdir()
 
 
 def _attempt(

@@ -148,7 +148,7 @@ def _refuse_change(what: str, known: Any, given: Any, where: str) -> None:
     if known != given:
         raise SettingsError(
             f"{what} is another one than in {where}: {_shown(known)} there, {_shown(given)} now; "
-            "give it another name, or take another folder with -o"
+            "compare under another name, or in another folder"
         )
 
 

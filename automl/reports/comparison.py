@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SIGNIFICANT, HIGHLY = 0.8, 0.9
 DASHES = ("-", "--", ":", "-.")
 DOTS_PER_INCH = 110
+LINEAR_BELOW = 1e-3
+"""Distances to the best known are drawn on a linear scale below this, on a logarithmic one above."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,9 @@ def performance(made: Curves) -> Figure:
     for axes, (title, of) in zip(every, shown.items(), strict=True):
         _draw_bands(axes, made, of, with_quartiles=of is made.to_best)
         axes.set(xlabel="trials", ylabel=title)
+        if of is made.to_best:
+            axes.set_yscale("symlog", linthresh=LINEAR_BELOW)
+            axes.set_ylim(bottom=0.0)
     every[0].legend(fontsize="small")
     rows = "test rows" if made.source == "test" else "validated scores"
     figure.suptitle(f"Best model so far, by {rows}")
