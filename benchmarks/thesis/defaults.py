@@ -36,6 +36,7 @@ from printed import FAMILIES, Source, sources
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
+from automl.data.table import Table
 from automl.evaluation.cache import FoldCache
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.trial import fit_fold
@@ -107,7 +108,7 @@ def _ours(plan: EvaluationPlan, family: str) -> Any:
 
 
 def _of_2013(plan: EvaluationPlan, family: str, profile: str) -> Any:
-    matrix = _raw_matrix(plan)
+    matrix = raw_matrix(plan.table)
     rows = plan.stage("candidates").rows
 
     def fit(repeat: int, fold: int) -> tuple[Any, Any]:
@@ -122,11 +123,11 @@ def _of_2013(plan: EvaluationPlan, family: str, profile: str) -> Any:
     return fit
 
 
-def _raw_matrix(plan: EvaluationPlan) -> Any:
+def raw_matrix(table: Table) -> Any:
     """(n, n_columns) numbers as they are, categories by their codes, gaps by the column's mean."""
     columns = [
         column.cat.codes.replace(-1, np.nan) if column.dtype == "category" else column
-        for _, column in plan.table.frame.items()
+        for _, column in table.frame.items()
     ]
     matrix = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
     gaps = np.isnan(matrix)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, cast
@@ -18,8 +18,7 @@ from typing import Any, cast
 import numpy as np
 from printed import FAMILIES, printed_rows
 
-from automl.metrics.index import PerformanceIndex
-from automl.metrics.metrics import DEFAULT_WEIGHTS, BrierBaseline
+from automl.metrics.metrics import DEFAULT_WEIGHTS, METRICS, BrierBaseline
 from automl.records import FloatArray
 from automl.reports.boxplots import default_and_optimized, family_rows
 from automl.reports.tables import BoostRow, boost_row, markdown
@@ -51,17 +50,16 @@ class Defaults:
         return found | dict.fromkeys(self.reasons, None)
 
 
-def index_of(out: Path, table: str, rows: str, baseline: BrierBaseline) -> PerformanceIndex:
-    """Index of the plan that the defaults were scored with, with one of the baselines of Brier."""
+def baselines_of(out: Path, table: str, rows: str, baseline: BrierBaseline) -> dict[str, float]:
+    """Baselines of the plan that the defaults were scored with, with one of the two of Brier."""
     content = json.loads((out / "plans" / f"{table}-{rows}" / "plan.json").read_text())
-    index = PerformanceIndex.from_json(content["index"])
-    spread = 1.0 - index.baselines["accuracy"]
-    brier = spread if baseline == "frequencies" else 2.0 * spread
-    return replace(index, baselines={**index.baselines, "brier": brier})
+    known: dict[str, float] = content["index"]["baselines"]
+    spread = 1.0 - known["accuracy"]
+    return {**known, "brier": spread if baseline == "frequencies" else 2.0 * spread}
 
 
 def index_scores(
-    index: PerformanceIndex, folds: dict[str, list[float]], brier: str = "brier"
+    baselines: dict[str, float], folds: dict[str, list[float]], brier: str = "brier"
 ) -> FloatArray:
     """(n_folds,) index from the metrics of the folds.
 
@@ -72,7 +70,8 @@ def index_scores(
     total = np.zeros(len(folds["accuracy"]))
     for name, weight in DEFAULT_WEIGHTS[True].items():
         values = np.asarray(folds[brier if name == "brier" else name])
-        total += weight * cast(Any, index.homogenize)(name, values)
+        ideal, baseline = METRICS[name].ideal, baselines[name]
+        total += weight * (values - baseline) / (ideal - baseline)
     return total
 
 
@@ -88,7 +87,7 @@ def read_defaults(
     """What there is of one table; None without a plan or any record."""
     if not (out / "plans" / f"{table}-{rows}" / "plan.json").exists():
         return None
-    index = index_of(out, table, rows, baseline)
+    baselines = baselines_of(out, table, rows, baseline)
     scores: dict[str, FloatArray] = {}
     reasons: dict[str, str] = {}
     for family in FAMILIES.values():
@@ -97,7 +96,7 @@ def read_defaults(
             continue
         record = json.loads(file.read_text())
         if record["status"] == "complete":
-            scores[family] = index_scores(index, record["folds"], brier)
+            scores[family] = index_scores(baselines, record["folds"], brier)
         else:
             reasons[family] = record["reason"] or record["status"]
     return Defaults(scores, reasons) if scores or reasons else None
