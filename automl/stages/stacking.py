@@ -270,19 +270,17 @@ class _Stacker:
         )
 
     def _earlier(self) -> tuple[dict[str, Trial], int]:
-        """Usable trials of an interrupted run by configuration, and how many indexes are taken."""
-        indexes = [trial.index for trial in self._session.earlier if trial.stage == STAGE]
-        if not indexes:
-            return {}, 0
-        known = {}
+        """Usable trials of the journal by configuration, and how many indexes are taken."""
+        known, n_taken = {}, 0
         for record in read_journal(self._session.folder.journal):
             if record.get("type") != "trial" or record["trial"]["stage"] != STAGE:
                 continue
             trial = Trial.from_json(record["trial"])
+            n_taken = max(n_taken, trial.index + 1)
             is_same = record.get("decision") == self._decision
             if is_same and trial.is_complete and self._store.has(trial.id):
                 known[trial.configuration.id] = trial
-        return known, max(indexes) + 1
+        return known, n_taken
 
 
 def _choices(plan: EvaluationPlan) -> tuple[tuple[Choice, ...], ...]:
