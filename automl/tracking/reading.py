@@ -12,6 +12,9 @@ from automl.evaluation import journal
 from automl.home import RunFolder
 from automl.records import Trial
 
+DISPOSITION_KEYS = ("reason", "place", "node", "test", "against", "statistic", "pvalue", "rank")
+"""What of a disposition becomes a tag of its own, besides its status."""
+
 
 @dataclass
 class JournalView:
@@ -78,29 +81,23 @@ def finalists(folder: RunFolder) -> list[str]:
 def dispositions(folder: RunFolder) -> dict[str, dict[str, str]]:
     """Tags by trial id: what became of it, and the test and p-value behind it."""
     tags: dict[str, dict[str, str]] = {}
-    for decision in read_stage(folder, "selection").get("decisions") or []:
-        for member in decision["members"]:
-            tags[str(member["trial_id"])] = _verdict_tags(decision, member)
+    found = read_stage(folder, "selection").get("dispositions") or {}
+    for identity, disposition in found.items():
+        tags[str(identity)] = _disposition_tags(disposition)
     for member in read_stage(folder, "ensemble").get("members") or []:
         own = tags.setdefault(str(member["trial_id"]), {})
+        own["automl.role"] = "ensemble member"
         own["automl.ensemble_weight"] = str(member.get("weight", ""))
-        own.setdefault("automl.disposition", "ensemble member")
-    if champion(folder):
-        tags.setdefault(champion(folder), {})["automl.disposition"] = "champion"
     for entry in read_stage(folder, "result").get("leaderboard") or []:
-        own = tags.setdefault(str(entry["trial_id"]), {})
-        own["automl.disposition"] = str(entry.get("status", ""))[:1000]
-        own["automl.rank"] = str(entry.get("rank", ""))
+        tags.setdefault(str(entry["trial_id"]), {})["automl.rank"] = str(entry.get("rank", ""))
     return tags
 
 
-def _verdict_tags(decision: Mapping[str, Any], member: Mapping[str, Any]) -> dict[str, str]:
-    pvalue = member.get("pvalue")
-    tags = {
-        "automl.disposition": str(member.get("verdict", "")),
-        "automl.disposition_node": str(decision.get("node", ""))[:1000],
-        "automl.disposition_reason": str(member.get("reason", ""))[:1000],
-        "automl.disposition_test": str(decision.get("post_hoc") or ""),
-        "automl.disposition_pvalue": "" if pvalue is None else str(pvalue),
+def _disposition_tags(disposition: Mapping[str, Any]) -> dict[str, str]:
+    named = {"automl.disposition": "status", "automl.cluster": "cluster"}
+    named |= {f"automl.disposition_{key}": key for key in DISPOSITION_KEYS}
+    return {
+        tag: str(disposition[key])[:1000]
+        for tag, key in named.items()
+        if disposition.get(key) not in (None, "")
     }
-    return {key: value for key, value in tags.items() if value}

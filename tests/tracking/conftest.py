@@ -108,9 +108,11 @@ class ExampleRuns:
         identity = make_trial(folder.run_id, champion).id
         other = make_trial(folder.run_id, 1).id
         records.write("candidates", {"candidates": [{"trial_id": identity}, {"trial_id": other}]})
-        member = {"trial_id": other, "verdict": "worse", "pvalue": 0.01, "reason": "worse at root"}
-        decision = {"node": "root", "members": [member], "post_hoc": "corrected t"}
-        records.write("selection", {"champion": identity, "decisions": [decision]})
+        worse = {"status": "worse", "node": "root", "pvalue": 0.01, "statistic": "inf"}
+        worse |= {"test": "corrected t", "reason": "worse at root", "rank": None}
+        dispositions = {identity: {"status": "winner", "rank": 1.0}, other: worse}
+        records.write("selection", {"champion": identity, "dispositions": dispositions})
+        records.write("ensemble", {"members": [{"trial_id": other, "weight": 0.5}]})
         records.write("test", {"rows": 30, "score": 0.45, "metrics": {"accuracy": 0.7}})
         leaderboard = [{"rank": 1, "trial_id": identity, "status": "champion"}]
         result = {"score": 0.5, "metrics": {"accuracy": 0.8}, "leaderboard": leaderboard}

@@ -59,11 +59,25 @@ def test_store_holds_the_trials_of_the_journal_with_their_values(home: Path, run
     assert run.data.metrics["accuracy"] == 0.8
     assert "auc" not in run.data.metrics
     assert run.data.metrics["fit_seconds"] == pytest.approx(0.06)
-    assert run.data.tags["automl.disposition"] == "champion"
+    assert run.data.tags["automl.disposition"] == "winner"
+    assert "automl.role" not in run.data.tags
     assert run.data.tags["automl.optimizer"] == "hypercube"
     assert len(json.loads(run.data.tags["automl.folds"])) == 3
     assert run.info.end_time - run.info.start_time == 200
-    assert found["1"].data.tags["automl.disposition_pvalue"] == "0.01"
+    of_other = found["1"].data.tags
+    told = {key.removeprefix("automl."): of_other[key] for key in of_other if "dispos" in key}
+    assert told == {
+        "disposition": "worse",
+        "disposition_node": "root",
+        "disposition_test": "corrected t",
+        "disposition_statistic": "inf",
+        "disposition_pvalue": "0.01",
+        "disposition_reason": "worse at root",
+    }
+    assert (of_other["automl.role"], of_other["automl.ensemble_weight"]) == (
+        "ensemble member",
+        "0.5",
+    )
     assert {i: r.info.status for i, r in found.items() if int(i) > 3} == {
         "4": "FINISHED",
         "5": "FAILED",
