@@ -15,7 +15,7 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from automl.comparison.folder import ComparisonFolder
 from automl.comparison.plan import Cell
-from automl.errors import SettingsError
+from automl.errors import ServiceError, SettingsError
 from automl.home import Home
 from automl_flows.environment import prepare_environment
 from automl_tasks.comparison import report_comparison, run_comparison_cell
