@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from automl.metrics.counted import label_metric
 from automl.metrics.custom import is_scorer_name
 from automl.metrics.index import PerformanceIndex
 from automl.metrics.metrics import METRICS
-from automl.metrics.outcomes import ClassificationOutcome
 from automl.records import FloatArray
 
 MAX_CANDIDATES = 256
@@ -45,9 +45,7 @@ def tune_threshold(
     positive = positive[:, 1] if positive.ndim == 2 else positive
     candidates = _candidates(positive)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    scores = np.array(
-        [_label_score(index, counts) for counts in _counts(y, positive, weight, candidates)]
-    )
+    scores = _label_scores(index, _counts(y, positive, weight, candidates))
     best = np.flatnonzero(scores >= scores.max() - 1e-12)
     return float(candidates[best[np.argmin(np.abs(candidates[best] - 0.5))]])
 
@@ -77,17 +75,10 @@ def _counts(
     ).transpose(2, 0, 1)
 
 
-def _label_score(index: PerformanceIndex, counts: FloatArray) -> float:
-    """The part of the index that depends on the labels."""
-    outcome = ClassificationOutcome.of_counts(
-        counts,
-        error_weights=index.error_weights,
-        beta=index.beta,
-        positive=index.positive,
-        costs=index.costs,
-    )
-    return sum(
-        weight * index.homogenize(name, METRICS[name].function(outcome))
-        for name, weight in index.weights.items()
-        if not is_scorer_name(name) and METRICS[name].needs == "labels"
-    )
+def _label_scores(index: PerformanceIndex, counts: FloatArray) -> FloatArray:
+    """(n candidates,) the part of the index that depends on the labels."""
+    total = np.zeros(len(counts))
+    for name, weight in index.weights.items():
+        if not is_scorer_name(name) and METRICS[name].needs == "labels":
+            total += weight * index.homogenize(name, label_metric(name, index, counts))
+    return total

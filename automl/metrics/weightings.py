@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.metrics.classification import brier_rows, log_rows
+from automl.metrics.counted import label_metric
 from automl.metrics.custom import is_scorer_name
 from automl.metrics.index import PerformanceIndex
 from automl.metrics.metrics import METRICS
@@ -63,7 +64,7 @@ class _Values:
     def __init__(self, index: PerformanceIndex, outcome: Outcome, weights: FloatArray) -> None:
         self._index, self._outcome = index, outcome
         self._weights, self._sums = weights, weights.sum(axis=1)
-        self._of_counts: list[ClassificationOutcome] | None = None
+        self._counts: FloatArray | None = None
 
     def of(self, name: str) -> FloatArray:
         """Metric in its natural sign."""
@@ -75,7 +76,7 @@ class _Values:
             return self._r2(self._index.baselines["mse"])
         function = METRICS[name].function
         if METRICS[name].needs == "labels":
-            return np.array([function(outcome) for outcome in self._counted()])
+            return label_metric(name, self._index, self._counted())
         found = np.empty(len(self._weights))
         for place, weight in enumerate(self._weights):
             self._outcome.weight = weight
@@ -89,21 +90,13 @@ class _Values:
     def _mean(self, name: str) -> FloatArray:
         return np.asarray(self._weights @ ROW_LOSSES[name](self._outcome) / self._sums)
 
-    def _counted(self) -> list[ClassificationOutcome]:
-        """Outcomes of the confusion counts under each weighting."""
-        if self._of_counts is None:
-            index, outcome = self._index, self._outcome
+    def _counted(self) -> FloatArray:
+        """(N, K, K) confusion counts under each weighting."""
+        if self._counts is None:
+            outcome = self._outcome
             assert isinstance(outcome, ClassificationOutcome)
             n_classes = outcome.n_classes
             cells = outcome.y * n_classes + outcome.labels
-            self._of_counts = [
-                ClassificationOutcome.of_counts(
-                    np.bincount(cells, weight, n_classes**2).reshape(n_classes, n_classes),
-                    error_weights=index.error_weights,
-                    beta=index.beta,
-                    positive=index.positive,
-                    costs=index.costs,
-                )
-                for weight in self._weights
-            ]
-        return self._of_counts
+            found = [np.bincount(cells, weight, n_classes**2) for weight in self._weights]
+            self._counts = np.array(found).reshape(-1, n_classes, n_classes)
+        return self._counts
