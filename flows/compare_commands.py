@@ -10,7 +10,7 @@ import typer
 
 from automl.errors import SettingsError
 from automl_flows.options import HomeOption, JsonOption
-from automl_flows.session import open_home, say
+from automl_flows.session import TerminationError, open_home, say
 
 if TYPE_CHECKING:
     from automl.comparison.folder import ComparisonFolder
@@ -93,9 +93,13 @@ def compare(
     _begin(folder, plan, retry_failed=retry_failed)
     from automl_flows.comparing import run_comparison  # slow: imports Prefect
 
-    result = run_comparison(
-        folder, home=state, n_side_by_side=workers, dask=dask, with_curves=curves, say=say
-    )
+    try:
+        result = run_comparison(
+            folder, home=state, n_side_by_side=workers, dask=dask, with_curves=curves, say=say
+        )
+    except (KeyboardInterrupt, TerminationError):
+        say("continue: the same command; what is finished is not run again")
+        raise
     _show(result, folder, as_json=as_json)
 
 
