@@ -134,6 +134,7 @@ class Turns:
         self._seen: list[Trial] = []
         self._untold: set[int] = set()
         self._under_way: set[int] = set()
+        self._taken: set[int] = set()
         self._queues: dict[str, deque[Turn]] = {}
         self._decided = Decided()
         self.dropped: dict[str, str] = {}
@@ -159,6 +160,7 @@ class Turns:
             while True:
                 turn = self._queued(family)
                 if turn is not None:
+                    self._taken.add(turn.index)
                     return turn
                 if (until is not None and until()) or self._is_finished():
                     return None
@@ -169,6 +171,7 @@ class Turns:
         """Take the committed trial of a turn."""
         with self._condition:
             self._under_way.discard(trial.index)
+            self._taken.discard(trial.index)
             self._results[trial.index] = trial
             self._untold.add(trial.index)
             self._condition.notify_all()
@@ -184,6 +187,18 @@ class Turns:
         """Let waiting threads look at their conditions again."""
         with self._condition:
             self._condition.notify_all()
+
+    def wait_for_taken(self, *, unless: Callable[[], bool]) -> None:
+        """Wait for the trials of all turns that were taken, by whichever thread.
+
+        Parameters
+        ----------
+        unless
+            Give up as soon as this holds.
+        """
+        with self._condition:
+            while self._taken and not unless():
+                self._condition.wait(WAKE_SECONDS)
 
     @property
     def trials(self) -> list[Trial]:

@@ -59,6 +59,7 @@ class Line:
         ledger = self.session.ledger
 
         def make() -> dict[str, Any]:
+            self.search.wait()
             if self.search.failure is not None:
                 raise self.search.failure
             summary = self.search.summary()

@@ -150,6 +150,12 @@ class Search:
         self._is_attached.set()
         self.turns.wake()
 
+    def wait(self) -> None:
+        """Wait for the trials that still run: a thread from before a flow attached may have one."""
+        self.turns.wait_for_taken(
+            unless=lambda: self.failure is not None or self.session.is_closing
+        )
+
     def summary(self) -> dict[str, Any]:
         """Record of the finished stage."""
         trials = self.turns.trials

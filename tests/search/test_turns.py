@@ -1,6 +1,7 @@
 """Numbered turns: decisions depend on indices, never on scheduling."""
 
 import dataclasses
+import threading
 
 import numpy as np
 import pytest
@@ -357,3 +358,25 @@ def test_a_partial_trial_may_fit_where_a_complete_one_does_not(simulation):
     (promoted,) = simulation.run(turns, 1)
     assert promoted.proposal == Proposal(asked[0])
     assert promoted.earlier == turns.trials[given[1].index]
+
+
+def test_the_end_waits_for_what_any_thread_still_runs_and_for_nothing_else(simulation):
+    turns = simulation.turns(n_trials=3, n_slots=3)
+    running = turns.take()
+    assert running is not None
+    waiting = threading.Thread(target=turns.wait_for_taken, kwargs={"unless": lambda: False})
+    waiting.start()
+    while not turns._condition._waiters:  # the thread waits
+        pass
+    assert waiting.is_alive()
+    turns.finish(simulation.trial(running))
+    waiting.join(timeout=10)
+    assert not waiting.is_alive()
+    other = turns.take()
+    turns.wait_for_taken(unless=lambda: True)
+    assert other is not None
+    turns.finish(simulation.trial(other))
+    with turns._condition:
+        turns._decide()  # a turn that nobody takes
+    turns.end()
+    turns.wait_for_taken(unless=lambda: False)
