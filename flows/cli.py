@@ -24,6 +24,7 @@ from automl_flows import (
     search_commands,
     service_commands,
     train_commands,
+    why_commands,
 )
 from automl_flows.environment import prepare_environment
 from automl_flows.rendering import BROKEN_PIPE, emit
@@ -67,6 +68,7 @@ for _commands in (
     model_commands,
     search_commands,
     run_commands,
+    why_commands,
     compare_commands,
     retrain_commands,
     service_commands,
