@@ -147,6 +147,8 @@ def area(is_positive: BoolArray, score: FloatArray, weight: FloatArray | None = 
     -------
     in [0, 1] or NaN; O(n log n) time
     """
+    if len(score) == 0:
+        return float("nan")
     order = np.argsort(score)
     sorted_score = score[order]
     positive = is_positive[order].astype(np.float64)

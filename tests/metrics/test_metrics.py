@@ -235,3 +235,12 @@ def test_costly_errors_lower_every_count_based_metric():
 def test_unusable_costs_are_refused(costs, words):
     with pytest.raises(SettingsError, match=words):
         build(np.array([0, 1]), 2, cost_matrix=costs)
+
+
+def test_two_classes_that_are_both_absent_do_not_count_in_the_areas() -> None:
+    y = np.array([0, 1, 0, 1])
+    probability = np.array([[0.9, 0.1, 0, 0], [0.2, 0.8, 0, 0], [0.6, 0.4, 0, 0], [0.7, 0.3, 0, 0]])
+    index = PerformanceIndex.build(task=Task.MULTICLASS, y_all=np.arange(4), n_classes=4)
+    found = index.metrics(y, probability)
+    assert found["roc_auc_ovo"] == pytest.approx(0.75)
+    assert found["roc_auc"] == pytest.approx(0.75)
