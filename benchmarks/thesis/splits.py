@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import warnings
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -94,6 +95,7 @@ def main() -> None:
     parser.add_argument("--pairs", default=PAIRS)
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     options = parser.parse_args()
+    warnings.simplefilter("ignore")  # classes with fewer rows than folds are known
     cells = []
     for pair, share in product(options.pairs.split(","), map(float, options.shares.split(","))):
         table, _, family = pair.partition(":")
