@@ -220,11 +220,10 @@ class Publisher:
         if members and read_stage(self.folder, "ensemble").get("replaced_champion"):
             shown = ", ".join(f"{m['trial_id']} ({float(m['weight']):.2f})" for m in members[:20])
             lines.append(f"Ensemble of {len(members)}: {shown}.")
-        lines += [
-            f"{member['trial_id']} takes the predictions of {', '.join(member['inputs'])}."
-            for member in final.get("members") or []
-            if member.get("inputs")
-        ]
+        second = [m for m in final.get("members") or [] if m.get("inputs")]
+        if second:
+            names, inputs = ", ".join(m["trial_id"] for m in second), ", ".join(second[0]["inputs"])
+            lines.append(f"Second layer: {names}, over the predictions of {inputs}.")
         if final.get("kind"):
             lines.append(f"Final fit: {final['kind']}. Made by run {facts['run_id']}.")
         return "\n".join(lines)

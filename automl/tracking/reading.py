@@ -84,7 +84,13 @@ def dispositions(folder: RunFolder) -> dict[str, dict[str, str]]:
     found = read_stage(folder, "selection").get("dispositions") or {}
     for identity, disposition in found.items():
         tags[str(identity)] = _disposition_tags(disposition)
-    for member in read_stage(folder, "ensemble").get("members") or []:
+    ensemble = read_stage(folder, "ensemble")
+    for data in ensemble.get("stack") or []:
+        own = tags.setdefault(Trial.from_json(data).id, {})
+        own["automl.disposition"] = "second layer"
+        for identity in ensemble["base"]:
+            tags.setdefault(str(identity), {})["automl.role"] = "input of the second layer"
+    for member in ensemble.get("members") or []:
         own = tags.setdefault(str(member["trial_id"]), {})
         own["automl.role"] = "ensemble member"
         own["automl.ensemble_weight"] = str(member.get("weight", ""))

@@ -109,6 +109,34 @@ def test_trials_hang_below_their_family_and_repeat_the_tags_of_the_run(
     assert parent.info.artifact_uri.startswith(f"{home}/artifacts/beans-label/")
 
 
+def test_models_of_the_second_layer_hang_below_their_family_without_speaking_for_it(
+    home: Path, runs: Any
+) -> None:
+    folder = runs.make(4)
+    first, used, left = runs.append(folder, range(100, 103), stage="stack")
+    assert [trial.id[-6:] for trial in (first, used, left)] == ["l00100", "l00101", "l00102"]
+    runs.finish(folder)
+    base = runs.trial(folder.run_id, 2).id
+    ensemble = {
+        "members": [{"trial_id": used.id, "weight": 1.0}],
+        "stack": [used.to_json(), left.to_json()],
+        "base": [base],
+    }
+    StageRecords(folder.stages).write("ensemble", ensemble)
+    assert complete(Mirror(folder), 60)
+    found = {run.data.tags["automl.trial_id"]: run for run in of_kind(home, "trial")}
+    families = {run.info.run_id: run for run in of_kind(home, "family")}
+    tags = found[used.id].data.tags
+    assert found[used.id].info.run_name == "ridge stack 0101"
+    assert tags["automl.stage"] == "stack"
+    assert (tags["automl.disposition"], tags["automl.role"]) == ("second layer", "ensemble member")
+    assert found[left.id].data.tags["automl.disposition"] == "second layer"
+    assert "automl.role" not in found[left.id].data.tags
+    assert found[base].data.tags["automl.role"] == "input of the second layer"
+    family = families[tags["mlflow.parentRunId"]]
+    assert family.data.metrics["score"] == runs.trial(folder.run_id, 3).score
+
+
 def test_completing_twice_adds_nothing(home: Path, runs: Any) -> None:
     folder = runs.make(5)
     runs.finish(folder)
