@@ -17,8 +17,8 @@ from automl.statistics.adjustment import holm
 from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
 from automl.statistics.multiple_comparison import mcb
 from automl.statistics.paired import (
-    corrected_t,
     corrected_t_all_pairs,
+    corrected_t_of_pairs,
     friedman,
     nemenyi_friedman,
 )
@@ -192,9 +192,10 @@ def _elsewhere(tree: _Tree, place: Place, ratio: float) -> list[float]:
     level = tree.level(place)
     others = [p for p in tree.deciding if p != place and tree.level(p) == level]
     return [
-        corrected_t(first, second, test_train_ratio=ratio).pvalue
+        float(pvalue)
         for other in others
-        for first, second in combinations(tree.scores(tree.places[other]), 2)
+        for pair in combinations(tree.scores(tree.places[other]), 2)
+        for pvalue in corrected_t_of_pairs(pair, test_train_ratio=ratio)[1]
     ]
 
 

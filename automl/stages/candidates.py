@@ -22,7 +22,7 @@ from automl.selection.preselection import (
     SignatureClusters,
     rounded,
 )
-from automl.selection.screening import screen
+from automl.selection.screening import screen, screening_alpha
 from automl.selection.selection_records import Level, SelectionSettings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.search_spaces import space_of
@@ -85,7 +85,8 @@ def _screened(session: Session, leaders: Sequence[Trial]) -> ScreeningRecord:
     limit = session.settings.candidate_limit
     if session.settings.selection_test == "thesis" or len(leaders) <= limit:
         return ScreeningRecord(ordered, ordered, len(leaders))
-    alpha = SelectionSettings.build(alpha=session.settings.alpha).alpha[Level.LEAF]
+    stated = SelectionSettings.build(alpha=session.settings.alpha).alpha[Level.LEAF]
+    alpha = screening_alpha(stated, len(leaders))
     ratio = test_train_ratio(session, "search")
     found = screen(scores[order], alpha=alpha, limit=limit, test_train_ratio=ratio)
     return ScreeningRecord(

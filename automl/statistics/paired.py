@@ -67,8 +67,11 @@ def corrected_t(
     check_ratio(test_train_ratio)
     n = blocks.shape[1]
     statistic = _corrected_statistics(blocks[:1] - blocks[1:], test_train_ratio)
-    pvalue = _t_tail(statistic, n, alternative)
-    return TestResult("corrected t", float(statistic[0]), float(pvalue[0]), (float(n - 1),))
+    is_constant_lead = bool(np.isinf(statistic[0]))
+    sides = 2.0 if alternative == "two-sided" else 1.0
+    least = sides * least_pvalue(n) if is_constant_lead else 0.0
+    pvalue = max(float(_t_tail(statistic, n - 1, alternative)[0]), least)
+    return TestResult("corrected t", float(statistic[0]), pvalue, (float(n - 1),))
 
 
 def _corrected_statistics(differences: FloatArray, test_train_ratio: float) -> FloatArray:
@@ -101,17 +104,16 @@ def ratio_to_error(difference: FloatArray, error: FloatArray) -> FloatArray:
     return np.asarray(np.where(error > 1e-12, ratio, without))
 
 
-def degenerate_pvalue(n: int) -> float:
-    """One-sided p-value of a constant difference on n folds: that of n equal signs."""
+def least_pvalue(n: int) -> float:
+    """One-sided p-value of n equal signs, the most that n differences can say without normality."""
     return float(2.0**-n)
 
 
-def _t_tail(statistics: FloatArray, n: int, alternative: Alternative) -> FloatArray:
-    """p-values of Student's t; of n equal signs where the differences are constant."""
-    signs = {"two-sided": np.abs(statistics), "greater": statistics, "less": -statistics}
-    value = signs[alternative]
-    tail = np.where(np.isposinf(value), degenerate_pvalue(n), stats.t.sf(value, n - 1))
-    return np.asarray(np.minimum(2.0 * tail, 1.0) if alternative == "two-sided" else tail)
+def _t_tail(statistics: FloatArray, freedom: int, alternative: Alternative) -> FloatArray:
+    """p-values of Student's t; 1 for a zero statistic without evidence in any direction."""
+    if alternative == "two-sided":
+        return np.asarray(2.0 * stats.t.sf(np.abs(statistics), freedom))
+    return np.asarray(stats.t.sf(statistics if alternative == "greater" else -statistics, freedom))
 
 
 def corrected_t_all_pairs(
@@ -122,6 +124,10 @@ def corrected_t_all_pairs(
     All pairs, not only those with the best: the best is chosen from the same scores, and Holm over
     k - 1 comparisons with it drops an equal model too often. Whatever the dependence of the pairs,
     the probability that any pair of equal models is told apart is at most alpha.
+
+    No adjusted p-value is below 2^(1-n), that of n equal signs: on a few folds, scores that are
+    counts of rows often differ by nearly the same amount, which has no variance to go by. Five
+    scores or fewer therefore prove nothing at alpha 0.05.
 
     Parameters
     ----------
@@ -144,7 +150,8 @@ def corrected_t_all_pairs(
     """
     k, n = check_blocks(groups).shape
     statistics, raw = corrected_t_of_pairs(groups, test_train_ratio=test_train_ratio)
-    pvalues = holm([*raw, *np.asarray(further, dtype=np.float64)])[: len(raw)]
+    adjusted = holm([*raw, *np.asarray(further, dtype=np.float64)])[: len(raw)]
+    pvalues = np.maximum(adjusted, 2.0 * least_pvalue(n))
     return PairwiseResult(
         "corrected t, Holm over all pairs",
         symmetric(np.abs(statistics), k, 0.0),
@@ -156,7 +163,7 @@ def corrected_t_all_pairs(
 def corrected_t_of_pairs(
     groups: Sequence[ArrayLike], *, test_train_ratio: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Statistics and two-sided p-values of all pairs, not adjusted.
+    """Statistics and two-sided p-values of all pairs, not adjusted; 0 for a constant difference.
 
     Returns
     -------
@@ -171,7 +178,7 @@ def corrected_t_of_pairs(
     check_ratio(test_train_ratio)
     first, second = np.triu_indices(len(blocks), 1)
     statistics = _corrected_statistics(blocks[first] - blocks[second], test_train_ratio)
-    return statistics, _t_tail(statistics, blocks.shape[1], "two-sided")
+    return statistics, _t_tail(statistics, blocks.shape[1] - 1, "two-sided")
 
 
 def friedman(groups: Sequence[ArrayLike]) -> TestResult:

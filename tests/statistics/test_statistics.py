@@ -134,7 +134,8 @@ def test_all_pairs_are_adjusted_by_holm():
         corrected_t(g[i], g[j], test_train_ratio=1 / 9).pvalue
         for i, j in zip(*np.triu_indices(4, 1), strict=True)
     ]
-    assert result.pvalue[np.triu_indices(4, 1)] == pytest.approx(holm(raw))
+    least = 2.0**-11  # of twelve equal signs
+    assert result.pvalue[np.triu_indices(4, 1)] == pytest.approx(np.maximum(holm(raw), least))
 
 
 def test_holm_reproduces_r():

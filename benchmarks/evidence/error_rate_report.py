@@ -1,0 +1,141 @@
+"""Tables and the picture of `error_rates.py` from its counts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import error_rate_models as models
+from scipy.stats import beta
+
+ALPHA = 0.05
+TREE_ROWS = ("tree 3", "tree 5", "tree 10", "lopsided 10")
+LEVELS = ("leaf", "category", "family", "root", "all")
+
+
+def write(out: Path) -> None:
+    """``error_rates.md`` and ``power.png``."""
+    counts: dict[str, Counter[str]] = {}
+    for path in sorted((out / "counts").glob("*.json")):
+        counts.setdefault(path.stem.rsplit("-", 1)[0], Counter()).update(
+            json.loads(path.read_text())
+        )
+    planted = counts.pop("planted", None)
+    lines = [*_equal_tables(counts), *(_power_tables(planted) if planted else [])]
+    (out / "error_rates.md").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
+    if planted:
+        _picture(planted, out / "power.png")
+
+
+def interval(hits: int, n: int) -> tuple[float, float]:
+    """Clopper and Pearson's 95 % interval of a share."""
+    low = float(beta.ppf(0.025, hits, n - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(0.975, hits + 1, n - hits)) if hits < n else 1.0
+    return low, high
+
+
+def _cell(counts: Counter[str], folds: str, key: str) -> str:
+    n = int(counts[f"{folds}|replications"])
+    if f"{folds}|{key}|any" not in counts:
+        return "-"
+    hits = int(counts[f"{folds}|{key}|any"])
+    low, high = interval(hits, n)
+    mark = " **above**" if low > ALPHA else ""
+    return f"{100 * hits / n:.1f} ({100 * low:.1f}-{100 * high:.1f}){mark}"
+
+
+def _equal_tables(counts: dict[str, Counter[str]]) -> list[str]:
+    lines = [
+        "Percent of replications in which a test drops any of equally good candidates; alpha 5 %.",
+        "",
+        "| models | folds | replications | variance seen / assumed |",
+        "|---|---|---|---|",
+    ]
+    cells = [
+        (kind, folds) for kind, found in counts.items() for folds in ("3", "5", "10")
+        if f"{folds}|replications" in found
+    ]  # fmt: skip
+    for kind, folds in cells:
+        found = counts[kind]
+        ratio = found[f"{folds}|spread"] / found[f"{folds}|spread of"]
+        lines.append(f"| {kind} | {folds} | {found[f'{folds}|replications']} | {ratio:.2f} |")
+    procedures = ("paired", "mcb", "friedman", "thesis")
+    heads = [f"{p}, {k}" for p in procedures for k in (3, 5, 10)]
+    lines += _table("One leaf of 3, 5 and 10 candidates.", heads, [
+        (kind, folds, [_cell(counts[kind], folds, f"{p}|leaf of {k}") for p in procedures for k in (3, 5, 10)])
+        for kind, folds in cells
+    ])  # fmt: skip
+    for tree in TREE_ROWS:
+        for procedure in ("paired", "paired, tree", "mcb", "friedman", "thesis"):
+            lines += _table(f"{tree}, {procedure}.", LEVELS, [
+                (kind, folds, [_cell(counts[kind], folds, f"{procedure}|{tree}|{level}") for level in LEVELS])
+                for kind, folds in cells if f"{folds}|{procedure}|{tree}|all|any" in counts[kind]
+            ])  # fmt: skip
+    before = ("members only|tree 10|all", "members only|lopsided 10|root",
+              "search|screening unadjusted",
+        "search|screening of 10", "search|searched 3")  # fmt: skip
+    lines += _table(
+        "Tests that count the members of a node only (whole tree, root); the search's screening of "
+        "ten, before and with the adjustment; candidates that are the best of 8, 1 and 1 trials of the search.",
+        ("members only, tree 10", "members only, lopsided root", "screening unadjusted", "screening", "best of 8, 1, 1"),
+        [(kind, folds, [_cell(counts[kind], folds, key) for key in before])
+         for kind, folds in cells if folds != "10"],
+    )  # fmt: skip
+    return lines
+
+
+def _table(
+    title: str, heads: Sequence[str], rows: Sequence[tuple[str, str, list[str]]]
+) -> list[str]:
+    lines = ["", title, "", f"| models | folds | {' | '.join(heads)} |"]
+    lines.append("|---" * (len(heads) + 2) + "|")
+    return lines + [f"| {kind} | {folds} | {' | '.join(row)} |" for kind, folds, row in rows]
+
+
+def _power_tables(counts: Counter[str]) -> list[str]:
+    lines: list[str] = []
+    procedures = ("paired", "mcb", "friedman", "thesis")
+    for name, strengths in models.STRENGTHS.items():
+        rows = []
+        for folds in ("5", "10"):
+            for strength in strengths:
+                cell = f"{folds}|{name}|{strength}"
+                n = counts[f"{cell}|replications"]
+                shares = [
+                    f"{100 * counts[f'{cell}|{p}|dropped'] / n:.0f} / "
+                    f"{100 * counts[f'{cell}|{p}|wrongly'] / n:.1f}"
+                    for p in procedures
+                ]
+                rows.append((f"{strength}, {counts[f'{cell}|difference'] / n:.3f}", folds, shares))
+        title = f"{name}: percent of {int(n)} in which the worse of five is dropped / any of the others."
+        lines += _table(title, procedures, rows)
+    return lines
+
+
+def _picture(counts: Counter[str], path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, 3, figsize=(12, 4), sharey=True)
+    lines = [("paired", "5"), ("mcb", "5"), ("friedman", "5"), ("thesis", "5"), ("thesis", "10")]
+    for axis, (name, strengths) in zip(axes, models.STRENGTHS.items(), strict=True):
+        for procedure, folds in lines:
+            cells = [f"{folds}|{name}|{strength}" for strength in strengths]
+            n = [counts[f"{cell}|replications"] for cell in cells]
+            x = [counts[f"{cell}|difference"] / m for cell, m in zip(cells, n, strict=True)]
+            y = [counts[f"{c}|{procedure}|dropped"] / m for c, m in zip(cells, n, strict=True)]
+            pairs = sorted(zip(x, y, strict=True))
+            label = f"{procedure}, {'2 x 5' if folds == '5' else '3 x 10'} folds"
+            axis.plot(*zip(*pairs, strict=True), marker="o", markersize=3, label=label)
+        axis.axhline(ALPHA, color="gray", linewidth=0.8, linestyle=":")
+        axis.set(title=name, xlabel="mean score of the others - its mean score", ylim=(0, 1))
+    axes[0].set_ylabel("share of replications in which it is dropped")
+    axes[0].legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
