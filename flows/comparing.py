@@ -85,7 +85,7 @@ def open_cells(folder: ComparisonFolder) -> list[Cell]:
 def task_runner(n_side_by_side: int, dask: str | None) -> TaskRunner[Any]:
     """Where cells run: in threads of this process, or on a Dask cluster."""
     if dask is None:
-        return ThreadPoolTaskRunner(max_workers=n_side_by_side)  # type: ignore[return-value]
+        return ThreadPoolTaskRunner(max_workers=n_side_by_side)
     from prefect_dask import DaskTaskRunner
 
     runner: TaskRunner[Any] = DaskTaskRunner(address=dask)

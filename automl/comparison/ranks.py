@@ -52,7 +52,7 @@ class WinningFrequency:
 
         L14 prints it for K = 2; with average ranks at ties it holds for any K.
         """
-        return 0.5 + (1.0 - self.frequency).sum(axis=1)
+        return np.asarray(0.5 + (1.0 - self.frequency).sum(axis=1))
 
 
 def check_risks(risks: ArrayLike, *, n_dimensions: int = 2) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from automl.comparison.curves import Bands
 from automl.comparison.results import Curves
@@ -145,13 +145,13 @@ def _draw_bands(axes: Axes, made: Curves, of: Bands, *, with_quartiles: bool) ->
     for k, method in enumerate(made.methods):
         style = _style(k)
         axes.step(made.steps, of.mean[k], where="post", label=method, **style)
-        area = {"step": "post", "color": style["color"], "linewidth": 0}
+        area: dict[str, Any] = {"step": "post", "color": style["color"], "linewidth": 0}
         axes.fill_between(made.steps, of.low[k], of.high[k], alpha=0.15, **area)
         if with_quartiles:
             axes.fill_between(made.steps, *of.quartiles[:, k], alpha=0.06, **area)
 
 
-def _style(k: int) -> dict[str, str]:
+def _style(k: int) -> dict[str, Any]:
     return {"color": f"C{k % 10}", "linestyle": DASHES[k // 10 % len(DASHES)]}
 
 
