@@ -168,7 +168,7 @@ def second_layer_folds(plan: EvaluationPlan) -> IntArray:
     folds = stage.folds[0]
     inside = np.flatnonzero(folds >= 0)
     if len(np.unique(folds[inside])) > 1:
-        return folds
+        return np.asarray(folds)
     rows = stage.rows[inside]
     is_time = plan.settings.time_ordered
     with warnings.catch_warnings():
