@@ -201,6 +201,7 @@ def drawn_risks_of_scores(
     n_draws: int = 1000,
     reweighting: Reweighting = "dirichlet",
     sample_weight: ArrayLike | None = None,
+    many: Callable[[NDArray[Any], NDArray[Any], FloatArray], FloatArray] | None = None,
 ) -> FloatArray:
     """The same for a score that is not a mean over rows, such as F, MCC or AUC.
 
@@ -212,19 +213,25 @@ def drawn_risks_of_scores(
     predictions : K of (n, classes) or (n,)
     sample_weight : (n,), non-negative, or None
         Weights that the rows have of their own; the random weights multiply them.
+    many
+        The same score under many weightings, (N, n), at once: see
+        `automl.metrics.weightings.many_scores`. None: one after the other.
 
     Returns
     -------
     (n_draws, K), negated scores
     """
     own = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    return np.array(
-        [
-            [-score(y, prediction, weights * own) for prediction in predictions]
-            for portion in row_weights(len(y), n_draws, rng=rng, reweighting=reweighting)
-            for weights in portion
-        ]
-    )
+    if many is None:
+
+        def many(y: NDArray[Any], prediction: NDArray[Any], weights: FloatArray) -> FloatArray:
+            return np.array([score(y, prediction, drawn) for drawn in weights])
+
+    found = [
+        np.stack([-many(y, prediction, portion * own) for prediction in predictions], axis=1)
+        for portion in row_weights(len(y), n_draws, rng=rng, reweighting=reweighting)
+    ]
+    return np.concatenate(found)
 
 
 def winning_probabilities(drawn: ArrayLike) -> FloatArray:

@@ -37,7 +37,9 @@ from automl.comparison.ranks import (
 )
 from automl.comparison.sign import SignTest, sign_test_of_wins
 from automl.errors import DataError
+from automl.metrics.custom import is_scorer_name
 from automl.metrics.index import PerformanceIndex
+from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray
 
@@ -213,9 +215,14 @@ class _Drawing:
     ) -> FloatArray:
         """Risks of one answer, (draws,)."""
         index = _index(record)
+        many = many_scores(index) if threshold == 0.5 else None
+        has_scorer = any(map(is_scorer_name, index.weights))
 
         def score(y: Any, answer: Any, weights: Any) -> float:
-            return index.score(y, answer, weights, threshold=threshold)
+            if not has_scorer:
+                return index.score(y, answer, weights, threshold=threshold)
+            rows = np.repeat(np.arange(len(y)), weights.astype(int))  # it takes no weights
+            return index.score(y[rows], answer[rows], threshold=threshold)
 
         return drawn_risks_of_scores(
             score,
@@ -223,8 +230,9 @@ class _Drawing:
             [prediction],
             rng=_generator(record.cell),
             n_draws=self.n_draws,
-            reweighting=self.reweighting,
-            sample_weight=rows.weights,
+            reweighting="bootstrap" if has_scorer else self.reweighting,
+            sample_weight=None if has_scorer else rows.weights,
+            many=many,
         )[:, 0]
 
 

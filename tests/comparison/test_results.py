@@ -131,6 +131,19 @@ def test_pictures_say_what_they_show(filled, records):
         over_time([])
 
 
+def test_a_scorer_of_the_user_is_judged_on_bootstraps_of_the_rows(filled, records, tmp_path):
+    scorer = tmp_path / "own.py"
+    scorer.write_text("def hits(y, p):\n    return float((p.argmax(axis=1) == y).mean())\n")
+    index = {"weights": {f"{scorer}:hits": 1.0}}
+    judged = {
+        cell: record if record.index is None else replace(record, index={**record.index, **index})
+        for cell, record in records.items()
+    }
+    found = compare(filled, judged, n_draws=50)
+    assert found.probabilities[0, 1].mean() > 0.9
+    assert len(np.unique(found.probabilities)) > 3
+
+
 def test_records_of_a_later_format_are_refused(filled, plan):
     path = filled.path / "cells" / "good" / "a" / "seed-0.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
