@@ -204,13 +204,19 @@ def range_quantile(k: int, freedom: float) -> float:
     return float(stats.studentized_range.isf(ALPHA, k, freedom))
 
 
+@cache
+def distance_quantile(alpha: float, n: int) -> float:
+    """Upper point of Kolmogorov and Smirnov's distance."""
+    return float(stats.kstwo.isf(alpha, n))
+
+
 def thesis(scores: FloatArray) -> BoolArray:
     """(r, m): significantly different from the best by document B14's procedure."""
     r, m, n = scores.shape
     means = scores.mean(axis=2)
     variances = scores.var(axis=2, ddof=1)
-    normal = np.minimum(m * _normality(scores, means, variances).min(axis=1), 1.0)
-    parametric = (normal >= ALPHA) & (_bartlett(variances, n) >= ALPHA)
+    normal = (_distance(scores, means, variances) <= distance_quantile(ALPHA / m, n)).all(axis=1)
+    parametric = normal & (_bartlett(variances, n) >= ALPHA)
     best = means.argmax(axis=1)
     within = variances.mean(axis=1)
     f = n * means.var(axis=1, ddof=1) / np.maximum(within, 1e-300)
@@ -231,13 +237,14 @@ def thesis(scores: FloatArray) -> BoolArray:
     return np.where(parametric[:, None], anova[:, None] & tukey, kruskal[:, None] & nemenyi)
 
 
-def _normality(scores: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
+def _distance(scores: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
+    """Kolmogorov and Smirnov's distance to the normal; 1 for constant scores."""
     n = scores.shape[2]
     deviation = np.sqrt(np.maximum(variances, 1e-300))
     below = special.ndtr(np.sort((scores - means[:, :, None]) / deviation[:, :, None], axis=2))
     steps = np.arange(n + 1) / n
     distance = np.maximum((steps[1:] - below).max(axis=2), (below - steps[:-1]).max(axis=2))
-    return np.where(variances > 1e-24, stats.kstwo.sf(distance, n), 0.0)
+    return np.where(variances > 1e-24, distance, 1.0)
 
 
 def _bartlett(variances: FloatArray, n: int) -> FloatArray:
