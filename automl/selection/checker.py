@@ -182,6 +182,9 @@ class _Check:
                 yield "screening: without a test all go on, and there are no p-values"
             return
         alpha, ratio = found["alpha"], found["test_train_ratio"]
+        stated = self.record["settings"]["alpha"]["leaf"] / (len(ids) * (len(ids) - 1))
+        if not _equal(alpha, stated):
+            yield f"screening: alpha is {alpha}; shared by all ordered pairs it is {stated}"
         pvalues, statistics = [1.0], [0.0]
         for values in scores[1:]:
             test = None

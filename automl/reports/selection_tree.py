@@ -1,0 +1,231 @@
+"""The selection tree with box plots of the candidates at every node (B14, figure 3.4; SPEC P3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from automl.errors import SettingsError
+from automl.selection.dispositions import number_text
+from automl.selection.selection_records import (
+    Level,
+    LevelDecision,
+    Member,
+    SelectionRecord,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".png", ".svg", ".pdf")
+COLORS = {Verdict.PROMOTED: "black", Verdict.OUTRANKED: "tab:blue", Verdict.WORSE: "tab:red"}
+WORDS = {
+    Verdict.PROMOTED: "promoted",
+    Verdict.OUTRANKED: "not worse, but outranked",
+    Verdict.WORSE: "worse by test",
+}
+TITLES = {
+    Level.LEAF: "leaves",
+    Level.CATEGORY: "categories",
+    Level.FAMILY: "families",
+    Level.ROOT: "root",
+}
+ROW_INCHES, MARGIN_INCHES, COLUMN_INCHES = 0.21, 1.2, 4.4
+GREATEST_INCHES = 120.0
+GAP_ROWS = 1.8
+"""Rows between two nodes, for the name of the lower one."""
+DOTS_PER_INCH = 110
+
+
+@dataclass(frozen=True)
+class Row:
+    """One box plot: a member at the node of one decision, at a height."""
+
+    decision: LevelDecision
+    member: Member
+    height: float
+
+
+def save_selection_tree(record: Mapping[str, Any], file: Path) -> None:
+    """Draw the selection of a record and write the picture.
+
+    Parameters
+    ----------
+    record
+        Of a selection in plain JSON form.
+    file
+        Its suffix gives the format.
+
+    Raises
+    ------
+    SettingsError
+        If the suffix is none of `FORMATS`, or the file cannot be written.
+    """
+    if file.suffix.lower() not in FORMATS:
+        raise SettingsError(
+            f"a picture must end in {', '.join(FORMATS)}; got {file.name!r}", file=str(file)
+        )
+    figure = selection_tree(SelectionRecord.from_json(record))
+    try:
+        figure.savefig(file, dpi=DOTS_PER_INCH)
+    except OSError as error:
+        raise SettingsError(
+            f"picture {file} cannot be written: {error.strerror}", file=str(file)
+        ) from None
+
+
+def selection_tree(record: SelectionRecord, *, title: str = "") -> Figure:
+    """Box plots of the candidates' scores at every node, from the leaves on the left to the root.
+
+    Promoted members are black and joined to their place at the next node; outranked ones are blue, worse
+    ones red. The p-value against the best member of the node stands at the right; the tests of all members
+    stand beside the name of the node where they found no difference.
+
+    Parameters
+    ----------
+    record
+        Of any selection.
+    title
+        Above the picture.
+
+    References
+    ----------
+    .. [1] Bermúdez-Chacón, section 3.5 and figure 3.4.
+    """
+    from matplotlib.figure import Figure
+
+    columns = _columns(record.decisions)
+    tallest = max(rows[-1].height for rows in columns.values())
+    inches = min(MARGIN_INCHES + ROW_INCHES * (tallest + 2), GREATEST_INCHES)
+    figure = Figure(figsize=(COLUMN_INCHES * len(columns), inches), layout="constrained")
+    panels = figure.subplots(1, len(columns), squeeze=False, sharex=True)[0]
+    scores = {candidate.trial_id: candidate.scores for candidate in record.candidates}
+    families = {c.trial_id: c.configuration.family for c in record.candidates}
+    for axes, (level, rows) in zip(panels, columns.items(), strict=True):
+        _draw_column(axes, rows, scores, families, tallest)
+        axes.set_title(TITLES[level])
+        axes.set_xlabel("score on the folds of the candidates")
+    _join(figure, panels, list(columns.values()))
+    _explain(figure, title)
+    return figure
+
+
+def _columns(decisions: Sequence[LevelDecision]) -> dict[Level, list[Row]]:
+    """Rows of every level that decides, from the leaves to the root, at heights from the top."""
+    columns: dict[Level, list[Row]] = {}
+    for level in Level:
+        height = 0.0
+        for decision in decisions:
+            if decision.level is not level:
+                continue
+            rows = columns.setdefault(level, [])
+            height += GAP_ROWS if rows else 1.0
+            rows += [Row(decision, m, height + i) for i, m in enumerate(decision.members)]
+            height += len(decision.members) - 1
+    return columns
+
+
+def _draw_column(
+    axes: Axes,
+    rows: Sequence[Row],
+    scores: Mapping[str, Sequence[float]],
+    families: Mapping[str, str],
+    tallest: float,
+) -> None:
+    for row in rows:
+        _draw_box(axes, scores[row.member.trial_id], row.height, COLORS[row.member.verdict])
+    for row in (row for row in rows if row.member is row.decision.members[0]):
+        axes.annotate(
+            _node_text(row.decision),
+            (0.0, row.height - 0.55),
+            xycoords=axes.get_yaxis_transform(),
+            fontsize=7,
+            fontweight="bold",
+            va="bottom",
+        )
+    heights = [row.height for row in rows]
+    names = [_name(row, families) for row in rows]
+    axes.set_yticks(heights, names, fontsize=7)
+    axes.set_ylim(tallest + 0.8, -0.3)
+    sides = axes.secondary_yaxis("right")
+    sides.set_yticks(heights, [_side_text(row) for row in rows], fontsize=7)
+    sides.tick_params(length=0)
+    axes.tick_params(axis="x", labelsize=7)
+
+
+def _draw_box(axes: Axes, scores: Sequence[float], height: float, color: str) -> None:
+    line = {"color": color, "linewidth": 0.9}
+    axes.boxplot(
+        [list(scores)],
+        positions=[height],
+        widths=0.6,
+        orientation="horizontal",
+        manage_ticks=False,
+        boxprops=line,
+        medianprops=line,
+        whiskerprops=line,
+        capprops=line,
+        flierprops={"marker": ".", "markersize": 3, "markeredgecolor": color},
+    )
+
+
+def _node_text(decision: LevelDecision) -> str:
+    told = "" if decision.post_hoc or not decision.tests else str(decision.tests[-1])
+    return decision.node if not told else f"{decision.node}  ({told})"
+
+
+def _name(row: Row, families: Mapping[str, str]) -> str:
+    trial_id = row.member.trial_id
+    name = trial_id.rpartition("-")[2] or trial_id
+    return f"{families[trial_id]} {name}" if row.decision.level is Level.ROOT else name
+
+
+def _side_text(row: Row) -> str:
+    """p-value against the best member; the winner is named."""
+    is_winner = row.decision.level is Level.ROOT and row.member is row.decision.members[0]
+    texts = ["champion"] if is_winner else []
+    if row.member.trial_id == row.decision.best:
+        texts += ["best"] if len(row.decision.members) > 1 and not is_winner else []
+    elif row.member.pvalue is not None:
+        texts.append(f"p = {number_text(row.member.pvalue)}")
+    return ", ".join(texts)
+
+
+def _join(figure: Figure, panels: Sequence[Axes], columns: Sequence[Sequence[Row]]) -> None:
+    """Lines from every promoted member to its place at the next node."""
+    from matplotlib.patches import ConnectionPatch
+
+    for i, rows in enumerate(columns):
+        for row in rows:
+            if row.member.verdict is not Verdict.PROMOTED:
+                continue
+            for j in range(i + 1, len(columns)):
+                above = [r for r in columns[j] if r.member.trial_id == row.member.trial_id]
+                if above:
+                    patch = ConnectionPatch(
+                        (1.0, row.height),
+                        (0.0, above[0].height),
+                        panels[i].get_yaxis_transform(),
+                        panels[j].get_yaxis_transform(),
+                        color="black",
+                        linewidth=0.4,
+                        alpha=0.35,
+                    )
+                    patch.set_in_layout(False)
+                    figure.add_artist(patch)
+                    break
+
+
+def _explain(figure: Figure, title: str) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=COLORS[verdict], label=WORDS[verdict]) for verdict in Verdict]
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8, frameon=False
+    )
+    if title:
+        figure.suptitle(title)

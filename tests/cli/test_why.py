@@ -1,0 +1,271 @@
+"""Why a run chose its model, and what became of each of its trials."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from automl.evaluation.journal import Journal
+from automl.evaluation.stage_records import StageRecords
+from automl.home import RunFolder
+from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
+from automl.selection.candidates import kmeans_clusters
+from automl.selection.preselection import ScoringRecord, SignatureClusters
+from automl.settings import Settings
+from automl.stages.candidates import _screened
+from automl.stages.champion import select_champion
+
+RUN_ID = "20260105-000000-eeee"
+SEARCH_SCORES = [0.80, 0.79, 0.785, 0.60, 0.795, 0.78, 0.775]
+FRESH_SCORES = {0: 0.802, 4: 0.800, 1: 0.798, 2: 0.70}
+
+
+def make_trial(index: int) -> Trial:
+    """Complete trials of ridge and knn, then one of each other kind."""
+    rng = np.random.default_rng(index)
+    values = SEARCH_SCORES[index] + rng.normal(0, 0.01, 5) if index < 7 else []
+    folds = tuple(FoldResult(0, i, float(score), 20, 0.1, 0.01) for i, score in enumerate(values))
+    family = "knn" if index in (4, 5) else "ridge"
+    known = Configuration(family, {"alpha": float(index), "prep.scaling": "standard"})
+    score = float(np.mean(values)) if folds else None
+    trial = Trial(RUN_ID, index, known, TrialStatus.COMPLETE, score, folds, origin="tpe")
+    if index == 7:
+        return dataclasses.replace(trial, status=TrialStatus.TIMED_OUT, reason="over 3 s")
+    if index == 8:
+        few = Fidelity(folds=2, row_share=0.5)
+        return dataclasses.replace(trial, status=TrialStatus.PARTIAL, fidelity=few)
+    return trial
+
+
+def id_of(index: int) -> str:
+    return f"{RUN_ID}-s{index:05d}"
+
+
+def fresh(index: int) -> tuple[float, ...]:
+    rng = np.random.default_rng(100 + index)
+    noise = rng.normal(0, 0.004, 10)
+    return tuple(map(float, FRESH_SCORES[index] + noise - noise.mean()))
+
+
+def session() -> Any:
+    """As much of one as the selection needs: a hundred rows, one in five of them validated."""
+    return SimpleNamespace(
+        settings=Settings(table="t", target="y", trials=9, candidate_limit=5),
+        plan=SimpleNamespace(rows_of=lambda *_: ([0] * 80, [0] * 20)),
+    )
+
+
+def candidates() -> dict[str, Any]:
+    """Trial 6 shares the cluster of 1, 3 is screened out, and 5 could not be afforded."""
+    groups = []
+    for signature, members, points in (
+        ("ridge", (0, 1, 2, 3, 6), (0.0, 1.0, 2.0, 3.0, 1.0)),
+        ("knn", (4, 5), (4.0, 5.0)),
+    ):
+        trials = [make_trial(index) for index in members]
+        matrix = np.array(points)[:, None]
+        found = kmeans_clusters(matrix, [trial.score for trial in trials], seed=0)
+        rows = tuple((point,) for point in points)
+        best = tuple(trials[i].id for i in found.leaders)
+        ids = tuple(trial.id for trial in trials)
+        groups.append(SignatureClusters(signature, ("alpha",), ids, rows, found.numbers, best))
+    leaders = [make_trial(i) for i in range(7) if any(id_of(i) in g.best for g in groups)]
+    screening = _screened(session(), leaders)
+    scored = {id_of(i): fresh(i) for i in FRESH_SCORES}
+    planned = tuple(trial_id for trial_id in screening.kept if trial_id in scored)
+    scoring = ScoringRecord(planned, 2, 0, 5, scored, (), planned)
+    entries = [{"trial_id": i, "scores": list(scored[i]), "seconds": 0.1} for i in planned]
+    return {
+        "trial_ids": list(screening.kept),
+        "clusters": [group.to_json() for group in groups],
+        "screening": screening.to_json(),
+        "scoring": scoring.to_json(),
+        "candidates": entries,
+        "stage_given_up": ["4 of 5 candidates were scored on fresh folds"],
+    }
+
+
+@pytest.fixture
+def begun(own_home):
+    """A run that is interrupted after its search."""
+    folder = RunFolder(own_home.runs / RUN_ID)
+    data = {
+        "rows": 100, "columns": 3, "task": "binary", "classes": ["no", "yes"], "target": "y",
+        "metric": "accuracy", "folds": 5,
+    }  # fmt: skip
+    facts = {"run_id": RUN_ID, "status": "running", "data": data}
+    folder.write_facts({**facts, "settings": {"table": "t.csv", "target": "y"}})
+    trials = [make_trial(index) for index in range(9)]
+    scorer = dataclasses.replace(
+        trials[4],
+        index=3,
+        stage="candidates",
+        origin=id_of(4),
+        configuration=trials[4].configuration,
+    )
+    with Journal(folder.journal) as journal:
+        for trial in (*trials, scorer):
+            journal.append({"type": "trial", "trial": trial.to_json(), "decision": {}})
+    return folder
+
+
+@pytest.fixture
+def selected(begun):
+    """The run with the records of its candidates and of its selection."""
+    records, found = StageRecords(begun.stages), candidates()
+    records.write("candidates", found)
+    records.write("selection", select_champion(session(), [make_trial(i) for i in range(9)], found))
+    return begun
+
+
+@pytest.fixture
+def finished(selected):
+    """The run with an ensemble that replaced its champion, and with an honest score."""
+    records = StageRecords(selected.stages)
+    members = [{"trial_id": id_of(1), "weight": 0.7}, {"trial_id": id_of(6), "weight": 0.3}]
+    evidence = {"difference": 0.01, "statistic": 2.5, "pvalue": 0.02, "alpha": 0.05}
+    records.write("ensemble", {"members": members, "replaced_champion": True, "evidence": evidence})
+    both = {"score": 0.77, "low": 0.7, "high": 0.83, "naive": 0.8, "bias": 0.03}
+    chosen = {"single": both, "ensemble": both, "chosen": "ensemble"}
+    records.write("honest", {**chosen, "n_bootstraps": 200, "n_trials": 7, "reason": ""})
+    records.write("final", {"members": members})
+    records.write("result", {"given_up": ["4 of 5 candidates were scored on fresh folds"]})
+    selected.write_facts({**selected.read_facts(), "status": "finished"})
+    return selected
+
+
+FATES = [
+    (0, ["champion", "first of 3"]),
+    (1, ["member of the ensemble, with weight 0.7", "number 3 of 3", "p = "]),
+    (2, ["dropped at the leaf ridge", "worse than s00000", "corrected t", "below 0.05"]),
+    (3, ["screening", "clearly worse than s00000", "statistic ", "below 0.00167"]),
+    (5, ["no time left", "no test has judged it"]),
+    (6, ["s00001 scored better", "number 2, 2 trials", "weight 0.3"]),
+    (7, ["ran out of time", "over 3 s", "no score"]),
+    (8, ["less than the whole", "2 folds, 50% of the rows"]),
+]
+
+
+@pytest.mark.parametrize(("index", "words"), FATES)
+def test_two_sentences_tell_what_became_of_a_trial(automl, finished, index, words):
+    outcome = automl("why", RUN_ID[:8], f"s{index:05d}")
+    assert outcome.code == 0
+    assert [word for word in words if word not in outcome.out] == []
+    assert outcome.out.count(". ") == 1
+    assert RUN_ID not in outcome.out
+    told = automl("why", RUN_ID, id_of(index), "--json").json
+    assert told["text"] + "\n" == outcome.out
+    assert told["disposition"]["reason"]
+
+
+def test_the_numbers_behind_the_sentences_are_in_the_json(automl, finished):
+    told = automl("why", RUN_ID, "2", "--json").json
+    disposition = told["disposition"]
+    assert (disposition["status"], disposition["node"], disposition["level"]) == (
+        "worse",
+        "ridge",
+        "leaf",
+    )
+    assert disposition["test"].startswith("corrected t")
+    assert disposition["pvalue"] < 0.05 < disposition["statistic"]
+    assert (disposition["cluster"], disposition["cluster_size"]) == (3, 1)
+    assert automl("why", RUN_ID, "6", "--json").json["role"] == "ensemble member"
+    assert automl("why", RUN_ID, "0", "--json").json["role"] == "champion"
+    assert len(automl("why", RUN_ID, "4", "--json").json["fresh_scores"]) == 10
+
+
+def test_a_trial_on_fresh_folds_is_told_of_its_candidate(automl, finished):
+    text = automl("why", RUN_ID, "c00003").out
+    assert text.startswith("Trial c00003 is candidate s00004 on repeat 1 of the fresh folds")
+    assert "Of the candidate" in text
+
+
+@pytest.mark.parametrize("name", ["s00099", "77", "x", "20260101-000000-aaaa-s00001"])
+def test_an_unknown_trial_is_one_sentence_with_near_ones(automl, finished, name):
+    outcome = automl("why", RUN_ID, name)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.count("\n") == 1
+    assert f"no trial {name!r}; near ones are " in outcome.err
+
+
+def test_the_story_of_a_finished_run(automl, finished):
+    story = automl("why", RUN_ID, "--json").json["story"]
+    assert list(story) == [
+        *("data", "search", "failures", "clusters", "screening", "fresh folds", "leaves", "root"),
+        *("champion", "how sure", "ensemble", "honest score", "given up"),
+    ]
+    words = {
+        "search": ["9 trials of 2 families", "ridge 7 (best 0.80"],
+        "failures": ["7 trials were completed", "1 timed out", "1 partial", "over 3 s (1)"],
+        "clusters": ["7 complete trials of 2 signatures fell into 6 clusters"],
+        "screening": ["1 of 6 are clearly worse than s00000", "the best 5 of the other 5"],
+        "fresh folds": ["4 candidates have 10 scores each", "never saw"],
+        "leaves": ["worse than the best by test: s00002 at ridge (p = "],
+        "champion": ["s00000, ridge (alpha 0)"],
+        "how sure": ["s00004 (knn)", "s00001 (ridge)"],
+        "ensemble": ["an ensemble of 2 replaced the champion", "p = 0.02"],
+        "honest score": ["0.7700, 95 % interval 0.7000 to 0.8300", "among 7 trials", "0.8000"],
+        "given up": ["4 of 5 candidates"],
+    }
+    assert [w for about, each in words.items() for w in each if w not in story[about]] == []
+    text = automl("why", RUN_ID).out
+    assert all(line in text for line in story.values())
+    assert len(text.splitlines()) == len(story) + 1
+
+
+def test_a_run_that_is_not_finished_tells_what_is_known(automl, begun):
+    story = automl("why", RUN_ID, "--json").json["story"]
+    assert list(story) == ["data", "search", "failures", "next"]
+    assert "interrupted" in story["next"]
+    assert "still to come: candidates" in story["next"]
+    assert "Nothing is decided about it yet" in automl("why", RUN_ID, "0").out
+    outcome = automl("why", RUN_ID, "--check")
+    assert (outcome.code, "no record of a selection yet" in outcome.err) == (2, True)
+    StageRecords(begun.stages).write("candidates", candidates())
+    assert "no test has judged it yet" in automl("why", RUN_ID, "0").out
+    assert "It did not become a candidate" in automl("why", RUN_ID, "6").out
+
+
+def test_a_run_before_its_first_trial_has_a_story(automl, own_home):
+    folder = own_home.create_run()
+    assert automl("why", folder.run_id).code == 0
+    outcome = automl("why", folder.run_id, "1")
+    assert (outcome.code, "nor any other yet" in outcome.err) == (2, True)
+
+
+def test_the_check_says_that_the_record_adds_up_or_what_does_not(automl, selected):
+    file = selected.stages / "selection.json"
+    record = json.loads(file.read_text())
+    outcome = automl("why", RUN_ID, "--check")
+    assert outcome.code == 0
+    assert "9 trials with one disposition each, 3 decisions, champion s00000" in outcome.out
+    assert automl("why", RUN_ID, "--check", "--json").json["adds_up"] is True
+    record["winner"] = record["champion"] = id_of(2)
+    file.write_text(json.dumps(record))
+    told = automl("why", RUN_ID, "--check", "--json")
+    assert told.code == 1
+    assert told.json["adds_up"] is False
+    assert any("winner is" in problem for problem in told.json["problems"])
+
+
+def test_the_picture_is_drawn_where_it_is_wanted(automl, selected, tmp_path):
+    outcome = automl("why", RUN_ID, "--picture", tmp_path / "tree.png")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
+    wrong = automl("why", RUN_ID, "--picture", tmp_path / "tree.txt")
+    assert (wrong.code, "tree.txt" in wrong.err) == (2, True)
+    assert automl("why", RUN_ID, "0", "--picture", tmp_path / "a.png").code == 2
+
+
+def test_a_record_of_an_earlier_version_is_no_error(automl, selected):
+    file = selected.stages / "selection.json"
+    record = json.loads(file.read_text())
+    old = {"worse": {"status": "worse", "node": "root", "pvalue": 0.1, "reason": "worse at root"}}
+    file.write_text(json.dumps({**record, "dispositions": {id_of(0): old["worse"]}}))
+    assert "earlier version" in automl("why", RUN_ID, "0").out
+    assert automl("why", RUN_ID).code == 0
