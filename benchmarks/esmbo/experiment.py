@@ -58,7 +58,7 @@ def optimizer_of(method: str, family: Family, kind: str) -> Optimizer:
         return RandomSearch(space)
     if method == "smbo":
         return ModelBasedOptimizer(space, GAUSSIAN_PROCESS)
-    return EnsembleOptimizer(space, GAUSSIAN_PROCESS, n_histories=N_BOOTSTRAPS)
+    return EnsembleOptimizer(space, replace(GAUSSIAN_PROCESS, n_histories=N_BOOTSTRAPS))
 
 
 def losses(y: FloatArray, prediction: FloatArray, *, is_classification: bool) -> FloatArray:
@@ -66,6 +66,12 @@ def losses(y: FloatArray, prediction: FloatArray, *, is_classification: bool) ->
     if is_classification:
         return (prediction != y).astype(np.float64)
     return (prediction.astype(np.float64) - y) ** 2
+
+
+def scaled_losses(y: FloatArray, prediction: FloatArray, *, is_classification: bool) -> FloatArray:
+    """The same with squared errors in units of the variance of y, which changes no choice."""
+    found = losses(y, prediction, is_classification=is_classification)
+    return found if is_classification else found / (np.var(y) or 1.0)
 
 
 def fit(problem: Problem, family: Family, configuration: Configuration) -> list[FloatArray] | None:
@@ -112,7 +118,7 @@ def run(problem: Problem, family: Family, method: str) -> dict[str, Any]:
         if found is not None:
             for kept, values in zip(predictions, found, strict=True):
                 kept[k] = values
-            loss = losses(
+            loss = scaled_losses(
                 problem.y_validation, found[0], is_classification=problem.is_classification
             )
             trial = replace(

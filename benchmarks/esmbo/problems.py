@@ -2,7 +2,7 @@
 
 Of the catalog's tables those take part that have at least `FEWEST_ROWS` rows, at most
 `MOST_FEATURES` features and no dates, other than the ones in `LEFT_OUT`. A hash of the name orders
-them; the first `N_CLASSIFICATION` and `N_REGRESSION` are used. Rows that repeat another one are
+them; the first `N_CLASSIFICATION` and `N_REGRESSION` are used, small ones first. Rows that repeat another one are
 dropped. Classes of a table with more than two are merged at random into two of about equal size,
 as the document makes all of its tables binary.
 """
@@ -72,17 +72,20 @@ def root_seed(name: str) -> int:
 
 
 def problem_names(data: Path) -> list[tuple[str, bool]]:
-    """Tables and whether they have classes; both kinds come in turn, in proportion."""
+    """Tables and whether they have classes; small ones first, both kinds in proportion."""
     catalog = pd.read_csv(data / "catalog.csv")
     fits = (catalog.rows >= FEWEST_ROWS) & (catalog.features <= MOST_FEATURES)
     names = catalog[fits & (catalog.n_datetime == 0) & ~catalog.name.isin(LEFT_OUT)]
     is_number = names.task == "regression"
 
-    def ordered(chosen: pd.Series, n: int) -> list[str]:
-        return sorted(chosen, key=lambda name: root_seed(f"order:{name}"))[:n]
+    size = dict(zip(names.name, names.rows.clip(upper=TRAINING) * names.features, strict=True))
 
-    classes = ordered(names.name[~is_number], N_CLASSIFICATION)
-    numbers = ordered(names.name[is_number], N_REGRESSION)
+    def chosen(group: pd.Series, n: int) -> list[str]:
+        drawn = sorted(group, key=lambda name: root_seed(f"order:{name}"))[:n]
+        return sorted(drawn, key=lambda name: (size[name], name))
+
+    classes = chosen(names.name[~is_number], N_CLASSIFICATION)
+    numbers = chosen(names.name[is_number], N_REGRESSION)
     places = [((i + 0.5) / len(classes), name, True) for i, name in enumerate(classes)]
     places += [((i + 0.5) / len(numbers), name, False) for i, name in enumerate(numbers)]
     return [(name, kind) for _, name, kind in sorted(places)]
