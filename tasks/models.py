@@ -15,6 +15,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from automl.home import default_home
+from automl.inference.combining import Combine
 from automl.inference.model import TableModel
 from automl.selection.comparison import AlphaSplit, Normality, Procedure
 from automl.selection.selection_records import SelectionRecord
@@ -111,30 +112,45 @@ def select_models(
     )
 
 
-@task(cache_policy=NO_CACHE, persist_result=False)
-def build_greedy_ensemble(
+@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="weigh models: {method}")
+def weigh_models(
     predictions: Mapping[str, ArrayLike],
     labels: ArrayLike,
     *,
+    method: str = "greedy",
+    combine: Combine = "mean",
     metric: Metric = "index",
     task: str = "auto",
     seed: int = 0,
 ) -> dict[str, float]:
-    """Weights of a blend, by the model's name; they sum to one.
+    """Weights of an ensemble, by the model's name; they sum to one.
 
     Parameters
     ----------
     predictions : each (n_rows, n_classes) or (n_rows,)
         Out of fold, by the model's name; columns in the sorted order of the labels.
     labels : (n_rows,)
+    method
+        ``greedy``, ``agnostic_bayes``, or ``single``: the best one alone.
+    combine
+        How the predictions will become one: ``mean``, ``median`` of values, ``vote`` of classes.
 
     Raises
     ------
     DataError
         If shapes do not fit.
+    SettingsError
+        If the method, the combination or the metric is not usable.
     """
-    weights, _ = standalone.blend(predictions, labels, metric=metric, task=task, seed=seed)
-    return weights
+    return standalone.weigh_models(
+        predictions,
+        labels,
+        method=method,
+        combine=combine,
+        metric=metric,
+        task=task,
+        seed=seed,
+    )
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)

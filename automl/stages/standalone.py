@@ -19,15 +19,17 @@ from automl.data.division import encoded_target
 from automl.data.findings import Findings, listed
 from automl.data.row_columns import read_weights
 from automl.data.target import EncodedTarget, encode_labels
-from automl.ensembles.greedy import GreedySelection, greedy_selection
+from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError, SettingsError
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.trial import TrialSummary, evaluate
 from automl.families.registry import get_family
 from automl.home import RunFolder
+from automl.inference.combining import Combine, check_combination
 from automl.inference.model import TableModel
 from automl.metrics.index import IndexSpec, PerformanceIndex
+from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, FoldResult, Task, Trial, TrialStatus
 from automl.selection.candidates import Candidate
@@ -171,16 +173,17 @@ def select_by_scores(
         raise DataError(str(error)) from None
 
 
-def blend(
+def weigh_models(
     predictions: Mapping[str, ArrayLike],
     labels: ArrayLike,
     *,
+    method: str = "greedy",
+    combine: Combine = "mean",
     metric: IndexSpec = "index",
     task: str = "auto",
     seed: int = 0,
-    **options: Any,
-) -> tuple[dict[str, float], GreedySelection]:
-    """Greedy weights of models by their out-of-fold predictions.
+) -> dict[str, float]:
+    """Weights of models by their out-of-fold predictions.
 
     Parameters
     ----------
@@ -188,23 +191,36 @@ def blend(
         By the model's name; columns in the sorted order of the labels. Rows where any is NaN are left out.
     labels : (n_rows,)
         Original labels or numbers.
-    options
-        Of `automl.ensembles.greedy.greedy_selection`, such as `n_rounds`.
+    method
+        A name of `automl.ensembles.registry` that needs no second layer.
+    combine
+        How the predictions will become one.
 
     Returns
     -------
-    Weights by name, sum 1; and the selection.
+    Weights by name, sum 1.
 
     Raises
     ------
     DataError
         If shapes do not fit, or no row is left.
     SettingsError
-        If the metric is not usable.
+        If the metric, the method or the combination is not usable.
     """
+    chosen = get_ensemble(method)
+    if chosen.is_second_layer:
+        raise SettingsError(
+            f"ensemble {method} makes models of a second layer and needs a run; "
+            "predictions alone can be weighted by another one",
+            setting="ensemble",
+        )
     arrays = {name: np.asarray(values, dtype=np.float32) for name, values in predictions.items()}
     encoded = encoded_target(pd.Series(np.asarray(labels), name="labels"), task)
     _check_shapes(arrays, encoded)
+    try:
+        check_combination(combine, is_classification=encoded.class_labels is not None)
+    except ValueError as error:
+        raise SettingsError(str(error), setting="combine") from None
     present = np.logical_and.reduce(
         [np.isfinite(array.reshape(len(array), -1)).all(axis=1) for array in arrays.values()]
     )
@@ -212,14 +228,15 @@ def blend(
         raise DataError("no row has predictions of all models")
     y = encoded.y[present]
     index = _index(metric, encoded, y)
-    found = greedy_selection(
+    weights = chosen.learn(
         [array[present] for array in arrays.values()],
         y,
         index.score,
         rng=stream(seed, Purpose.ENSEMBLE),
-        **options,
+        combine=combine,
+        many_scores=many_scores(index),
     )
-    return dict(zip(arrays, map(float, found.weights), strict=True)), found
+    return dict(zip(arrays, map(float, weights), strict=True))
 
 
 def score_model(

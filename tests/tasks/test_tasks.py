@@ -247,23 +247,39 @@ def test_models_are_selected_by_their_scores(evaluations):
             models.select_models.fn(wrong)
 
 
-def test_an_ensemble_has_weights_by_name(evaluations):
+@pytest.mark.parametrize("combine", ["mean", "vote"])
+@pytest.mark.parametrize("method", ["greedy", "agnostic_bayes", "single"])
+def test_an_ensemble_has_weights_by_name(evaluations, method, combine):
     predictions = {name: found.predictions for name, found in evaluations.items()}
     labels = evaluations["constant"].labels
-    weights = models.build_greedy_ensemble.fn(predictions, labels, metric="log_loss")
+    weights = models.weigh_models.fn(
+        predictions, labels, method=method, combine=combine, metric="log_loss"
+    )
     assert set(weights) == set(evaluations)
     assert sum(weights.values()) == pytest.approx(1.0)
     assert weights["constant"] < 0.5
+
+
+def test_an_ensemble_says_what_it_cannot_use(evaluations):
+    predictions = {name: found.predictions for name, found in evaluations.items()}
+    labels = evaluations["constant"].labels
+    for given, said in (
+        ({"method": "stacking"}, "second layer"),
+        ({"method": "greed"}, "did you mean 'greedy'"),
+        ({"combine": "median"}, "a median needs values"),
+    ):
+        with pytest.raises(SettingsError, match=said):
+            models.weigh_models.fn(predictions, labels, **given)
     with pytest.raises(DataError, match=r"'a' must have predictions of shape \(120, 2\)"):
-        models.build_greedy_ensemble.fn({"a": np.zeros(3)}, labels)
+        models.weigh_models.fn({"a": np.zeros(3)}, labels)
     with pytest.raises(DataError, match="at least one model"):
-        models.build_greedy_ensemble.fn({}, labels)
+        models.weigh_models.fn({}, labels)
 
 
 def test_rows_that_were_never_validated_do_not_count_in_an_ensemble(evaluations):
     predictions = evaluations["gaussian_nb"].predictions.copy()
     predictions[:50] = np.nan
-    weights = models.build_greedy_ensemble.fn({"a": predictions}, evaluations["constant"].labels)
+    weights = models.weigh_models.fn({"a": predictions}, evaluations["constant"].labels)
     assert weights == {"a": 1.0}
 
 
