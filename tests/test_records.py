@@ -42,7 +42,7 @@ TRIALS = st.builds(
     metrics=st.dictionaries(NAMES, NUMBERS, max_size=3),
     seconds=st.floats(0, 1e5),
     origin=NAMES,
-    stage=st.sampled_from(["search", "candidates"]),
+    stage=st.sampled_from(["search", "candidates", "stack"]),
     reason=st.text(max_size=10),
     bootstrap_scores=st.lists(NUMBERS, max_size=3).map(tuple),
 )
@@ -109,8 +109,12 @@ def test_trial_ids_sort_in_the_order_of_the_decisions():
     ]
     ids = [trial.id for trial in trials]
     assert ids == sorted(ids)
-    other = Trial("r", 0, Configuration("svm"), TrialStatus.COMPLETE, 0.5, stage="candidates")
-    assert other.id not in ids
+    stages = ("search", "candidates", "stack")
+    others = {
+        Trial("r", 0, Configuration("svm"), TrialStatus.COMPLETE, 0.5, stage=stage).id
+        for stage in stages
+    }
+    assert len(others) == len(stages)
 
 
 def test_seconds_and_milliseconds_are_sums_over_the_folds():

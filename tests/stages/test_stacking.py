@@ -213,6 +213,22 @@ def test_the_combination_reaches_the_model(runs, monkeypatch):
     assert load_bundle(made["bundle"]).combine == "median"
 
 
+def test_after_one_holdout_the_second_layer_learns_from_its_parts(tmp_path, monkeypatch):
+    run = Run(tmp_path, settings_of(holdout_above_rows=100, layers=2))
+    try:
+        (first, second) = run.stack()
+        assert [f.fold for f in first.folds] == list(range(HOLDOUT_PARTS))
+        weights = [0.0] * len(run.base)
+        made, model = run.final([first, second], [*weights, 0.5, 0.5], monkeypatch)
+        assert made["kind"] == "refit"
+        assert {m["models"] for m in made["members"]} == {1}
+        frame = run.session.plan.table.frame
+        again = load_bundle(made["bundle"])
+        np.testing.assert_array_equal(again.raw_typed(frame), model.raw_typed(frame))
+    finally:
+        run.close()
+
+
 # --- when there is no second layer -----------------------------------------------------------------
 
 
@@ -225,8 +241,11 @@ def test_one_model_is_no_layer(session_of, trial_of):
 def test_families_that_do_not_take_part_are_not_in_the_second_layer(session_of, trial_of):
     session = session_of(families=("knn", "gaussian_nb"))
     assert stack_trials(session, [trial_of(0), trial_of(1)]) == []
-    assert "none of logistic_regression, extra_trees, lightgbm takes part" in session.given_up[0]
+    assert "none of logistic_regression, extra_trees takes part" in session.given_up[0]
     kept = meta_configurations(Settings(table="t", target="y"), session.plan, 2)
+    assert [c.family for c in kept] == ["logistic_regression", "extra_trees"]
+    with_features = Settings(table="t", target="y", stack_features=True)
+    kept = meta_configurations(with_features, session.plan, 2)
     assert [c.family for c in kept] == ["logistic_regression", "extra_trees", "lightgbm"]
 
 
