@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -44,7 +44,9 @@ from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray
 
 Place = tuple[str, int]
+Unit = Literal["trials", "seconds"]
 N_DRAWS = 1000
+N_MOMENTS = 80
 N_DRAWS_OF_CURVES = 200
 
 
@@ -114,7 +116,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Curves:
-    """Methods over trials, in places where all methods have a curve.
+    """Methods over trials or seconds, in places where all methods have a curve.
 
     Parameters
     ----------
@@ -122,8 +124,8 @@ class Curves:
     source
         `test`: the best validated model so far, judged on the test rows; `validation`: its
         validated score.
-    steps : (T,)
-        Numbers of trials.
+    steps : (T,), ascending
+        Numbers of trials, or seconds from the start of the run.
     rank : (K, T)
         Average rank with its bands.
     to_best
@@ -132,15 +134,23 @@ class Curves:
         Average hyperparameter rank; only of `validation`.
     probability : (K, K, T), or None
         Pr(row > column) by the Poisson-binomial test; only of `test`.
+    unit
+        Of the steps.
     """
 
     methods: list[str]
     source: str
-    steps: IntArray
+    steps: FloatArray
     rank: Bands
     to_best: Bands
     hyperparameter_rank: Bands | None = None
     probability: FloatArray | None = None
+    unit: Unit = "trials"
+
+    @property
+    def name(self) -> str:
+        """For files."""
+        return self.source if self.unit == "trials" else f"{self.source}_{self.unit}"
 
 
 def compare(
@@ -254,14 +264,15 @@ def curves(
     reweighting: Reweighting = "dirichlet",
     n_draws: int = N_DRAWS_OF_CURVES,
 ) -> list[Curves]:
-    """Curves over trials by validated scores, and on test rows where the records have them.
+    """Curves over trials and seconds by validated scores, and on test rows where records have them.
 
     Places where a method failed, or has no complete trial, are left out.
     """
     places = [place for place in found.places if _has_curves(records, found.methods, place)]
     if not places:
         return []
-    made = [_validation(records, found.methods, places)]
+    units: tuple[Unit, ...] = ("trials", "seconds")
+    made = [_validation(records, found.methods, places, unit) for unit in units]
     drawing = _Drawing(folder, reweighting, n_draws)
     shown = [_Answers(drawing, [records[Cell(m, *p)] for m in found.methods]) for p in places]
     if complete := [answers for answers in shown if answers.are_there]:
@@ -275,34 +286,62 @@ def _has_curves(records: Mapping[Cell, CellRecord], methods: Sequence[str], plac
 
 
 def _validation(
-    records: Mapping[Cell, CellRecord], methods: list[str], places: Sequence[Place]
+    records: Mapping[Cell, CellRecord], methods: list[str], places: Sequence[Place], unit: Unit
 ) -> Curves:
     """Ranks, hyperparameter ranks and distance to the best known, by validated scores."""
-    trials = [
-        [_finite_or_inf(records[Cell(method, *place)].trial_risks) for place in places]
-        for method in methods
-    ]
-    length = max(len(risks) for own in trials for risks in own)
-    best = np.array([[_filled(best_so_far(risks), length) for risks in own] for own in trials])
+    cells = [[records[Cell(method, *place)] for place in places] for method in methods]
+    moments = [[_moments(one, unit) for one in own] for own in cells]
+    trials = [[_finite_or_inf(one.trial_risks) for one in own] for own in cells]
+    steps = _grid([at for own in moments for at in own], unit)
+    best = np.array(
+        [
+            [_best_at(steps, at, risks) for at, risks in zip(*own, strict=True)]
+            for own in zip(moments, trials, strict=True)
+        ]
+    )
     is_there = np.isfinite(best).all(axis=(0, 1))
-    steps, best = np.arange(1, length + 1)[is_there], best[:, :, is_there]
+    best = best[:, :, is_there]
     tested = [np.concatenate([own[p] for own in trials]) for p in range(len(places))]
     names = [data_set for data_set, _ in places]
     return Curves(
         methods,
         "validation",
-        steps,
+        steps[is_there],
         _bands(rank_curves(best), names),
         _bands(against_best(best, best.min(axis=(0, 2))), names),
         _bands(hyperparameter_ranks(best, tested), names),
+        unit=unit,
     )
+
+
+def _moments(record: CellRecord, unit: Unit) -> FloatArray:
+    """When each trial ended."""
+    if unit == "seconds":
+        return np.asarray(record.trial_seconds, dtype=np.float64)
+    return np.arange(1.0, len(record.trial_risks) + 1.0)
+
+
+def _grid(moments: Sequence[FloatArray], unit: Unit) -> FloatArray:
+    """Every number of trials, or moments from the first end of a trial to the last one."""
+    last = max(float(at.max()) for at in moments)
+    if unit == "trials":
+        return np.arange(1.0, last + 1.0)
+    first = max(min(float(at.min()) for at in moments), last / 1000.0)
+    return np.geomspace(first, last, N_MOMENTS)
+
+
+def _best_at(steps: FloatArray, moments: FloatArray, risks: FloatArray) -> FloatArray:
+    """Lowest risk of the trials that had ended at each step; infinite before the first."""
+    order = np.argsort(moments, kind="stable")
+    best = np.concatenate([[np.inf], best_so_far(risks[order])])
+    return np.asarray(best[np.searchsorted(moments[order], steps, side="right")])
 
 
 def _test(methods: list[str], places: Sequence[_Answers]) -> Curves:
     """Ranks, distance to the best known and Poisson-binomial test of the answers so far."""
     begin = max(place.begin for place in places)
     changes = {step for place in places for step in place.changes if step > begin}
-    steps = np.array(sorted({begin, *changes, *(max(p.length, begin) for p in places)}))
+    steps = np.array(sorted({begin, *changes, *(max(p.length, begin) for p in places)}), float)
     risks, wins = zip(*(place.over(steps) for place in places), strict=True)
     names = [place.data_set for place in places]
     by_data_set = data_set_means(np.stack(wins, axis=3), names)
@@ -347,7 +386,7 @@ class _Answers:
     def _steps(self) -> list[IntArray]:
         return [rows.steps for rows in self._rows if rows.steps is not None]
 
-    def over(self, steps: IntArray) -> tuple[FloatArray, FloatArray]:
+    def over(self, steps: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Risks (K, T) and winning probabilities (K, K, T)."""
         risks, drawn = [], []
         for record, rows in zip(self._records, self._rows, strict=True):
@@ -366,11 +405,6 @@ class _Answers:
 
 def _finite_or_inf(risks: Sequence[float | None]) -> FloatArray:
     return np.array([np.inf if risk is None else risk for risk in risks])
-
-
-def _filled(values: FloatArray, length: int) -> FloatArray:
-    """Values followed by the last one."""
-    return np.concatenate([values, np.full(length - len(values), values[-1])])
 
 
 def _bands(values: FloatArray, data_sets: Sequence[str]) -> Bands:

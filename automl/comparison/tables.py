@@ -87,7 +87,7 @@ def cell_rows(records: Mapping[Cell, CellRecord]) -> list[Row]:
 
 
 def curve_rows(made: Curves) -> list[Row]:
-    """One row for each method and number of trials."""
+    """One row for each method and number of trials or moment."""
     measures: dict[str, Bands | None] = {
         "rank": made.rank,
         "to_best": made.to_best,
@@ -96,7 +96,7 @@ def curve_rows(made: Curves) -> list[Row]:
     rows = []
     for k, method in enumerate(made.methods):
         for t, step in enumerate(made.steps):
-            row: Row = {"source": made.source, "method": method, "trials": int(step)}
+            row: Row = {"source": made.source, "method": method, made.unit: float(step)}
             for name, of in measures.items():
                 if of is not None:
                     row[name] = float(of.mean[k, t])
@@ -170,7 +170,7 @@ def write_tables(
         ("scores", score_rows(found)),
         ("cells", cell_rows(records)),
         ("frequencies", frequency_rows(found)),
-        *((f"curves_{made.source}", curve_rows(made)) for made in every),
+        *((f"curves_{made.name}", curve_rows(made)) for made in every),
     ):
         write_csv(folder / f"{name}.csv", rows)
     text = json.dumps(_finite(to_json(found, every)), indent=1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from automl.comparison.curves import Bands
 from automl.comparison.results import Curves
 from automl.errors import DataError
-from automl.records import FloatArray, IntArray
+from automl.records import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ class TimePanel:
 
     title: str
     methods: Sequence[str]
-    steps: IntArray
+    steps: FloatArray
     ranks: FloatArray
     probabilities: Mapping[str, FloatArray]
 
@@ -110,7 +110,7 @@ def _draw_ranks(axes: Axes, panel: TimePanel) -> None:
 
 
 def performance(made: Curves) -> Figure:
-    """Average rank, distance to the best known, and average hyperparameter rank over trials.
+    """Average rank, distance to the best known, and average hyperparameter rank over trials or seconds.
 
     Areas are 95 % intervals of the means over data sets; of the distance they are drawn lighter
     from the first to the third quartile over data sets.
@@ -131,7 +131,9 @@ def performance(made: Curves) -> Figure:
     every = figure.subplots(1, len(shown), squeeze=False)[0]
     for axes, (title, of) in zip(every, shown.items(), strict=True):
         _draw_bands(axes, made, of, with_quartiles=of is made.to_best)
-        axes.set(xlabel="trials", ylabel=title)
+        axes.set(xlabel=made.unit, ylabel=title)
+        if made.unit == "seconds":
+            axes.set_xscale("log")
         if of is made.to_best:
             axes.set_yscale("symlog", linthresh=LINEAR_BELOW)
             axes.set_ylim(bottom=0.0)
@@ -157,7 +159,7 @@ def _style(k: int) -> dict[str, Any]:
 
 def draw_comparison(folder: Path, every: Sequence[Curves]) -> list[Path]:
     """Draw what the curves allow into a folder as PNG files; their paths."""
-    figures = {f"performance_{made.source}.png": performance(made) for made in every}
+    figures = {f"performance_{made.name}.png": performance(made) for made in every}
     panels = [panel_of(made, "") for made in every if made.probability is not None]
     if panels:
         figures["over_time.png"] = over_time(panels)

@@ -66,12 +66,15 @@ def test_one_method_or_other_test_rows_cannot_be_compared(filled, records):
 
 def test_curves_are_of_validated_scores_and_of_test_rows(filled, records):
     found = compare(filled, records, n_draws=20)
-    validation, test = curves(filled, records, found, n_draws=20)
+    validation, seconds, test = curves(filled, records, found, n_draws=20)
     # trial 1 is not complete; every method gets better by 0.1 a trial
     assert validation.steps.tolist() == [2, 3, 4, 5, 6, 7]
     assert validation.rank.mean[:, -1].tolist() == [1.0, 3.0, 2.0]
     assert validation.to_best.mean[1] == pytest.approx(0.6 + 0.1 * np.arange(5, -1, -1))
     assert validation.hyperparameter_rank.mean[0, -1] == 1.0
+    # one trial a second, the first, not complete one after 0 s
+    assert (seconds.unit, seconds.steps[0] >= 1.0, seconds.steps[-1]) == ("seconds", True, 6.0)
+    assert seconds.to_best.mean[0, [0, -1]] == pytest.approx([0.5, 0.0])
     assert test.steps.tolist() == [1, 3, 6, 7]
     assert test.probability[0, 1, -1] > 0.99
     assert test.probability[0, 1] + test.probability[1, 0] == pytest.approx(np.ones(4))
@@ -81,7 +84,7 @@ def test_curves_are_of_validated_scores_and_of_test_rows(filled, records):
 
 def test_the_last_answer_on_test_rows_is_the_final_one_here(filled, records):
     found = compare(filled, records, n_draws=200)
-    test = curves(filled, records, found, n_draws=200)[1]
+    test = curves(filled, records, found, n_draws=200)[-1]
     shown = [p for p, place in enumerate(found.places) if place[0] != "a"]
     expected = found.probabilities[1, 2, shown].mean()
     by_data_set = test.probability[1, 2, -1]
@@ -112,12 +115,13 @@ def test_the_report_writes_tables_and_pictures(filled, plan):
         "over_time.png",
         "performance_test.png",
         "performance_validation.png",
+        "performance_validation_seconds.png",
     }
 
 
 def test_pictures_say_what_they_show(filled, records):
     found = compare(filled, records, n_draws=10)
-    validation, test = curves(filled, records, found, n_draws=10)
+    validation, seconds, test = curves(filled, records, found, n_draws=10)
     figure = over_time([panel_of(test, "trees"), panel_of(test, "networks")])
     assert len(figure.axes) == 4
     assert figure.axes[0].get_title(loc="left") == "trees"
@@ -125,6 +129,7 @@ def test_pictures_say_what_they_show(filled, records):
     assert labels == ["good > bad", "good > fails"]
     assert len(performance(validation).axes) == 3
     assert len(performance(test).axes) == 2
+    assert performance(seconds).axes[0].get_xlabel() == "seconds"
     with pytest.raises(DataError, match="probabilities"):
         panel_of(validation, "")
     with pytest.raises(DataError, match="at least one panel"):
