@@ -26,7 +26,7 @@ from typing import Any
 
 from printed import FAMILIES, Source, sources
 
-from automl.errors import AutoMLWarning
+from automl.errors import AutoMLError, AutoMLWarning
 from automl.evaluation.journal import read
 from automl.home import Home, RunFolder
 from automl.records import Trial
@@ -65,10 +65,17 @@ def run(source: Source, home: Home, given: dict[str, Any]) -> dict[str, Any]:
 
 def record_of(line: Line) -> dict[str, Any]:
     """What is kept of a run."""
-    session, result = line.session, line.result()
+    session = line.session
+    champion = line.selection()["champion"]
+    try:
+        result = line.result()
+    except AutoMLError as error:  # the table needs the selection alone
+        result = {"failed": str(error)}
     names = session.records.names()
     stages = {name: session.records.read(name) for name in names}
     return {
+        "champion": champion,
+        "given_up": session.given_up,
         "settings": session.settings.model_dump(mode="json"),
         "data": session.folder.read_facts()["data"],
         "result": {key: value for key, value in result.items() if key != "leaderboard"},
@@ -101,6 +108,17 @@ def _line_of(trial: Trial) -> dict[str, Any]:
         "metrics": dict(trial.metrics),
         "seconds": trial.seconds,
     }
+
+
+def _told(name: str, record: dict[str, Any]) -> str:
+    families = {trial["id"]: trial["family"] for trial in record["trials"]}
+    given_up = "; ".join(record["given_up"][:2]) + ("; …" if len(record["given_up"]) > 2 else "")
+    return (
+        f"{name}: {families[record['champion']]}, {len(families)} trials, "
+        f"{len(record['stages']['selection']['candidates'])} candidates, "
+        f"{record['seconds']:.0f} s{', given up: ' if given_up else ''}{given_up}"
+        f"{', ' + record['result']['failed'] if 'failed' in record['result'] else ''}"
+    )
 
 
 def options_of() -> argparse.Namespace:
@@ -138,12 +156,7 @@ def main() -> None:
         temporary.write_text(json.dumps(record))
         temporary.replace(file)
         shutil.rmtree(home.path, ignore_errors=True)
-        champion = record["result"]["champion"]
-        print(
-            f"{source.name}: {champion['family']}, {record['result']['trials']} trials, "
-            f"{record['seconds']:.0f} s, given up: {record['result']['given_up']}",
-            flush=True,
-        )
+        print(_told(source.name, record), flush=True)
 
 
 if __name__ == "__main__":

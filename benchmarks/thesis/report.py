@@ -144,7 +144,7 @@ def row_of(out: Path, table: str, baseline: BrierBaseline) -> tuple[BoostRow, Bo
         return row, row
     scores = fresh_scores(run, baseline)
     families = {trial["id"]: trial["family"] for trial in run["trials"]}
-    champion = run["stages"]["selection"]["champion"]
+    champion = run["champion"]
     highest = max(scores, key=lambda trial_id: scores[trial_id], default=champion)
     return cast(
         tuple[BoostRow, BoostRow],
