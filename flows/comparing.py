@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock, Timeout
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 from prefect.futures import wait
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 DRAIN_SECONDS = 5.0
 POLL_SECONDS = 0.3
+LOCK_SECONDS = 0.5
 
 Say = Callable[[str], None]
 
@@ -108,6 +111,8 @@ def run_comparison(
 
     Raises
     ------
+    SettingsError
+        If another process runs this comparison.
     ServiceError
         If the orchestrator or the cluster cannot be reached or ends.
     DataError
@@ -117,7 +122,7 @@ def run_comparison(
 
     runner = task_runner(n_side_by_side, dask)
     server = local_server(home.path)
-    with running(server, DRAIN_SECONDS):
+    with _only_one(folder), running(server, DRAIN_SECONDS):
         driver = _Driver(folder, runner, n_side_by_side, server, with_curves=with_curves)
         driver.start()
         _follow(folder, driver, say or (lambda _: None))
@@ -130,6 +135,21 @@ def run_comparison(
         raise driver.error
     assert driver.result is not None
     return driver.result
+
+
+@contextmanager
+def _only_one(folder: ComparisonFolder) -> Iterator[None]:
+    """Hold the comparison; released by the system when the process dies."""
+    folder.path.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder.path / "lock", timeout=LOCK_SECONDS)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise SettingsError(f"another process runs the comparison in {folder.path}") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class _Driver(threading.Thread):

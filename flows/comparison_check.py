@@ -81,8 +81,9 @@ def _check(plan: ComparisonPlan, data_set: str, frame: pd.DataFrame) -> str:
     from automl_flows.given import check_names
 
     prepared: dict[str, str] = {}
-    for method in plan.methods:
-        settings = plan.settings(Cell(method, data_set, 0))
+    every = {f"method {name}": plan.settings(Cell(name, data_set, 0)) for name in plan.methods}
+    judged = next(iter(every.values())).model_copy(update={"metric": plan.metric})
+    for method, settings in {**every, "the common metric": judged}.items():
         key = settings.model_dump_json(include=_PREPARED_BY)
         try:
             check_names(settings)
@@ -90,7 +91,7 @@ def _check(plan: ComparisonPlan, data_set: str, frame: pd.DataFrame) -> str:
                 prepared[key] = _prepare(settings, frame)
         except SettingsError as error:
             raise SettingsError(
-                f"method {method} on data set {data_set}: {error.message}", **error.fields
+                f"{method} on data set {data_set}: {error.message}", **error.fields
             ) from None
         except DataError as error:
             raise DataError(

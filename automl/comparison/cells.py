@@ -13,7 +13,7 @@ from automl.comparison.folder import CellRecord, CellRows, ComparisonFolder
 from automl.comparison.incumbents import answers_over_trials
 from automl.comparison.plan import Cell, ComparisonPlan
 from automl.data.table import Table
-from automl.errors import AutoMLError, InterruptedRunError, SettingsError
+from automl.errors import AutoMLError, InterruptedRunError, ServiceError
 from automl.evaluation.limits import usable_cores
 from automl.home import Home
 from automl.inference.bundle import load_bundle
@@ -35,7 +35,7 @@ def run_cell(
 ) -> CellRecord:
     """Record of a cell: the one that is there, else of a run that is made now.
 
-    A run that was interrupted is continued. Whatever goes wrong in a cell becomes its record.
+    A run that was interrupted is continued. What goes wrong in the run becomes its record.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ def run_cell(
     InterruptedRunError
         If the run is being stopped.
     ServiceError
-        If the record cannot be written.
+        If the record cannot be written, another process drives the run, or a remote table cannot
+        be reached; the cell then has no record and is run the next time.
     """
     found = folder.read(cell)
     if found is not None:
@@ -87,7 +88,7 @@ def _attempt(
         finally:
             close_line(line)
             session.release()
-    except InterruptedRunError:
+    except (InterruptedRunError, ServiceError):
         raise
     except AutoMLError as error:
         return CellRecord(cell, "failed", " ".join(error.message.split())), None
@@ -104,13 +105,18 @@ def _shared(settings: Settings, n_side_by_side: int) -> Settings:
 
 
 def _session(settings: Settings, home: Home) -> Session:
-    """The session of an interrupted run of this cell, else a new one."""
+    """The session of an interrupted run of this cell, else a new one.
+
+    Raises
+    ------
+    ServiceError
+        If another process drives the run.
+    """
     for folder in reversed(home.run_folders()):
-        try:
+        if folder.is_driven():
+            raise ServiceError(f"run {folder.run_id} of this cell is driven by another process")
+        if "data" in folder.read_facts():
             return reopen(folder.run_id, home)
-        except SettingsError:  # it never got as far as its table, or another process drives it
-            if folder.is_driven():
-                raise
     return begin(settings, home)
 
 

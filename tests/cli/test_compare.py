@@ -26,6 +26,10 @@ def methods(tmp_path: Path) -> Path:
         ("methods: {a: {optimizer: tep}, b: {}}", "method a on data set table: optimizer must"),
         ("methods: {a: {families: knm}, b: {}}", "did you mean 'knn'"),
         ("methods: {a: {metric: rmse}, b: {}}", "method a on data set table: metric rmse"),
+        (
+            "{common: {metric: rmse}, methods: {a: {metric: mcc}, b: {metric: mcc}}}",
+            "the common metric on data set table: metric rmse",
+        ),
         ("methods: {a: {folds: 1}, b: {}}", "method a: setting folds"),
     ],
 )

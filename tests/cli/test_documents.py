@@ -31,14 +31,17 @@ def test_every_command_in_the_documents_has_the_options_given_to_it(name):
     for command, rest in re.findall(r"automl ([a-z]+)([^\n`]*)", joined):
         if command not in COMMANDS:
             continue
-        known = {option for p in COMMANDS[command].params for option in p.opts}
+        known = {
+            option for p in COMMANDS[command].params for option in (*p.opts, *p.secondary_opts)
+        }
         unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest)) - known
         assert not unknown, f"automl {command}: {unknown}"
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_option_in_the_documents_exists_somewhere(name):
-    known = {o for command in COMMANDS.values() for p in command.params for o in p.opts}
+    params = [p for command in COMMANDS.values() for p in command.params]
+    known = {option for p in params for option in (*p.opts, *p.secondary_opts)}
     lines = [line for line in TEXTS[name].splitlines() if "prefect " not in line]
     found = set(re.findall(r"`(--[a-z][a-z-]*)", "\n".join(lines)))
     assert found <= known | FOREIGN, found - known
