@@ -83,6 +83,19 @@ def test_every_option_of_train_reaches_its_setting(automl, table):
     assert settings["table"] == str(table.resolve())
 
 
+def test_the_options_of_the_selection_reach_their_settings(automl, table):
+    given = {"selection_test": "thesis", "normality": "lilliefors", "alpha_split": "level"}
+    options = [
+        part for key, value in given.items() for part in (f"--{key.replace('_', '-')}", value)
+    ]
+    settings = automl(
+        "train", table, "--target", "y", *options, "--alpha", "leaf=0.01,root=0.1",
+        "--dry-run", "--json",
+    ).json["settings"]  # fmt: skip
+    assert {key: settings[key] for key in given} == given
+    assert settings["alpha"] == {"leaf": 0.01, "root": 0.1}
+
+
 def test_a_dry_run_says_what_would_run_and_writes_nothing(automl, table, own_home):
     outcome = automl("train", table, "--target", "y", "--exclude", "svm", "--dry-run")
     plan = automl("train", table, "--target", "y", "--exclude", "svm", "--dry-run", "--json").json

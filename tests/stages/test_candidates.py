@@ -48,3 +48,25 @@ def test_without_one_score_on_fresh_folds_the_best_of_the_search_is_the_champion
     record = select_champion(line.session, line.trials, {**candidates, **found})
     assert record["champion"] == chosen[0]
     assert len([t for t in line.session.given_up if "could not be scored" in t]) == n_candidates
+
+
+def test_every_setting_of_the_tests_reaches_the_decisions(line):
+    given = {
+        "selection_test": "mcb",
+        "normality": "lilliefors",
+        "alpha": {"leaf": 0.01, "root": 0.2},
+        "alpha_split": "level",
+    }
+    line.session.settings = line.session.settings.model_copy(update=given)
+    candidates = choose_candidates(line.session, line.trials)
+    found = score_candidates(line.session, line.trials, candidates["trial_ids"])
+    record = select_champion(line.session, line.trials, {**candidates, **found})
+    how = record["settings"]["comparison"]
+    assert [how[key] for key in ("procedure", "normality", "alpha_split")] == [
+        "mcb",
+        "lilliefors",
+        "level",
+    ]
+    expected = {"leaf": 0.01, "category": 0.05, "family": 0.05, "root": 0.2}
+    assert record["settings"]["alpha"] == expected
+    assert all(decision["alpha"] == expected[decision["level"]] for decision in record["decisions"])

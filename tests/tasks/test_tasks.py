@@ -247,6 +247,28 @@ def test_models_are_selected_by_their_scores(evaluations):
             models.select_models.fn(wrong)
 
 
+def test_every_setting_of_the_selection_is_an_argument():
+    rng = np.random.default_rng(0)
+    scores = {name: list(rng.normal(i, 0.1, 30)) for i, name in enumerate("abc")}
+    for test in ("thesis", "paired", "friedman", "mcb"):
+        record = models.select_models.fn(
+            scores,
+            test=test,
+            normality="lilliefors",
+            alpha={"leaf": 0.01},
+            test_train_ratio=1 / 9,
+        )
+        assert record.winner == "c"
+        how = record.settings.comparison
+        assert (how.procedure, how.normality, how.test_train_ratio) == (test, "lilliefors", 1 / 9)
+        assert record.dispositions["a"].status == "worse"
+    split = models.select_models.fn(scores, alpha_split="tree").settings
+    assert (split.comparison.alpha_split, split.alpha["root"]) == ("tree", 0.05)
+    for wrong in ({"alpha": "x"}, {"alpha": {"twig": 0.1}}, {"test": "coin"}, {"normality": "x"}):
+        with pytest.raises(SettingsError):
+            models.select_models.fn(scores, **wrong)
+
+
 @pytest.mark.parametrize("combine", ["mean", "vote"])
 @pytest.mark.parametrize("method", ["greedy", "agnostic_bayes", "single"])
 def test_an_ensemble_has_weights_by_name(evaluations, method, combine):
