@@ -31,6 +31,7 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
         emit(f"note: {note}")
     emit("")
     emit(f"more:    {command(home, 'show', str(result.get('run_id', '')))}")
+    emit(f"why:     {command(home, 'why', str(result.get('run_id', '')))}")
     emit(
         f"predict: {command(home, 'predict', str(result.get('run_id', '')), 'TABLE', '-o', 'OUT.csv')}"
     )

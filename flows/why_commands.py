@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -101,7 +101,7 @@ def _check(known: Known, *, as_json: bool) -> None:
         raise typer.Exit(DOES_NOT_ADD_UP)
 
 
-def _record(known: Known) -> dict[str, object]:
+def _record(known: Known) -> dict[str, Any]:
     from automl.errors import SettingsError
 
     record = dict(known.stages["selection"])

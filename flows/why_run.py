@@ -57,7 +57,7 @@ def _search(known: Known) -> str:
     if not known.searched:
         return "no trial has ended yet"
     counts = Counter(trial.configuration.family for trial in known.searched)
-    best = {}
+    best: dict[str, float] = {}
     for trial in known.complete:
         best.setdefault(trial.configuration.family, trial.score or 0.0)
     order = sorted(counts, key=lambda family: -best.get(family, float("-inf")))

@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from automl.records import FloatArray, IntArray
 from automl.selection.dispositions import Disposition, Place, Status
 from automl.selection.recomputation import recomputed_decisions
 from automl.statistics.paired import corrected_t
+from automl.statistics.results import TestResult
 
 Record = Mapping[str, Any]
 TOLERANCE = 1e-8
@@ -130,20 +132,14 @@ class _Check:
 
     def _cluster(self, group: Record) -> Iterator[str]:
         """Points are nearest to their own cluster's mean; the best of each is the one recorded."""
-        name, ids = f"clusters of {group['signature']}", group["trial_ids"]
-        numbers, best = np.array(group["clusters"]), group["best"]
-        points = np.array(group["points"], dtype=float).reshape(len(ids), len(group["columns"]))
-        deviation = points.std(axis=0)
-        points = (points - points.mean(axis=0)) / np.where(deviation > 1e-12, deviation, 1.0)
-        n_distinct = len({tuple(point.round(9)) for point in points})
-        expected = min(self.record["k"], n_distinct)
+        name, ids, best = f"clusters of {group['signature']}", group["trial_ids"], group["best"]
+        numbers = np.array(group["clusters"])
+        points = _standardized(np.array(group["points"], dtype=float).reshape(len(ids), -1))
+        expected = min(self.record["k"], len({tuple(point.round(9)) for point in points}))
         if sorted(set(numbers.tolist())) != list(range(1, expected + 1)) or len(best) != expected:
             yield f"{name}: {len(set(numbers.tolist()))} clusters, {expected} expected"
             return
-        means = np.stack([points[numbers == i + 1].mean(axis=0) for i in range(expected)])
-        distances = ((points[:, None] - means) ** 2).sum(axis=2)
-        own = distances[np.arange(len(ids)), numbers - 1]
-        for i in np.flatnonzero(own > distances.min(axis=1) + 1e-6):
+        for i in _misplaced(points, numbers):
             yield f"{name}: trial {ids[i]} is nearer to another cluster than to its own"
         scores = np.array([self.rows[trial_id]["score"] for trial_id in ids])
         leaders = [
@@ -151,16 +147,16 @@ class _Check:
         ]
         if [ids[i] for i in leaders] != best:
             yield f"{name}: the best are {', '.join(ids[i] for i in leaders)}; not {', '.join(best)}"
-        if leaders != sorted(leaders, key=lambda i: (-scores[i], i)):
+        if leaders != sorted(leaders, key=lambda position: (-scores[position], position)):
             yield f"{name}: the clusters are not numbered by their best scores"
-        for i, trial_id in enumerate(ids):
+        for trial_id, number in zip(ids, numbers.tolist(), strict=True):
             cluster = {
-                "cluster": int(numbers[i]),
-                "cluster_size": int((numbers == numbers[i]).sum()),
-                "cluster_best": ids[leaders[numbers[i] - 1]],
+                "cluster": number,
+                "cluster_size": int((numbers == number).sum()),
+                "cluster_best": ids[leaders[number - 1]],
             }
             self.clusters[trial_id] = cluster
-            if i not in leaders:
+            if trial_id != cluster["cluster_best"]:
                 self.expected[trial_id] = Disposition(
                     Status.NOT_BEST_OF_CLUSTER, Place.CLUSTERS, **cluster
                 )
@@ -176,22 +172,24 @@ class _Check:
         means = [float(values.mean()) for values in scores]
         if any(first < second - 1e-12 for first, second in pairwise(means)):
             yield "screening: the trials are not in the order of their mean scores"
-        if not found["test"]:
-            has_numbers = found["pvalues"] or found["statistics"] or found["alpha"]
-            if found["kept"] != ids or found["limit"] < len(ids) or has_numbers:
-                yield "screening: without a test all go on, and there are no p-values"
+        if found["test"]:
+            yield from self._tested(scores)
             return
-        alpha, ratio = found["alpha"], found["test_train_ratio"]
+        has_numbers = found["pvalues"] or found["statistics"] or found["alpha"]
+        if found["kept"] != ids or found["limit"] < len(ids) or has_numbers:
+            yield "screening: without a test all go on, and there are no p-values"
+
+    def _tested(self, scores: Sequence[FloatArray]) -> Iterator[str]:
+        """One-sided tests against the best trial, whose level all ordered pairs share."""
+        found, ids, alpha = self.screening, self.screening["trial_ids"], self.screening["alpha"]
         stated = self.record["settings"]["alpha"]["leaf"] / (len(ids) * (len(ids) - 1))
         if not _equal(alpha, stated):
             yield f"screening: alpha is {alpha}; shared by all ordered pairs it is {stated}"
         pvalues, statistics = [1.0], [0.0]
         for values in scores[1:]:
-            test = None
-            if len(values) > 1:
-                test = corrected_t(scores[0], values, test_train_ratio=ratio, alternative="greater")
-            pvalues.append(1.0 if test is None else test.pvalue)
-            statistics.append(0.0 if test is None else test.statistic)
+            test = _worse_than(scores[0], values, found["test_train_ratio"])
+            pvalues.append(test.pvalue)
+            statistics.append(test.statistic)
         yield from _differences("screening p-values", pvalues, found["pvalues"])
         yield from _differences("screening statistics", statistics, found["statistics"])
         equals = [trial_id for trial_id, p in zip(ids, pvalues, strict=True) if p >= alpha]
@@ -297,6 +295,26 @@ class _Check:
                 continue
             expected = self.expected[trial_id].to_json() | self.clusters.get(trial_id, {})
             yield from _differences(f"disposition of {trial_id}", expected, found[trial_id])
+
+
+def _standardized(points: FloatArray) -> FloatArray:
+    deviation = points.std(axis=0)
+    return np.asarray((points - points.mean(axis=0)) / np.where(deviation > 1e-12, deviation, 1.0))
+
+
+def _misplaced(points: FloatArray, numbers: IntArray) -> list[int]:
+    """Positions of the points that are nearer to the mean of another cluster than to their own."""
+    means = np.stack([points[numbers == i].mean(axis=0) for i in np.unique(numbers)])
+    distances = ((points[:, None] - means) ** 2).sum(axis=2)
+    own = distances[np.arange(len(points)), numbers - 1]
+    return [int(i) for i in np.flatnonzero(own > distances.min(axis=1) + 1e-6)]
+
+
+def _worse_than(best: FloatArray, other: FloatArray, ratio: float) -> TestResult:
+    """One-sided test that the best is better; none for a single fold."""
+    if len(best) < 2:
+        return TestResult("", 0.0, 1.0)
+    return corrected_t(best, other, test_train_ratio=ratio, alternative="greater")
 
 
 def _status(verdict: str, position: int) -> str:
