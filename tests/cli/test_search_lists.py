@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from automl.bandits.registry import ALLOCATORS
+from automl.ensembles.registry import ENSEMBLES
 from automl.errors import SettingsError
 from automl.optimizers.registry import OPTIMIZERS
 from automl.settings import Settings
@@ -12,7 +13,11 @@ from automl_flows.given import check_names
 
 ROWS = {
     kind: [(name, entry.summary, entry.source) for name, entry in entries.items()]
-    for kind, entries in {"optimizer": OPTIMIZERS, "allocator": ALLOCATORS}.items()
+    for kind, entries in {
+        "optimizer": OPTIMIZERS,
+        "allocator": ALLOCATORS,
+        "ensemble": {name: entry for name, entry in ENSEMBLES.items() if name != "single"},
+    }.items()
 }
 
 
@@ -22,7 +27,7 @@ def test_every_entry_is_listed_with_one_line_and_its_source(automl, kind):
     assert outcome.code == 0
     lines = outcome.out.splitlines()[1:]
     listed = [tuple(row.values()) for row in automl(f"{kind}s", "--json").json]
-    assert [row for row in listed if row[0] != "auto"] == ROWS[kind]
+    assert [row for row in listed if row[0] not in ("auto", "none")] == ROWS[kind]
     for line, (name, summary, source) in zip(lines, listed, strict=True):
         assert line.startswith(name)
         assert summary in line
