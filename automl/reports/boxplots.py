@@ -31,8 +31,8 @@ class FamilyScores:
     ----------
     family
         What the row is called.
-    default : (n,), maximized, or empty
-        Fold scores of the default configuration; empty if it does not work.
+    default : (n,), maximized, or empty, or None
+        Fold scores of the default configuration; empty if it does not work, None if it is not known.
     optimized : (n,), maximized, or empty
         Fold scores of the family's best candidate; empty if there is none.
     pvalue : in [0, 1], or None
@@ -41,7 +41,7 @@ class FamilyScores:
     """
 
     family: str
-    default: tuple[float, ...]
+    default: tuple[float, ...] | None
     optimized: tuple[float, ...]
     pvalue: float | None = None
     is_equal: bool = False
@@ -60,7 +60,8 @@ def family_rows(
     record
         Of a run.
     defaults
-        Fold scores of each family's default configuration, empty where it does not work.
+        Fold scores of each family's default configuration, empty where it does not work; families whose
+        default is not known are left out.
     """
     known = {candidate.trial_id: candidate for candidate in record.candidates}
     decision = record.decisions[-1]
@@ -105,7 +106,7 @@ def compared_rows(
     rows = [
         FamilyScores(
             family,
-            tuple(map(float, defaults.get(family, ()))),
+            tuple(map(float, defaults[family])) if family in defaults else None,
             tuple(map(float, optimized[family])),
             None if i == result.best else pvalues[i],
             result.kept[i],
@@ -171,7 +172,7 @@ def _draw_row(axes: Axes, row: FamilyScores, place: int, baseline: float) -> Non
     color = EQUAL_COLOR if row.is_equal else WORSE_COLOR
     if row.default:
         _draw_box(axes, row.default, place + DEFAULT_OFFSET, DEFAULT_WIDTH, WORSE_COLOR)
-    else:
+    elif row.default is not None:
         axes.plot([baseline], [place + DEFAULT_OFFSET], ".", color=WORSE_COLOR, markersize=5)
     if row.optimized:
         _draw_box(axes, row.optimized, place + OPTIMIZED_OFFSET, OPTIMIZED_WIDTH, color)

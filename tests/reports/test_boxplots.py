@@ -104,6 +104,13 @@ def test_families_stand_at_the_left_and_p_values_at_the_right(figure: Figure) ->
     assert "0.05" in left.get_title()
 
 
+def test_a_default_that_is_not_known_has_no_mark() -> None:
+    rows = [FamilyScores("knn", None, scores(0.9, 1), None, is_equal=True)]
+    axes = default_and_optimized(rows, title="", alpha=0.05).axes[0]
+    points = [line for line in axes.get_lines() if line.get_marker() == "."]
+    assert not [line for line in points if list(line.get_xdata()) == [0.0]]
+
+
 def test_the_picture_can_be_saved(figure: Figure, tmp_path) -> None:
     figure.savefig(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 1000
@@ -120,7 +127,8 @@ def test_rows_carry_the_p_values_of_the_comparison_with_the_best() -> None:
     assert [row.pvalue for row in rows] == [None, *result.pvalues[1:], None]
     assert [row.is_equal for row in rows] == [*result.kept, False]
     assert rows[0].default == scores(0.5, 0)
-    assert rows[1].default == ()
+    assert rows[1].default is None
+    assert rows[3].default == ()
 
 
 def test_without_a_significant_difference_there_are_no_p_values() -> None:
