@@ -46,6 +46,11 @@ class Defaults:
     reasons: dict[str, str]
 
     @property
+    def n_records(self) -> int:
+        """Families with scores or a reason for none."""
+        return len(self.scores) + len(self.reasons)
+
+    @property
     def means(self) -> dict[str, float | None]:
         """Mean score by family; None where there is none."""
         found: dict[str, float | None] = {f: float(s.mean()) for f, s in self.scores.items()}
@@ -204,7 +209,7 @@ def ways_cells(out: Path) -> Cells:
             found = read_defaults(
                 out, name, profile=profile, rows=rows, baseline=baseline, brier=brier
             )
-            if found is None or len(found.scores) + len(found.reasons) < FEWEST_FAMILIES:
+            if found is None or not found.scores or found.n_records < FEWEST_FAMILIES:
                 continue
             leader = max(found.scores.values(), key=lambda s: float(s.mean()))
             best.append(float(leader.mean()) - printed.best)
@@ -250,7 +255,7 @@ def best_cells(out: Path, baseline: BrierBaseline, profile: str, rows: str) -> C
                 "best": _beside(row.best, printed.best),
                 "of": row.best_default,
                 "difference": f"{(row.best or 0.0) - printed.best:+.4f}",
-                "in errors": f"{((row.best or 0.0) - printed.best) / error:+.1f}",
+                "in errors": f"{((row.best or 0.0) - printed.best) / error:+.1f}" if error else "",
                 "worst": _beside(row.worst, printed.worst),
                 "none": ", ".join(row.missing),
             }
