@@ -1,7 +1,8 @@
 """What a model of the second layer takes: the predictions of other models, and perhaps the features.
 
-Probabilities become log-odds, so that a linear model weighs evidence as it adds up; trees do not mind. The redundant
-one of two classes is left out. Every column is then centered and scaled as the training rows were.
+Values or probabilities, of two classes the second one's, centered and scaled as the training rows were: a linear
+model's penalty then means the same for every target. Log-odds are no better: on 8 small tables x 8 divisions into
+halves logistic regression on probabilities had a log loss of 0.2751, on log-odds 0.2774 to 0.2793.
 """
 
 from __future__ import annotations
@@ -13,9 +14,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-
-LEAST_PROBABILITY = 0.001
-"""Probabilities are clipped to [this, 1 - this]: a neighbor vote of 0 is no infinite evidence."""
 
 LEAST_SPREAD = 1e-7
 """Columns whose standard deviation is not above this share of their magnitude are only centered."""
@@ -29,13 +27,10 @@ class StackInputs:
     ----------
     center, scale : (n_columns,)
         Subtracted from each column, which is then divided.
-    least_probability : in (0, ½)
-        Where probabilities are clipped; without effect on values.
     """
 
     center: NDArray[np.float64]
     scale: NDArray[np.float64]
-    least_probability: float = LEAST_PROBABILITY
 
     @classmethod
     def fit(cls, predictions: Sequence[NDArray[Any]]) -> Self:
@@ -46,7 +41,7 @@ class StackInputs:
         predictions : n_inputs of (n_rows, n_classes) probabilities or (n_rows,) values
             Of training rows, by models that have not seen these rows.
         """
-        columns = _columns(predictions, LEAST_PROBABILITY)
+        columns = _columns(predictions)
         scale = columns.std(axis=0)
         is_constant = scale <= LEAST_SPREAD * np.abs(columns).max(axis=0)
         return cls(columns.mean(axis=0), np.where(is_constant, 1.0, scale))
@@ -66,7 +61,7 @@ class StackInputs:
         (n_rows, n_columns + n_features), float32
             A frame if `features` is one.
         """
-        columns = _columns(predictions, self.least_probability)
+        columns = _columns(predictions)
         stacked = ((columns - self.center) / self.scale).astype(np.float32)
         if features is None:
             return stacked
@@ -78,11 +73,7 @@ class StackInputs:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
-        return {
-            "center": self.center.tolist(),
-            "scale": self.scale.tolist(),
-            "least_probability": self.least_probability,
-        }
+        return {"center": self.center.tolist(), "scale": self.scale.tolist()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -90,20 +81,12 @@ class StackInputs:
         return cls(
             np.asarray(data["center"], dtype=np.float64),
             np.asarray(data["scale"], dtype=np.float64),
-            float(data["least_probability"]),
         )
 
 
-def _columns(predictions: Sequence[NDArray[Any]], least: float) -> NDArray[np.float64]:
-    """(n_rows, n_columns): values as they are, log-odds of all classes, or of the second of two."""
-    return np.column_stack([_inputs(np.asarray(part), least) for part in predictions])
-
-
-def _inputs(prediction: NDArray[Any], least: float) -> NDArray[np.float64]:
+def _columns(predictions: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    """(n_rows, n_columns): values, probabilities of all classes, or of the second of two."""
     # one width of numbers whether they come from a file or from a model
-    prediction = prediction.astype(np.float32).astype(np.float64)
-    if prediction.ndim == 1:
-        return prediction
-    shares = prediction[:, 1:] if prediction.shape[1] == 2 else prediction
-    clipped = np.clip(shares, least, 1.0 - least)
-    return np.asarray(np.log(clipped / (1.0 - clipped)))
+    parts = [np.asarray(part).astype(np.float32) for part in predictions]
+    parts = [part[:, 1:] if part.ndim == 2 and part.shape[1] == 2 else part for part in parts]
+    return np.column_stack(parts).astype(np.float64)

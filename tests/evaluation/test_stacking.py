@@ -7,7 +7,7 @@ from sklearn.ensemble import StackingClassifier, StackingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from automl.evaluation import stacking, trial
 from automl.evaluation.fold_models import load_models
@@ -17,7 +17,6 @@ from automl.evaluation.stacking import evaluate_stack, fit_stack_folds, refit_st
 from automl.evaluation.trial import TrialSummary, evaluate
 from automl.families.registry import get_family
 from automl.home import RunFolder
-from automl.inference.second_layer import LEAST_PROBABILITY
 from automl.preprocessing.pipeline import build_preprocessor
 from automl.records import FoldResult
 from automl.settings import Settings
@@ -99,11 +98,6 @@ def base(plan):
     return evaluate_base(plan)
 
 
-def log_odds(p):
-    p = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-    return np.log(p / (1 - p))
-
-
 def oracle(plan):
     """scikit-learn's estimator of the second layer, fitted on the table."""
     table, task = plan.table, str(plan.table.task)
@@ -115,9 +109,7 @@ def oracle(plan):
         members.append((family, make_pipeline(preprocessor, estimator)))
     cv = PredefinedSplit(plan.stage("search").folds[0])
     if task == "binary":
-        top = make_pipeline(
-            FunctionTransformer(log_odds), StandardScaler(), LogisticRegression(C=0.3, max_iter=500)
-        )
+        top = make_pipeline(StandardScaler(), LogisticRegression(C=0.3, max_iter=500))
         stack = StackingClassifier(members, top, cv=cv, stack_method="predict_proba")
     else:
         stack = StackingRegressor(members, make_pipeline(StandardScaler(), Ridge(alpha=3.0)), cv=cv)
@@ -147,9 +139,7 @@ def test_out_of_fold_predictions_are_those_of_scikit_learn(plan, base):
     inputs, y = out_of_fold(plan, base), plan.table.y
     cv = PredefinedSplit(plan.stage("search").folds[0])
     if str(plan.table.task) == "binary":
-        top = make_pipeline(
-            FunctionTransformer(log_odds), StandardScaler(), LogisticRegression(C=0.3, max_iter=500)
-        )
+        top = make_pipeline(StandardScaler(), LogisticRegression(C=0.3, max_iter=500))
         expected = cross_val_predict(top, inputs, y, cv=cv, method="predict_proba")
     else:
         top = make_pipeline(StandardScaler(), Ridge(alpha=3.0))
@@ -199,7 +189,7 @@ def test_row_and_class_weights_reach_the_second_layer(tmp_path):
     base = evaluate_base(plan)
     refit_stack(str(plan.folder), payload_of(plan, base, save_as="again"))
     ((_, pipeline),) = load_models(plan.folder, "again").items()
-    inputs = log_odds(out_of_fold(plan, base))
+    inputs = out_of_fold(plan, base)
     scaled = (inputs - inputs.mean(axis=0)) / inputs.std(axis=0)
     expected = LogisticRegression(C=0.3, max_iter=500).fit(
         scaled, plan.table.y, sample_weight=plan.weights
@@ -223,7 +213,7 @@ def test_in_time_order_the_second_layer_learns_from_earlier_folds(tmp_path):
     models = load_models(plan.folder, "run-l00000")
     assert list(models) == [(0, 1), (0, 2), (0, 3)]
     earlier = np.flatnonzero((folds >= 0) & (folds < 2))
-    center = log_odds(out_of_fold(plan, base)[earlier]).mean(axis=0)
+    center = out_of_fold(plan, base)[earlier].mean(axis=0)
     np.testing.assert_allclose(models[0, 2].stack.center, center, rtol=1e-4)
 
 

@@ -13,24 +13,18 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from automl.errors import SettingsError
 from automl.inference.bundle import load_bundle, read_manifest, write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
-from automl.inference.second_layer import LEAST_PROBABILITY, StackInputs
+from automl.inference.second_layer import StackInputs
 
 TASKS = ("binary", "multiclass", "regression")
-
-
-def log_odds(p):
-    p = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-    return np.log(p / (1 - p))
 
 
 # --- what the second layer takes -------------------------------------------------------------------
 
 
-def test_of_two_classes_the_log_odds_of_the_second_are_taken():
+def test_of_two_classes_the_second_is_taken():
     shares = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]], dtype=np.float32)
-    stack = StackInputs(np.zeros(1), np.ones(1))
-    expected = [np.log(3.0), 0.0, -np.log(1 / LEAST_PROBABILITY - 1)]
-    np.testing.assert_allclose(stack.transform([shares])[:, 0], expected, rtol=1e-5)
+    stack = StackInputs(np.array([0.5]), np.array([0.25]))
+    np.testing.assert_array_equal(stack.transform([shares]), [[1.0], [0.0], [-2.0]])
 
 
 def test_of_more_classes_all_are_taken_and_values_stay_as_they_are():
@@ -39,7 +33,7 @@ def test_of_more_classes_all_are_taken_and_values_stay_as_they_are():
     values = rng.normal(size=5).astype(np.float32)
     stack = StackInputs(np.zeros(4), np.ones(4))
     found = stack.transform([shares, values])
-    np.testing.assert_allclose(found, np.column_stack([log_odds(shares), values]), rtol=1e-4)
+    np.testing.assert_allclose(found, np.column_stack([shares, values]))
 
 
 @given(arrays(np.float32, (12, 2), elements=st.floats(-1e3, 1e3, width=32)))
@@ -112,7 +106,7 @@ def test_a_second_layer_takes_predictions_and_features(task, stacked_of, raw, ty
         if task == "regression":
             columns.append(part[:, None])
         else:
-            columns.append(log_odds(part[:, 1:] if task == "binary" else part))
+            columns.append(part[:, 1:] if task == "binary" else part)
     (top,) = model.members[2].pipelines
     scaled = (np.hstack(columns) - top.stack.center) / top.stack.scale
     matrix = np.hstack([scaled, top.preprocessor.transform(typed)])
