@@ -182,7 +182,8 @@ class _Check:
     def _tested(self, scores: Sequence[FloatArray]) -> Iterator[str]:
         """One-sided tests against the best trial, whose level all ordered pairs share."""
         found, ids, alpha = self.screening, self.screening["trial_ids"], self.screening["alpha"]
-        stated = self.record["settings"]["alpha"]["leaf"] / (len(ids) * (len(ids) - 1))
+        leaf, least = self.record["settings"]["alpha"]["leaf"], 2.0 ** -len(scores[0])
+        stated = leaf / (len(ids) * (len(ids) - 1)) if least < leaf else 0.0
         if not _equal(alpha, stated):
             yield f"screening: alpha is {alpha}; shared by all ordered pairs it is {stated}"
         pvalues, statistics = [1.0], [0.0]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from automl.statistics.paired import corrected_t
+from automl.statistics.paired import corrected_t, least_pvalue
 from automl.statistics.results import TestResult
 
 
@@ -47,7 +47,7 @@ def screen(
     ----------
     scores : (n trials, n folds), maximized, finite
         On the same folds; a single fold admits no test and the best `limit` go on.
-    alpha : in (0, 1)
+    alpha : in [0, 1)
     limit : positive
     test_train_ratio : non-negative
         Validation rows / training rows of a fold.
@@ -80,13 +80,21 @@ def screen(
     return Screening(kept, tuple(pvalues), statistics, tuple(reasons))
 
 
-def screening_alpha(alpha: float, n_trials: int) -> float:
+def screening_alpha(alpha: float, n_trials: int, n_folds: int) -> float:
     """Level for each one-sided test with the best of `n_trials`, so that no equal one is dropped.
 
     The best is chosen from the same scores, so every ordered pair counts (Bonferroni): with
     probability 1 - alpha no trial as good as the best is dropped by the test. Without this, one of
     ten equally good trials is dropped in half of all runs.
+
+    Returns
+    -------
+    in [0, alpha]
+        0, so that nothing is dropped, on so few folds that equal signs on all of them are not
+        significant (four at alpha 0.05): see `corrected_t_all_pairs`.
     """
+    if least_pvalue(n_folds) >= alpha:
+        return 0.0
     return alpha / max(n_trials * (n_trials - 1), 1)
 
 

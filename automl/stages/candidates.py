@@ -86,7 +86,7 @@ def _screened(session: Session, leaders: Sequence[Trial]) -> ScreeningRecord:
     if session.settings.selection_test == "thesis" or len(leaders) <= limit:
         return ScreeningRecord(ordered, ordered, len(leaders))
     stated = SelectionSettings.build(alpha=session.settings.alpha).alpha[Level.LEAF]
-    alpha = screening_alpha(stated, len(leaders))
+    alpha = screening_alpha(stated, *scores.shape)
     ratio = test_train_ratio(session, "search")
     found = screen(scores[order], alpha=alpha, limit=limit, test_train_ratio=ratio)
     return ScreeningRecord(

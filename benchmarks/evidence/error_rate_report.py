@@ -47,6 +47,14 @@ def _cell(counts: Counter[str], folds: str, key: str) -> str:
     return f"{100 * hits / n:.1f} ({100 * low:.1f}-{100 * high:.1f}){mark}"
 
 
+def _each(counts: Counter[str], folds: str, key: str, k: int) -> str:
+    """Percent of the candidates."""
+    n = int(counts[f"{folds}|replications"])
+    if f"{folds}|{key}|dropped" not in counts:
+        return "-"
+    return f"{100 * counts[f'{folds}|{key}|dropped'] / n / k:.1f}"
+
+
 def _equal_tables(counts: dict[str, Counter[str]]) -> list[str]:
     lines = [
         "Percent of replications in which a test drops any of equally good candidates; alpha 5 %.",
@@ -68,6 +76,13 @@ def _equal_tables(counts: dict[str, Counter[str]]) -> list[str]:
         (kind, folds, [_cell(counts[kind], folds, f"{p}|leaf of {k}") for p in procedures for k in (3, 5, 10)])
         for kind, folds in cells
     ])  # fmt: skip
+    sizes = {**{f"leaf of {k}": k for k in (3, 5, 10)}, "tree 3|all": 3, "tree 5|all": 5,
+             "tree 10|all": 10, "lopsided 10|all": 10}  # fmt: skip
+    for procedure in procedures:
+        lines += _table(f"Percent of the candidates that are dropped, {procedure}.", list(sizes), [
+            (kind, folds, [_each(counts[kind], folds, f"{procedure}|{key}", k) for key, k in sizes.items()])
+            for kind, folds in cells if f"{folds}|{procedure}|tree 3|all|any" in counts[kind]
+        ])  # fmt: skip
     for tree in TREE_ROWS:
         for procedure in ("paired", "paired, tree", "mcb", "friedman", "thesis"):
             lines += _table(f"{tree}, {procedure}.", LEVELS, [

@@ -207,7 +207,7 @@ def _search_drops(values: FloatArray, n_folds: int) -> dict[str, IntArray]:
     """Drops by the screening, and among candidates that are the best of eight, one and one trial."""
     ratio = 1.0 / (n_folds - 1)
     search, later = values[..., :n_folds], values[..., n_folds:]
-    alpha = screening_alpha(ALPHA, search.shape[1])
+    alpha = screening_alpha(ALPHA, *search.shape[1:])
     kept = [screen(s, alpha=alpha, limit=10, test_train_ratio=ratio).kept for s in search]
     best_t = corrected_statistics(search, ratio)[
         np.arange(len(search)), search.mean(axis=2).argmax(axis=1)

@@ -172,7 +172,7 @@ def test_equal_candidates_are_dropped_by_a_test_as_seldom_as_stated():
 
 def test_screening_drops_none_of_many_equal_trials():
     rng = np.random.default_rng(0)
-    alpha = screening_alpha(0.05, 12)
+    alpha = screening_alpha(0.05, 12, 5)
     assert alpha == pytest.approx(0.05 / 132)
     drops = [
         len(screen(rng.normal(size=(12, 5)), alpha=alpha, limit=12, test_train_ratio=0.25).kept)
@@ -180,4 +180,5 @@ def test_screening_drops_none_of_many_equal_trials():
         for _ in range(100)
     ]
     assert np.mean(drops) < 0.1
-    assert screening_alpha(0.05, 1) == 0.05
+    assert screening_alpha(0.05, 1, 5) == 0.05
+    assert screening_alpha(0.05, 12, 4) == 0.0
