@@ -76,7 +76,8 @@ def agnostic_bayes(
     truth = y[chosen]
     weight = None if sample_weight is None else sample_weight[chosen]
     weights = None if many_scores is None else weights_of(multiplicities, weight)
-    alone, scores = [], []
+    alone: list[float] = []
+    scores: list[FloatArray] = []
     for prediction in predictions:
         if scores and not clock.has_time():
             break

@@ -258,7 +258,7 @@ class RunningMedian:
     def value(self) -> NDArray[np.float32]:
         """Median of what is taken, half-way between the middle two of an even number."""
         lower, upper = (len(self._ordered) - 1) // 2, len(self._ordered) // 2
-        return (self._ordered[lower] + self._ordered[upper]) * np.float32(0.5)
+        return _between(self._ordered[lower], self._ordered[upper])
 
     def value_with(self, values: NDArray[Any]) -> NDArray[np.float32]:
         """Median of what is taken and one more: that one, clipped by its neighbors, decides."""
@@ -267,11 +267,15 @@ class RunningMedian:
             return np.asarray(values, np.float32)
         middle = size // 2
         if size % 2 == 0:
-            return np.clip(values, self._ordered[middle - 1], self._ordered[middle])
+            return np.asarray(np.clip(values, *self._ordered[middle - 1 : middle + 1]))
         if size == 1:
-            return (self._ordered[0] + values) * np.float32(0.5)
+            return _between(self._ordered[0], values)
         near = np.clip(values, self._ordered[middle - 1], self._ordered[middle + 1])
-        return (self._ordered[middle] + near) * np.float32(0.5)
+        return _between(self._ordered[middle], near)
+
+
+def _between(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float32]:
+    return np.asarray((first + second) * np.float32(0.5))
 
 
 def _cut(order: IntArray, groups: Sequence[str] | None, max_members: int) -> IntArray:

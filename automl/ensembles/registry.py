@@ -173,7 +173,7 @@ def learn_single(
     chosen = np.arange(len(y)) if rows is None else rows
     extra = () if sample_weight is None else (sample_weight[chosen],)
     scores = [score(y[chosen], part[chosen], *extra) for part in _as_combined(predictions, combine)]
-    return np.eye(len(predictions))[int(np.argmax(scores))]
+    return np.asarray(np.eye(len(predictions))[int(np.argmax(scores))])
 
 
 def _as_combined(predictions: Predictions, combine: Combine) -> Predictions:

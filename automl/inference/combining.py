@@ -39,7 +39,7 @@ def combined(
     ValueError
         If a median of probabilities or a vote of values is asked for.
     """
-    used = np.flatnonzero(weights)
+    used = [int(i) for i in np.flatnonzero(weights)]
     parts = [predictions[i] if rows is None else predictions[i][rows] for i in used]
     check_combination(combine, is_classification=np.ndim(parts[0]) == 2)
     if len(parts) == 1:
@@ -70,7 +70,8 @@ def check_combination(combine: Combine, *, is_classification: bool) -> None:
 def votes(probability: NDArray[Any]) -> NDArray[np.float32]:
     """One-hot rows, (n, K), of the most probable class, the first one at ties."""
     probability = np.asarray(probability)
-    return np.eye(probability.shape[1], dtype=np.float32)[probability.argmax(axis=1)]
+    one_hot = np.eye(probability.shape[1], dtype=np.float32)
+    return np.asarray(one_hot[probability.argmax(axis=1)])
 
 
 def weighted_median(

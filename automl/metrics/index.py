@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +38,7 @@ from automl.metrics.outcomes import (
 from automl.records import FloatArray, Task
 
 IndexSpec = str | Mapping[str, float]
+Number = TypeVar("Number", float, FloatArray)
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ class PerformanceIndex:
                 found[name] = _scorer_term(load_scorer(name))(outcome)
         return found
 
-    def homogenize(self, name: str, value: float) -> float:
+    def homogenize(self, name: str, value: Number) -> Number:
         """`value` of metric `name` on the scale where 0 is the baseline and 1 is ideal."""
         factor, baseline = self._scale(METRICS[name]), self.baselines[name]
         return factor * (value - baseline)

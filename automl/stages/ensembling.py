@@ -54,8 +54,9 @@ def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) 
     library = _library(session, trials, champion, store)
     base, stack = _second_layer(session, library)
     blender = Blender(session, library, base, stack, store)
-    chosen = np.eye(len(blender.members))[library.index(champion)]
-    decision, learned, combine = None, np.zeros(len(chosen)), "mean"
+    chosen: FloatArray = np.eye(len(blender.members))[library.index(champion)]
+    learned: FloatArray = np.zeros(len(blender.members))
+    decision, combine = None, "mean"
     if session.settings.ensemble != "none" and blender.is_possible():
         decision, learned = blender.decide()
         if decision["is_replaced"]:
