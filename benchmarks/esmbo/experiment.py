@@ -64,8 +64,8 @@ def optimizer_of(method: str, family: Family, kind: str) -> Optimizer:
 def losses(y: FloatArray, prediction: FloatArray, *, is_classification: bool) -> FloatArray:
     """Loss of each row (..., n): whether the class is wrong, or the squared error."""
     if is_classification:
-        return (prediction != y).astype(np.float64)
-    return (prediction.astype(np.float64) - y) ** 2
+        return np.asarray(prediction != y, dtype=np.float64)
+    return np.asarray((prediction.astype(np.float64) - y) ** 2)
 
 
 def scaled_losses(y: FloatArray, prediction: FloatArray, *, is_classification: bool) -> FloatArray:
@@ -74,7 +74,7 @@ def scaled_losses(y: FloatArray, prediction: FloatArray, *, is_classification: b
     return found if is_classification else found / (np.var(y) or 1.0)
 
 
-def fit(problem: Problem, family: Family, configuration: Configuration) -> list[FloatArray] | None:
+def fit(problem: Problem, family: Family, configuration: Configuration) -> list[Any] | None:
     """Predictions for validation and test rows; None if the fit failed."""
     kind = "classification" if problem.is_classification else "regression"
     seed = integer_seed(problem.seed, Purpose.ESTIMATOR, int(configuration.id, 16))

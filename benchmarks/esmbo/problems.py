@@ -13,6 +13,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -124,7 +125,7 @@ def read_problem(data: Path, name: str) -> Problem:
 
 def typed(frame: pd.DataFrame, types: dict[str, str]) -> pd.DataFrame:
     """Numbers and categories; identifiers and texts are left out."""
-    columns = {}
+    columns: dict[str, pd.Series[Any]] = {}
     for name, kind in types.items():
         if kind == "numeric":
             columns[name] = frame[name].astype("float64")
@@ -142,4 +143,4 @@ def two_classes(labels: pd.Series, seed: int) -> FloatArray:
     for code in stream(seed, Purpose.SAMPLE).permutation(len(names)):
         side[code] = int(sizes[1] < sizes[0])
         sizes[side[code]] += counts[code]
-    return side[codes]
+    return np.asarray(side[codes], dtype=np.float64)

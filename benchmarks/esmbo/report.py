@@ -307,7 +307,7 @@ def draw(spaces: Sequence[Space], path: Path) -> None:
         TimePanel(
             TITLES[space.kind, space.family],
             NAMES,
-            np.arange(1, N_CONFIGURATIONS + 1),
+            np.arange(1.0, N_CONFIGURATIONS + 1),
             space.ranks,
             {f"ESMBO > {NAMES[b]}": space.probability[:, 0, b] for b in range(1, len(NAMES))},
         )
