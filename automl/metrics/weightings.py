@@ -98,5 +98,6 @@ class _Values:
             n_classes = outcome.n_classes
             cells = outcome.y * n_classes + outcome.labels
             found = [np.bincount(cells, weight, n_classes**2) for weight in self._weights]
-            self._counts = np.array(found).reshape(-1, n_classes, n_classes)
+            counts = np.array(found, dtype=np.float64)
+            self._counts = counts.reshape(-1, n_classes, n_classes)
         return self._counts
