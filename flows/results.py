@@ -20,7 +20,7 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
         emit_json(result)
         return
     emit("")
-    show_leaderboard(result.get("leaderboard") or ())
+    show_leaderboard(result.get("leaderboard") or (), ensemble=ensemble_row(result))
     emit("")
     emit_facts(result_facts(result, home))
     for warning in result.get("warnings") or ():
@@ -37,20 +37,57 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
     )
 
 
-def show_leaderboard(rows: Sequence[Mapping[str, Any]], limit: int = LEADERBOARD_ROWS) -> None:
-    """Print the best rows of a leaderboard."""
-    columns = ["rank", "trial", "family", "score", "std", "fit s", "predict ms/row", "status"]
-    keys = ["family", "score", "std", "fit_seconds", "predict_ms", "status"]
+def show_leaderboard(
+    rows: Sequence[Mapping[str, Any]],
+    limit: int = LEADERBOARD_ROWS,
+    *,
+    ensemble: Mapping[str, Any] | None = None,
+) -> None:
+    """Print the best rows of a leaderboard, above them the ensemble where it is the model."""
+    columns = ["rank", "trial", "family", "score", "honest", "std", "fit s", "predict ms/row"]
+    keys = ["family", "score", "honest", "std", "fit_seconds", "predict_ms", "status"]
+    shown = [*([] if ensemble is None else [ensemble]), *rows[:limit]]
     emit_table(
-        columns,
+        [*columns, "status"],
         [
             [row.get("rank"), short_id(str(row.get("trial_id"))), *map(row.get, keys)]
-            for row in rows[:limit]
+            for row in shown
         ],
-        right=["rank", *columns[3:7]],
+        right=["rank", *columns[3:]],
     )
     if len(rows) > limit:
         emit(f"... and {len(rows) - limit} more (--json shows all)")
+
+
+def ensemble_row(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The ensemble as a row of the leaderboard; None where the champion alone is the model."""
+    honest = result.get("honest") or {}
+    if honest.get("chosen") != "ensemble":
+        return None
+    model = result.get("model") or {}
+    n_members = sum(member.get("weight", 0) > 0 for member in model.get("members") or ())
+    return {
+        "trial_id": "ensemble",
+        "family": f"{n_members} members",
+        "score": result.get("score"),
+        "honest": (honest.get("ensemble") or {}).get("score"),
+        "predict_ms": model.get("predict_ms"),
+        "status": "the model",
+    }
+
+
+def honest_text(result: Mapping[str, Any]) -> str | None:
+    """``0.812 [0.781, 0.840] (cross-validated 0.829)``, or why there is none."""
+    honest = result.get("honest")
+    if not honest:
+        return None
+    found = honest.get(honest["chosen"])
+    if not found:
+        return f"none: {honest['reason']}" if honest["reason"] else None
+    return (
+        f"{found['score']:.3f} [{found['low']:.3f}, {found['high']:.3f}] "
+        f"(cross-validated {found['naive']:.3f})"
+    )
 
 
 def _data_notes(result: Mapping[str, Any], home: Home) -> list[str]:
@@ -85,6 +122,7 @@ def result_facts(result: Mapping[str, Any], home: Home) -> dict[str, Any]:
         "problem": result.get("problem"),
         "champion": champion.get("family") or champion.get("trial_id"),
         "score": result.get("score"),
+        "honest score": honest_text(result),
         "test score": test.get("score"),
         "trials": f"{result.get('trials')} of {result.get('families')} families",
         "seconds": seconds_text(result.get("seconds")),

@@ -8,7 +8,14 @@ from typing import Any
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
 from automl_flows.rendering import emit, emit_facts, emit_table, moment_text, seconds_text
-from automl_flows.results import command, result_facts, short_id, show_leaderboard, show_ledger
+from automl_flows.results import (
+    command,
+    ensemble_row,
+    result_facts,
+    short_id,
+    show_leaderboard,
+    show_ledger,
+)
 from automl_flows.run_status import describe, problem_of, read_stage
 
 
@@ -53,7 +60,7 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
     )
     if result.get("leaderboard"):
         emit("")
-        show_leaderboard(result["leaderboard"])
+        show_leaderboard(result["leaderboard"], ensemble=ensemble_row(result))
     decisions = list(decision_rows(report["selection"]))
     if decisions:
         emit("")

@@ -17,6 +17,7 @@ from automl.home import Home, default_home
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, line_of, open_line
 from automl.stages.session import begin
+from automl_flows.results import honest_text
 from automl_tasks.stages import (
     build_ensemble,
     build_final_model,
@@ -151,6 +152,8 @@ def summary_text(result: dict[str, Any]) -> str:
         f"- champion: {champion['family']}, `{champion['trial_id']}`",
         f"- cross-validated score {result['score']:.4f} ({result['metric']})",
     ]
+    if found := honest_text(result):
+        lines.append(f"- honest score {found}")
     if result["test"]:
         lines.append(f"- test score {result['test']['score']:.4f} on {result['test']['rows']} rows")
     lines.append(

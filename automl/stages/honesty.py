@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.ensembles.deadline import Deadline
 from automl.ensembles.limits import limit_members, limit_prediction_time
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.journal import read as read_journal
@@ -21,7 +22,7 @@ from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.selection.candidates import Candidate
-from automl.selection.honest import Choice, ScoredRows, honest_scores
+from automl.selection.honest import LEAST_BOOTSTRAPS, Choice, ScoredRows, honest_scores
 from automl.selection.levels import select
 from automl.selection.preselection import ScreeningRecord, SignatureClusters
 from automl.selection.selection_records import SelectionRecord
@@ -29,6 +30,9 @@ from automl.stages.session import Session
 from automl.stages.stacking import STAGE as STACK
 
 N_BOOTSTRAPS = 200
+MANY_CELLS = 50_000
+"""Rows times classes from which on fewer bootstraps are made: on many rows little is owed to chance."""
+
 ENSEMBLES_PER_BLOCK = 4
 """In how many bootstraps of a block an ensemble is learned; it takes most of the time."""
 
@@ -36,6 +40,7 @@ HONEST_KEY = 1_000_000
 """Key of the random streams, beyond those that an ensemble counts up."""
 
 MEAN_ONLY = "generalization"
+NO_TIME = "no time to repeat the choice often enough for an honest score"
 
 
 def estimate(
@@ -64,23 +69,32 @@ def estimate(
     if evidence is None:
         return {**blank, "reason": "the predictions of the champion were not kept"}
     left = session.ledger.left_for("honest")
-    deadline = None if left is None else time.monotonic() + left
+    clock = Deadline(None if left is None else time.monotonic() + left)
     found = honest_scores(
         evidence.rows,
         evidence.final,
         evidence.choose,
         rng=stream(session.settings.seed, Purpose.BOOTSTRAP, HONEST_KEY),
-        n_bootstraps=N_BOOTSTRAPS,
-        has_time=lambda: deadline is None or time.monotonic() < deadline,
+        n_bootstraps=n_bootstraps_of(evidence.rows.y, session.plan.table.n_classes),
+        has_time=clock.has_time,
     )
+    session.is_reproducible &= session.is_timed or clock.has_time()
     record = {**blank, "n_trials": len(evidence.members)}
     if not found:
-        reason = "no time to repeat the choice often enough for an honest score"
+        reason = (
+            NO_TIME if not clock.has_time() else "the score is not defined on parts of the rows"
+        )
         session.given_up.append(reason)
         return {**record, "reason": reason}
     made = {kind: score.to_json() for kind, score in found.items()}
     n_bootstraps = max(score.n_bootstraps for score in found.values())
     return {**record, **made, "n_bootstraps": n_bootstraps, "reason": ""}
+
+
+def n_bootstraps_of(y: NDArray[Any], n_classes: int) -> int:
+    """Bootstraps that are worth their seconds; depends on the size of the predictions alone."""
+    share = MANY_CELLS / (len(y) * max(n_classes, 1))
+    return max(LEAST_BOOTSTRAPS, int(N_BOOTSTRAPS * min(1.0, share)))
 
 
 def evidence_of(
@@ -293,13 +307,13 @@ def _all_rows(
     members += [trial for trial in stacked if store.has(trial.id)]
     stage = session.plan.stage("search")
     inside = np.flatnonzero(stage.folds[0] >= 0)
-    predictions = [np.asarray(store.load(trial.id)[inside]) for trial in members]
+    predictions = [_taken(store.load(trial.id), inside) for trial in members]
     groups = [SignatureClusters.from_json(group) for group in selection["clusters"]]
     fresh_stage = session.plan.stage("candidates")
     fresh = {}
     for trial_id, by_repeat in _fresh_trials(session).items():
         loaded = [
-            store.load(fresh_id)[inside]
+            _taken(store.load(fresh_id), inside)
             for _, fresh_id in sorted(by_repeat.items())
             if store.has(fresh_id)
         ]
@@ -338,7 +352,7 @@ def _halves(
         if all(trial_id is not None and store.has(trial_id) for trial_id in kept):
             members.append(by_id[candidate["trial_id"]])
             for version, trial_id in zip(versions, kept, strict=True):
-                version.append(np.asarray(store.load(str(trial_id))[inside]))
+                version.append(_taken(store.load(str(trial_id)), inside))
     ids = [trial.id for trial in members]
     if selection["champion"] not in ids:
         return None
@@ -352,6 +366,11 @@ def _halves(
         {place: [version[place] for version in versions] for place in range(len(members))},
         stage.folds[:, inside],
     )
+
+
+def _taken(prediction: NDArray[Any], inside: IntArray) -> NDArray[Any]:
+    """Some rows of a prediction; the map itself where it is all of them."""
+    return prediction if len(inside) == len(prediction) else prediction[inside]
 
 
 def _scored_rows(

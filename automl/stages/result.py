@@ -69,8 +69,14 @@ def stack_of(ensemble: Mapping[str, Any]) -> list[Trial]:
 
 
 def leaderboard(trials: Sequence[Trial], stages: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every trial of both layers, best first, with what became of it; incomplete ones at the end."""
+    """Every trial of both layers, best first, with what became of it; incomplete ones at the end.
+
+    `honest` is the champion's score corrected for the choice; that of the ensemble, which is no
+    trial, is in the result's `honest`.
+    """
     dispositions = disposition_texts(trials, stages)
+    champion = stages["selection"]["champion"]
+    single = stages.get("honest", {}).get("single") or {}
     ordered = sorted(
         trials,
         key=lambda t: (not t.is_complete, -(t.score if t.score is not None else -9e9), t.index),
@@ -81,6 +87,7 @@ def leaderboard(trials: Sequence[Trial], stages: Mapping[str, Any]) -> list[dict
             "trial_id": trial.id,
             "family": trial.configuration.family,
             "score": trial.score,
+            "honest": single.get("score") if trial.id == champion else None,
             "std": statistics.stdev(trial.fold_scores) if len(trial.folds) > 1 else None,
             "fit_seconds": trial.fit_seconds,
             "predict_ms": trial.predict_milliseconds,

@@ -103,6 +103,7 @@ class EvidenceWriter:
         result, test = read_stage(self.folder, "result"), read_stage(self.folder, "test")
         final = read_stage(self.folder, "final")
         values = {
+            **layout.honest_metrics(read_stage(self.folder, "honest")),
             **(result.get("metrics") or {}),
             "score": result.get("score"),
             "trials": len(self.view.trials),

@@ -154,6 +154,21 @@ def trial_metrics(trial: Trial) -> dict[str, float]:
     return finite(values)
 
 
+def honest_metrics(honest: Mapping[str, Any]) -> dict[str, float]:
+    """Honest score of the model with its interval, and those of champion and ensemble.
+
+    Parameters
+    ----------
+    honest
+        Record of the stage; empty, or without scores, where there is none.
+    """
+    found = honest.get(honest.get("chosen", "")) or {}
+    values = {f"honest_{key}": found.get(key) for key in ("score", "low", "high", "bias")}
+    for kind in ("single", "ensemble"):
+        values[f"honest_score_{kind}"] = (honest.get(kind) or {}).get("score")
+    return finite(values)
+
+
 def finite(values: Mapping[str, float | None]) -> dict[str, float]:
     """Entries that are finite numbers, under names that a store takes."""
     return {

@@ -195,6 +195,9 @@ class Publisher:
             **layout.key_tags(facts),
             BUNDLE_DIGEST_TAG: bundle_digest(self.folder.bundle),
             "automl.score": result.get("score"),
+            "automl.honest_score": layout.honest_metrics(read_stage(self.folder, "honest")).get(
+                "honest_score"
+            ),
             "automl.test_score": read_stage(self.folder, "test").get("score"),
             "automl.champion_trial": champion(self.folder),
             "automl.trust": "needed"
@@ -212,6 +215,11 @@ class Publisher:
         metric = facts["settings"].get("metric", "index")
         if result.get("score") is not None:
             lines.append(f"Score ({metric}, 0 baseline, 1 ideal): {result['score']:.4f}.")
+        if honest := layout.honest_metrics(read_stage(self.folder, "honest")):
+            lines.append(
+                f"Corrected for having been chosen: {honest['honest_score']:.4f}, 95 % interval "
+                f"{honest['honest_low']:.4f} to {honest['honest_high']:.4f}."
+            )
         if test.get("score") is not None:
             lines.append(f"Score on {test.get('rows')} untouched rows: {test['score']:.4f}.")
         if champion(self.folder):

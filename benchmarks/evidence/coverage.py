@@ -1,0 +1,363 @@
+"""Whether the honest score's interval covers the score of rows that nothing has touched.
+
+    python benchmarks/evidence/coverage.py DATA_FOLDER OUT_FOLDER [--seeds 9] [--tables iris,sonar]
+        [--again] [--report]
+
+Each run, a (table, seed), gives half of a small table to the whole line of the library: a search of
+a few trials of fast families, candidates on fresh folds, selection, ensemble, honest score, final
+model. The other half is the test half. Both the champion alone and the ensemble are built and
+scored on it, whichever the run chooses.
+
+One line of JSON per run is appended to OUT_FOLDER/coverage.jsonl; runs that have one are not made
+again. What the honest score is computed from stays in OUT_FOLDER/runs, so that ``--again`` computes
+the scores of finished runs anew, with the code as it is now, without any search.
+
+The report (`coverage_report.py`) is printed at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import coverage_report
+import numpy as np
+import pandas as pd
+
+from automl.data.table import Table
+from automl.ensembles.evidence import blend
+from automl.evaluation.journal import read as read_journal
+from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.predictions import PredictionStore
+from automl.evaluation.slots import Job, JobOutcome
+from automl.evaluation.worker import resolve
+from automl.home import Home, RunFolder
+from automl.inference.model import TableModel
+from automl.records import FloatArray, Trial, TrialStatus
+from automl.settings import Settings
+from automl.stages import ensembling, finishing
+from automl.stages import session as session_module
+from automl.stages.line import Line
+from automl.stages.searching import run_search
+from automl.stages.session import Session, begin
+
+MOST_ROWS = 1_100
+MOST_CLASSES = 6
+LEAST_CLASS = 19
+"""Rows of the rarest class: both halves need some in every fold."""
+
+MOST_OUTPUTS = 250
+"""Features times classes: a run takes a few seconds."""
+
+TRIALS = (15, 20, 25)
+BOOTSTRAPS = 400
+FAMILIES = (
+    *("lightgbm", "decision_tree", "gaussian_nb", "knn", "lda", "qda", "logistic_regression"),
+    *("ridge", "linear_svm", "nearest_centroid", "elastic_net", "sgd", "huber"),
+)
+
+
+class SameProcess:
+    """A pool of one slot that runs jobs in this process: no time goes into starting workers."""
+
+    n_slots = 1
+
+    def __init__(self, *_: Any, context: str, **__: Any) -> None:
+        self._context = context
+
+    def acquire(self) -> int:
+        """The slot."""
+        return 0
+
+    def release(self, slot: int) -> None:
+        """Nothing to give back."""
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+    def run(self, _slot: int, job: Job, **_: Any) -> JobOutcome:
+        """Run a job to its end, however long it takes."""
+        started = time.monotonic()
+        results, status, reason = [], TrialStatus.COMPLETE, ""
+        try:
+            value = resolve(job.target)(self._context, job.payload)
+            results = list(value) if isinstance(value, Iterator) else [value]
+        except Exception as error:  # noqa: BLE001 - a trial that fails is one that fails
+            status, reason = TrialStatus.FAILED, f"{type(error).__name__}: {error}"
+        return JobOutcome(status, results, reason, time.monotonic() - started)
+
+
+def tables_of(data: Path) -> pd.DataFrame:
+    """Facts of the small tables by name."""
+    catalog = pd.read_csv(data / "catalog.csv").set_index("name")
+    classes = catalog["classes"].fillna(1)
+    is_small = (catalog["rows"] <= MOST_ROWS) & (classes <= MOST_CLASSES)
+    is_small &= catalog["features"] * classes <= MOST_OUTPUTS
+    has_rows = catalog["min_class_count"].fillna(LEAST_CLASS) >= LEAST_CLASS
+    return catalog[is_small & has_rows]
+
+
+def settings_of(data: Path, facts: Mapping[str, Any], name: str, seed: int) -> Settings:
+    """Settings of a run; the number of trials changes from seed to seed."""
+    columns = json.loads((data / "schema.json").read_text())[name]["columns"]
+    return Settings(
+        table=str((data / facts["file"]).resolve()),
+        target=facts["target"],
+        task=facts["task"],
+        roles={column: "nominal" for column, kind in columns.items() if kind == "nominal"},
+        families=FAMILIES,
+        optimizer="random",
+        portfolio=False,
+        trials=TRIALS[seed % len(TRIALS)],
+        test_share=0.5,
+        workers=1,
+        seed=seed,
+    )
+
+
+def make_run(settings: Settings, folder: Path) -> None:
+    """The whole line; leaves in `folder` what the honest score needs, and the test predictions."""
+    started = time.process_time()
+    session_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
+    home = Home(folder.with_suffix(".part"))
+    shutil.rmtree(home.path, ignore_errors=True)
+    session = begin(settings, home)
+    try:
+        line = Line(session)
+        run_search(line.search)
+        line.end_search()
+        found = test_predictions(session, line)
+        run = session.folder.path
+    finally:
+        session.close()
+        session.release()
+    for name in ("models", "bundle", "workers.log"):
+        path = run / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    np.savez_compressed(run / "untouched.npz", **found, seconds=time.process_time() - started)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(run, folder)
+    shutil.rmtree(home.path)
+
+
+def test_predictions(session: Session, line: Line) -> dict[str, Any]:
+    """Predictions of the test half by the champion alone, its fold models, and the ensemble."""
+    champion = line.selection()["champion"]
+    chosen = line.ensemble()
+    forced = {"single": ensemble_record(session, line, champion, {"ensemble": "none"})}
+    forced["ensemble"] = chosen
+    if not chosen["replaced_champion"]:
+        always = {"ensemble_alpha": 1.0}
+        forced["ensemble"] = ensemble_record(session, line, champion, always)
+    test = Table.load(session.folder.test)
+    n_classes = session.plan.table.n_classes or None
+    found: dict[str, Any] = {}
+    for kind, record in forced.items():
+        session.records.write(f"{kind}_forced", record)
+        model = final_model(session, line.trials, record)
+        found[kind] = model.raw_typed(test.frame)
+        if kind == "single":
+            pipelines = model.members[0].pipelines
+            found["folds"] = np.stack([p.predict(test.frame, n_classes) for p in pipelines])
+    return found
+
+
+def ensemble_record(
+    session: Session, line: Line, champion: str, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Record of the ensemble under other settings."""
+    asked = session.settings
+    session.settings = asked.model_copy(update=settings)
+    try:
+        return ensembling.build_ensemble(session, line.trials, champion)
+    finally:
+        session.settings = asked
+
+
+def final_model(session: Session, trials: Sequence[Trial], record: Mapping[str, Any]) -> TableModel:
+    """The model that the final stage would write, neither written nor timed."""
+    found: list[TableModel] = []
+    unused = {
+        "write_bundle": lambda model, *_, **__: found.append(model),
+        "_predict_milliseconds": lambda *_: 0.0,
+        "_test_score": lambda *_: None,
+    }
+    with ExitStack() as patches:
+        for name, replacement in unused.items():
+            patches.enter_context(mock.patch.object(finishing, name, replacement))
+        finishing.build_final(session, trials, record)
+    return found[0]
+
+
+class FinishedRun:
+    """A run folder as `make_run` leaves it, opened without any process.
+
+    Attributes
+    ----------
+    line
+        A `Line` whose finished stages are read and whose missing ones are made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from automl.evaluation.stage_records import StageRecords
+        from automl.stages.ledger import Ledger
+
+        self.folder = RunFolder(folder)
+        facts = self.folder.read_facts()
+        self.trials = [
+            Trial.from_json(record["trial"])
+            for record in read_journal(self.folder.journal)
+            if record.get("type") == "trial"
+        ]
+        settings = Settings(**facts["settings"])
+        self.session = Session(
+            settings,
+            Home(folder),
+            self.folder,
+            Ledger(None, settings.reserve, time.monotonic()),
+            SimpleNamespace(n_slots=1),  # type: ignore[arg-type]
+            SimpleNamespace(),  # type: ignore[arg-type]
+            StageRecords(self.folder.stages),
+            self.trials,
+        )
+        self.plan = EvaluationPlan(folder)
+
+    def honest(self) -> dict[str, Any]:
+        """The honest score, computed anew."""
+        from automl.stages.honesty import estimate
+
+        searched = [trial for trial in self.trials if trial.stage == "search"]
+        with suppress(FileNotFoundError):
+            (self.folder.stages / "honest.json").unlink()
+        records = self.session.records
+        stages = {name: records.read(name) for name in ("candidates", "selection", "ensemble")}
+        forced = records.read("ensemble_forced")
+        stages["ensemble"] = {"learned": forced["members"], **forced}
+        found = estimate(self.session, searched, stages["selection"], stages["ensemble"])
+        found["chosen"] = "ensemble" if records.read("ensemble")["replaced_champion"] else "single"
+        return found
+
+
+def record_of(folder: Path) -> dict[str, Any]:
+    """Line of JSON of a finished run: the honest scores beside those of the test half."""
+    run = FinishedRun(folder)
+    plan, settings = run.plan, run.session.settings
+    started = time.process_time()
+    record: dict[str, Any] = {
+        "table": Path(settings.table).name.partition(".")[0],
+        "seed": settings.seed,
+        "task": str(plan.table.task),
+        "rows": len(plan.table),
+        "trials": settings.trials,
+        "honest": run.honest(),
+    }
+    record["honest_seconds"] = time.process_time() - started
+    test = Table.load(run.folder.test)
+    record["test_rows"] = len(test)
+    with np.load(folder / "untouched.npz") as predicted:
+        record["seconds"] = float(predicted["seconds"])
+        for kind in ("single", "ensemble"):
+            made = run.session.records.read(f"{kind}_forced")
+            threshold = 0.5 if made is None else made["threshold"]
+            score = scorer(plan, test, threshold)
+            record[kind] = {
+                **with_error(score, predicted[kind], len(test), settings.seed),
+                "trials": out_of_fold(run, made),
+            }
+            if kind == "single":
+                alone = [score(fold, np.arange(len(test))) for fold in predicted["folds"]]
+                record["fold_models"] = float(np.mean(alone))
+    return record
+
+
+def out_of_fold(run: FinishedRun, made: Mapping[str, Any]) -> float:
+    """Cross-validated score of a blend, at ½ for two classes: what tuning the threshold adds."""
+    store = PredictionStore(run.folder.predictions)
+    members = made["members"]
+    weights = np.array([member["weight"] for member in members])
+    prediction = blend([store.load(member["trial_id"]) for member in members], weights)
+    rows = run.plan.stage("search").rows
+    return float(run.plan.index.score(run.plan.table.y[rows], prediction))
+
+
+def scorer(plan: EvaluationPlan, test: Table, threshold: float) -> Any:
+    """Score of a prediction on some rows of the test half."""
+
+    def score(prediction: FloatArray, rows: Any) -> float:
+        return plan.index.score(
+            np.asarray(test.y)[rows], prediction[rows], None, threshold=threshold
+        )
+
+    return score
+
+
+def with_error(score: Any, prediction: FloatArray, n_rows: int, seed: int) -> dict[str, float]:
+    """Score of all rows, and its standard error by a bootstrap over them."""
+    rng = np.random.default_rng([seed, 1])
+    drawn = rng.integers(n_rows, size=(BOOTSTRAPS, n_rows))
+    scores = [score(prediction, rows) for rows in drawn]
+    return {
+        "score": score(prediction, np.arange(n_rows)),
+        "error": float(np.nanstd(scores, ddof=1)),
+    }
+
+
+def runs_of(options: argparse.Namespace) -> Iterator[tuple[Settings, str]]:
+    """Settings and name of every run, all tables of a seed together."""
+    tables = tables_of(options.data)
+    names = options.tables or list(tables.index)
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    for seed, name in product(seeds, names):
+        if name not in tables.index:
+            raise SystemExit(f"{options.data / 'catalog.csv'} has no small table {name!r}")
+        yield settings_of(options.data, tables.loc[name], name, seed), f"{name}-{seed}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seeds", type=int, default=9)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--tables", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--again", action="store_true", help="compute the honest scores anew")
+    parser.add_argument("--searches", action="store_true", help="no honest scores yet")
+    parser.add_argument("--report", action="store_true", help="only the report")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    lines = options.out / "coverage.jsonl"
+    known = set() if options.again else coverage_report.names(lines)
+    draft = lines.with_suffix(".draft") if options.again else lines
+    draft.unlink(missing_ok=True) if options.again else None
+    for settings, name in [] if options.report else runs_of(options):
+        folder = options.out / "runs" / name
+        if not folder.exists():
+            if options.again:
+                continue
+            try:
+                make_run(settings, folder)
+            except Exception as error:  # noqa: BLE001 - one run never ends the others
+                print(f"{name}: {type(error).__name__}: {error}", flush=True)
+                continue
+        if name in known or options.searches:
+            continue
+        with draft.open("a") as file:
+            file.write(json.dumps({"name": name, **record_of(folder)}) + "\n")
+    if options.again:
+        draft.replace(lines)
+    if not options.searches:
+        print(coverage_report.text(lines))
+
+
+if __name__ == "__main__":
+    main()
