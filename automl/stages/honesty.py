@@ -218,6 +218,7 @@ class Evidence:
             test=comparison.procedure,
             normality=comparison.normality,
             test_train_ratio=comparison.test_train_ratio,
+            alpha_split=comparison.alpha_split,
             criteria=settings.criteria,
         ).winner
         return next(m for m in leaders if self.members[m].id == winner)
