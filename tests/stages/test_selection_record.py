@@ -16,6 +16,7 @@ from automl.records import FoldResult, Trial, TrialStatus
 from automl.selection.checker import check, check_tree
 from automl.selection.dispositions import Disposition, Status
 from automl.selection.preselection import ScoringRecord
+from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.candidates import choose_candidates
 from automl.stages.champion import select_champion
 from automl.stages.search_spaces import space_of
@@ -114,6 +115,23 @@ def test_the_statuses_of_all_parts_of_the_line_occur(record_of):
     ]
     found = {d["status"] for record in records for d in record["dispositions"].values()}
     assert sorted(found) == sorted({*Status, "raced", "timed_out"})
+
+
+def test_clusters_are_made_in_the_space_of_the_run(session_of):
+    narrow = {"knn": {"n_neighbors": {"high": 12}}}
+    session = session_of(budget_seconds=None, trials=40, spaces=narrow)
+    session.warnings = []
+    trials = search(session, 40, 5)
+    groups = choose_candidates(session, trials)["clusters"]
+    for group in (group for group in groups if group["signature"].startswith("knn")):
+        members = [t.configuration for t in trials if t.id in group["trial_ids"]]
+        assert len(members) > 1
+        space = space_of(session.plan, get_family("knn"), session.settings)
+        assert np.allclose(
+            group["points"], ConfigurationEncoder(space).fit_transform(members), atol=1e-6
+        )
+        wide = ConfigurationEncoder(get_family("knn").space("binary")).fit_transform(members)
+        assert not np.allclose(group["points"], wide, atol=1e-3)
 
 
 def test_the_best_of_the_search_alone_where_nothing_is_fresh(session_of):
