@@ -30,6 +30,8 @@ from automl.stages.session import Session
 from automl.stages.stacking import stack_trials
 
 HOLDOUT_PARTS = 5
+MOST_SINGLES = 60
+"""Best trials among which the best one of some folds is looked for."""
 
 
 def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) -> dict[str, Any]:
@@ -226,7 +228,7 @@ class Blender:
                 fold_scores(
                     prediction, self._y, index.score, self._folds, sample_weight=self._weights
                 )
-                for prediction in self._predictions[: self._n_first]
+                for prediction in self._predictions[: min(self._n_first, MOST_SINGLES)]
             ]
         )
         others = (scores.sum(axis=1, keepdims=True) - scores) / (scores.shape[1] - 1)

@@ -1,6 +1,6 @@
 """What `ensembles.py` has found: ranks, wins, Poisson-binomial test, time to predict, levels.
 
-    python benchmarks/evidence/ensembles_report.py OUT_FOLDER [--coverage COVERAGE_OUT_FOLDER]
+    python benchmarks/evidence/ensembles_report.py OUT_FOLDER [--coverage COVERAGE_OUT_FOLDER ...]
 
 Printed as Markdown. Only tables with a result of every compared method count; seeds of a table are
 averaged first.
@@ -187,10 +187,10 @@ def level_line(name: str, ensemble: pd.Series, single: pd.Series, pvalue: pd.Ser
     return f"| {name} | {n_tables} | " + " | ".join(cells) + " |"
 
 
-def coverage_levels(folder: Path) -> str:
+def coverage_levels(folders: Sequence[Path]) -> str:
     """The same of the runs of `coverage.py`: greedy bags of fast families, half of small tables."""
     found = []
-    for run in sorted((folder / "runs").iterdir()):
+    for run in sorted(run for folder in folders for run in (folder / "runs").iterdir()):
         made = run / "stages" / "ensemble_forced.json"
         if run.suffix == ".part" or not (run / "untouched.npz").exists() or not made.exists():
             continue
@@ -224,8 +224,8 @@ def untouched_scores(run: Path) -> dict[str, float]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--coverage", type=Path)
+    parser.add_argument("--coverage", type=Path, nargs="*")
     options = parser.parse_args()
     print(text(options.out))
-    if options.coverage is not None:
+    if options.coverage:
         print("\n" + coverage_levels(options.coverage))
