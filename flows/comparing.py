@@ -6,19 +6,23 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 from prefect import flow
 from prefect.artifacts import create_table_artifact
+from prefect.exceptions import FailedRun
 from prefect.futures import wait
+from prefect.states import Failed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from automl.comparison.folder import ComparisonFolder
 from automl.comparison.plan import Cell
-from automl.errors import ServiceError, SettingsError
+from automl.comparison.results import common_places
+from automl.errors import DataError, ServiceError, SettingsError
 from automl.home import Home
+from automl.reports.comparison_report import read_records
 from automl_flows.environment import prepare_environment
 from automl_tasks.comparison import report_comparison, run_comparison_cell
 
@@ -52,7 +56,8 @@ def compare_flow(
         Whether the best models on the way are judged on the test rows too.
     """
     prepare_environment()
-    cells = open_cells(ComparisonFolder(folder))
+    store = ComparisonFolder(folder)
+    cells = open_cells(store)
     wait(
         [
             run_comparison_cell.submit(
@@ -66,6 +71,12 @@ def compare_flow(
             for cell in cells
         ]
     )
+    plan = store.read_plan()
+    assert plan is not None
+    try:
+        common_places(read_records(store, plan))
+    except DataError as error:
+        return Failed(message=error.message)
     result: dict[str, Any] = report_comparison(folder)
     create_table_artifact(table=result["methods"], key="comparison", description=folder)
     return result
@@ -175,15 +186,17 @@ class _Driver(threading.Thread):
     def run(self) -> None:
         try:
             self._context.run(self._run)
+        except FailedRun as error:
+            self.error = DataError(str(error))
         except Exception as error:  # noqa: BLE001 - raised again by the thread that waits
             self.error = error
 
     def _run(self) -> None:
-        if self._server is None:
-            self.result = self._flow(*self._arguments, with_curves=self._with_curves)
-            return
-        self._server.wait_ready()
-        with self._server.connected():
+        connection: Any = nullcontext()
+        if self._server is not None:
+            self._server.wait_ready()
+            connection = self._server.connected()
+        with connection:
             self.result = self._flow(*self._arguments, with_curves=self._with_curves)
 
 

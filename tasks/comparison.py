@@ -13,7 +13,7 @@ from prefect.cache_policies import NO_CACHE
 
 from automl.comparison.folder import ComparisonFolder
 from automl.comparison.plan import Cell, ComparisonPlan
-from automl.errors import SettingsError
+from automl.errors import ServiceError, SettingsError
 
 Record = dict[str, Any]
 
@@ -30,17 +30,19 @@ def run_comparison_cell(
     n_side_by_side: int = 1,
     with_curve: bool = True,
 ) -> Record:
-    """Run one method on one data set with one seed, and record what became of it."""
+    """Run one method on one data set with one seed, and record what became of it.
+
+    The status is `finished`, `failed`, or `open` where an outside service kept the cell from running.
+    """
     from automl.comparison.cells import run_cell
 
     store, plan = _open(folder)
-    record = run_cell(
-        store,
-        plan,
-        Cell(method, data_set, seed),
-        n_side_by_side=n_side_by_side,
-        with_curve=with_curve,
-    )
+    cell = Cell(method, data_set, seed)
+    try:
+        record = run_cell(store, plan, cell, n_side_by_side=n_side_by_side, with_curve=with_curve)
+    except ServiceError as error:
+        get_run_logger().warning("%s has no record: %s", cell, error.message)
+        return {"status": "open", "score": None, "reason": error.message}
     outcome = f"score {record.score:.4f}" if record.score is not None else record.reason
     get_run_logger().info("%s: %s", record.cell, outcome)
     return {"status": record.status, "score": record.score, "reason": record.reason}

@@ -169,14 +169,7 @@ def compare(
     DataError
         If no place is there for all of at least two methods, or methods have other test rows.
     """
-    methods = list(dict.fromkeys(cell.method for cell in records))
-    every = list(dict.fromkeys((cell.data_set, cell.seed) for cell in records))
-    places = [place for place in every if all(Cell(m, *place) in records for m in methods)]
-    if len(methods) < 2 or not places:
-        raise DataError(
-            f"a comparison needs at least two methods and a data set that all of them have; got "
-            f"{len(methods)} methods, and {len(places)} of {len(every)} places are complete"
-        )
+    methods, places, left_out = common_places(records)
     drawn = _Drawing(folder, reweighting, n_draws)
     probabilities = [
         winning_probabilities(drawn.of_final([records[Cell(m, *place)] for m in methods]))
@@ -187,9 +180,28 @@ def compare(
         places,
         np.array([[records[Cell(m, *place)].risk for place in places] for m in methods]),
         np.stack(probabilities, axis=2),
-        [place for place in every if place not in places],
+        left_out,
         [record for record in records.values() if record.status == "failed"],
     )
+
+
+def common_places(records: Mapping[Cell, CellRecord]) -> tuple[list[str], list[Place], list[Place]]:
+    """Methods, places that all of them have a record of, and the other places.
+
+    Raises
+    ------
+    DataError
+        If no place is there for all of at least two methods.
+    """
+    methods = list(dict.fromkeys(cell.method for cell in records))
+    every = list(dict.fromkeys((cell.data_set, cell.seed) for cell in records))
+    places = [place for place in every if all(Cell(m, *place) in records for m in methods)]
+    if len(methods) < 2 or not places:
+        raise DataError(
+            f"a comparison needs at least two methods and a data set that all of them have; got "
+            f"{len(methods)} methods, and {len(places)} of {len(every)} places are complete"
+        )
+    return methods, places, [place for place in every if place not in places]
 
 
 @dataclass(frozen=True)

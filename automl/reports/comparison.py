@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from automl.comparison.curves import Bands
 from automl.comparison.results import Curves
 from automl.errors import DataError
-from automl.records import FloatArray
+from automl.records import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ class TimePanel:
 
     title: str
     methods: Sequence[str]
-    steps: FloatArray
+    steps: IntArray | FloatArray
     ranks: FloatArray
     probabilities: Mapping[str, FloatArray]
 
