@@ -19,6 +19,7 @@ from automl.ensembles.layers import choose_base
 from automl.ensembles.limits import limit_members, limit_prediction_time, needed
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.predictions import PredictionStore
+from automl.families.registry import FLOORS
 from automl.inference.combining import Combine, combined
 from automl.metrics.threshold import tune_threshold
 from automl.metrics.weightings import many_scores
@@ -120,14 +121,15 @@ def _second_layer(session: Session, library: Sequence[Trial]) -> tuple[list[Tria
     settings = session.settings
     if not settings.has_second_layer:
         return [], []
+    usable = [trial for trial in library if trial.configuration.family not in FLOORS]
     chosen = choose_base(
-        np.array([trial.score or 0.0 for trial in library]),
-        [trial.configuration.family for trial in library],
-        _milliseconds(session, library),
+        np.array([trial.score or 0.0 for trial in usable]),
+        [trial.configuration.family for trial in usable],
+        _milliseconds(session, usable),
         max_members=settings.ensemble_members,
         max_milliseconds=settings.max_predict_ms,
     )
-    base = [library[i] for i in chosen]
+    base = [usable[i] for i in chosen]
     stack = stack_trials(session, base)
     return (base, stack) if stack else ([], [])
 

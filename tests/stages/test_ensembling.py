@@ -9,6 +9,7 @@ from automl.ensembles.limits import needed
 from automl.errors import SettingsError
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import combined
+from automl.records import Configuration
 from automl.settings import Settings, resolve_settings
 from automl.stages import ensembling
 from automl.stages.ensembling import build_ensemble
@@ -164,3 +165,10 @@ def test_agnostic_bayes_chooses_among_all_trials(run_of):
 def test_esmbo_means_agnostic_bayes_unless_another_ensemble_is_given(given, ensemble):
     found = resolve_settings({"table": "t", "target": "y", **given}, environment={})
     assert found.ensemble == ensemble
+
+
+def test_floors_are_no_inputs_of_the_second_layer(run_of):
+    session, trials, champion = run_of([2.0] * 4, stack_noises=[1.0], ensemble="stacking")
+    floor = replace(trials[0], configuration=Configuration("constant", {}))
+    record = build_ensemble(session, [floor, *trials[1:]], champion.id)
+    assert set(record["base"]) == {trial.id for trial in trials[1:]}
