@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from automl.optimizers.composition import Composition
+from automl.optimizers.geometry import Geometry
 from automl.optimizers.model_based import ModelBasedOptimizer
 from automl.optimizers.protocol import Proposal
 from automl.records import Configuration, Trial
@@ -58,8 +59,9 @@ class EnsembleOptimizer:
         *,
         known: Known | None = None,
     ) -> None:
+        geometry = Geometry(space, form=composition.encoding)
         self._histories = [
-            ModelBasedOptimizer(space, composition, known=known)
+            ModelBasedOptimizer(space, composition, known=known, geometry=geometry)
             for _ in range(composition.n_histories)
         ]
         self._turn = 0

@@ -16,20 +16,17 @@ from automl.acquisition.criterion import Criterion
 from automl.acquisition.functions import Reference
 from automl.acquisition.maximizers import Ground, best_first
 from automl.optimizers.composition import Composition
+from automl.optimizers.geometry import Geometry
 from automl.optimizers.observations import Observations, Table
 from automl.optimizers.protocol import Proposal
 from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialStatus
 from automl.runtime.model import RuntimeModel
 from automl.runtime.timings import Known, timing_of
-from automl.spaces.batch import Points, PointSpace, all_configurations
-from automl.spaces.encoding import ConfigurationEncoder
-from automl.spaces.point_encoding import PointEncoder
+from automl.spaces.batch import Points
 from automl.spaces.tree import SpaceTree
 from automl.surrogates.protocol import BelievingSurrogate, Surrogate
 from automl.surrogates.targets import TARGETS
 
-LISTED = 2048
-"""Points of a space up to which all of them are scored, in place of the maximizer's."""
 FEWEST = 2
 """Complete trials without which there is no model."""
 DRAW_ATTEMPTS = 200
@@ -78,10 +75,12 @@ class ModelBasedOptimizer:
     composition
         The parts.
     candidates
-        The only configurations that may be proposed; by default every one of the space. A finite
-        space of up to `LISTED` points is listed, and its points are all scored.
+        The only configurations that may be proposed; by default every one of the space. The
+        points of a small finite space, as those of a list, are all scored.
     known
         What the run knows of seconds, for an acquisition per cost.
+    geometry
+        Of this space, encoding and candidates, if other optimizers have it already.
 
     References
     ----------
@@ -96,11 +95,14 @@ class ModelBasedOptimizer:
         *,
         candidates: Sequence[Configuration] | None = None,
         known: Known | None = None,
+        geometry: Geometry | None = None,
     ) -> None:
         self._space = space
+        self._geometry = geometry or Geometry(
+            space, form=composition.encoding, candidates=candidates
+        )
         self._known = known or Known()
         self._composition = composition
-        self._candidates = None if candidates is None else list(candidates)
         self._surrogate: Surrogate = composition.new_surrogate()
         self._acquisition = composition.new_acquisition()
         self._maximizer = composition.new_maximizer()
@@ -114,7 +116,7 @@ class ModelBasedOptimizer:
     def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
         """Point of the initial design, random draw, or the best point found; None if exhausted."""
         taken = self._taken(pending)
-        if self._listed is not None and taken.issuperset(self._listed_ids):
+        if self._geometry.listed is not None and taken.issuperset(self._geometry.listed_ids):
             return None
         found = self._propose(pending, taken, rng)
         return None if found is None else Proposal(found)
@@ -130,7 +132,7 @@ class ModelBasedOptimizer:
             self._runtime.add(timing)
         if trial.status is not TrialStatus.PARTIAL:
             is_legal = self._space.is_legal(trial.configuration) is None
-            row = self._encoder.transform([trial.configuration])[0]
+            row = self._geometry.row(trial.configuration)
             self._observations.add(trial, row, is_legal=is_legal)
 
     # --- what to propose --------------------------------------------------------------------
@@ -146,7 +148,9 @@ class ModelBasedOptimizer:
         self._turn += 1
         every = self._composition.interleaving
         is_random = every > 0 and self._turn % every == 0
-        is_blind = self._observations.n_complete < FEWEST or not self._encoder.feature_names
+        is_blind = (
+            self._observations.n_complete < FEWEST or not self._geometry.encoder.feature_names
+        )
         if is_random or is_blind:
             return self._draw(taken, rng)
         with _linear_algebra().limit(limits=1, user_api="blas"):
@@ -155,8 +159,8 @@ class ModelBasedOptimizer:
 
     def _planned(self, taken: set[str], rng: np.random.Generator) -> Configuration | None:
         if self._plan is None:
-            is_free = self._candidates is None
-            self._plan = list(self._design.plan(self._points, rng)) if is_free else []
+            is_free = self._geometry.is_free
+            self._plan = list(self._design.plan(self._geometry.points, rng)) if is_free else []
         while self._plan:
             configuration = self._plan.pop(0)
             if self._is_new(configuration, taken):
@@ -165,15 +169,15 @@ class ModelBasedOptimizer:
 
     def _draw(self, taken: set[str], rng: np.random.Generator) -> Configuration | None:
         """Draw from the prior that is not taken; of a list, any that is not."""
-        if self._candidates is None:
+        if self._geometry.is_free:
             for _ in range(DRAW_ATTEMPTS):
                 drawn = self._space.sample(rng)
                 if drawn.id not in taken:
                     return drawn
-        rest = [i for i, key in enumerate(self._listed_ids) if key not in taken]
-        if self._listed is None or not rest:
+        rest = [i for i, key in enumerate(self._geometry.listed_ids) if key not in taken]
+        if self._geometry.listed is None or not rest:
             return None
-        return self._listed[rest[int(rng.integers(len(rest)))]]
+        return self._geometry.listed[rest[int(rng.integers(len(rest)))]]
 
     def _is_new(self, configuration: Configuration, taken: set[str]) -> bool:
         return configuration.id not in taken and self._space.is_legal(configuration) is None
@@ -184,13 +188,15 @@ class ModelBasedOptimizer:
         self, pending: Sequence[Configuration], taken: set[str], rng: np.random.Generator
     ) -> Configuration | None:
         table = self._observations.table()
-        waiting = self._encoder.transform(list(pending))
+        waiting = self._geometry.encoder.transform(list(pending))
         best = self._fit(table, waiting, rng)
         criterion = self._criterion(best, rng)
-        if self._listed is not None:
-            rows = np.array([i for i, key in enumerate(self._listed_ids) if key not in taken])
-            first = best_first(criterion(self._listed_rows[rows]), rng)[0]
-            return self._listed[int(rows[first])]
+        if self._geometry.listed is not None:
+            rows = np.array(
+                [i for i, key in enumerate(self._geometry.listed_ids) if key not in taken]
+            )
+            first = best_first(criterion(self._geometry.listed_rows[rows]), rng)[0]
+            return self._geometry.listed[int(rows[first])]
         return self._search(criterion, table, waiting, taken, rng)
 
     def _fit(self, table: Table, waiting: FloatArray, rng: np.random.Generator) -> float:
@@ -215,9 +221,9 @@ class ModelBasedOptimizer:
             reference = Reference(best, nothing, nothing)
             return Criterion(self._surrogate, self._acquisition, reference)
         usual = (
-            self._points_encoder.encode(self._points.sample(USUAL, rng))
-            if self._listed is None
-            else self._listed_rows
+            self._geometry.points_encoder.encode(self._geometry.points.sample(USUAL, rng))
+            if self._geometry.listed is None
+            else self._geometry.listed_rows
         )
         runtime = self._fit_runtime(rng)
         typical = 1.0 if runtime is None else float(np.median(np.exp(runtime.predict(usual)[0])))
@@ -244,8 +250,8 @@ class ModelBasedOptimizer:
         """Best point of the maximizer that is legal and new."""
         rows = np.flatnonzero(table.is_legal)
         ground = Ground(
-            self._points,
-            self._points_encoder,
+            self._geometry.points,
+            self._geometry.points_encoder,
             [table.configurations[i] for i in rows],
             table.X[rows],
             table.scores[rows],
@@ -264,11 +270,11 @@ class ModelBasedOptimizer:
         n_tried = len(known) + DRAW_ATTEMPTS
         for start in range(0, len(points), BLOCK):
             block = points.take(slice(start, start + BLOCK))
-            X = self._points_encoder.encode(block)
+            X = self._geometry.points_encoder.encode(block)
             for row in np.flatnonzero(~_are_among(X, known)):
                 if _are_among(X[[row]], known)[0]:
                     continue
-                configuration = self._points.configuration(block, int(row))
+                configuration = self._geometry.points.configuration(block, int(row))
                 if self._is_new(configuration, taken):
                     return configuration
                 known = np.concatenate([known, X[[row]]])
@@ -279,32 +285,5 @@ class ModelBasedOptimizer:
     # --- what is worked out once ------------------------------------------------------------
 
     @cached_property
-    def _points(self) -> PointSpace:
-        return PointSpace(self._space)
-
-    @cached_property
-    def _encoder(self) -> ConfigurationEncoder:
-        return ConfigurationEncoder(self._space, form=self._composition.encoding).fit()
-
-    @cached_property
     def _runtime(self) -> RuntimeModel:
-        return RuntimeModel(self._encoder, self._known, make=self._composition.new_runtime)
-
-    @cached_property
-    def _points_encoder(self) -> PointEncoder:
-        return PointEncoder(self._points, self._encoder)
-
-    @cached_property
-    def _listed(self) -> list[Configuration] | None:
-        """The candidates, or every point of a small space."""
-        if self._candidates is not None:
-            return self._candidates
-        return all_configurations(self._space, limit=LISTED)
-
-    @cached_property
-    def _listed_ids(self) -> list[str]:
-        return [configuration.id for configuration in self._listed or []]
-
-    @cached_property
-    def _listed_rows(self) -> FloatArray:
-        return self._encoder.transform(self._listed or [])
+        return RuntimeModel(self._geometry.encoder, self._known, make=self._composition.new_runtime)
