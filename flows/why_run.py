@@ -110,9 +110,10 @@ def _screening(known: Known) -> str:
     alpha, pvalues = found["alpha"], found["pvalues"]
     n_worse = sum(pvalue < alpha for pvalue in pvalues)
     return (
-        f"{n_worse} of {n_all} are clearly worse than {short_id(found['trial_ids'][0])} on the folds of "
-        f"the search ({found['test']}, p < {alpha:g}); the best {n_kept} of the other "
-        f"{n_all - n_worse} became candidates (limit {found['limit']})"
+        f"{n_worse} of {n_all} {'is' if n_worse == 1 else 'are'} clearly worse than "
+        f"{short_id(found['trial_ids'][0])} on the folds of the search ({found['test']}, "
+        f"p < {number_text(alpha)}); the best {n_kept} of the other {n_all - n_worse} became "
+        f"candidates (limit {found['limit']})"
     )
 
 

@@ -233,7 +233,8 @@ def _of_fresh_folds(known: Known, trial: Trial) -> list[str]:
     first = f"Trial {short_id(trial.id)} is candidate {short_id(trial.origin)} on {where}: {score}."
     if candidate is None:
         return [first]
-    return [first, f"Of the candidate: {_fate(known, candidate)}"]
+    fate = _fate(known, candidate)
+    return [first, f"Of the candidate: {fate[0].lower()}{fate[1:]}"]
 
 
 def _of_second_layer(known: Known, trial: Trial) -> list[str]:

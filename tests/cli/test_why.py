@@ -203,7 +203,7 @@ def test_the_story_of_a_finished_run(automl, finished):
         "search": ["9 trials of 2 families", "ridge 7 (best 0.80"],
         "failures": ["7 trials were completed", "1 timed out", "1 partial", "over 3 s (1)"],
         "clusters": ["7 complete trials of 2 signatures fell into 6 clusters"],
-        "screening": ["1 of 6 are clearly worse than s00000", "the best 5 of the other 5"],
+        "screening": ["1 of 6 is clearly worse than s00000", "the best 5 of the other 5"],
         "fresh folds": ["4 candidates have 10 scores each", "never saw"],
         "leaves": ["worse than the best by test: s00002 at ridge (p = "],
         "champion": ["s00000, ridge (alpha 0)"],
