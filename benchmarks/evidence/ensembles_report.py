@@ -31,6 +31,7 @@ from automl.records import FloatArray
 
 COMPARED = ("single", "bag", "greedy", "agnostic_bayes", "esmbo", "stacking")
 FURTHER = ("greedy_bag", "two_layers")
+DEFAULT_LEVEL = 0.5
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.8, 1.0)
 ALTERNATIVES = (
     *(("greedy_bag", "bag"), ("greedy", "single"), ("agnostic_bayes", "single")),
@@ -177,14 +178,22 @@ def level_head() -> list[str]:
 
 
 def level_line(name: str, ensemble: pd.Series, single: pd.Series, pvalue: pd.Series) -> str:
-    """Row of the table of levels, from series by (table, seed)."""
-    cells = []
+    """Two rows of the table of levels, from series by (table, seed): scores, and what 0.5 costs."""
+    taken = {level: (pvalue < level) | (level >= 1) for level in LEVELS}
+    by_table = {
+        level: ensemble.where(is_taken, single).groupby("table").mean()
+        for level, is_taken in taken.items()
+    }
+    scores = [f"{by_table[level].mean():.4f} ({taken[level].mean():.2f})" for level in LEVELS]
+    n_tables = len(by_table[DEFAULT_LEVEL])
+    costs = []
     for level in LEVELS:
-        is_taken = (pvalue < level) | (level >= 1)
-        score = ensemble.where(is_taken, single)
-        cells.append(f"{score.groupby('table').mean().mean():.4f} ({is_taken.mean():.2f})")
-    n_tables = ensemble.index.get_level_values("table").nunique()
-    return f"| {name} | {n_tables} | " + " | ".join(cells) + " |"
+        cost = by_table[level] - by_table[DEFAULT_LEVEL]
+        costs.append(f"{cost.mean():+.4f} ± {cost.std(ddof=1) / np.sqrt(n_tables):.4f}")
+    return (
+        f"| {name} | {n_tables} | {' | '.join(scores)} |\n"
+        f"| less that of {DEFAULT_LEVEL:g} | | {' | '.join(costs)} |"
+    )
 
 
 def coverage_levels(folders: Sequence[Path]) -> str:
