@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from automl.errors import SettingsError
+from automl.errors import ServiceError, SettingsError
 from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import TerminationError, open_home, say
 
 if TYPE_CHECKING:
     from automl.comparison.folder import ComparisonFolder
     from automl.comparison.plan import ComparisonPlan
+
+
+CLUSTER_SECONDS = 10.0
 
 
 def register(app: typer.Typer) -> None:
@@ -87,8 +91,8 @@ def compare(
         raise SettingsError("a comparison needs METHODS.yaml and at least one data set")
     state = open_home(home)
     state.check()
-    if dask is not None and find_spec("prefect_dask") is None:
-        raise SettingsError("--dask needs the package prefect-dask: install automl-flows[dask]")
+    if dask is not None:
+        _check_cluster(dask)
     plan = _plan(methods, data, target=target, n_seeds=seeds, test_share=test_share)
     _begin(folder, plan, retry_failed=retry_failed)
     from automl_flows.comparing import run_comparison  # slow: imports Prefect
@@ -101,6 +105,28 @@ def compare(
         say("continue: the same command; what is finished is not run again")
         raise
     _show(result, folder, as_json=as_json)
+
+
+def _check_cluster(address: str) -> None:
+    """Look whether a Dask scheduler answers.
+
+    Raises
+    ------
+    SettingsError
+        If its package is not installed, or the address is none.
+    ServiceError
+        If nothing answers there.
+    """
+    if not re.fullmatch(r"[a-z]+://.+:\d+", address):
+        raise SettingsError(f"--dask must be an address like tcp://HOST:8786; got {address!r}")
+    if find_spec("prefect_dask") is None:
+        raise SettingsError("--dask needs the package prefect-dask: install automl-flows[dask]")
+    from distributed import Client
+
+    try:
+        Client(address, timeout=CLUSTER_SECONDS, set_as_default=False).close()
+    except OSError:
+        raise ServiceError(f"no Dask scheduler answers at {address}") from None
 
 
 def _plan(

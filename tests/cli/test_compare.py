@@ -64,6 +64,7 @@ def test_every_table_is_checked_before_the_start(automl, methods, table, tmp_pat
         (["methods.yaml", "table.csv", "--report-only"], 2, "--report-only takes no methods"),
         (["--report-only"], 2, "holds no comparison"),
         (["methods.yaml", "table.csv", "table.csv"], 2, "two data sets are called table"),
+        (["methods.yaml", "table.csv", "--dask", "here"], 2, "address like tcp://HOST:8786; got"),
         (["methods.yaml", "table.csv", "--seeds", "0"], 2, "seeds"),
     ],
 )
