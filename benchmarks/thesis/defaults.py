@@ -131,10 +131,12 @@ def _of_2013(plan: EvaluationPlan, family: str, profile: str) -> Any:
 def raw_matrix(table: Table) -> Any:
     """(n, n_columns) numbers as they are, categories by their codes, gaps by the column's mean."""
     columns = [
-        column.cat.codes.replace(-1, np.nan) if column.dtype == "category" else column
+        np.asarray(column.cat.codes if column.dtype == "category" else column, dtype=np.float64)
         for _, column in table.frame.items()
     ]
-    matrix = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
+    is_category = np.array([column.dtype == "category" for _, column in table.frame.items()])
+    matrix = np.column_stack(columns)
+    matrix[is_category & (matrix < 0)] = np.nan
     gaps = np.isnan(matrix)
     return np.where(gaps, np.nanmean(matrix, axis=0), matrix)
 

@@ -60,7 +60,7 @@ def record_of(source: Any, out: Path, family: str, share: float, seed: int) -> d
         known: dict[str, Any] = json.loads(file.read_text())
         return known
     table = plan_of(source, out, "half").table
-    rows = np.arange(len(table))
+    rows: IntArray = np.arange(len(table))
     if share < 1.0:
         rows = split_halves(table.y, table.task, seed=seed, share=1.0 - share).selection
     y = table.y[rows]
