@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from automl.errors import DataError
+from automl.records import Trial
+from automl.reports.tables import DEFAULT_ORIGIN
 from automl.selection.comparison import ComparisonSettings, compare_with_best
 from automl.selection.selection_records import SelectionRecord
 
@@ -72,6 +74,22 @@ def family_rows(
     return compared_rows(
         scores, defaults, alpha=decision.alpha, settings=record.settings.comparison
     )
+
+
+def rows_of_run(record: SelectionRecord, trials: Sequence[Trial]) -> list[FamilyScores]:
+    """The same with the search's trials of the default configurations, which are on other folds.
+
+    Parameters
+    ----------
+    trials
+        Of the search; families whose default was not tried have no default scores.
+    """
+    defaults = {
+        trial.configuration.family: trial.fold_scores if trial.is_complete else ()
+        for trial in trials
+        if trial.origin == DEFAULT_ORIGIN
+    }
+    return family_rows(record, defaults)
 
 
 def compared_rows(

@@ -12,13 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 
 from automl.errors import DataError
-from automl.records import Configuration
+from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.reports.boxplots import (
     EQUAL_COLOR,
     FamilyScores,
     compared_rows,
     default_and_optimized,
     family_rows,
+    rows_of_run,
 )
 from automl.selection.candidates import Candidate
 from automl.selection.comparison import ComparisonSettings, compare_with_best
@@ -153,6 +154,29 @@ def test_a_family_of_a_selection_stands_for_its_best_candidate_at_the_root() -> 
         ("sgd", ()),
     ]
     assert [row.is_equal for row in rows] == [True, False, False]
+
+
+def test_the_defaults_of_a_run_are_its_trials_of_default_configurations() -> None:
+    record = select(
+        [
+            Candidate("a", Configuration("knn", {"k": 1}), scores(0.8, 1)),
+            Candidate("c", Configuration("lda"), scores(0.6, 3)),
+        ],
+        test="thesis",
+    )
+    folds = tuple(FoldResult(0, i, score, 5, 0.1, 0.1) for i, score in enumerate((0.5, 0.6)))
+    done, failed = TrialStatus.COMPLETE, TrialStatus.FAILED
+    trials = [
+        Trial("run", 0, Configuration("knn", {"k": 5}), done, 0.55, folds, origin="default"),
+        Trial("run", 1, Configuration("qda"), failed, None, origin="default"),
+        Trial("run", 2, Configuration("lda"), done, 0.55, folds, origin="hypercube"),
+    ]
+    rows = rows_of_run(record, trials)
+    assert [(row.family, row.default) for row in rows] == [
+        ("knn", (0.5, 0.6)),
+        ("lda", None),
+        ("qda", ()),
+    ]
 
 
 def test_nothing_to_draw_is_an_error() -> None:
