@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from automl.errors import SettingsError
 from automl.problem_names import name_problem, problem_name
-from automl.significance import parse_alpha
+from automl.significance import AlphaSplit, choose_split, parse_alpha
 
 PresetName = Literal["thesis", "fast", "balanced", "best"]
 AUTO = "auto"
@@ -138,9 +138,10 @@ class Settings(BaseModel):
         description="Significance level of the selection: one value, or values by level: leaf, "
         "category, family, root (0.05 where none is given)",
     )
-    alpha_split: Literal["level", "tree"] = Field(
-        default="level",
-        description="Each level of the tree keeps the alpha stated for it, or the whole tree does",
+    alpha_split: Literal["auto", "level", "tree"] = Field(
+        default="auto",
+        description="Each level of the tree keeps the alpha stated for it, or the whole tree does; "
+        "auto: the tree for paired and mcb with one alpha",
     )
     criteria: dict[str, float] = Field(
         default={
@@ -258,8 +259,7 @@ class Settings(BaseModel):
             raise ValueError("an ensemble needs data_mode all; with halves give ensemble none")
         if self.layers == 2 and self.ensemble == "none":
             raise ValueError("layers 2 is a part of an ensemble; give one, or layers 1")
-        if self.alpha_split == "tree" and isinstance(self.alpha, dict):
-            raise ValueError("alpha_split tree needs one alpha; with values by level give level")
+        choose_split(self.alpha_split, self.selection_test, self.alpha)
         return self
 
     def takes_part(self, family: str) -> bool:
@@ -284,6 +284,11 @@ class Settings(BaseModel):
         if self.allocator != AUTO:
             return self.allocator
         return "expected_gain_seconds" if self.may_read_clock else "expected_gain"
+
+    @property
+    def chosen_alpha_split(self) -> AlphaSplit:
+        """`alpha_split`; for auto the tree where the test keeps one alpha over all of it."""
+        return choose_split(self.alpha_split, self.selection_test, self.alpha)
 
     @property
     def may_read_clock(self) -> bool:

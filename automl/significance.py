@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from automl.errors import SettingsError
 
+AlphaSplit = Literal["level", "tree"]
 LEVELS = ("leaf", "category", "family", "root")
 
 
@@ -37,6 +38,33 @@ def parse_alpha(value: Any) -> float | dict[str, float]:
         if level not in LEVELS:
             raise SettingsError(f"alpha names no level {level!r}; use {', '.join(LEVELS)}")
     return {str(level): _number(number, f"alpha of {level}") for level, number in value.items()}
+
+
+def choose_split(wanted: str, test: str, alpha: float | Mapping[str, float]) -> AlphaSplit:
+    """What keeps alpha: as wanted, and for `auto` the tree where one alpha of a paired test allows it.
+
+    Parameters
+    ----------
+    wanted
+        `auto`, `level` or `tree`.
+    test
+        `paired` and `mcb` can keep alpha over the whole tree; the others test each decision.
+    alpha
+        One value, or values by level.
+
+    Raises
+    ------
+    SettingsError
+        If the word is not known, or values by level are to be split over the tree.
+    """
+    if wanted not in ("auto", "level", "tree"):
+        raise SettingsError(f"alpha_split must be one of auto, level, tree; got {wanted!r}")
+    is_one = not isinstance(alpha, Mapping)
+    if wanted == "tree" and not is_one:
+        raise SettingsError("alpha_split tree needs one alpha; with values by level give level")
+    if wanted == "auto":
+        return "tree" if is_one and test in ("paired", "mcb") else "level"
+    return "tree" if wanted == "tree" else "level"
 
 
 def _pairs(text: str) -> dict[str, str]:

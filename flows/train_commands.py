@@ -107,8 +107,8 @@ def train(
         ),
     ] = None,
     alpha_split: Annotated[
-        Literal["level", "tree"] | None,
-        typer.Option(help="What keeps alpha: each level, or the whole tree [default: level]"),
+        Literal["auto", "level", "tree"] | None,
+        typer.Option(help="What keeps alpha: each level, or the whole tree [default: auto]"),
     ] = None,
     ensemble: Annotated[
         str | None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from prefect.cache_policies import NO_CACHE
 from automl.home import default_home
 from automl.inference.combining import Combine
 from automl.inference.model import TableModel
-from automl.selection.comparison import AlphaSplit, Normality, Procedure
+from automl.selection.comparison import Normality, Procedure
 from automl.selection.selection_records import SelectionRecord
 from automl.stages import standalone
 from automl.stages.standalone import Evaluation
@@ -67,7 +67,7 @@ def select_models(
     top_n: int = 3,
     test: Procedure = "paired",
     normality: Normality = "kolmogorov_smirnov",
-    alpha_split: AlphaSplit = "level",
+    alpha_split: Literal["auto", "level", "tree"] = "auto",
     test_train_ratio: float | None = None,
 ) -> SelectionRecord:
     """Statistical selection among models: `winner`, and every decision with its test.
@@ -88,7 +88,8 @@ def select_models(
     normality
         `kolmogorov_smirnov` or `lilliefors`, for `thesis`.
     alpha_split
-        What keeps alpha: each `level`, or the whole `tree`.
+        What keeps alpha: each `level`, or the whole `tree`; `auto`: the tree for `paired` and `mcb`
+        with one alpha.
     test_train_ratio : non-negative
         Validation rows / training rows of a fold, for `paired` and `mcb`; None: 1 / (n_folds - 1),
         give 1 / (k - 1) where k folds were repeated.

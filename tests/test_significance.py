@@ -57,6 +57,23 @@ def test_values_by_level_cannot_be_split_over_the_tree():
         resolve_settings(given, environment={})
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "tree"),
+        ({"selection_test": "mcb"}, "tree"),
+        ({"selection_test": "friedman"}, "level"),
+        ({"preset": "thesis"}, "level"),
+        ({"alpha": "leaf=0.1"}, "level"),
+        ({"alpha_split": "level"}, "level"),
+        ({"selection_test": "thesis", "alpha_split": "tree"}, "tree"),
+    ],
+)
+def test_one_alpha_of_a_paired_test_is_kept_over_the_tree(given, expected):
+    found = resolve_settings({**GIVEN, **given}, environment={})
+    assert found.chosen_alpha_split == expected
+
+
 def test_the_environment_gives_values_by_level():
     for text in ("{leaf: 0.3}", "leaf=0.3"):
         found = resolve_settings(GIVEN, environment={"AUTOML_ALPHA": text})

@@ -10,6 +10,7 @@ import numpy as np
 
 from automl.errors import SettingsError
 from automl.records import FloatArray
+from automl.significance import AlphaSplit
 from automl.statistics.adjustment import holm
 from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
 from automl.statistics.multiple_comparison import mcb
@@ -19,7 +20,6 @@ from automl.statistics.unpaired import anova, kruskal_wallis, nemenyi_joint_rank
 
 Procedure = Literal["thesis", "paired", "friedman", "mcb"]
 Normality = Literal["kolmogorov_smirnov", "lilliefors"]
-AlphaSplit = Literal["level", "tree"]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import numpy as np
 
 from automl.selection.candidates import Candidate
 from automl.selection.comparison import (
-    AlphaSplit,
     Comparison,
     ComparisonSettings,
     Normality,
@@ -30,6 +29,7 @@ from automl.selection.selection_records import (
     SelectionSettings,
     Verdict,
 )
+from automl.significance import AlphaSplit
 
 
 def select(

@@ -98,6 +98,6 @@ def _select(
         test=settings.selection_test,
         normality=settings.normality,
         test_train_ratio=test_train_ratio(session, "candidates"),
-        alpha_split=settings.alpha_split,
+        alpha_split=settings.chosen_alpha_split,
         criteria=criteria,
     )

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -33,11 +33,11 @@ from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, FoldResult, Task, Trial, TrialStatus
 from automl.selection.candidates import Candidate
-from automl.selection.comparison import AlphaSplit, Normality, Procedure
+from automl.selection.comparison import Normality, Procedure
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
 from automl.settings import resolve_settings
-from automl.significance import parse_alpha
+from automl.significance import choose_split, parse_alpha
 from automl.stages.preparation import prepare
 
 MODEL_NAME = "single"
@@ -126,7 +126,7 @@ def select_by_scores(
     top_n: int = 3,
     test: Procedure = "paired",
     normality: Normality = "kolmogorov_smirnov",
-    alpha_split: AlphaSplit = "level",
+    alpha_split: Literal["auto", "level", "tree"] = "auto",
     test_train_ratio: float | None = None,
 ) -> SelectionRecord:
     """Statistical selection among models with scores on the same folds.
@@ -139,8 +139,10 @@ def select_by_scores(
         Family by the model's name: models are compared within their family first. None: all together.
     alpha : in (0, 1)
         One value, or values by level: a family's models are its `leaf`, then comes the `root`.
-    test, normality, alpha_split
+    test, normality
         See `automl.selection.levels.select`.
+    alpha_split
+        As the setting of a run: `auto` is `tree` for `paired` and `mcb` with one alpha, else `level`.
     test_train_ratio
         Validation rows / training rows of a fold; None: 1 / (n_folds - 1).
 
@@ -158,14 +160,15 @@ def select_by_scores(
     n_folds = max((len(candidate.scores) for candidate in candidates), default=0)
     ratio = 1.0 / max(n_folds - 1, 1) if test_train_ratio is None else test_train_ratio
     try:
+        alphas = parse_alpha(alpha)
         return select(
             candidates,
-            alpha=parse_alpha(alpha),
+            alpha=alphas,
             top_n=top_n,
             test=test,
             normality=normality,
             test_train_ratio=ratio,
-            alpha_split=alpha_split,
+            alpha_split=choose_split(alpha_split, test, alphas),
         )
     except SettingsError:
         raise

@@ -262,9 +262,10 @@ def test_every_setting_of_the_selection_is_an_argument():
         how = record.settings.comparison
         assert (how.procedure, how.normality, how.test_train_ratio) == (test, "lilliefors", 1 / 9)
         assert record.dispositions["a"].status == "worse"
-    split = models.select_models.fn(scores, alpha_split="tree").settings
+        assert how.alpha_split == "level"
+    split = models.select_models.fn(scores).settings
     assert (split.comparison.alpha_split, split.alpha["root"]) == ("tree", 0.05)
-    for wrong in ({"alpha": "x"}, {"alpha": {"twig": 0.1}}, {"test": "coin"}, {"normality": "x"}):
+    for wrong in ({"alpha": "x"}, {"alpha": {"twig": 0.1}}, {"test": "coin"}, {"alpha_split": "x"}):
         with pytest.raises(SettingsError):
             models.select_models.fn(scores, **wrong)
 
