@@ -55,7 +55,7 @@ PROCEDURES = (*PROCEDURES_OF_THE_PROJECT, "members only")
 LEAF_PROCEDURES = ("paired", "mcb", "friedman", "thesis")
 CHECKED_CHUNKS = 4
 """The first replication of every fourth chunk is compared with the project's own selection."""
-ON_TEN_FOLDS = ("paired", "thesis")
+ON_TEN_FOLDS = ("paired", "paired, tree", "thesis")
 """Procedures that are counted on three times ten folds as well."""
 
 
