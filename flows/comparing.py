@@ -39,7 +39,7 @@ Say = Callable[[str], None]
 @flow(name="automl-compare", flow_run_name="compare {folder}", persist_result=False)
 def compare_flow(
     folder: str, n_side_by_side: int = 1, *, with_curves: bool = True
-) -> dict[str, Any]:
+) -> dict[str, Any] | State[Any]:
     """Run every cell of a comparison that has no record yet, then compare the methods.
 
     Give it another task runner to run the cells elsewhere:
@@ -197,7 +197,9 @@ class _Driver(threading.Thread):
             self._server.wait_ready()
             connection = self._server.connected()
         with connection:
-            self.result = self._flow(*self._arguments, with_curves=self._with_curves)
+            result = self._flow(*self._arguments, with_curves=self._with_curves)
+        assert isinstance(result, dict)  # a failed state has been raised
+        self.result = result
 
 
 def _follow(folder: ComparisonFolder, driver: _Driver, say: Say) -> None:
