@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 from prefect import flow
 from prefect.artifacts import create_table_artifact
+from prefect.client.schemas.objects import State
 from prefect.exceptions import FailedRun
 from prefect.futures import wait
 from prefect.states import Failed
