@@ -80,7 +80,7 @@ def _matthews(index: PerformanceIndex, raw: FloatArray) -> FloatArray:
     is_flat = spread <= 1e-12 * square * square
     covariance = correct * total - (true * predicted).sum(axis=1)
     defined = covariance / np.sqrt(np.where(is_flat, 1.0, spread))
-    return np.where(is_flat, (correct == total).astype(np.float64), defined)
+    return np.asarray(np.where(is_flat, (correct == total).astype(np.float64), defined))
 
 
 def _cost(index: PerformanceIndex, raw: FloatArray) -> FloatArray:

@@ -132,14 +132,14 @@ class ScoredRows:
         rows = np.flatnonzero(counts)
         if not len(rows):
             return float("nan")
-        weight: FloatArray | None = counts[rows]
-        if self.takes_weights:
-            if self.sample_weight is not None:
-                weight = weight * self.sample_weight[rows]
-            elif (weight == weight[0]).all():
-                weight = None
-        else:
-            rows, weight = np.repeat(rows, counts[rows].astype(np.intp)), None
+        drawn = counts[rows]
+        weight: FloatArray | None = None
+        if not self.takes_weights:
+            rows = np.repeat(rows, drawn.astype(np.intp))
+        elif self.sample_weight is not None:
+            weight = drawn * self.sample_weight[rows]
+        elif (drawn != drawn[0]).any():
+            weight = drawn
         try:
             return float(
                 np.mean(

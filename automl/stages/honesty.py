@@ -23,7 +23,7 @@ from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.selection.candidates import Candidate
 from automl.selection.honest import LEAST_BOOTSTRAPS, Choice, ScoredRows, honest_scores
-from automl.selection.levels import select
+from automl.selection.levels import replay
 from automl.selection.preselection import ScreeningRecord, SignatureClusters
 from automl.selection.selection_records import SelectionRecord
 from automl.stages.session import Session
@@ -40,6 +40,9 @@ HONEST_KEY = 1_000_000
 """Key of the random streams, beyond those that an ensemble counts up."""
 
 MEAN_ONLY = "generalization"
+UNDEFINED = -1e9
+"""Stands for a score that drawn rows do not define."""
+
 NO_TIME = "no time to repeat the choice often enough for an honest score"
 
 
@@ -159,13 +162,13 @@ class Evidence:
         weights = np.zeros(len(self.members))
         for trial_id, share in shares.items():
             weights[self._places[trial_id]] = share
-        return weights / weights.sum()
+        return np.asarray(weights / weights.sum())
 
     def choose(self, counts: FloatArray) -> list[dict[str, Choice]]:
         """The champion from each bootstrap, and in some of them the ensemble."""
         by_search = self._scores(self.rows.versions, counts)
         by_fresh = {
-            member: np.mean([self._score(version, counts) for version in versions], axis=0)
+            member: self._scores([[version] for version in versions], counts)[0]
             for member, versions in self.fresh.items()
         }
         return [
@@ -187,7 +190,7 @@ class Evidence:
         return found
 
     def _champion(self, drawn: FloatArray, scores: FloatArray, fresh: Mapping[int, float]) -> int:
-        leaders = [int(group[np.nanargmax(scores[group])]) for group in self.clusters]
+        leaders = [int(group[scores[group].argmax()]) for group in self.clusters]
         leaders = sorted(leaders, key=lambda member: -scores[member])[: self.limit]
         if self._is_plain:
             return max(leaders, key=lambda member: fresh.get(member, scores[member]))
@@ -210,17 +213,7 @@ class Evidence:
                     family.interpretability,
                 )
             )
-        settings, comparison = self.record.settings, self.record.settings.comparison
-        winner = select(
-            candidates,
-            alpha=settings.alpha,
-            top_n=settings.top_n,
-            test=comparison.procedure,
-            normality=comparison.normality,
-            test_train_ratio=comparison.test_train_ratio,
-            alpha_split=comparison.alpha_split,
-            criteria=settings.criteria,
-        ).winner
+        winner = replay(replace(self.record, candidates=tuple(candidates)))
         return next(m for m in leaders if self.members[m].id == winner)
 
     def _fold_scores(self, member: int, drawn: FloatArray) -> tuple[float, ...]:
@@ -280,10 +273,8 @@ class Evidence:
 
     def _scores(self, versions: Sequence[Sequence[NDArray[Any]]], counts: FloatArray) -> FloatArray:
         """(n members, b) in-bag scores, mean over the versions."""
-        return np.mean(
-            [[self._score(prediction, counts) for prediction in version] for version in versions],
-            axis=0,
-        )
+        scores = [[self._score(p, counts) for p in version] for version in versions]
+        return np.asarray(np.nan_to_num(np.mean(scores, axis=0), nan=UNDEFINED))
 
     def _score(self, prediction: NDArray[Any], counts: FloatArray) -> FloatArray:
         if self._many is None:

@@ -1,0 +1,114 @@
+"""The stage of the honest score repeats the choice that the run has made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from automl.home import Home
+from automl.settings import Settings
+from automl.stages import honesty
+from automl.stages.honesty import estimate, evidence_of, n_bootstraps_of
+from automl.stages.line import Line
+from automl.stages.session import begin
+
+FIELDS = {"score", "naive", "low", "high", "naive_low", "naive_high", "bias", "n_bootstraps"}
+
+
+def line_of(folder, **given):
+    settings = Settings(
+        **{
+            "table": "sklearn:iris",
+            "target": "target",
+            "trials": 8,
+            "workers": 1,
+            "families": ["gaussian_nb", "knn", "lda"],
+            "metric": "log_loss",
+            **given,
+        }
+    )
+    session = begin(settings, Home(folder))
+    line = Line(session)
+    line.search.run()
+    return line
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory):
+    made = line_of(tmp_path_factory.mktemp("all"))
+    try:
+        yield made
+    finally:
+        made.session.close()
+        made.session.release()
+
+
+@pytest.fixture(scope="module")
+def halved(tmp_path_factory):
+    made = line_of(
+        tmp_path_factory.mktemp("halves"),
+        data_mode="halves",
+        ensemble="none",
+        selection_test="thesis",
+        criteria={"generalization": 1.0, "stability": 1.0, "simplicity": 1.0},
+        folds=3,
+    )
+    try:
+        yield made
+    finally:
+        made.session.close()
+        made.session.release()
+
+
+def arguments(line):
+    return line.session, line.trials, line.selection(), line.ensemble()
+
+
+def test_the_record_holds_both_scores_and_says_which_is_the_models(line):
+    found = line.honest()
+    assert set(found["single"]) >= FIELDS
+    assert set(found["ensemble"]) >= FIELDS
+    assert found["chosen"] == ("ensemble" if line.ensemble()["replaced_champion"] else "single")
+    assert found["n_bootstraps"] == honesty.N_BOOTSTRAPS
+    assert found["reason"] == ""
+    assert found[found["chosen"]]["naive"] == pytest.approx(line.ensemble()["score"], abs=1e-6)
+
+
+def test_the_same_run_has_the_same_honest_score_again(line, monkeypatch):
+    monkeypatch.setattr(honesty, "N_BOOTSTRAPS", 40)
+    assert estimate(*arguments(line)) == estimate(*arguments(line))
+
+
+@pytest.mark.parametrize("name", ["line", "halved"])
+def test_the_choice_from_every_row_once_is_the_runs_own(name, request):
+    line = request.getfixturevalue(name)
+    evidence = evidence_of(*arguments(line))
+    again = evidence.choose(np.ones((1, len(evidence.rows.y)), dtype=np.float32))[0]
+    champion = evidence.members[int(again["single"].weights.argmax())].id
+    assert champion == line.selection()["champion"]
+    assert again["single"].threshold == evidence.final["single"].threshold
+
+
+def test_with_halves_the_scores_are_those_of_the_half_that_was_chosen_on(halved):
+    found = halved.honest()
+    assert found["ensemble"] is None
+    assert found["n_trials"] == len(halved.selection()["candidates"])
+    scores = {c["trial_id"]: np.mean(c["scores"]) for c in halved.selection()["candidates"]}
+    champion = halved.selection()["champion"]
+    assert found["single"]["naive"] == pytest.approx(scores[champion], abs=1e-6)
+
+
+def test_without_time_the_record_says_so(line, monkeypatch):
+    monkeypatch.setattr(type(line.session.ledger), "left_for", lambda *_: -1.0)
+    given_up = len(line.session.given_up)
+    found = estimate(*arguments(line))
+    assert found["single"] is None
+    assert found["ensemble"] is None
+    assert found["reason"] in line.session.given_up[given_up:]
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes", "expected"), [(100, 2, 200), (25_000, 2, 200), (10**6, 0, 40)]
+)
+def test_many_rows_need_fewer_bootstraps(n_rows, n_classes, expected):
+    assert n_bootstraps_of(np.zeros(n_rows), n_classes) == expected
