@@ -12,7 +12,7 @@ from automl_flows.why_known import Known
 from automl_flows.why_trial import configuration_text
 
 MOST_REASONS = 3
-MOST_FAMILIES = 8
+MOST_FAMILIES = MOST_MEMBERS = 8
 
 
 def story_of(known: Known) -> dict[str, str]:
@@ -165,7 +165,10 @@ def _root(known: Known) -> str:
         return ""
     root = decisions[-1]
     best = min(root["members"], key=lambda m: (-m["mean_score"], m["trial_id"]))
-    told = "; ".join(_member_text(m, is_best=m is best) for m in root["members"])
+    shown = root["members"][:MOST_MEMBERS]
+    told = "; ".join(_member_text(m, is_best=m is best) for m in shown)
+    others = Counter(member["verdict"] for member in root["members"][MOST_MEMBERS:])
+    told += "".join(f"; {number} more {verdict}" for verdict, number in others.items())
     test = root["post_hoc"] or (root["tests"][-1]["name"] if root["tests"] else "no test possible")
     if not root["post_hoc"] and root["tests"]:
         last = root["tests"][-1]

@@ -115,18 +115,31 @@ def selection_tree(record: SelectionRecord, *, title: str = "") -> Figure:
 
 
 def _columns(decisions: Sequence[LevelDecision]) -> dict[Level, list[Row]]:
-    """Rows of every level that decides, from the leaves to the root, at heights from the top."""
+    """Rows of every level that decides, from the leaves to the root, at heights from the top.
+
+    A node stands beside the rows from which its members come, as far as those above it allow.
+    """
     columns: dict[Level, list[Row]] = {}
+    known: dict[str, float] = {}
     for level in Level:
-        height = 0.0
-        for decision in decisions:
-            if decision.level is not level:
-                continue
-            rows = columns.setdefault(level, [])
-            height += GAP_ROWS if rows else 1.0
-            rows += [Row(decision, m, height + i) for i, m in enumerate(decision.members)]
-            height += len(decision.members) - 1
+        nodes = [decision for decision in decisions if decision.level is level]
+        tops = [_top(decision, known) for decision in nodes]
+        bottom = 1.0 - GAP_ROWS
+        for i in sorted(range(len(nodes)), key=lambda i: (tops[i], i)):
+            start = max(bottom + GAP_ROWS, tops[i])
+            rows = [Row(nodes[i], m, start + j) for j, m in enumerate(nodes[i].members)]
+            columns.setdefault(level, []).extend(rows)
+            bottom = rows[-1].height
+        known |= {row.member.trial_id: row.height for row in columns.get(level, ())}
     return columns
+
+
+def _top(decision: LevelDecision, known: Mapping[str, float]) -> float:
+    """Height of the first row where the node would be centered beside the places it draws from."""
+    heights = [known[m.trial_id] for m in decision.members if m.trial_id in known]
+    if not heights:
+        return 0.0
+    return sum(heights) / len(heights) - (len(decision.members) - 1) / 2
 
 
 def _draw_column(
@@ -139,7 +152,7 @@ def _draw_column(
     for row in rows:
         _draw_box(axes, scores[row.member.trial_id], row.height, COLORS[row.member.verdict])
     for row in (row for row in rows if row.member is row.decision.members[0]):
-        axes.annotate(
+        text = axes.annotate(
             _node_text(row.decision),
             (0.0, row.height - 0.55),
             xycoords=axes.get_yaxis_transform(),
@@ -147,6 +160,7 @@ def _draw_column(
             fontweight="bold",
             va="bottom",
         )
+        text.set_in_layout(False)
     heights = [row.height for row in rows]
     names = [_name(row, families) for row in rows]
     axes.set_yticks(heights, names, fontsize=7)
@@ -174,8 +188,11 @@ def _draw_box(axes: Axes, scores: Sequence[float], height: float, color: str) ->
 
 
 def _node_text(decision: LevelDecision) -> str:
-    told = "" if decision.post_hoc or not decision.tests else str(decision.tests[-1])
-    return decision.node if not told else f"{decision.node}  ({told})"
+    """Name, and the test of all members where it found no difference."""
+    if decision.post_hoc or not decision.tests:
+        return decision.node
+    last = decision.tests[-1]
+    return f"{decision.node} ({last.name}, p = {number_text(last.pvalue)})"
 
 
 def _name(row: Row, families: Mapping[str, str]) -> str:
