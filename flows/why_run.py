@@ -108,6 +108,11 @@ def _screening(known: Known) -> str:
     if not found["test"]:
         return f"all {n_all} became candidates without a screening"
     alpha, pvalues = found["alpha"], found["pvalues"]
+    if not alpha:
+        return (
+            f"a test on so few folds can prove nothing; the best {n_kept} of {n_all} became "
+            f"candidates (limit {found['limit']})"
+        )
     n_worse = sum(pvalue < alpha for pvalue in pvalues)
     return (
         f"{n_worse} of {n_all} {'is' if n_worse == 1 else 'are'} clearly worse than "
@@ -169,6 +174,8 @@ def _root(known: Known) -> str:
     told = "; ".join(_member_text(m, is_best=m is best) for m in shown)
     others = Counter(member["verdict"] for member in root["members"][MOST_MEMBERS:])
     told += "".join(f"; {number} more {verdict}" for verdict, number in others.items())
+    if len(root["members"]) == 1:
+        return f"only {told} got there"
     test = root["post_hoc"] or (root["tests"][-1]["name"] if root["tests"] else "no test possible")
     if not root["post_hoc"] and root["tests"]:
         last = root["tests"][-1]

@@ -35,7 +35,7 @@ _FATES: Mapping[str, str] = {
     "cluster goes on",
     Status.SCREENED_OUT: "It was dropped by the screening: on the folds of the search it is clearly "
     "worse than {against} ({evidence}, below {alpha})",
-    Status.OVER_LIMIT: "The screening did not find it clearly worse than {against} ({evidence}), but "
+    Status.OVER_LIMIT: "The screening did not find it clearly worse than {against} ({evidence}, {bound}), but "
     "it was number {number} of {n_left} such trials and {limit} go on to fresh folds",
     Status.UNAFFORDABLE: "It became a candidate, but there was no time left to score it on fresh folds, "
     "so no test has judged it",
@@ -141,7 +141,9 @@ def _fate(known: Known, trial: Trial) -> str:
         return _undecided(known, trial)
     text = _FATES[disposition.status].format(**_words(disposition))
     if disposition.status == Status.WINNER:
-        text += _rivals(known)
+        text = _won(known, text)
+    if disposition.status == Status.UNSCORED:
+        text += _what_failed(known, trial)
     return f"{text}{_role_text(known, trial.id)}."
 
 
@@ -180,18 +182,37 @@ def _words(disposition: Disposition) -> dict[str, str]:
         untold = f"no test told any candidate from the best ({evidence})"
     elif disposition.place == Place.SELECTION and disposition.n_left != 1:
         untold = "it had the highest mean"
-    go = "goes" if disposition.limit == 1 else "go"
-    return {**values, "evidence": evidence, "where": node, "untold": untold, "go": go}
+    return {
+        **values,
+        "evidence": evidence,
+        "where": node,
+        "untold": untold,
+        "go": "goes" if disposition.limit == 1 else "go",
+        "bound": f"not below {values['alpha']}"
+        if disposition.alpha
+        else "too few folds for a proof",
+    }
 
 
-def _rivals(known: Known) -> str:
-    """The members of the root's decision that come nearest, and whether a test told them apart."""
+def _what_failed(known: Known, candidate: Trial) -> str:
+    """What the trials of a candidate on fresh folds say that were not completed."""
+    reasons = (
+        trial.reason or str(trial.status)
+        for trial in known.trials.values()
+        if trial.stage == "candidates" and trial.origin == candidate.id and not trial.is_complete
+    )
+    reason = next(reasons, "")
+    return f" ({reason})" if reason else ""
+
+
+def _won(known: Known, text: str) -> str:
+    """How the champion won, with the member that came nearest and whether a test told them apart."""
     decision = known.stages["selection"]["decisions"][-1]
     others = [m for m in decision["members"] if m["trial_id"] != known.champion]
     if not others:
-        return ", and the only candidate"
+        return "It is the champion: no other candidate got to the root"
     nearest = max(others, key=lambda m: m["mean_score"])
-    text = f"; the next best mean is that of {short_id(nearest['trial_id'])}"
+    text += f"; the next best mean is that of {short_id(nearest['trial_id'])}"
     if nearest["pvalue"] is not None and decision["post_hoc"]:
         statistic = number_text(float(nearest["statistic"]))
         numbers = f"statistic {statistic}, p = {number_text(nearest['pvalue'])}"

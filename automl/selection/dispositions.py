@@ -58,6 +58,10 @@ _REASONS: Mapping[str, str] = {
 _LABELS: Mapping[str, str] = {
     Status.NOT_BEST_OF_CLUSTER: "not the best of its cluster",
     Status.SCREENED_OUT: "clearly worse in the search, p = {pvalue}",
+    Status.OVER_LIMIT: "not among the best {limit} of the search",
+    Status.UNAFFORDABLE: "no time for fresh folds",
+    Status.UNSCORED: "not scored on all fresh folds",
+    Status.BEHIND: "behind on the first fresh folds",
     Status.WORSE: "worse at {node}, p = {pvalue}",
     Status.OUTRANKED: "outranked at {node}: number {number} of {n_left}",
     Status.FINALIST: "finalist: number {number} of {n_left}",
