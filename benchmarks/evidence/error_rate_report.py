@@ -70,6 +70,7 @@ def _equal_tables(counts: dict[str, Counter[str]]) -> list[str]:
         found = counts[kind]
         ratio = found[f"{folds}|spread"] / found[f"{folds}|spread of"]
         lines.append(f"| {kind} | {folds} | {found[f'{folds}|replications']} | {ratio:.2f} |")
+    lines += _worst_tables(counts, cells)
     procedures = ("paired", "mcb", "friedman", "thesis")
     heads = [f"{p}, {k}" for p in procedures for k in (3, 5, 10)]
     lines += _table("One leaf of 3, 5 and 10 candidates.", heads, [
@@ -99,6 +100,26 @@ def _equal_tables(counts: dict[str, Counter[str]]) -> list[str]:
         [(kind, folds, [_cell(counts[kind], folds, key) for key in before])
          for kind, folds in cells if folds != "10"],
     )  # fmt: skip
+    return lines
+
+
+def _worst_tables(counts: dict[str, Counter[str]], cells: Sequence[tuple[str, str]]) -> list[str]:
+    """For every procedure the highest rate of a leaf, of a level of the trees, and of a whole tree."""
+    places = {
+        "one leaf": [f"leaf of {k}" for k in (3, 5, 10)],
+        "a level of a tree": [f"{tree}|{level}" for tree in TREE_ROWS for level in LEVELS[:-1]],
+        "a whole tree": [f"{tree}|all" for tree in TREE_ROWS],
+    }
+    lines: list[str] = []
+    for procedure in ("paired", "paired, tree", "mcb", "friedman", "thesis"):
+        rows = []
+        for kind, folds in cells:
+            found = counts[kind]
+            keys = [[f"{procedure}|{key}" for key in group] for group in places.values()]
+            if f"{folds}|{keys[2][0]}|any" in found:
+                worst = [max(group, key=lambda key: found[f"{folds}|{key}|any"]) for group in keys]
+                rows.append((kind, folds, [_cell(found, folds, key) for key in worst]))
+        lines += _table(f"{procedure}: the highest rate of each kind.", list(places), rows)
     return lines
 
 
