@@ -90,7 +90,8 @@ def dispositions(folder: RunFolder) -> dict[str, dict[str, str]]:
         own["automl.disposition"] = "second layer"
         for identity in ensemble["base"]:
             tags.setdefault(str(identity), {})["automl.role"] = "input of the second layer"
-    for member in ensemble.get("members") or []:
+    members = ensemble["members"] if ensemble.get("replaced_champion") else ()
+    for member in members:
         own = tags.setdefault(str(member["trial_id"]), {})
         own["automl.role"] = "ensemble member"
         own["automl.ensemble_weight"] = str(member.get("weight", ""))

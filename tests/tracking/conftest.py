@@ -112,7 +112,8 @@ class ExampleRuns:
         worse |= {"test": "corrected t", "reason": "worse at root", "rank": None}
         dispositions = {identity: {"status": "winner", "rank": 1.0}, other: worse}
         records.write("selection", {"champion": identity, "dispositions": dispositions})
-        records.write("ensemble", {"members": [{"trial_id": other, "weight": 0.5}]})
+        members = [{"trial_id": other, "weight": 0.5}]
+        records.write("ensemble", {"members": members, "replaced_champion": True})
         records.write("test", {"rows": 30, "score": 0.45, "metrics": {"accuracy": 0.7}})
         leaderboard = [{"rank": 1, "trial_id": identity, "status": "champion"}]
         result = {"score": 0.5, "metrics": {"accuracy": 0.8}, "leaderboard": leaderboard}
