@@ -246,6 +246,8 @@ def _ensemble(known: Known) -> str:
     members = ", ".join(
         f"{short_id(member['trial_id'])} {member['weight']:.2f}" for member in found["members"]
     )
+    if len(found["members"]) == 1:
+        return f"{members.split()[0]} of the second layer replaced the champion: {numbers}"
     return f"an ensemble of {len(found['members'])} replaced the champion ({members}): {numbers}"
 
 

@@ -227,12 +227,14 @@ def _won(known: Known, text: str) -> str:
 
 
 def _role(known: Known, trial_id: str) -> str:
-    """`champion`, `ensemble member`, both, or nothing."""
-    is_champion = trial_id == known.champion
-    is_member = trial_id in known.weights and bool(
-        known.stages["ensemble"].get("replaced_champion")
-    )
-    names = {"champion": is_champion, "ensemble member": is_member}
+    """`champion`, `ensemble member`, `input of the second layer`, or nothing; two with a comma."""
+    weight = known.weights.get(trial_id)
+    has_ensemble = weight is not None and bool(known.stages["ensemble"].get("replaced_champion"))
+    names = {
+        "champion": trial_id == known.champion,
+        "ensemble member": has_ensemble and bool(weight),
+        "input of the second layer": has_ensemble and not weight,
+    }
     return ", ".join(name for name, holds in names.items() if holds)
 
 
@@ -242,6 +244,8 @@ def _role_text(known: Known, trial_id: str) -> str:
     weight = known.weights.get(trial_id)
     if weight:
         return f"; it is a member of the ensemble, with weight {number_text(weight)}"
+    if weight is not None:
+        return "; models of the second layer take its predictions"
     return "; the ensemble has replaced it" if trial_id == known.champion else ""
 
 
