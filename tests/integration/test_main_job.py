@@ -65,6 +65,19 @@ def test_a_run_ends_with_a_registered_model_and_a_test_score(finished) -> None:
     assert result["trials"] == 14
 
 
+def test_the_record_of_the_selection_adds_up_and_why_tells_of_every_trial(finished) -> None:
+    command, result = finished
+    checked = command.json("why", result["run_id"], "--check")
+    assert (checked["adds_up"], checked["problems"]) == (True, [])
+    story = command.json("why", result["run_id"])["story"]
+    assert {"data", "search", "clusters", "root", "champion", "ensemble"} <= set(story)
+    shown = {row["trial_id"]: row["status"] for row in result["leaderboard"]}
+    for trial_id in list(shown)[:3]:
+        told = command.json("why", result["run_id"], trial_id)
+        assert told["disposition"]["status"]
+        assert told["text"].endswith(".")
+
+
 def test_one_worker_and_a_killed_and_resumed_run_decide_the_same(
     finished, command_in, tmp_path
 ) -> None:
