@@ -125,6 +125,11 @@ class ScoredRows:
     groups: IntArray | None = None
     takes_weights: bool = True
 
+    def of(self, rows: IntArray) -> ScoredRows:
+        """Some of the rows, without predictions."""
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return ScoredRows((), self.y[rows], self.score, weight, takes_weights=self.takes_weights)
+
     def score_under(
         self, predictions: Sequence[NDArray[Any]], counts: FloatArray, threshold: float = 0.5
     ) -> float:
@@ -232,7 +237,7 @@ def honest_scores(
     n_bootstraps : positive
         In blocks of `BLOCK`.
     has_time
-        Asked between the blocks.
+        Asked before each block.
 
     Returns
     -------
@@ -243,7 +248,7 @@ def honest_scores(
     found: dict[str, list[float]] = {kind: [] for kind in final}
     n_done = 0
     for counts in _blocks(rows, n_bootstraps, rng):
-        if n_done and not has_time():
+        if not has_time():
             break
         for drawn, chosen in zip(counts, choose(counts), strict=True):
             left_out = (drawn == 0).astype(np.float32)

@@ -78,7 +78,9 @@ def estimate(
         evidence.final,
         evidence.choose,
         rng=stream(session.settings.seed, Purpose.BOOTSTRAP, HONEST_KEY),
-        n_bootstraps=n_bootstraps_of(evidence.rows.y, session.plan.table.n_classes),
+        n_bootstraps=n_bootstraps_of(
+            len(evidence.rows.y), session.plan.table.n_classes, has_tests=evidence.has_tests
+        ),
         has_time=clock.has_time,
     )
     session.is_reproducible &= session.is_timed or clock.has_time()
@@ -94,10 +96,11 @@ def estimate(
     return {**record, **made, "n_bootstraps": n_bootstraps, "reason": ""}
 
 
-def n_bootstraps_of(y: NDArray[Any], n_classes: int) -> int:
-    """Bootstraps that are worth their seconds; depends on the size of the predictions alone."""
-    share = MANY_CELLS / (len(y) * max(n_classes, 1))
-    return max(LEAST_BOOTSTRAPS, int(N_BOOTSTRAPS * min(1.0, share)))
+def n_bootstraps_of(n_rows: int, n_classes: int, *, has_tests: bool) -> int:
+    """Bootstraps that are worth their seconds; never depends on the clock."""
+    wanted = N_BOOTSTRAPS // 2 if has_tests else N_BOOTSTRAPS
+    share = MANY_CELLS / (n_rows * max(n_classes, 1))
+    return max(LEAST_BOOTSTRAPS, int(wanted * min(1.0, share)))
 
 
 def evidence_of(
@@ -120,8 +123,8 @@ class Evidence:
     ----------
     members
         Trials in the order of the predictions; those of the second layer at the end.
-    final
-        What was chosen from all rows.
+    record
+        Of the selection: settings and winner.
     clusters : positions of members
         The best of each competes with the best of the others.
     limit
@@ -130,6 +133,16 @@ class Evidence:
         Predictions on the repeats of the fresh folds, for the members that have them.
     folds : (n_repeats, n)
         Folds of these repeats.
+    learned
+        Members of the ensemble with their weights.
+
+    Attributes
+    ----------
+    final
+        What was chosen from all rows, by kind.
+    has_tests
+        Whether the level tests and ranks are repeated. By the mean score alone the first of each
+        ranking is the one with the best mean, whatever the tests say of the others.
     """
 
     session: Session
@@ -147,7 +160,7 @@ class Evidence:
         self._many = many_scores(self._index)
         self._n_learned = 0
         criteria = {name for name, weight in self.record.settings.criteria.items() if weight > 0}
-        self._is_plain = criteria == {MEAN_ONLY}
+        self.has_tests = criteria != {MEAN_ONLY}
         self._places = {trial.id: place for place, trial in enumerate(self.members)}
         self._combine: Combine = self.session.settings.ensemble_combine
         everything = np.ones(len(self.rows.y), dtype=np.float32)
@@ -171,17 +184,21 @@ class Evidence:
             member: self._scores([[version] for version in versions], counts)[0]
             for member, versions in self.fresh.items()
         }
-        return [
-            self._chosen(drawn, i, by_search[:, i], {m: s[i] for m, s in by_fresh.items()})
-            for i, drawn in enumerate(counts)
-        ]
+        by_fold = self._fold_scores(counts) if self.has_tests else None
+        found = []
+        for i, drawn in enumerate(counts):
+            fresh = {member: float(scores[i]) for member, scores in by_fresh.items()}
+            champion = self._champion(
+                by_search[:, i], fresh, None if by_fold is None else by_fold[i]
+            )
+            found.append(self._chosen(drawn, i, by_search[:, i], champion))
+        return found
 
     # --- pieces -----------------------------------------------------------------------------------
 
     def _chosen(
-        self, drawn: FloatArray, place: int, scores: FloatArray, fresh: Mapping[int, float]
+        self, drawn: FloatArray, place: int, scores: FloatArray, champion: int
     ) -> dict[str, Choice]:
-        champion = self._champion(drawn, scores, fresh)
         alone = Choice(np.eye(len(self.members))[champion])
         found = {"single": self._with_threshold(alone, drawn)}
         if place < ENSEMBLES_PER_BLOCK and "ensemble" in self.final:
@@ -189,15 +206,17 @@ class Evidence:
             found["ensemble"] = self._with_threshold(blend, drawn)
         return found
 
-    def _champion(self, drawn: FloatArray, scores: FloatArray, fresh: Mapping[int, float]) -> int:
+    def _champion(
+        self, scores: FloatArray, fresh: Mapping[int, float], by_fold: FloatArray | None
+    ) -> int:
         leaders = [int(group[scores[group].argmax()]) for group in self.clusters]
         leaders = sorted(leaders, key=lambda member: -scores[member])[: self.limit]
-        if self._is_plain:
+        if by_fold is None:
             return max(leaders, key=lambda member: fresh.get(member, scores[member]))
-        return self._by_levels(drawn, leaders)
+        return self._by_levels(leaders, by_fold)
 
-    def _by_levels(self, drawn: FloatArray, leaders: Sequence[int]) -> int:
-        """Winner of the level tests on the fold scores of the drawn rows."""
+    def _by_levels(self, leaders: Sequence[int], by_fold: FloatArray) -> int:
+        """Winner of the level tests on the fold scores of the drawn rows, (n members, n folds)."""
         candidates = []
         known = {candidate.trial_id: candidate for candidate in self.record.candidates}
         for member in leaders:
@@ -207,7 +226,7 @@ class Evidence:
                 Candidate(
                     trial.id,
                     trial.configuration,
-                    self._fold_scores(member, drawn),
+                    tuple(map(float, by_fold[member])),
                     known[trial.id].seconds if trial.id in known else 0.0,
                     family.simplicity,
                     family.interpretability,
@@ -216,17 +235,32 @@ class Evidence:
         winner = replay(replace(self.record, candidates=tuple(candidates)))
         return next(m for m in leaders if self.members[m].id == winner)
 
-    def _fold_scores(self, member: int, drawn: FloatArray) -> tuple[float, ...]:
-        """Scores of the drawn rows of each fresh fold; of the search's predictions without fresh ones."""
-        versions = self.fresh.get(member) or [self.rows.versions[0][member]] * len(self.folds)
+    def _fold_scores(self, counts: FloatArray) -> FloatArray:
+        """(b, n members, n folds) scores of the drawn rows of each fresh fold.
+
+        Of the search's predictions for members without fresh ones; a fold without a drawn row has
+        the mean of the others.
+        """
+        found = np.array([self._scores_of_folds(i, counts) for i in range(len(self.members))])
+        found[found == UNDEFINED] = np.nan
+        means = np.nanmean(found, axis=1, keepdims=True)
+        return np.asarray(np.where(np.isnan(found), means, found).transpose(2, 0, 1))
+
+    def _scores_of_folds(self, member: int, counts: FloatArray) -> list[FloatArray]:
+        alone = [self.rows.versions[0][member]] * len(self.folds)
+        versions = self.fresh.get(member, alone)
         scores = []
         for folds, version in zip(self.folds, versions, strict=False):
             for fold in range(int(self.folds.max()) + 1):
-                inside = np.where(folds == fold, drawn, 0.0)
-                scores.append(self.rows.score_under([version], inside) if inside.any() else np.nan)
-        values = np.array(scores)
-        values[~np.isfinite(values)] = np.nanmean(values)
-        return tuple(map(float, values))
+                inside = np.flatnonzero(folds == fold)
+                drawn = counts[:, inside]
+                is_drawn = drawn.any(axis=1)
+                values = np.full(len(counts), UNDEFINED)
+                if is_drawn.any():
+                    part = self.rows.of(inside)
+                    values[is_drawn] = self._score(version[inside], drawn[is_drawn], part)
+                scores.append(values)
+        return scores
 
     def _ensemble(self, drawn: FloatArray, scores: FloatArray, champion: int) -> Choice:
         settings = self.session.settings
@@ -276,11 +310,14 @@ class Evidence:
         scores = [[self._score(p, counts) for p in version] for version in versions]
         return np.asarray(np.nan_to_num(np.mean(scores, axis=0), nan=UNDEFINED))
 
-    def _score(self, prediction: NDArray[Any], counts: FloatArray) -> FloatArray:
+    def _score(
+        self, prediction: NDArray[Any], counts: FloatArray, rows: ScoredRows | None = None
+    ) -> FloatArray:
+        rows = rows or self.rows
         if self._many is None:
-            return np.array([self.rows.score_under([prediction], drawn) for drawn in counts])
-        weight = self.rows.sample_weight
-        return self._many(self.rows.y, prediction, counts if weight is None else counts * weight)
+            return np.array([rows.score_under([prediction], drawn) for drawn in counts])
+        weight = rows.sample_weight
+        return self._many(rows.y, prediction, counts if weight is None else counts * weight)
 
 
 def _all_rows(

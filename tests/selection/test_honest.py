@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from automl.metrics.index import PerformanceIndex
 from automl.records import Task
 from automl.selection.honest import (
+    BLOCK,
     LEAST_BOOTSTRAPS,
     N_INTERVAL,
     SHARE,
@@ -207,9 +208,9 @@ def test_without_time_for_enough_bootstraps_there_is_no_score():
     choose, final = best_of(rows), {"single": only(2, 0)}
     rng = np.random.default_rng(0)
     assert honest_scores(rows, final, choose, rng=rng, has_time=lambda: False) == {}
-    left = iter([True] * (LEAST_BOOTSTRAPS // 20 - 1))
+    left = iter([True] * (LEAST_BOOTSTRAPS // BLOCK))
     found = honest_scores(rows, final, choose, rng=rng, has_time=lambda: next(left, False))
-    assert found["single"].n_bootstraps <= LEAST_BOOTSTRAPS
+    assert found["single"].n_bootstraps == LEAST_BOOTSTRAPS
 
 
 @given(
