@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 from automl.families.registry import get_family
 from automl.randomness import Purpose, integer_seed
 from automl.records import Trial
-from automl.search.runner import TrialRunner
 from automl.selection.candidates import kmeans_clusters
 from automl.selection.preselection import (
     FRESH,
@@ -25,6 +23,7 @@ from automl.selection.preselection import (
 from automl.selection.screening import screen, screening_alpha
 from automl.selection.selection_records import Level, SelectionSettings
 from automl.spaces.encoding import ConfigurationEncoder
+from automl.stages.fresh_folds import FreshFolds
 from automl.stages.search_spaces import space_of
 from automl.stages.session import Session
 
@@ -119,7 +118,7 @@ def score_candidates(
     if not plan.repeats:
         return _by_search(session, plan, candidates[0], {})
     planned = [candidates[position] for position in plan.chosen]
-    scorer = _Scorer(session, planned)
+    scorer = FreshFolds(session, planned)
     scorer.run(range(plan.repeats), range(len(planned)))
     leaders: Sequence[int] = ()
     if plan.extra_repeats:
@@ -327,107 +326,3 @@ def _fitting(
 
 def _fold_seconds(trial: Trial) -> float:
     return trial.seconds / max(len(trial.folds), 1)
-
-
-class _Scorer:
-    """Runs (candidate, repeat) pairs on all slots; earlier trials of a resumed run count."""
-
-    def __init__(self, session: Session, candidates: Sequence[Trial]) -> None:
-        self._session, self._candidates = session, candidates
-        stage = session.plan.stage("candidates")
-        self._jobs = {
-            repeat: [job for job in stage.jobs if job[0] == repeat]
-            for repeat in range(len(stage.folds))
-        }
-        self._runner = TrialRunner(
-            session.pool, session.run_id, "candidates", stage, session.plan.index.aggregate
-        )
-        self._found: dict[tuple[int, int], Trial] = {}
-        earlier = {t.index: t for t in session.earlier if t.stage == "candidates"}
-        for position in range(len(candidates)):
-            for repeat in self._jobs:
-                trial = earlier.get(self._index(position, repeat))
-                known = candidates[position].id
-                if trial is not None and trial.origin == known and trial.is_complete:
-                    self._found[position, repeat] = trial
-
-    def run(self, repeats: range, positions: Sequence[int]) -> None:
-        """Score some candidates on some repeats."""
-        pairs = [
-            (position, repeat)
-            for repeat in repeats
-            for position in positions
-            if (position, repeat) not in self._found
-        ]
-        with ThreadPoolExecutor(self._session.pool.n_slots) as threads:
-            for pair, trial in zip(pairs, threads.map(self._score, pairs), strict=True):
-                if trial is not None:
-                    self._found[pair] = trial
-
-    def leaders(self, n: int, repeats: int) -> list[int]:
-        """Positions of the best candidates on the first repeats."""
-        n_first = repeats * len(self._jobs[0])
-        means = {
-            position: float(np.mean(scores))
-            for position in range(len(self._candidates))
-            if (scores := self._scores(position)[:n_first])
-        }
-        return sorted(means, key=lambda position: -means[position])[:n]
-
-    def compared(self, leaders: Sequence[int]) -> tuple[list[int], list[Trial]]:
-        """Positions of those with all scores, the leaders alone if there are; and who lacks some."""
-        positions = leaders or range(len(self._candidates))
-        numbers = {position: len(self._scores(position)) for position in positions}
-        most = max(numbers.values(), default=0)
-        whole = [position for position, number in numbers.items() if number == most > 0]
-        return whole, [self._candidates[p] for p in positions if p not in whole]
-
-    def scored(self) -> dict[str, tuple[float, ...]]:
-        """Scores so far of those that have any, by trial id."""
-        return {
-            trial.id: tuple(scores)
-            for position, trial in enumerate(self._candidates)
-            if (scores := self._scores(position))
-        }
-
-    def entry(self, position: int) -> dict[str, Any]:
-        """Trial id, scores and mean seconds of a fold."""
-        return {
-            "trial_id": self._candidates[position].id,
-            "scores": self._scores(position),
-            "seconds": self._fold_seconds(position),
-        }
-
-    def _score(self, pair: tuple[int, int]) -> Trial | None:
-        position, repeat = pair
-        session, candidate = self._session, self._candidates[position]
-        deadline = session.ledger.left_for("candidates")
-        if deadline is not None and deadline <= 0:
-            return None
-        trial = self._runner.run_folds(
-            candidate.configuration,
-            self._jobs[repeat],
-            index=self._index(position, repeat),
-            origin=candidate.id,
-            limit_seconds=deadline,
-            keeps_predictions=True,
-        )
-        session.commit(trial, candidate=candidate.id, repeat=repeat)
-        return trial if trial.is_complete else None
-
-    def _index(self, position: int, repeat: int) -> int:
-        return position * len(self._jobs) + repeat
-
-    def _scores(self, position: int) -> list[float]:
-        found = []
-        for repeat in self._jobs:
-            trial = self._found.get((position, repeat))
-            if trial is None:
-                break
-            found += list(trial.fold_scores)
-        return found
-
-    def _fold_seconds(self, position: int) -> float:
-        trials = [trial for (place, _), trial in self._found.items() if place == position]
-        n_folds = sum(len(trial.folds) for trial in trials)
-        return sum(trial.seconds for trial in trials) / max(n_folds, 1)
