@@ -48,8 +48,11 @@ FAMILIES = (
     *("lightgbm", "extra_trees", "svm", "knn", "decision_tree"),
     *("logistic_regression", "gaussian_nb", "elastic_net"),
 )
-SPACES = {"extra_trees": {"n_estimators": {"low": 30, "high": 60}}}
-"""The forests are small, so that a search takes seconds."""
+SPACES = {
+    "extra_trees": {"n_estimators": {"low": 30, "high": 60}},
+    "svm": {"kernel": ["linear", "rbf"], "C": {"high": 100}},
+}
+"""Small forests, so that a search takes seconds; nothing ends a fit of libsvm that does not end."""
 
 TABLES = (
     *("heart-statlog", "sonar", "auto-mpg", "machine_cpu", "ionosphere", "housing", "diabetes"),
