@@ -71,6 +71,7 @@ class _Check:
         self.screening, self.scoring = record["screening"], record["scoring"]
         self.expected: dict[str, Disposition] = {}
         self.clusters: dict[str, dict[str, Any]] = {}
+        self.n_scores = 0
 
     def problems(self) -> Iterator[str]:
         """Problems in the order of the line; each part also fills `expected`."""
@@ -224,14 +225,18 @@ class _Check:
         leaders = order[:2] if found["extra_repeats"] and is_fresh else []
         if found["leaders"] != leaders:
             yield f"scoring: the leaders are {', '.join(leaders) or 'none'}"
-        most = max((len(scored.get(i, ())) for i in leaders or planned), default=0)
-        whole = [i for i in leaders or planned if most and len(scored.get(i, ())) == most]
+        numbers = {i: len(scored.get(i, ())) for i in leaders or planned}
+        self.n_scores = max(
+            (n for n in numbers.values() if 2 * _n_at_least(numbers, n) > _n_at_least(numbers, 1)),
+            default=0,
+        )
+        whole = [i for i, number in numbers.items() if number >= self.n_scores > 0]
         if (
             (found["compared"] != whole)
             if is_fresh
             else bool(whole) or found["compared"] != kept[:1]
         ):
-            yield "scoring: the compared candidates are not those with all scores"
+            yield "scoring: the compared candidates are not those with the scores that most have"
         for trial_id in kept:
             disposition = Disposition(
                 Status.UNSCORED if trial_id in planned else Status.UNAFFORDABLE, Place.SCORING
@@ -257,8 +262,8 @@ class _Check:
         for entry in found:
             trial_id, configuration = entry["trial_id"], entry["configuration"]
             row = self.rows[trial_id]
-            scores = self.scoring["scored"].get(trial_id) if is_fresh else row["fold_scores"]
-            if entry["scores"] != scores:
+            fresh = self.scoring["scored"].get(trial_id, [])[: self.n_scores]
+            if entry["scores"] != (fresh if is_fresh else row["fold_scores"]):
                 yield f"candidate {trial_id}: not the scores that were measured"
             if "/".join((configuration["family"], *configuration["path"])) != row["signature"]:
                 yield f"candidate {trial_id}: not the configuration of the trial"
@@ -296,6 +301,10 @@ class _Check:
                 continue
             expected = self.expected[trial_id].to_json() | self.clusters.get(trial_id, {})
             yield from _differences(f"disposition of {trial_id}", expected, found[trial_id])
+
+
+def _n_at_least(numbers: Mapping[str, int], least: int) -> int:
+    return sum(number >= least for number in numbers.values())
 
 
 def _standardized(points: FloatArray) -> FloatArray:

@@ -117,7 +117,8 @@ class ScoringRecord:
     leaders
         The two best on the first `repeats`, where there are further repeats; else empty.
     compared
-        Trial ids with all scores; they are the candidates of the selection.
+        Trial ids of the candidates of the selection: those with at least the `common_number` of
+        scores, on the first of which they are compared.
     source
         `fresh folds`; `search folds` where nothing could be scored and the best trial of the
         search is the only candidate.
@@ -265,6 +266,12 @@ def _of_scoring(screening: ScreeningRecord, scoring: ScoringRecord) -> dict[str,
             numbers |= {"limit": len(scoring.leaders), "score": means[trial_id]}
         found[trial_id] = Disposition(status, Place.SCORING, **numbers)
     return found
+
+
+def common_number(numbers: Sequence[int]) -> int:
+    """Greatest number of scores that more than half of those with any have; 0 if none has any."""
+    some = sorted((number for number in numbers if number), reverse=True)
+    return some[len(some) // 2] if some else 0
 
 
 def means_on_first_folds(scoring: ScoringRecord) -> dict[str, float]:

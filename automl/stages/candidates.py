@@ -124,17 +124,21 @@ def score_candidates(
     if plan.extra_repeats:
         leaders = scorer.leaders(2, plan.repeats)
         scorer.run(range(plan.repeats, plan.repeats + plan.extra_repeats), leaders)
-    compared, missing = scorer.compared(leaders)
+    compared, n_scores, missing = scorer.compared(leaders)
     session.given_up += [
         f"candidate {trial.id} could not be scored on all fresh folds" for trial in missing
     ]
+    n_repeats = n_scores // session.plan.stage("candidates").jobs_per_repeat
+    wanted = plan.repeats + (plan.extra_repeats if leaders else 0)
+    if compared and n_repeats < wanted:
+        session.given_up.append(f"{n_repeats} of {wanted} planned repeats of the fresh folds")
     scored = scorer.scored()
     if not compared:
         return _by_search(session, plan, planned[0], scored)
     record = _scoring(session, plan, planned, scored)
     ids = [planned[position].id for position in compared]
     record |= {"leaders": [planned[position].id for position in leaders], "compared": ids}
-    entries = [scorer.entry(position) for position in compared]
+    entries = [scorer.entry(position, n_scores) for position in compared]
     return {"candidates": entries, "scoring": record}
 
 

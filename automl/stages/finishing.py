@@ -27,6 +27,7 @@ ASSEMBLY_SECONDS = 1.5
 SAMPLE_ROWS = 1000
 LEAST_SAMPLE_ROWS = 100
 SAMPLE_SECONDS = 0.5
+LAST_RESORT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ def build_final(
     if not members:
         fallback = max((t for t in trials if t.is_complete), key=lambda t: t.score or 0.0)
         members, combine = _members(session, [Part(fallback, 1.0)], set()), "mean"
+    if not members:
+        members = _last_resort(session, [t for t in trials if t.is_complete])
     if not members:
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
     model = _model(session, members, ensemble["threshold"], combine)
@@ -259,7 +262,8 @@ def _pipelines(session: Session, part: Part, is_refit: bool) -> list[FittedPipel
     name = f"{trial.id}-refit" if is_refit else trial.id
     found = load_models(session.folder.path, name)
     if found is None:
-        if not _fit(session, _fitting_job(session, part, name, is_refit)) and is_refit:
+        left = session.ledger.left_for("final")
+        if not _fit(session, _fitting_job(session, part, name, is_refit), left) and is_refit:
             return _kept(session, trial)
         found = load_models(session.folder.path, name)
     return list(found.values()) if found else []
@@ -281,8 +285,25 @@ def _fitting_job(session: Session, part: Part, name: str, is_refit: bool) -> Job
     return Job(f"automl.evaluation.trial:{'refit' if is_refit else 'fit_folds'}", payload)
 
 
-def _fit(session: Session, job: Job) -> bool:
-    left = session.ledger.left_for("final")
+def _last_resort(session: Session, trials: Sequence[Trial]) -> list[Member]:
+    """The best trial that is surely refitted in what is left of the run, or the quickest one.
+
+    It takes the time of the registration too: that can be made up for later.
+    """
+    left = max(session.ledger.left or 0.0, LAST_RESORT_SECONDS)
+    seconds = {t.id: refit_seconds(session, t) for t in trials}
+    sure = [t for t in trials if seconds[t.id] <= left / 2]
+    trial = max(sure, key=lambda t: t.score or 0.0, default=None) or min(
+        trials, key=lambda t: seconds[t.id]
+    )
+    part, name = Part(trial, 1.0), f"{trial.id}-refit"
+    if not _fit(session, _fitting_job(session, part, name, is_refit=True), left):
+        return []
+    session.given_up.append(f"{trial.id} is the final model alone: there was no time for more")
+    return _members(session, [part], {trial.id})
+
+
+def _fit(session: Session, job: Job, left: float | None) -> bool:
     if left is not None and left <= 0:
         return False
     slot = session.pool.acquire()

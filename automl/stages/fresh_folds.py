@@ -10,6 +10,7 @@ import numpy as np
 
 from automl.records import Trial
 from automl.search.runner import TrialRunner
+from automl.selection.preselection import common_number
 from automl.stages.session import Session
 
 
@@ -64,13 +65,17 @@ class FreshFolds:
         }
         return sorted(means, key=lambda position: -means[position])[:n]
 
-    def compared(self, leaders: Sequence[int]) -> tuple[list[int], list[Trial]]:
-        """Positions of those with all scores, the leaders alone if there are; and who lacks some."""
+    def compared(self, leaders: Sequence[int]) -> tuple[list[int], int, list[Trial]]:
+        """Who is compared, on how many scores, and who lacks some of them.
+
+        The leaders alone where there are any. The scores are those that more than half of them
+        have, so that neither one that failed nor the end of the time costs the others theirs.
+        """
         positions = leaders or range(len(self._candidates))
         numbers = {position: len(self._scores(position)) for position in positions}
-        most = max(numbers.values(), default=0)
-        whole = [position for position, number in numbers.items() if number == most > 0]
-        return whole, [self._candidates[p] for p in positions if p not in whole]
+        n_scores = common_number(list(numbers.values()))
+        whole = [position for position, number in numbers.items() if number >= n_scores > 0]
+        return whole, n_scores, [self._candidates[p] for p in positions if p not in whole]
 
     def scored(self) -> dict[str, tuple[float, ...]]:
         """Scores so far of those that have any, by trial id."""
@@ -80,11 +85,11 @@ class FreshFolds:
             if (scores := self._scores(position))
         }
 
-    def entry(self, position: int) -> dict[str, Any]:
-        """Trial id, scores and mean seconds of a fold."""
+    def entry(self, position: int, n_scores: int) -> dict[str, Any]:
+        """Trial id, the first scores and mean seconds of a fold."""
         return {
             "trial_id": self._candidates[position].id,
-            "scores": self._scores(position),
+            "scores": self._scores(position)[:n_scores],
             "seconds": self._fold_seconds(position),
         }
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from automl.home import Home
 from automl.records import TrialStatus
 from automl.search.runner import TrialRunner
+from automl.selection.checker import check
+from automl.selection.preselection import common_number
 from automl.settings import Settings
 from automl.stages.candidates import choose_candidates, score_candidates
 from automl.stages.champion import select_champion
+from automl.stages.fresh_folds import FreshFolds
 from automl.stages.line import Line
 from automl.stages.session import begin
 
@@ -48,6 +54,34 @@ def test_without_one_score_on_fresh_folds_the_best_of_the_search_is_the_champion
     record = select_champion(line.session, line.trials, {**candidates, **found})
     assert record["champion"] == chosen[0]
     assert len([t for t in line.session.given_up if "could not be scored" in t]) == n_candidates
+
+
+def test_the_end_of_the_time_in_a_repeat_does_not_cost_the_repeats_before_it(line, monkeypatch):
+    scored = FreshFolds._score
+
+    def cut_short(self, pair):
+        position, repeat = pair
+        return scored(self, pair) if repeat == 0 or position == 0 else None
+
+    monkeypatch.setattr(FreshFolds, "_score", cut_short)
+    candidates = choose_candidates(line.session, line.trials)
+    chosen = candidates["trial_ids"]
+    assert len(chosen) > 2
+    found = score_candidates(line.session, line.trials, chosen)
+    assert [entry["trial_id"] for entry in found["candidates"]] == chosen
+    assert {len(entry["scores"]) for entry in found["candidates"]} == {5}
+    assert "1 of 2 planned repeats of the fresh folds" in line.session.given_up
+    record = select_champion(line.session, line.trials, {**candidates, **found})
+    assert not check(json.loads(json.dumps(record)))
+
+
+@given(st.lists(st.integers(0, 4), max_size=9))
+def test_more_than_half_have_the_common_number_and_no_greater_one(numbers):
+    found = common_number(numbers)
+    some = [number for number in numbers if number]
+    assert (found == 0) == (not some)
+    assert not some or 2 * sum(number >= found for number in some) > len(some)
+    assert 2 * sum(number > found for number in some) <= len(some)
 
 
 def test_every_setting_of_the_tests_reaches_the_decisions(line):

@@ -3,12 +3,14 @@
 import pytest
 from threadpoolctl import threadpool_info
 
+from automl.evaluation.fold_models import remove_all_models
 from automl.home import Home
 from automl.inference.bundle import load_bundle
 from automl.inference.model import TableModel
 from automl.settings import Settings
 from automl.stages import finishing
 from automl.stages.finishing import build_final, prediction_seconds, sample_size, wants_refits
+from automl.stages.ledger import Ledger
 from automl.stages.line import Line
 from automl.stages.session import begin
 
@@ -61,3 +63,31 @@ def test_the_final_model_is_timed_with_as_many_threads_as_a_trial_has(tmp_path, 
     assert made["predict_ms"] > 0
     assert [m["models"] for m in made["members"]] == [5, 5]
     assert [m.trial for m in load_bundle(made["bundle"]).members] == [t.id for t in line.trials[:2]]
+
+
+@pytest.mark.parametrize("halves", [{}, {"data_mode": "halves", "ensemble": "none"}])
+def test_a_run_without_time_for_its_final_model_still_has_one(tmp_path, monkeypatch, halves):
+    settings = Settings(
+        table="sklearn:iris",
+        target="target",
+        trials=3,
+        workers=1,
+        families=("gaussian_nb", "knn"),
+        final="refit",
+        **halves,
+    )
+    session = begin(settings, Home(tmp_path / "home"))
+    try:
+        line = Line(session)
+        line.search.run()
+        remove_all_models(session.folder.path)
+        monkeypatch.setattr(session.ledger, "left_for", lambda *_: 0.0)
+        monkeypatch.setattr(Ledger, "left", property(lambda _: 0.0))
+        members = [{"trial_id": line.trials[0].id, "weight": 1.0}]
+        made = build_final(session, line.trials, {"members": members, "threshold": 0.5})
+    finally:
+        session.close()
+    best = max(line.trials, key=lambda trial: trial.score)
+    assert [member["trial_id"] for member in made["members"]] == [best.id]
+    assert any("no time for more" in text for text in session.given_up)
+    assert len(load_bundle(made["bundle"]).members) == 1
