@@ -33,8 +33,10 @@ N_BOOTSTRAPS = 200
 MANY_CELLS = 50_000
 """Rows times classes from which on fewer bootstraps are made: on many rows little is owed to chance."""
 
+FEW_CELLS = 4_000
 ENSEMBLES_PER_BLOCK = 4
-"""In how many bootstraps of a block an ensemble is learned; it takes most of the time."""
+"""In how many bootstraps of a block an ensemble is learned, which takes most of the time; above
+`FEW_CELLS` rows times classes in fewer, down to one."""
 
 HONEST_KEY = 1_000_000
 """Key of the random streams, beyond those that an ensemble counts up."""
@@ -159,6 +161,9 @@ class Evidence:
         self._index = self.session.plan.index
         self._many = many_scores(self._index)
         self._n_learned = 0
+        cells = len(self.rows.y) * max(self._index.n_classes, 1)
+        affordable = ENSEMBLES_PER_BLOCK * FEW_CELLS // cells
+        self._n_ensembles = min(max(affordable, 1), ENSEMBLES_PER_BLOCK)
         criteria = {name for name, weight in self.record.settings.criteria.items() if weight > 0}
         self.has_tests = criteria != {MEAN_ONLY}
         self._places = {trial.id: place for place, trial in enumerate(self.members)}
@@ -201,7 +206,7 @@ class Evidence:
     ) -> dict[str, Choice]:
         alone = Choice(np.eye(len(self.members))[champion])
         found = {"single": self._with_threshold(alone, drawn)}
-        if place < ENSEMBLES_PER_BLOCK and "ensemble" in self.final:
+        if place < self._n_ensembles and "ensemble" in self.final:
             blend = self._ensemble(drawn, scores, champion)
             found["ensemble"] = self._with_threshold(blend, drawn)
         return found
