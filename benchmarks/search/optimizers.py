@@ -37,7 +37,7 @@ from automl.optimizers.registry import get_optimizer
 
 OURS = ("random", "hypercube", "tpe", "smac", "gbqr", "gp_ei", "gp_sampled")
 OUTSIDE = ("optuna_tpe", "optuna_gp", "smac3")
-SLOW = {"hebo": 5}
+SLOW = {"hebo": 3}
 """Tables per source of optimizers that take too long for all."""
 N_OBSERVATIONS = (50, 200, 1000)
 UNTIMED = ("random", "hebo")
