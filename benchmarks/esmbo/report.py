@@ -231,12 +231,12 @@ def table_text(space: Space, printed: Printed) -> str:
     """Our table above the printed one, each sorted by its expected ranks."""
     order = np.argsort(space.rank, kind="stable")
     title = TITLES[space.kind, space.family]
-    lines = [f"### {title}", "", f"Ours, {len(space.tables)} tables:", ""]
+    lines = [f"### {title}", "", f"Ours, {len(space.tables)} data sets:", ""]
     lines += _header([NAMES[b] for b in order])
     for a in order:
         cells = [f"{space.frequency[a, b]:.2f}{space.mark(a, b)}" for b in order]
         lines.append(_line([NAMES[a], *cells, f"{space.rank[a]:.2f}"]))
-    lines += ["", f"Printed, {printed.n_tables} tables:", "", *_header(printed.order)]
+    lines += ["", f"Printed, {printed.n_tables} data sets:", "", *_header(printed.order)]
     for name in printed.order:
         cells = [f"{value:.2f}" for value in printed.frequency[name]]
         lines.append(_line([name, *cells, f"{printed.rank[name]:.2f}"]))
