@@ -45,7 +45,7 @@ from automl.records import FloatArray, IntArray
 
 LEVEL = 0.95
 NORMAL_QUANTILE = 1.959964
-BLOCK = 20
+BLOCK = 10
 """Bootstraps between two looks at the clock."""
 
 LEAST_BOOTSTRAPS = 40

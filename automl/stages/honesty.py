@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.ensembles.deadline import Deadline
 from automl.ensembles.limits import limit_members, limit_prediction_time
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.journal import read as read_journal
@@ -34,7 +33,7 @@ MANY_CELLS = 50_000
 """Rows times classes from which on fewer bootstraps are made: on many rows little is owed to chance."""
 
 FEW_CELLS = 4_000
-ENSEMBLES_PER_BLOCK = 4
+ENSEMBLES_PER_BLOCK = 2
 """In how many bootstraps of a block an ensemble is learned, which takes most of the time; above
 `FEW_CELLS` rows times classes in fewer, down to one."""
 
@@ -73,8 +72,7 @@ def estimate(
     evidence = evidence_of(session, trials, selection, ensemble)
     if evidence is None:
         return {**blank, "reason": "the predictions of the champion were not kept"}
-    left = session.ledger.left_for("honest")
-    clock = Deadline(None if left is None else time.monotonic() + left)
+    pace = Pace(session.ledger.left_for("honest"))
     found = honest_scores(
         evidence.rows,
         evidence.final,
@@ -83,19 +81,40 @@ def estimate(
         n_bootstraps=n_bootstraps_of(
             len(evidence.rows.y), session.plan.table.n_classes, has_tests=evidence.has_tests
         ),
-        has_time=clock.has_time,
+        has_time=pace.has_time_for_another,
     )
-    session.is_reproducible &= session.is_timed or clock.has_time()
+    session.is_reproducible &= session.is_timed or not pace.is_over
     record = {**blank, "n_trials": len(evidence.members)}
     if not found:
-        reason = (
-            NO_TIME if not clock.has_time() else "the score is not defined on parts of the rows"
-        )
+        reason = NO_TIME if pace.is_over else "the score is not defined on parts of the rows"
         session.given_up.append(reason)
         return {**record, "reason": reason}
     made = {kind: score.to_json() for kind, score in found.items()}
     n_bootstraps = max(score.n_bootstraps for score in found.values())
     return {**record, **made, "n_bootstraps": n_bootstraps, "reason": ""}
+
+
+class Pace:
+    """Says whether another block of bootstraps fits into what is left.
+
+    Parameters
+    ----------
+    seconds : that are left, None without a limit
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._began = time.monotonic()
+        self._deadline = None if seconds is None else self._began + seconds
+        self._longest: float | None = None
+        self.is_over = False
+
+    def has_time_for_another(self) -> bool:
+        """Whether it does, judged by the longest so far; asked before each block."""
+        now = time.monotonic()
+        self._longest = 0.0 if self._longest is None else max(self._longest, now - self._began)
+        self._began = now
+        self.is_over = self._deadline is not None and now + self._longest >= self._deadline
+        return not self.is_over
 
 
 def n_bootstraps_of(n_rows: int, n_classes: int, *, has_tests: bool) -> int:

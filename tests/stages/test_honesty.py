@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -112,3 +114,16 @@ def test_without_time_the_record_says_so(line, monkeypatch):
 )
 def test_many_rows_need_fewer_bootstraps(n_rows, n_classes, expected):
     assert n_bootstraps_of(n_rows, n_classes, has_tests=False) == expected
+
+
+def test_no_block_begins_that_would_end_too_late(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(honesty, "time", SimpleNamespace(monotonic=lambda: now))
+    pace = honesty.Pace(10.0)
+    assert pace.has_time_for_another()
+    now += 4.0
+    assert pace.has_time_for_another()
+    now += 3.0
+    assert not pace.has_time_for_another()
+    assert pace.is_over
+    assert honesty.Pace(None).has_time_for_another()
