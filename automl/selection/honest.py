@@ -48,7 +48,7 @@ NORMAL_QUANTILE = 1.959964
 BLOCK = 10
 """Bootstraps between two looks at the clock."""
 
-LEAST_BOOTSTRAPS = 40
+LEAST_BOOTSTRAPS = 20
 N_INTERVAL = 400
 """Bootstraps of the interval, which need no choice."""
 

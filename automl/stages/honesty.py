@@ -121,7 +121,7 @@ def n_bootstraps_of(n_rows: int, n_classes: int, *, has_tests: bool) -> int:
     """Bootstraps that are worth their seconds; never depends on the clock."""
     wanted = N_BOOTSTRAPS // 2 if has_tests else N_BOOTSTRAPS
     share = MANY_CELLS / (n_rows * max(n_classes, 1))
-    return max(LEAST_BOOTSTRAPS, int(wanted * min(1.0, share)))
+    return max(2 * LEAST_BOOTSTRAPS, int(wanted * min(1.0, share)))
 
 
 def evidence_of(
