@@ -51,7 +51,7 @@ def write_schema(path: Path = SCHEMA) -> None:
     """Dump the schema of a database that the installed Prefect has just migrated."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PREFECT_HOME": folder}
-        command = [sys.executable, "-m", "prefect", "server", "database", "upgrade", "-y"]
+        command = [sys.executable, "-P", "-m", "prefect", "server", "database", "upgrade", "-y"]
         subprocess.run(command, env=environment, check=True, capture_output=True)
         with closing(sqlite3.connect(Path(folder) / "prefect.db")) as connection:
             lines = "\n".join(connection.iterdump())

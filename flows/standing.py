@@ -129,7 +129,7 @@ def _start_prefect(home: Path, port: int) -> Service:
 
 def _start_mlflow(home: Path, port: int) -> Service:
     (home / "artifacts").mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port)]
+    command = [sys.executable, "-P", "-m", "mlflow", "server", "--host", HOST, "--port", str(port)]
     command += ["--backend-store-uri", _tracking_store(home)]
     command += ["--default-artifact-root", (home / "artifacts").as_uri()]
     command += ["--no-serve-artifacts", "--workers", "1"]

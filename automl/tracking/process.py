@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -99,7 +100,14 @@ class MirrorProcess:
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         with (self.folder.path / "mirror.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "automl.tracking.mirror", str(self.folder.path), "--follow"],
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "automl.tracking.mirror",
+                    str(self.folder.path),
+                    "--follow",
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -139,8 +147,8 @@ class MirrorProcess:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream:
+        for stream in filter(None, (process.stdin, process.stdout)):
+            with contextlib.suppress(OSError):  # what a dead mirror was not told is still buffered
                 stream.close()
         self._process = None
 

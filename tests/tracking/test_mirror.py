@@ -349,6 +349,20 @@ def test_the_followed_journal_is_written_while_the_run_goes_on(home: Path, runs:
     assert len(trial_ids(home)) == 6
 
 
+def test_a_mirror_that_dies_while_it_is_told_leaves_the_run_pending(
+    runs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = runs.make(1)
+    process = MirrorProcess(folder)
+    process.start()
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    monkeypatch.setattr(MirrorProcess, "start", lambda _: None)
+    wait_for(lambda: process.pid is None)
+    assert process.finish(5) == "pending"
+    process.stop()
+
+
 def test_the_mirror_ends_with_its_driver(runs: Any) -> None:
     folder = runs.make(1)
     code = (
