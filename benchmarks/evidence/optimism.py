@@ -11,7 +11,7 @@ bootstrap interval of the winner, moved to their own estimate.
 - `naive`: the winner's score.
 - `bbc`: mean score of the bootstraps' winners on the rows left out; `bbc_percentile` with the
   percentiles of these scores as interval, as BBC-CV has it.
-- `share`: 0.632 of the way from naive to bbc.
+- `share`: three quarters of the way from naive to bbc, as the library does.
 - `efron`: less the mean of the bootstraps' winners' scores on the drawn rows minus on all rows.
 - `nested`: the best on four fifths of the rows is scored on the other fifth, 20 times over.
 - `tibshirani`: less the mean over five folds of the fold's best score minus the winner's there.
