@@ -193,8 +193,8 @@ def test_members_that_lack_an_input_are_left_out(runs, monkeypatch):
     stack = run.stack()
     fit = finishing._fit
 
-    def fails(session, job):
-        return run.base[0].id not in str(job.payload["save_as"]) and fit(session, job)
+    def fails(session, job, left):
+        return run.base[0].id not in str(job.payload["save_as"]) and fit(session, job, left)
 
     monkeypatch.setattr(finishing, "_fit", fails)
     (run.session.folder.path / "models" / f"{run.base[0].id}.pickle").unlink(missing_ok=True)
