@@ -143,16 +143,22 @@ def _plan(
 
 
 def _begin(folder: ComparisonFolder, plan: ComparisonPlan, *, retry_failed: bool) -> None:
-    """Check everything, write the plan, say how much there is to do."""
-    from automl_flows.comparison_check import checked_plan
+    """Check everything, write the plan, say how much there is to do.
+
+    A comparison that another process runs is left as it is.
+    """
+    from automl_flows.comparison_check import checked_plan, only_one
 
     complete = checked_plan(plan, folder, say)
-    folder.write_plan(complete)
-    records = {cell: folder.read(cell) for cell in complete.cells()}
-    failed = [cell for cell, record in records.items() if record and record.status == "failed"]
-    for cell in failed if retry_failed else ():
-        folder.remove(cell)
-        records[cell] = None
+    with only_one(folder):
+        known = folder.read_plan()  # another process may have added to it meanwhile
+        complete = complete if known is None else known.joined(complete, str(folder.path))
+        folder.write_plan(complete)
+        records = {cell: folder.read(cell) for cell in complete.cells()}
+        failed = [cell for cell, record in records.items() if record and record.status == "failed"]
+        for cell in failed if retry_failed else ():
+            folder.remove(cell)
+            records[cell] = None
     n_open = sum(record is None for record in records.values())
     say(
         f"{len(complete.methods)} methods, {len(complete.data_sets)} data sets, "

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 from prefect.client.schemas.objects import State
@@ -24,6 +23,7 @@ from automl.comparison.results import common_places
 from automl.errors import DataError, ServiceError, SettingsError
 from automl.home import Home
 from automl.reports.comparison_report import read_records
+from automl_flows.comparison_check import only_one
 from automl_flows.environment import prepare_environment
 from automl_tasks.comparison import report_comparison, run_comparison_cell
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 DRAIN_SECONDS = 5.0
 POLL_SECONDS = 0.3
-LOCK_SECONDS = 0.5
 
 Say = Callable[[str], None]
 
@@ -134,7 +133,7 @@ def run_comparison(
 
     runner = task_runner(n_side_by_side, dask)
     server = local_server(home.path)
-    with _only_one(folder), running(server, DRAIN_SECONDS):
+    with only_one(folder), running(server, DRAIN_SECONDS):
         driver = _Driver(folder, runner, n_side_by_side, server, with_curves=with_curves)
         driver.start()
         _follow(folder, driver, say or (lambda _: None))
@@ -147,21 +146,6 @@ def run_comparison(
         raise driver.error
     assert driver.result is not None
     return driver.result
-
-
-@contextmanager
-def _only_one(folder: ComparisonFolder) -> Iterator[None]:
-    """Hold the comparison; released by the system when the process dies."""
-    folder.path.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder.path / "lock", timeout=LOCK_SECONDS)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise SettingsError(f"another process runs the comparison in {folder.path}") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 class _Driver(threading.Thread):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
 
 from automl.comparison.folder import ComparisonFolder
 from automl.comparison.plan import Cell, ComparisonPlan, target_of
@@ -34,7 +37,30 @@ _PREPARED_BY = {
 }
 """Settings of a method that the reading and splitting of a table depends on."""
 
+LOCK_SECONDS = 0.5
+
 Say = Callable[[str], None]
+
+
+@contextmanager
+def only_one(folder: ComparisonFolder) -> Iterator[None]:
+    """Hold the comparison; released by the system when the process dies.
+
+    Raises
+    ------
+    SettingsError
+        If another process holds it.
+    """
+    folder.path.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder.path / "lock", timeout=LOCK_SECONDS)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise SettingsError(f"another process runs the comparison in {folder.path}") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def checked_plan(plan: ComparisonPlan, folder: ComparisonFolder, say: Say) -> ComparisonPlan:

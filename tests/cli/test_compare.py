@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 METHODS = "common: {trials: 3, families: knn}\nmethods:\n  a: {optimizer: random}\n  b: {}\n"
 
@@ -72,6 +73,24 @@ def test_wrong_arguments_are_one_sentence(automl, methods, table, arguments, cod
     found = automl("compare", *arguments, "-o", "out")
     assert (found.code, words in found.err) == (code, True), found.err
     assert not Path("out").exists()
+
+
+def test_a_comparison_that_another_process_runs_is_left_as_it_is(automl, methods, table, tmp_path):
+    from automl.comparison.folder import CellRecord, ComparisonFolder
+    from automl.comparison.plan import Cell, ComparisonPlan
+
+    folder = ComparisonFolder(tmp_path / "out")
+    known = {"table": str(Path(table).resolve()), "target": "y"}
+    folder.write_plan(ComparisonPlan({"a": {"trials": 3}, "c": {}}, {"other": known}))
+    failed = Cell("a", "other", 0)
+    folder.write(CellRecord(failed, "failed", "no memory"))
+    before = (folder.path / "plan.json").read_bytes()
+    methods.write_text("methods: {d: {}, b: {}}", encoding="utf-8")
+    with FileLock(folder.path / "lock"):
+        found = automl("compare", methods, table, "-o", folder.path, "--retry-failed")
+    assert (found.code, "another process runs the comparison" in found.err) == (2, True), found.err
+    assert (folder.path / "plan.json").read_bytes() == before
+    assert folder.read(failed) is not None
 
 
 @pytest.mark.skipif(find_spec("prefect_dask") is not None, reason="prefect-dask is installed")
