@@ -278,17 +278,23 @@ def curves(
 ) -> list[Curves]:
     """Curves over trials and seconds by validated scores, and on test rows where records have them.
 
-    Places where a method failed, or has no complete trial, are left out.
+    Methods without a complete trial anywhere are left out, then the places where one of the others
+    failed, or has no complete trial.
     """
-    places = [place for place in found.places if _has_curves(records, found.methods, place)]
-    if not places:
+    methods = [
+        method
+        for method in found.methods
+        if any(_has_curves(records, [method], place) for place in found.places)
+    ]
+    places = [place for place in found.places if _has_curves(records, methods, place)]
+    if len(methods) < 2 or not places:
         return []
     units: tuple[Unit, ...] = ("trials", "seconds")
-    made = [_validation(records, found.methods, places, unit) for unit in units]
+    made = [_validation(records, methods, places, unit) for unit in units]
     drawing = _Drawing(folder, reweighting, n_draws)
-    shown = [_Answers(drawing, [records[Cell(m, *p)] for m in found.methods]) for p in places]
+    shown = [_Answers(drawing, [records[Cell(m, *p)] for m in methods]) for p in places]
     if complete := [answers for answers in shown if answers.are_there]:
-        made.append(_test(found.methods, complete))
+        made.append(_test(methods, complete))
     return made
 
 

@@ -164,6 +164,8 @@ def write_tables(
 ) -> None:
     """Write all tables as CSV files, and ``result.json`` beside their folder."""
     folder.mkdir(parents=True, exist_ok=True)
+    for earlier in folder.glob("curves_*.csv"):  # it may be of records that are gone
+        earlier.unlink()
     for name, rows in (
         ("methods", method_rows(found)),
         ("pairs", pair_rows(found)),

@@ -164,6 +164,9 @@ def draw_comparison(folder: Path, every: Sequence[Curves]) -> list[Path]:
     if panels:
         figures["over_time.png"] = over_time(panels)
     folder.mkdir(parents=True, exist_ok=True)
+    for pattern in ("over_time.png", "performance_*.png"):
+        for earlier in folder.glob(pattern):  # it may be of records that are gone
+            earlier.unlink()
     for name, figure in figures.items():
         figure.savefig(folder / name, dpi=DOTS_PER_INCH)
     return [folder / name for name in figures]

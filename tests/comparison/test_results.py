@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from automl.comparison.folder import CellRows
+from automl.comparison.folder import CellRecord, CellRows
 from automl.comparison.plan import Cell
 from automl.comparison.results import compare, curves
 from automl.comparison.tables import frequency_rows
@@ -80,6 +80,22 @@ def test_curves_are_of_validated_scores_and_of_test_rows(filled, records):
     assert test.probability[0, 1] + test.probability[1, 0] == pytest.approx(np.ones(4))
     assert test.rank.mean.sum(axis=0) == pytest.approx(6.0)
     assert test.to_best.mean[0, -1] < test.to_best.mean[0, 0]
+
+
+def test_a_method_that_fails_everywhere_spares_the_others_their_curves(filled, plan):
+    def failing(name):
+        for cell in plan.cells():
+            if cell.method == name:
+                filled.remove(cell)
+                filled.write(CellRecord(cell, "failed", "no memory"))
+        return make_report(filled, plan)
+
+    made = failing("fails")
+    assert {row["method"] for row in made["curves"]} == {"good", "bad"}
+    assert len(made["pictures"]) == 4
+    assert failing("bad")["curves"] == []
+    assert not list(filled.pictures.iterdir())
+    assert not list(filled.tables.glob("curves_*"))
 
 
 def test_the_last_answer_on_test_rows_is_the_final_one_here(filled, records):
