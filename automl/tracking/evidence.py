@@ -13,6 +13,7 @@ from automl.tracking.reading import (
     read_stage,
     records_mark,
     stage_files,
+    untouched_rows,
 )
 from automl.tracking.writer import RunWriter
 
@@ -36,7 +37,7 @@ class EvidenceWriter:
         data = self.facts.get("data") or {}
         if "inputs" in self.outbox.done or not data.get("digest"):
             return
-        source = str(self.facts["settings"].get("table", ""))
+        source = layout.shown(str(self.facts["settings"].get("table", "")))
         dataset = Dataset(
             name=layout.problem_name(self.facts),
             digest=str(data["digest"])[:36],
@@ -100,7 +101,7 @@ class EvidenceWriter:
                 self.client.log_batch(run, tags=[RunTag(k, v) for k, v in tags.items()])
 
     def _run_metrics(self) -> dict[str, float]:
-        result, test = read_stage(self.folder, "result"), read_stage(self.folder, "test")
+        result, test = read_stage(self.folder, "result"), untouched_rows(self.folder)
         final = read_stage(self.folder, "final")
         values = {
             **layout.honest_metrics(read_stage(self.folder, "honest")),

@@ -19,7 +19,7 @@ from automl.tracking import layout
 from automl.tracking.cold_load import ColdLoad
 from automl.tracking.outbox import Outbox
 from automl.tracking.packaging import bundle_digest, read_manifest, save_pyfunc
-from automl.tracking.reading import champion, read_stage
+from automl.tracking.reading import champion, read_stage, untouched_rows
 from automl.tracking.writer import RunWriter
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Publisher:
             "automl.honest_score": layout.honest_metrics(read_stage(self.folder, "honest")).get(
                 "honest_score"
             ),
-            "automl.test_score": read_stage(self.folder, "test").get("score"),
+            "automl.test_score": untouched_rows(self.folder).get("score"),
             "automl.champion_trial": champion(self.folder),
             "automl.trust": "needed"
             if read_manifest(self.folder.bundle).get("needs_trust")
@@ -209,7 +209,7 @@ class Publisher:
     def description(self, facts: Mapping[str, Any]) -> str:
         """A few lines for people: target, metric, score, members."""
         result = read_stage(self.folder, "result")
-        test = read_stage(self.folder, "test")
+        test = untouched_rows(self.folder)
         final = read_stage(self.folder, "final")
         lines = [f"Predicts {_target(facts)!r} ({(facts.get('data') or {}).get('task', 'table')})."]
         metric = facts["settings"].get("metric", "index")

@@ -68,6 +68,11 @@ def champion(folder: RunFolder) -> str:
     return str(selection.get("champion") or selection.get("winner") or "")
 
 
+def untouched_rows(folder: RunFolder) -> dict[str, Any]:
+    """Number, score and metrics of the test rows; empty where there are none."""
+    return read_stage(folder, "final").get("test") or {}
+
+
 def finalists(folder: RunFolder) -> list[str]:
     """Trial ids that matter most: champion, ensemble members, candidates; without repeats."""
     found: dict[str, None] = dict.fromkeys([champion(folder)])

@@ -82,6 +82,8 @@ class ExampleRuns:
 
     def __init__(self, home: Path) -> None:
         self.home = home
+        # what the record of the final stage says of test rows
+        self.test = {"rows": 30, "score": 0.45, "metrics": {"accuracy": 0.7}}
 
     def make(self, n_trials: int = 8, *, target: str = "label", **facts: Any) -> RunFolder:
         folder = Home(self.home).create_run()
@@ -114,7 +116,6 @@ class ExampleRuns:
         records.write("selection", {"champion": identity, "dispositions": dispositions})
         members = [{"trial_id": other, "weight": 0.5}]
         records.write("ensemble", {"members": members, "replaced_champion": True})
-        records.write("test", {"rows": 30, "score": 0.45, "metrics": {"accuracy": 0.7}})
         leaderboard = [{"rank": 1, "trial_id": identity, "status": "champion"}]
         result = {"score": 0.5, "metrics": {"accuracy": 0.8}, "leaderboard": leaderboard}
         records.write("result", result)

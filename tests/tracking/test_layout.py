@@ -51,6 +51,22 @@ def test_status_of_a_run_follows_from_who_drives_it(
     assert layout.run_status(facts, is_driven=is_driven, has_result=has_result) == expected
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("https://me:secret@host:80/a@b.csv?sig=secret#x", "https://host:80/a@b.csv"),
+        ("s3://bucket/beans.csv", "s3://bucket/beans.csv"),
+        ("data/what?.csv", "data/what?.csv"),
+        ("sklearn:iris", "sklearn:iris"),
+        (None, None),
+    ],
+)
+def test_secrets_of_an_address_are_not_shown(value: Any, shown: Any) -> None:
+    assert layout.shown(value) == shown
+    facts = {"run_id": RUN, "settings": {"table": value or "a.csv", "target": "y", "test": value}}
+    assert "secret" not in "".join(layout.parent_content(facts).params.values())
+
+
 def test_long_values_are_cut_to_what_mlflow_takes(runs: Any) -> None:
     trial = replace(runs.trial(RUN, 5), reason="x" * 20_000)
     facts = {"run_id": RUN, "settings": {"table": "a.csv", "target": "y", "note": "z" * 20_000}}

@@ -93,6 +93,8 @@ def test_trials_hang_below_their_family_and_repeat_the_tags_of_the_run(
 ) -> None:
     folder = runs.make(4)
     runs.finish(folder)
+    StageRecords(folder.stages).write("final", {"kind": "bag", "test": runs.test})
+    StageRecords(folder.stages).write("registration", {"register": False})
     complete(Mirror(folder), 60)
     (parent,) = of_kind(home, "run")
     families = {run.info.run_id: run for run in of_kind(home, "family")}
@@ -106,6 +108,7 @@ def test_trials_hang_below_their_family_and_repeat_the_tags_of_the_run(
         assert run.data.tags["automl.seed"] == "7"
     assert parent.inputs.dataset_inputs[0].dataset.digest == "abc123"
     assert parent.data.metrics["test_score"] == 0.45
+    assert parent.data.metrics["test_accuracy"] == 0.7
     assert parent.info.artifact_uri.startswith(f"{home}/artifacts/beans-label/")
 
 
@@ -119,6 +122,7 @@ def test_models_of_the_second_layer_hang_below_their_family_without_speaking_for
     base = runs.trial(folder.run_id, 2).id
     ensemble = {
         "members": [{"trial_id": used.id, "weight": 1.0}],
+        "replaced_champion": True,
         "stack": [used.to_json(), left.to_json()],
         "base": [base],
     }

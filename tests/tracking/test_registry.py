@@ -34,6 +34,7 @@ from automl.tracking.registry import (
     set_alias,
     training_row_digests,
 )
+from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import sync
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -92,7 +93,9 @@ def finished(runs: Any, prepared: Path, **registration_rule: bool | str) -> RunF
     shutil.copytree(prepared / "bundle", folder.bundle)
     shutil.copytree(prepared / "table", folder.table)
     runs.finish(folder)
-    StageRecords(folder.stages).write("final", {"kind": "refit", "predict_ms": 0.1})
+    StageRecords(folder.stages).write(
+        "final", {"kind": "refit", "predict_ms": 0.1, "test": runs.test}
+    )
     if registration_rule:
         StageRecords(folder.stages).write("registration", registration_rule)
     return folder
@@ -130,6 +133,9 @@ def test_finished_run_is_registered_as_champion_and_loads_by_every_reference(
     assert version.aliases == ("champion",)
     assert version.run_id == folder.run_id
     assert version.metrics["test_score"] == 0.45
+    described = open_store(store_address(home)).get_model_version("beans-label", "1")
+    assert described.tags["automl.test_score"] == "0.45"
+    assert "Score on 30 untouched rows: 0.4500." in described.description
     assert not version.needs_trust
     assert list(elsewhere.iterdir()) == []
     digests = training_row_digests("beans-label", home)
