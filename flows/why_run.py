@@ -247,7 +247,9 @@ def _ensemble(known: Known) -> str:
         f"{short_id(member['trial_id'])} {member['weight']:.2f}" for member in found["members"]
     )
     if len(found["members"]) == 1:
-        return f"{members.split()[0]} of the second layer replaced the champion: {numbers}"
+        trial = known.trials.get(found["members"][0]["trial_id"])
+        layer = " of the second layer" if trial is not None and trial.stage != "search" else ""
+        return f"{members.split()[0]}{layer} replaced the champion: {numbers}"
     return f"an ensemble of {len(found['members'])} replaced the champion ({members}): {numbers}"
 
 
