@@ -177,6 +177,7 @@ class Line:
         def make() -> dict[str, Any]:
             stages["search"] = self.end_search()
             made = make_result(self.session, self.trials, stages)
+            made["seconds"] = self.session.ledger.elapsed  # so far; the registration follows
             return made if promotion is None else {**made, "promotion": promotion}
 
         return self.session.stage("result", make)
