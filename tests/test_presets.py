@@ -5,6 +5,7 @@ import pytest
 from automl.bandits.registry import get_allocator
 from automl.optimizers.registry import get_optimizer
 from automl.settings import PRESETS, Settings, resolve_settings
+from automl.stages.choices import reads_clock
 
 TABLE = {"table": "sklearn:iris", "target": "target"}
 
@@ -25,3 +26,15 @@ def test_auto_reads_the_clock_where_it_may(given):
 @pytest.mark.parametrize("given", [{}, {"trials": 5}])
 def test_an_allocator_that_is_named_is_taken(given):
     assert Settings(**TABLE, allocator="leaders", **given).chosen_allocator == "leaders"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"trials": 5, "preset": "thesis"}, False),
+        ({"trials": 5, "max_predict_ms": 1.0}, True),
+        ({"trials": 5, "cost_aware": True, "allocator": "leaders", "preset": "thesis"}, True),
+    ],
+)
+def test_a_limit_of_the_time_to_predict_and_ranks_by_speed_read_the_clock(given, expected):
+    assert reads_clock(resolve_settings({**TABLE, **given}, environment={})) == expected

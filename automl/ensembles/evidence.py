@@ -58,8 +58,7 @@ def cross_fitted_scores(
     score
         Called as ``score(y, prediction)``, and with the sample weights third if there are any.
     folds : (n,)
-        Fold of each row, -1 for rows without predictions. At least two folds; a single holdout
-        is divided with `divide_rows` first.
+        Fold of each row, -1 for rows without predictions. At least two folds.
     learn
         Weights, (n members,), learned from the rows whose positions it is given.
     sample_weight : (n,), non-negative
@@ -116,24 +115,6 @@ def blend(
     rows : positions, or None for all
     """
     return combined(predictions, weights, rows=rows)
-
-
-def divide_rows(rows: IntArray, n_folds: int, *, n_rows: int, rng: np.random.Generator) -> IntArray:
-    """Folds for cross-fitting inside one holdout.
-
-    Parameters
-    ----------
-    rows : positions of the holdout's rows
-    n_folds : >= 2
-    n_rows : n, of the whole table
-
-    Returns
-    -------
-    (n,), fold of each row, -1 outside the holdout
-    """
-    folds = np.full(n_rows, -1)
-    folds[rng.permutation(rows)] = np.arange(len(rows)) % n_folds
-    return folds
 
 
 @dataclass(frozen=True)

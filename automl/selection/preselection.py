@@ -145,13 +145,13 @@ class ScoringRecord:
         return cls(**{**data, **ids, "scored": scored})
 
 
-def trial_row(trial: Trial, *, with_speed: bool) -> dict[str, Any]:
+def trial_row(trial: Trial, *, predict_ms: float | None = None) -> dict[str, Any]:
     """What the record of a selection holds of a trial.
 
     Parameters
     ----------
-    with_speed
-        Whether a limit of the time to predict makes `predict_ms` part of the evidence.
+    predict_ms
+        Milliseconds to predict a row where a limit makes them part of the evidence, else None.
     """
     row = {
         "trial_id": trial.id,
@@ -165,7 +165,7 @@ def trial_row(trial: Trial, *, with_speed: bool) -> dict[str, Any]:
     detail = trial.reason or trial.fidelity.text
     if not trial.is_complete and detail:
         row["detail"] = detail
-    return {**row, "predict_ms": trial.predict_milliseconds} if with_speed else row
+    return row if predict_ms is None else {**row, "predict_ms": predict_ms}
 
 
 def dispositions_before(

@@ -23,6 +23,7 @@ from automl.selection.preselection import (
 from automl.selection.screening import screen, screening_alpha
 from automl.selection.selection_records import Level, SelectionSettings
 from automl.spaces.encoding import ConfigurationEncoder
+from automl.stages.finishing import member_milliseconds
 from automl.stages.fresh_folds import FreshFolds
 from automl.stages.search_spaces import space_of
 from automl.stages.session import Session
@@ -118,7 +119,7 @@ def score_candidates(
     if not plan.repeats:
         return _by_search(session, plan, candidates[0], {})
     planned = [candidates[position] for position in plan.chosen]
-    scorer = FreshFolds(session, planned)
+    scorer = FreshFolds(session, planned, plan.chosen)
     scorer.run(range(plan.repeats), range(len(planned)))
     leaders: Sequence[int] = ()
     if plan.extra_repeats:
@@ -184,15 +185,15 @@ def _fast_enough(session: Session, complete: Sequence[Trial]) -> list[Trial]:
     limit = session.settings.max_predict_ms
     if limit is None:
         return list(complete)
-    fast = [trial for trial in complete if trial.predict_milliseconds <= limit]
+    speeds = [member_milliseconds(session, trial) for trial in complete]
+    fast = [trial for trial, speed in zip(complete, speeds, strict=True) if speed <= limit]
     if fast:
         return fast
-    fastest = min(complete, key=lambda trial: trial.predict_milliseconds)
     session.warnings.append(
         f"no model predicts a row within {limit:g} ms; the fastest one, "
-        f"{fastest.predict_milliseconds:.3g} ms, is taken"
+        f"{min(speeds):.3g} ms, is taken"
     )
-    return [fastest]
+    return [complete[int(np.argmin(speeds))]]
 
 
 def _clusters(session: Session, complete: Sequence[Trial]) -> list[SignatureClusters]:

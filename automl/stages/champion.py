@@ -19,6 +19,7 @@ from automl.selection.preselection import (
 )
 from automl.selection.selection_records import SelectionRecord
 from automl.stages.candidates import test_train_ratio
+from automl.stages.finishing import member_milliseconds
 from automl.stages.session import Session
 
 
@@ -41,7 +42,10 @@ def select_champion(
     """
     record = _select(session, trials, candidates["candidates"])
     limit = session.settings.max_predict_ms
-    rows = [trial_row(trial, with_speed=limit is not None) for trial in trials]
+    rows = [
+        trial_row(trial, predict_ms=None if limit is None else member_milliseconds(session, trial))
+        for trial in trials
+    ]
     groups = [SignatureClusters.from_json(group) for group in candidates["clusters"]]
     before = dispositions_before(
         rows,

@@ -23,7 +23,9 @@ def check_choices(settings: Settings) -> None:
 
 
 def reads_clock(settings: Settings) -> bool:
-    """Whether allocator or optimizer decide by measured seconds, which needs leave under trials.
+    """Whether measured seconds decide anything: then equal runs need not be equal.
+
+    A limit of the time to predict may; allocator and optimizer need leave under trials.
 
     Raises
     ------
@@ -41,7 +43,8 @@ def reads_clock(settings: Settings) -> bool:
             f"{readers[0]} reads the clock; with trials set cost_aware in the settings",
             setting=readers[0].partition(" ")[0],
         )
-    return bool(readers)
+    ranks_by_speed = settings.may_read_clock and settings.criteria.get("speed", 0.0) > 0
+    return bool(readers) or ranks_by_speed or settings.max_predict_ms is not None
 
 
 def check_only_family(settings: Settings, takes_part: Callable[[str], bool]) -> None:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from automl.ensembles.evidence import (
     cross_fitted_scores,
     decide_ensemble,
-    divide_rows,
     fold_scores,
 )
 from automl.ensembles.layers import choose_base
 from automl.ensembles.limits import limit_members, limit_prediction_time, needed
 from automl.ensembles.registry import get_ensemble
+from automl.errors import DataError
 from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import FLOORS
 from automl.inference.combining import Combine, combined
@@ -26,11 +26,10 @@ from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.stages.candidates import test_train_ratio
-from automl.stages.finishing import wants_refits
+from automl.stages.finishing import member_milliseconds
 from automl.stages.session import Session
-from automl.stages.stacking import stack_trials
+from automl.stages.stacking import second_layer_folds, stack_trials
 
-HOLDOUT_PARTS = 5
 MOST_SINGLES = 60
 """Best trials among which the best one of some folds is looked for."""
 
@@ -135,9 +134,8 @@ def _second_layer(session: Session, library: Sequence[Trial]) -> tuple[list[Tria
 
 
 def _milliseconds(session: Session, trials: Sequence[Trial]) -> FloatArray:
-    """(n,) per row in the final model, with one model or one for each fold."""
-    n_models = 1 if wants_refits(session) else len(session.plan.stage("search").jobs)
-    return np.array([n_models * trial.predict_milliseconds for trial in trials])
+    """(n,) per row in the final model."""
+    return np.array([member_milliseconds(session, trial) for trial in trials])
 
 
 class Blender:
@@ -174,20 +172,28 @@ class Blender:
         self._predictions: list[NDArray[Any]] = [
             np.asarray(store.load(trial.id)) for trial in self.members
         ]
-        self._folds = self._cross_fitting_folds(stage.folds[0])
+        self._folds: IntArray = stage.folds[0]
+        self._inside = np.flatnonzero(self._folds >= 0)
         self._milliseconds = _milliseconds(session, self.members)
         self._eligible = self._find_eligible()
         self._n_learned = 0
 
     def is_possible(self) -> bool:
-        """Whether there is something to weight."""
-        return len(self.members) > 1 and len(self._eligible) > 0
+        """Whether there is something to weight, and folds for the evidence."""
+        if len(self.members) < 2 or not len(self._eligible):
+            return False
+        try:
+            self._folds = second_layer_folds(self._session.plan)
+        except DataError as error:
+            self._session.given_up.append(f"no ensemble: the holdout cannot be divided ({error})")
+            return False
+        return True
 
     def decide(self) -> tuple[dict[str, Any], FloatArray]:
         """Decision record, and weights learned on all rows."""
         score = self._session.plan.index.score
         started = time.monotonic()
-        weights = self._learn(np.flatnonzero(self._folds >= 0))
+        weights = self._learn(self._inside)
         honest = cross_fitted_scores(
             self._predictions,
             self._y,
@@ -207,7 +213,7 @@ class Blender:
 
     def describe(self, weights: FloatArray) -> dict[str, Any]:
         """Threshold and scores of a blend on the out-of-fold predictions."""
-        rows = np.flatnonzero(self._folds >= 0)
+        rows = self._inside
         index, y = self._session.plan.index, self._y[rows]
         sample_weight = None if self._weights is None else self._weights[rows]
         prediction = combined(self._predictions, weights, self._combine, rows)
@@ -222,15 +228,21 @@ class Blender:
         """Fold scores of the member of the first layer that is best on all other folds.
 
         The champion's own scores were among the reasons to choose it; the best single member of
-        the other folds has no such advantage over the ensemble.
+        the other folds has no such advantage over the ensemble. The limit of the time to predict
+        holds for it too.
         """
         index = self._session.plan.index
+        singles = [i for i in range(self._n_first) if self._is_fast(i)][:MOST_SINGLES]
         scores = np.stack(
             [
                 fold_scores(
-                    prediction, self._y, index.score, self._folds, sample_weight=self._weights
+                    self._predictions[i],
+                    self._y,
+                    index.score,
+                    self._folds,
+                    sample_weight=self._weights,
                 )
-                for prediction in self._predictions[: min(self._n_first, MOST_SINGLES)]
+                for i in singles
             ]
         )
         others = (scores.sum(axis=1, keepdims=True) - scores) / (scores.shape[1] - 1)
@@ -240,13 +252,13 @@ class Blender:
     def _find_eligible(self) -> IntArray:
         """Members that may have weight: of the layer that the method wants, and fast enough alone."""
         first = self._n_first if self._method.is_second_layer else 0
-        limit = self._session.settings.max_predict_ms
-        eligible = [
-            i
-            for i in range(first, len(self.members))
-            if limit is None or self._milliseconds[list(needed([i], self._inputs))].sum() <= limit
-        ]
+        eligible = [i for i in range(first, len(self.members)) if self._is_fast(i)]
         return np.array(eligible, dtype=int)
+
+    def _is_fast(self, member: int) -> bool:
+        limit = self._session.settings.max_predict_ms
+        together = self._milliseconds[list(needed([member], self._inputs))].sum()
+        return limit is None or bool(together <= limit)
 
     def _learn(self, rows: IntArray, *, is_quick: bool = False) -> FloatArray:
         session, index = self._session, self._session.plan.index
@@ -285,9 +297,3 @@ class Blender:
         remaining = max(1, n_folds + 1 - self._n_learned)
         share = 0.5 if self._n_learned == 0 else 1.0 / remaining
         return time.monotonic() + max(left, 0.2) * share
-
-    def _cross_fitting_folds(self, folds: IntArray) -> IntArray:
-        if len(np.unique(folds[folds >= 0])) > 1:
-            return folds
-        rng = stream(self._session.settings.seed, Purpose.ENSEMBLE)
-        return divide_rows(np.flatnonzero(folds >= 0), HOLDOUT_PARTS, n_rows=len(folds), rng=rng)

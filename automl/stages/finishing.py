@@ -161,10 +161,15 @@ def refit_seconds(session: Session, trial: Trial) -> float:
     return REFIT_SAFETY * trial.fit_seconds / max(len(trial.folds), 1) / max(share, 0.1)
 
 
+def member_milliseconds(session: Session, trial: Trial) -> float:
+    """To predict a row in the final model, with one model of the trial or one for each fold."""
+    n_models = 1 if wants_refits(session) else len(session.plan.stage("search").jobs)
+    return n_models * trial.predict_milliseconds
+
+
 def prediction_seconds(session: Session, members: Sequence[Trial]) -> float:
     """Seconds that a model of these trials is expected to predict a sample and the test rows."""
-    n_models = 1 if wants_refits(session) else len(session.plan.stage("search").jobs)
-    milliseconds = n_models * sum(trial.predict_milliseconds for trial in members)
+    milliseconds = sum(member_milliseconds(session, trial) for trial in members)
     n_rows = sample_size(milliseconds) + session.folder.read_facts()["data"]["test_rows"]
     return float(milliseconds * n_rows / 1000.0)
 

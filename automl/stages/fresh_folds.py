@@ -21,10 +21,15 @@ class FreshFolds:
     ----------
     candidates
         Trials of the search, best first; positions below are positions among them.
+    places : (n candidates,)
+        Their places among all that were to be scored, which number the trials: a run that is
+        resumed may afford others.
     """
 
-    def __init__(self, session: Session, candidates: Sequence[Trial]) -> None:
-        self._session, self._candidates = session, candidates
+    def __init__(
+        self, session: Session, candidates: Sequence[Trial], places: Sequence[int]
+    ) -> None:
+        self._session, self._candidates, self._places = session, candidates, places
         stage = session.plan.stage("candidates")
         self._jobs = {
             repeat: [job for job in stage.jobs if job[0] == repeat]
@@ -111,7 +116,7 @@ class FreshFolds:
         return trial if trial.is_complete else None
 
     def _index(self, position: int, repeat: int) -> int:
-        return position * len(self._jobs) + repeat
+        return self._places[position] * len(self._jobs) + repeat
 
     def _scores(self, position: int) -> list[float]:
         found = []

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.ensembles.limits import limit_members, limit_prediction_time
+from automl.ensembles.limits import limit_members, limit_prediction_time, needed
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.predictions import PredictionStore
@@ -25,6 +26,7 @@ from automl.selection.honest import LEAST_BOOTSTRAPS, Choice, ScoredRows, honest
 from automl.selection.levels import replay
 from automl.selection.preselection import ScreeningRecord, SignatureClusters
 from automl.selection.selection_records import SelectionRecord
+from automl.stages.finishing import member_milliseconds
 from automl.stages.session import Session
 from automl.stages.stacking import STAGE as STACK
 
@@ -156,6 +158,8 @@ class Evidence:
         Folds of these repeats.
     learned
         Members of the ensemble with their weights.
+    base
+        Ids of the trials whose predictions the second layer takes.
 
     Attributes
     ----------
@@ -175,6 +179,7 @@ class Evidence:
     fresh: Mapping[int, Sequence[NDArray[Any]]]
     folds: IntArray
     learned: Sequence[Mapping[str, Any]] = ()
+    base: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self._index = self.session.plan.index
@@ -187,6 +192,9 @@ class Evidence:
         self.has_tests = criteria != {MEAN_ONLY}
         self._places = {trial.id: place for place, trial in enumerate(self.members)}
         self._combine: Combine = self.session.settings.ensemble_combine
+        self._milliseconds = np.array([member_milliseconds(self.session, t) for t in self.members])
+        sources = tuple(self._places[trial_id] for trial_id in self.base)
+        self._inputs = [sources if trial.stage == STACK else () for trial in self.members]
         everything = np.ones(len(self.rows.y), dtype=np.float32)
         champion = self._weights({self.record.winner: 1.0})
         self.final = {"single": self._with_threshold(Choice(champion), everything)}
@@ -208,7 +216,7 @@ class Evidence:
             member: self._scores([[version] for version in versions], counts)[0]
             for member, versions in self.fresh.items()
         }
-        by_fold = self._fold_scores(counts) if self.has_tests else None
+        by_fold = self._fold_scores(counts, by_search) if self.has_tests else None
         found = []
         for i, drawn in enumerate(counts):
             fresh = {member: float(scores[i]) for member, scores in by_fresh.items()}
@@ -259,29 +267,33 @@ class Evidence:
         winner = replay(replace(self.record, candidates=tuple(candidates)))
         return next(m for m in leaders if self.members[m].id == winner)
 
-    def _fold_scores(self, counts: FloatArray) -> FloatArray:
+    def _fold_scores(self, counts: FloatArray, by_search: FloatArray) -> FloatArray:
         """(b, n members, n folds) scores of the drawn rows of each fresh fold.
 
-        Of the search's predictions for members without fresh ones; a fold without a drawn row has
-        the mean of the others.
+        Of the search's predictions for members without fresh ones. A fold without a drawn row, or
+        of a repeat that a member lacks, has the mean of the member's others; without any, the
+        score `by_search`, (n members, b).
         """
         found = np.array([self._scores_of_folds(i, counts) for i in range(len(self.members))])
-        found[found == UNDEFINED] = np.nan
-        means = np.nanmean(found, axis=1, keepdims=True)
-        return np.asarray(np.where(np.isnan(found), means, found).transpose(2, 0, 1))
+        is_known = np.isfinite(found)
+        n_known = is_known.sum(axis=1)
+        sums = np.where(is_known, found, 0.0).sum(axis=1)
+        means = np.where(n_known > 0, sums / np.maximum(n_known, 1), by_search)
+        return np.asarray(np.where(is_known, found, means[:, None]).transpose(2, 0, 1))
 
     def _scores_of_folds(self, member: int, counts: FloatArray) -> list[FloatArray]:
+        """For each repeat and fold (b,), NaN where it is not known."""
         alone = [self.rows.versions[0][member]] * len(self.folds)
         versions = self.fresh.get(member, alone)
         scores = []
-        for folds, version in zip(self.folds, versions, strict=False):
+        for folds, version in zip_longest(self.folds, versions):
             for fold in range(int(self.folds.max()) + 1):
+                values = np.full(len(counts), np.nan)
                 inside = np.flatnonzero(folds == fold)
-                drawn = counts[:, inside]
-                is_drawn = drawn.any(axis=1)
-                values = np.full(len(counts), UNDEFINED)
-                if is_drawn.any():
-                    part = self.rows.of(inside)
+                part, drawn = self.rows.of(inside), counts[:, inside]
+                weight = drawn if part.sample_weight is None else drawn * part.sample_weight
+                is_drawn = weight.any(axis=1)
+                if version is not None and is_drawn.any():
                     values[is_drawn] = self._score(version[inside], drawn[is_drawn], part)
                 scores.append(values)
         return scores
@@ -295,6 +307,9 @@ class Evidence:
             first = scores[: len(self.members) - len(stacked)]
             library = [int(i) for i in np.argsort(-first, kind="stable")[: method.library_size]]
             library += [i for i in (champion, *stacked) if i not in library]
+        library = [i for i in library if self._is_fast(i)]
+        if not library:
+            return Choice(np.eye(len(self.members))[champion])
         positions = np.repeat(np.arange(len(drawn)), drawn.astype(np.intp))
         self._n_learned += 1
         learned = method.learn(
@@ -309,13 +324,19 @@ class Evidence:
             is_quick=True,
             many_scores=self._many,
         )
-        learned = limit_members(learned, settings.ensemble_members)
-        if settings.max_predict_ms is not None:
-            speeds = np.array([self.members[i].predict_milliseconds for i in library])
-            learned = limit_prediction_time(learned, speeds, settings.max_predict_ms)
-        weights = np.zeros(len(self.members))
+        weights: FloatArray = np.zeros(len(self.members))
         weights[library] = learned
+        weights = limit_members(weights, settings.ensemble_members, inputs=self._inputs)
+        if settings.max_predict_ms is not None:
+            weights = limit_prediction_time(
+                weights, self._milliseconds, settings.max_predict_ms, inputs=self._inputs
+            )
         return Choice(weights, combine=self._combine)
+
+    def _is_fast(self, member: int) -> bool:
+        limit = self.session.settings.max_predict_ms
+        together = self._milliseconds[list(needed([member], self._inputs))].sum()
+        return limit is None or bool(together <= limit)
 
     def _with_threshold(self, choice: Choice, drawn: FloatArray) -> Choice:
         """The choice with the threshold that is best on the drawn rows."""
@@ -383,6 +404,7 @@ def _all_rows(
         fresh,
         fresh_stage.folds[:, inside],
         ensemble["learned"],
+        [trial_id for trial_id in ensemble.get("base") or () if trial_id in ids],
     )
 
 

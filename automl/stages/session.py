@@ -74,8 +74,8 @@ class Session:
     def stage(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Record of a stage: the existing one at once, else made now and written.
 
-        Two threads that ask for the same stage make it once. What the stage gave up and warned of
-        is part of its record, so that a resumed run still says it.
+        Two threads that ask for the same stage make it once. What the stage gave up and warned of,
+        and whether it can be repeated, is part of its record, so that a resumed run still says it.
         """
         with self.stage_lock:
             found = self.records.read(name)
@@ -89,6 +89,7 @@ class Session:
             made |= {
                 "stage_given_up": self.given_up[n_given_up:],
                 "stage_warnings": self.warnings[n_warnings:],
+                "stage_reproducible": self.is_reproducible,
             }
             self._refuse_if_closing()
             self.records.write(name, made)
@@ -101,6 +102,7 @@ class Session:
     def _recall(self, record: dict[str, Any]) -> None:
         for kept, key in ((self.given_up, "stage_given_up"), (self.warnings, "stage_warnings")):
             kept += [text for text in record.get(key, ()) if text not in kept]
+        self.is_reproducible &= record.get("stage_reproducible", True)
 
     @property
     def current_stage(self) -> str:

@@ -152,9 +152,10 @@ def meta_configurations(
 
 
 def second_layer_folds(plan: EvaluationPlan) -> IntArray:
-    """Folds by which the second layer is evaluated: those of the search, or parts of its one holdout.
+    """Folds by which whatever learns from out-of-fold predictions is evaluated.
 
-    Parts keep groups together; in time order they are consecutive.
+    A second layer, or the weights of an ensemble: by the folds of the search, or parts of its one
+    holdout. Parts keep groups together; in time order they are consecutive.
 
     Returns
     -------

@@ -15,7 +15,6 @@ from automl.ensembles.evidence import (
     blend,
     cross_fitted_scores,
     decide_ensemble,
-    divide_rows,
     fold_scores,
 )
 from automl.ensembles.greedy import greedy_selection
@@ -190,13 +189,6 @@ def test_cross_fitted_weights_never_see_the_fold_that_scores_them():
     assert found.rows.tolist() == [30, 30, 30]
     with pytest.raises(ValueError, match="two folds"):
         cross_fitted_scores(predictions, y, score, np.zeros(100, int), learn)
-
-
-def test_a_holdout_is_divided_evenly():
-    rows = np.arange(10, 33)
-    folds = divide_rows(rows, 5, n_rows=50, rng=generator())
-    assert (folds[:10] == -1).all()
-    assert sorted(np.bincount(folds[rows])) == [4, 4, 5, 5, 5]
 
 
 def test_the_champion_is_replaced_only_on_evidence():

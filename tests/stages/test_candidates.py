@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from automl.evaluation.journal import read
 from automl.home import Home
-from automl.records import TrialStatus
+from automl.records import Trial, TrialStatus
 from automl.search.runner import TrialRunner
 from automl.selection.checker import check
 from automl.selection.preselection import common_number
 from automl.settings import Settings
-from automl.stages.candidates import choose_candidates, score_candidates
+from automl.stages import candidates as candidates_module
+from automl.stages.candidates import CandidatePlan, choose_candidates, score_candidates
 from automl.stages.champion import select_champion
 from automl.stages.fresh_folds import FreshFolds
 from automl.stages.line import Line
@@ -104,3 +106,26 @@ def test_every_setting_of_the_tests_reaches_the_decisions(line):
     expected = {"leaf": 0.01, "category": 0.05, "family": 0.05, "root": 0.2}
     assert record["settings"]["alpha"] == expected
     assert all(decision["alpha"] == expected[decision["level"]] for decision in record["decisions"])
+
+
+def test_a_resumed_run_that_affords_other_candidates_writes_over_no_earlier_one(line, monkeypatch):
+    chosen = choose_candidates(line.session, line.trials)["trial_ids"]
+    assert len(chosen) > 2
+    for positions in ((0, 1), (0, 2)):
+        plan = CandidatePlan(positions, 1)
+        monkeypatch.setattr(candidates_module, "_afford", lambda *_, plan=plan: (plan, []))
+        score_candidates(line.session, line.trials, chosen)
+    records = [r["trial"] for r in read(line.session.folder.journal) if r.get("type") == "trial"]
+    fresh = [Trial.from_json(trial) for trial in records if trial["stage"] == "candidates"]
+    origins: dict[str, set[str]] = {}
+    for trial in fresh:
+        origins.setdefault(trial.id, set()).add(trial.origin)
+    assert {len(names) for names in origins.values()} == {1}
+    assert {trial.origin for trial in fresh} == set(chosen[:3])
+
+
+def test_the_limit_of_time_counts_the_fold_models_of_the_champion(line):
+    one = min(trial.predict_milliseconds for trial in line.trials if trial.is_complete)
+    line.session.settings = line.session.settings.model_copy(update={"max_predict_ms": 2 * one})
+    assert len(choose_candidates(line.session, line.trials)["trial_ids"]) == 1
+    assert "no model predicts a row within" in line.session.warnings[0]

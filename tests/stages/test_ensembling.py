@@ -5,14 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from automl.ensembles.evidence import cross_fitted_scores
 from automl.ensembles.limits import needed
-from automl.errors import SettingsError
+from automl.errors import DataError, SettingsError
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import combined
 from automl.records import Configuration
 from automl.settings import Settings, resolve_settings
 from automl.stages import ensembling
 from automl.stages.ensembling import build_ensemble
+from automl.stages.stacking import second_layer_folds
 
 
 @pytest.fixture
@@ -172,3 +174,41 @@ def test_floors_are_no_inputs_of_the_second_layer(run_of):
     floor = replace(trials[0], configuration=Configuration("constant", {}))
     record = build_ensemble(session, [floor, *trials[1:]], champion.id)
     assert set(record["base"]) == {trial.id for trial in trials[1:]}
+
+
+def slow(trial, factor):
+    folds = [replace(fold, predict_seconds=factor * fold.predict_seconds) for fold in trial.folds]
+    return replace(trial, folds=tuple(folds))
+
+
+def test_the_single_model_of_the_evidence_keeps_the_limit_of_time_too(run_of):
+    session, trials, best = run_of([0.1, 3.0, 3.0], max_predict_ms=0.06)
+    trials = [slow(trial, 9) if trial is best else trial for trial in trials]
+    champion = max(trials[1:], key=lambda trial: trial.score)
+    evidence = build_ensemble(session, trials, champion.id)["evidence"]
+    assert max(evidence["champion_scores"]) < 0.9  # of the slow one: 1
+    assert evidence["difference"] == pytest.approx(0.0)
+
+
+def test_parts_of_one_holdout_are_those_of_the_second_layer(run_of, monkeypatch):
+    seen = []
+
+    def scores(*arguments, **options):
+        seen.append(arguments[3])
+        return cross_fitted_scores(*arguments, **options)
+
+    monkeypatch.setattr(ensembling, "cross_fitted_scores", scores)
+    session, trials, champion = run_of([2.0] * 3, holdout_above_rows=100)
+    build_ensemble(session, trials, champion.id)
+    np.testing.assert_array_equal(seen[0], second_layer_folds(session.plan))
+
+
+def test_a_holdout_that_cannot_be_divided_leaves_the_champion_alone(run_of, monkeypatch):
+    def refuse(_):
+        raise DataError("3 groups")
+
+    monkeypatch.setattr(ensembling, "second_layer_folds", refuse)
+    session, trials, champion = run_of([2.0] * 3)
+    record = build_ensemble(session, trials, champion.id)
+    assert record["members"] == [{"trial_id": champion.id, "weight": 1.0}]
+    assert session.given_up == ["no ensemble: the holdout cannot be divided (3 groups)"]

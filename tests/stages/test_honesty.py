@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from automl.home import Home
+from automl.selection.honest import draw
 from automl.settings import Settings
 from automl.stages import honesty
+from automl.stages.finishing import member_milliseconds
 from automl.stages.honesty import estimate, evidence_of, n_bootstraps_of
 from automl.stages.line import Line
 from automl.stages.session import begin
@@ -127,3 +130,47 @@ def test_no_block_begins_that_would_end_too_late(monkeypatch):
     assert not pace.has_time_for_another()
     assert pace.is_over
     assert honesty.Pace(None).has_time_for_another()
+
+
+def test_a_member_that_lacks_a_repeat_of_the_fresh_folds_has_the_mean_of_its_others(line):
+    evidence = evidence_of(*arguments(line))
+    how = replace(evidence.record.settings, criteria={"generalization": 0.5, "stability": 0.5})
+    member, versions = next(iter(evidence.fresh.items()))
+    assert len(versions) == len(evidence.folds) == 2
+    tested = replace(
+        evidence,
+        record=replace(evidence.record, settings=how),
+        fresh={**evidence.fresh, member: versions[:1]},
+    )
+    counts = np.ones((1, len(evidence.rows.y)), dtype=np.float32)
+    scores = np.zeros((len(evidence.members), 1))
+    by_fold = tested._fold_scores(counts, scores)[0, member]
+    n_folds = len(by_fold) // 2
+    assert by_fold[n_folds:] == pytest.approx(by_fold[:n_folds].mean())
+    assert tested.choose(counts)[0]["single"].weights.sum() == 1.0
+
+
+def test_without_any_drawn_row_of_a_fold_the_score_of_the_search_counts(line):
+    evidence = evidence_of(*arguments(line))
+    outside = replace(evidence, folds=np.full_like(evidence.folds, -1))
+    outside.folds[:, 0] = 0
+    counts = np.ones((1, len(evidence.rows.y)), dtype=np.float32)
+    counts[:, 0] = 0.0
+    scores = np.linspace(0.1, 0.9, len(evidence.members))[:, None]
+    expected = np.broadcast_to(scores, (len(scores), len(outside.folds)))
+    assert outside._fold_scores(counts, scores)[0] == pytest.approx(expected)
+
+
+def test_ensembles_of_bootstraps_keep_the_limit_of_the_runs_own(line, monkeypatch):
+    evidence = evidence_of(*arguments(line))
+    speeds = [member_milliseconds(line.session, trial) for trial in evidence.members]
+    limit = float(np.median(speeds))
+    limited = line.session.settings.model_copy(update={"max_predict_ms": limit})
+    monkeypatch.setattr(line.session, "settings", limited)
+    counts = draw(len(evidence.rows.y), 6, rng=np.random.default_rng(0))
+    monkeypatch.setattr(evidence, "_n_ensembles", 6)
+    chosen = [np.flatnonzero(one["ensemble"].weights) for one in evidence.choose(counts)]
+    champions = evidence.choose(counts)
+    for members, one in zip(chosen, champions, strict=True):
+        is_alone = len(members) == 1 and one["single"].weights[members[0]] == 1.0
+        assert is_alone or sum(speeds[i] for i in members) <= limit

@@ -28,7 +28,7 @@ WAYS: list[dict[str, Any]] = [
     {"selection_test": "friedman", "alpha_split": "tree", "candidate_limit": 30},
     {"selection_test": "mcb", "top_n": 1, "alpha": {"leaf": 0.3, "root": 0.01}},
     {"alpha_split": "tree", "criteria": {"generalization": 1, "simplicity": 1, "stability": 2}},
-    {"selection_test": "thesis", "normality": "lilliefors", "max_predict_ms": 0.02},
+    {"selection_test": "thesis", "normality": "lilliefors", "max_predict_ms": 0.1},
 ]
 
 
@@ -109,7 +109,7 @@ def test_every_trial_has_one_disposition_and_the_record_adds_up(record_of, way, 
 
 def test_the_statuses_of_all_parts_of_the_line_occur(record_of):
     records = [
-        record_of(3, n_trials=80, extra=1, max_predict_ms=0.02),
+        record_of(3, n_trials=80, extra=1, max_predict_ms=0.1),
         record_of(3, n_trials=80, failed=2),
         record_of(4, n_trials=80, selection_test="thesis", top_n=1, alpha=0.5),
     ]

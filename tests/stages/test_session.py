@@ -60,3 +60,22 @@ def test_a_run_killed_while_it_read_its_table_cannot_be_resumed(home):
     folder.write_facts({"settings": SETTINGS.model_dump(mode="json"), "status": "preparing"})
     with pytest.raises(SettingsError, match="before its table was read; train again"):
         reopen(folder.run_id, home)
+
+
+def test_a_resumed_run_knows_that_an_earlier_stage_cannot_be_repeated(home, monkeypatch):
+    monkeypatch.setattr(module, "prepare", lambda *_, **__: DATA)
+    session = begin(SETTINGS, home)
+
+    def hurried():
+        session.is_reproducible = False
+        return {}
+
+    session.stage("candidates", hurried)
+    session.close()
+    session.release()
+    again = reopen(session.run_id, home)
+    assert again.is_reproducible
+    again.stage("candidates", dict)
+    assert not again.is_reproducible
+    again.close()
+    again.release()
