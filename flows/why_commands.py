@@ -11,6 +11,7 @@ from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import open_home, say
 
 if TYPE_CHECKING:
+    from automl.home import RunFolder
     from automl_flows.why_known import Known
 
 DOES_NOT_ADD_UP = 1
@@ -45,13 +46,16 @@ def why(
 
     if trial is not None and (check or picture is not None):
         raise SettingsError("--check and --picture are about a whole run; leave TRIAL out")
-    known = known_of(open_home(home).run(run))
+    folder = open_home(home).run(run)
+    known = known_of(folder)
     if trial is not None:
         from automl_flows.why_trial import why_trial
 
         told = why_trial(known, known.trial(trial))
         emit_json(told) if as_json else emit(told["text"])
         return
+    if check or picture is not None:
+        _refuse_unreadable(known, folder)
     if picture is not None:
         _draw(known, picture)
     if check:
@@ -63,6 +67,24 @@ def why(
         about = {"run_id": known.run_id, "status": known.status.status}
         emit_json({**about, "story": story}) if as_json else emit_facts(
             {"run": known.run_id, **story}
+        )
+
+
+def _refuse_unreadable(known: Known, folder: RunFolder) -> None:
+    """Tell a record that is damaged from one that is not there yet.
+
+    Raises
+    ------
+    AutoMLError
+        If there is a record of the selection that cannot be read.
+    """
+    from automl.errors import AutoMLError
+
+    file = folder.stages / "selection.json"
+    if file.exists() and not known.stages["selection"]:
+        raise AutoMLError(
+            f"the record of the selection of run {known.run_id} cannot be read: {file}",
+            run=known.run_id,
         )
 
 

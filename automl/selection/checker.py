@@ -55,9 +55,9 @@ def check_tree(record: Record) -> list[str]:
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         return [f"the decisions cannot be computed again: {type(error).__name__} {error}"]
     return problems + [
-        f"{key} is {record[key]}; the decisions give {winner}"
+        f"{key} is {record.get(key)}; the decisions give {winner}"
         for key in ("winner", "champion")
-        if record.get(key, winner) != winner
+        if record.get(key, winner if key == "champion" else None) != winner
     ]
 
 

@@ -253,6 +253,27 @@ def test_the_check_says_that_the_record_adds_up_or_what_does_not(automl, selecte
     assert any("winner is" in problem for problem in told.json["problems"])
 
 
+@pytest.mark.parametrize("content", ["", '{"winner": ', "[]", "{}"])
+def test_a_record_that_cannot_be_read_does_not_add_up(automl, selected, content):
+    file = selected.stages / "selection.json"
+    file.write_text(content)
+    outcome = automl("why", RUN_ID, "--check")
+    assert (outcome.code, len(outcome.err.splitlines())) == (1, 1)
+    assert f"cannot be read: {file}" in outcome.err
+    assert automl("why", RUN_ID, "--picture", file.with_suffix(".png")).code == 1
+
+
+@pytest.mark.parametrize("key", ["winner", "decisions", "trials", "dispositions"])
+def test_a_record_that_lacks_something_does_not_add_up(automl, selected, key):
+    file = selected.stages / "selection.json"
+    record = json.loads(file.read_text())
+    del record[key]
+    file.write_text(json.dumps(record))
+    outcome = automl("why", RUN_ID, "--check")
+    assert (outcome.code, outcome.err) == (1, "")
+    assert key in outcome.out
+
+
 def test_the_picture_is_drawn_where_it_is_wanted(automl, selected, tmp_path):
     outcome = automl("why", RUN_ID, "--picture", tmp_path / "tree.png")
     assert (outcome.code, outcome.out) == (0, "")
