@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Combine = Literal["mean", "median", "vote"]
-COMBINATIONS: tuple[Combine, ...] = get_args(Combine)
 
 HALF_TOLERANCE = 1e-9
 """Sums of weights this near to one half count as one half."""
