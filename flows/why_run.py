@@ -241,6 +241,8 @@ def _ensemble(known: Known) -> str:
         f"have not seen, one-sided corrected t, statistic {number_text(float(evidence['statistic']))}, "
         f"p = {number_text(evidence['pvalue'])}, alpha {evidence['alpha']:g}"
     )
+    if [member["trial_id"] for member in found.get("learned") or ()] == [known.champion]:
+        return "the champion alone is the model; the ensemble gave all the weight to it"
     if not found["replaced_champion"]:
         return f"the champion alone is the model, no ensemble is better: {numbers}"
     members = ", ".join(

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from automl.errors import AutoMLWarning
+from automl.inference.combining import HALF_TOLERANCE, Combine
 from automl.records import FloatArray
 
 LEAST_WEIGHT = 0.03
@@ -100,6 +101,21 @@ def limit_prediction_time(
     while len(taken) > 1 and together(taken) > max_milliseconds:
         taken.remove(min(taken, key=lambda i: (weights[i], -predict_milliseconds[i])))
     return _kept(weights, taken)
+
+
+def only_effective(weights: FloatArray, combine: Combine) -> FloatArray:
+    """All weight to the one member that the combination follows in every row, if there is one.
+
+    That is so where a median is taken and a member has more than half of the weight.
+
+    Parameters
+    ----------
+    weights : (n members,), non-negative, not all zero
+    """
+    heaviest = int(weights.argmax())
+    if combine != "median" or weights[heaviest] <= (0.5 + HALF_TOLERANCE) * weights.sum():
+        return weights
+    return np.eye(len(weights))[heaviest]
 
 
 def needed(members: Collection[int], inputs: Inputs = ()) -> set[int]:

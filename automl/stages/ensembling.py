@@ -15,7 +15,7 @@ from automl.ensembles.evidence import (
     fold_scores,
 )
 from automl.ensembles.layers import choose_base
-from automl.ensembles.limits import limit_members, limit_prediction_time, needed
+from automl.ensembles.limits import limit_members, limit_prediction_time, needed, only_effective
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError
 from automl.evaluation.predictions import PredictionStore
@@ -58,15 +58,16 @@ def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) 
     blender = Blender(session, library, base, stack, store)
     chosen: FloatArray = np.eye(len(blender.members))[library.index(champion)]
     learned: FloatArray = np.zeros(len(blender.members))
-    decision, combine = None, "mean"
+    decision, combine, is_replaced = None, "mean", False
     if session.settings.ensemble != "none" and blender.is_possible():
         decision, learned = blender.decide()
-        if decision["is_replaced"]:
+        is_replaced = decision["is_replaced"] and not np.array_equal(learned, chosen)
+        if is_replaced:
             chosen, combine = learned, session.settings.ensemble_combine
     return {
         "members": _shares(blender.members, chosen),
         "learned": _shares(blender.members, learned),
-        "replaced_champion": decision is not None and decision["is_replaced"],
+        "replaced_champion": is_replaced,
         "evidence": decision,
         "method": session.settings.ensemble,
         "combine": combine,
@@ -282,11 +283,11 @@ class Blender:
     def _limited(self, weights: FloatArray) -> FloatArray:
         settings = self._session.settings
         weights = limit_members(weights, settings.ensemble_members, inputs=self._inputs)
-        if settings.max_predict_ms is None:
-            return weights
-        return limit_prediction_time(
-            weights, self._milliseconds, settings.max_predict_ms, inputs=self._inputs
-        )
+        if settings.max_predict_ms is not None:
+            weights = limit_prediction_time(
+                weights, self._milliseconds, settings.max_predict_ms, inputs=self._inputs
+            )
+        return only_effective(weights, self._combine)
 
     def _share_of_time(self) -> float | None:
         """Deadline of the next learning: the first takes up to half, the others equal parts."""

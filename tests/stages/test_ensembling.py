@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from automl.ensembles.evidence import cross_fitted_scores
-from automl.ensembles.limits import needed
+from automl.ensembles.limits import needed, only_effective
 from automl.errors import DataError, SettingsError
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import combined
@@ -81,6 +81,26 @@ def test_the_single_model_wins_where_the_ensemble_is_not_better(run_of, method):
     assert not record["replaced_champion"]
     assert record["members"] == [{"trial_id": champion.id, "weight": 1.0}]
     assert record["combine"] == "mean"
+
+
+def test_an_ensemble_of_the_champion_alone_does_not_replace_it(run_of, monkeypatch):
+    session, trials, champion = run_of([0.5, 4.0, 5.0])
+    alone = np.eye(3)[trials.index(champion)]
+    found = ({"is_replaced": True, "pvalue": 0.3}, alone)
+    monkeypatch.setattr(ensembling.Blender, "decide", lambda _: found)
+    record = build_ensemble(session, trials, champion.id)
+    assert not record["replaced_champion"]
+    assert record["members"] == record["learned"] == [{"trial_id": champion.id, "weight": 1.0}]
+
+
+def test_a_member_that_the_median_always_follows_is_the_whole_ensemble():
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=20) for _ in range(3)]
+    heavy, even = np.array([0.2, 0.6, 0.2]), np.array([0.5, 0.3, 0.2])
+    assert np.array_equal(combined(values, heavy, "median"), np.float32(values[1]))
+    assert only_effective(heavy, "median").tolist() == [0.0, 1.0, 0.0]
+    assert only_effective(even, "median") is even
+    assert only_effective(heavy, "mean") is heavy
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2, 0.5])
