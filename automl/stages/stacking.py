@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -86,7 +87,7 @@ def stack_trials(session: Session, base: Sequence[Trial]) -> list[Trial]:
         )
         return []
     try:
-        folds = second_layer_folds(session.plan)
+        second_layer_folds(session.plan)
     except DataError as error:
         session.given_up.append(f"no second layer: the holdout cannot be divided ({error})")
         return []
@@ -98,7 +99,7 @@ def stack_trials(session: Session, base: Sequence[Trial]) -> list[Trial]:
             f"no second layer: none of {', '.join(names)} takes part and can handle the table"
         )
         return []
-    return _Stacker(session, base, folds).run(configurations)
+    return _Stacker(session, base).run(configurations)
 
 
 def likely_seconds(session: Session, trials: Sequence[Trial]) -> float:
@@ -209,14 +210,13 @@ def stack_payload(session: Session, trial: Trial, base: Sequence[str]) -> dict[s
 class _Stacker:
     """Runs configurations of the second layer on all slots."""
 
-    def __init__(self, session: Session, base: Sequence[Trial], folds: IntArray) -> None:
+    def __init__(self, session: Session, base: Sequence[Trial]) -> None:
         self._session = session
         self._base = [trial.id for trial in base]
         plan = session.plan
         self._runner = TrialRunner(
             session.pool, session.run_id, STAGE, plan.stage("search"), plan.index.aggregate
         )
-        self._n_folds = len(np.unique(folds[folds >= 0]))
         left = session.ledger.left_for("ensemble")
         self._deadline = None if left is None else time.monotonic() + TIME_SHARE * max(left, 0.0)
         self._store = PredictionStore(
@@ -226,9 +226,11 @@ class _Stacker:
     def run(self, configurations: Sequence[Configuration]) -> list[Trial]:
         """Complete trials whose predictions are kept."""
         session = self._session
-        known, n_earlier = self._earlier()
+        known, taken = self._earlier()
+        later = itertools.count(max([*taken, len(configurations) - 1]) + 1)
         blanks = [
-            known.get(configuration.id) or self._blank(configuration, n_earlier + place)
+            known.get(configuration.id)
+            or self._blank(configuration, next(later) if place in taken else place)
             for place, configuration in enumerate(configurations)
         ]
         with ThreadPoolExecutor(session.pool.n_slots) as threads:
@@ -271,18 +273,18 @@ class _Stacker:
             stage=STAGE,
         )
 
-    def _earlier(self) -> tuple[dict[str, Trial], int]:
-        """Usable trials of the journal by configuration, and how many indexes are taken."""
-        known, n_taken = {}, 0
+    def _earlier(self) -> tuple[dict[str, Trial], set[int]]:
+        """Usable trials of the journal by configuration, and the indexes that are taken."""
+        known, taken = {}, set()
         for record in read_journal(self._session.folder.journal):
             if record.get("type") != "trial" or record["trial"]["stage"] != STAGE:
                 continue
             trial = Trial.from_json(record["trial"])
-            n_taken = max(n_taken, trial.index + 1)
+            taken.add(trial.index)
             is_same = record.get("decision") == self._decision
             if is_same and trial.is_complete and self._store.has(trial.id):
                 known[trial.configuration.id] = trial
-        return known, n_taken
+        return known, taken
 
 
 def _choices(settings: Settings, plan: EvaluationPlan) -> tuple[tuple[Choice, ...], ...]:

@@ -14,7 +14,7 @@ from automl.home import Home, RunFolder
 from automl.inference.bundle import load_bundle
 from automl.records import TrialStatus
 from automl.settings import Settings
-from automl.stages import finishing
+from automl.stages import finishing, stacking
 from automl.stages.finishing import build_final, wanted_parts
 from automl.stages.line import Line
 from automl.stages.preparation import prepare
@@ -183,6 +183,25 @@ def test_a_resumed_run_takes_over_what_is_finished_and_workers_change_nothing(ru
         assert [trial.id[-6:] for trial in other] == ["l00002", "l00003"]
         records = [r["trial"]["stage"] for r in read(session.folder.journal)]
         assert records.count("stack") == 4
+    finally:
+        session.close()
+        session.release()
+
+
+def test_what_was_under_way_when_a_run_ended_gets_the_same_id_again(tmp_path, monkeypatch):
+    run = Run(tmp_path, settings_of())
+    stack = run.stack()
+    run.close()
+
+    def without_first(folder):
+        return [r for r in read(folder) if r["trial"]["stage"] != "stack" or r["trial"]["index"]]
+
+    session = reopen(run.session.run_id, Home(tmp_path))
+    monkeypatch.setattr(stacking, "read_journal", without_first)
+    try:
+        again = stack_trials(session, run.base)
+        assert [trial.id for trial in again] == [trial.id for trial in stack]
+        assert facts_of(again) == facts_of(stack)
     finally:
         session.close()
         session.release()
