@@ -22,18 +22,11 @@ class Screening:
     pvalues, statistics : (n trials,)
         One-sided corrected t-test that the best trial is better, on the search's folds; 1 and 0
         for the best itself and where there is a single fold.
-    reasons : (n trials,)
-        One sentence each.
     """
 
     kept: tuple[int, ...]
     pvalues: tuple[float, ...]
     statistics: tuple[float, ...]
-    reasons: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON form."""
-        return {key: list(value) for key, value in self.__dict__.items()}
 
 
 def screen(
@@ -67,17 +60,8 @@ def screen(
     tests = [_test(matrix, best, i, test_train_ratio) for i in range(len(matrix))]
     pvalues = [test.pvalue for test in tests]
     equals = [int(i) for i in order if pvalues[i] >= alpha]
-    kept = tuple(equals[:limit])
-    reasons = []
-    for i, pvalue in enumerate(pvalues):
-        if i in kept:
-            reasons.append("goes on to fresh folds")
-        elif pvalue < alpha:
-            reasons.append(f"clearly worse in the search: corrected t, p = {pvalue:.3g}")
-        else:
-            reasons.append(f"not among the best {limit} of {len(equals)} trials not clearly worse")
     statistics = tuple(test.statistic for test in tests)
-    return Screening(kept, tuple(pvalues), statistics, tuple(reasons))
+    return Screening(tuple(equals[:limit]), tuple(pvalues), statistics)
 
 
 def screening_alpha(alpha: float, n_trials: int, n_folds: int) -> float:

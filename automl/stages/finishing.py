@@ -86,15 +86,22 @@ def build_final(
     expected = sum(speeds[m.trial] * len(m.pipelines) for m in members)
     # as many threads as a trial has: more would wait for each other beside the tracking mirror
     with threadpool_limits(session.settings.threads):
-        return {
-            "kind": "refit" if refits else "bag",
-            "members": _member_facts(model),
-            "bundle": str(session.folder.bundle),
-            "threshold": getattr(model, "threshold_", None),
-            "predict_ms": _predict_milliseconds(model, session.plan.table, expected),
-            "size_mib": _folder_mib(session.folder.bundle),
-            "test": _test_score(session, model),
-        }
+        predict_ms = _predict_milliseconds(model, session.plan.table, expected)
+        test = _test_score(session, model)
+    limit = session.settings.max_predict_ms
+    if limit is not None and predict_ms > limit:
+        session.warnings.append(
+            f"the final model predicts a row in {predict_ms:.3g} ms, over the limit of {limit:g} ms"
+        )
+    return {
+        "kind": "refit" if refits else "bag",
+        "members": _member_facts(model),
+        "bundle": str(session.folder.bundle),
+        "threshold": getattr(model, "threshold_", None),
+        "predict_ms": predict_ms,
+        "size_mib": _folder_mib(session.folder.bundle),
+        "test": test,
+    }
 
 
 def wanted_parts(trials: Sequence[Trial], ensemble: Mapping[str, Any]) -> list[Part]:

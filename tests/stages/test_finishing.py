@@ -37,7 +37,9 @@ def test_predicting_takes_each_fold_model_and_the_test_rows_too(session_of, tria
     assert with_test == pytest.approx(5 * 0.02 * (finishing.SAMPLE_ROWS + 50) / 1000)
 
 
-def test_the_final_model_is_timed_with_as_many_threads_as_a_trial_has(tmp_path, monkeypatch):
+def test_the_final_model_is_timed_with_the_threads_of_a_trial_and_told_when_too_slow(
+    tmp_path, monkeypatch
+):
     counts = []
 
     def counted(model, typed):
@@ -48,7 +50,12 @@ def test_the_final_model_is_timed_with_as_many_threads_as_a_trial_has(tmp_path, 
     monkeypatch.setattr(TableModel, "raw_typed", counted)
     families = ("gaussian_nb", "knn")
     settings = Settings(
-        table="sklearn:iris", target="target", trials=3, workers=1, families=families
+        table="sklearn:iris",
+        target="target",
+        trials=3,
+        workers=1,
+        families=families,
+        max_predict_ms=1e-6,
     )
     session = begin(settings, Home(tmp_path / "home"))
     try:
@@ -61,6 +68,7 @@ def test_the_final_model_is_timed_with_as_many_threads_as_a_trial_has(tmp_path, 
     assert counts
     assert set(counts) == {1}
     assert made["predict_ms"] > 0
+    assert "ms, over the limit of 1e-06 ms" in session.warnings[-1]
     assert [m["models"] for m in made["members"]] == [5, 5]
     assert [m.trial for m in load_bundle(made["bundle"]).members] == [t.id for t in line.trials[:2]]
 
