@@ -115,7 +115,7 @@ def only_effective(weights: FloatArray, combine: Combine) -> FloatArray:
     heaviest = int(weights.argmax())
     if combine != "median" or weights[heaviest] <= (0.5 + HALF_TOLERANCE) * weights.sum():
         return weights
-    return np.eye(len(weights))[heaviest]
+    return np.asarray(np.eye(len(weights))[heaviest])
 
 
 def needed(members: Collection[int], inputs: Inputs = ()) -> set[int]:
