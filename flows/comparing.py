@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from automl.comparison.plan import Cell
 from automl.comparison.results import common_places
 from automl.errors import DataError, ServiceError, SettingsError
 from automl.home import Home
-from automl.reports.comparison_report import read_records
+from automl.reports.comparison_report import make_report, read_records
 from automl_flows.comparison_check import only_one
 from automl_flows.environment import prepare_environment
 from automl_tasks.comparison import report_comparison, run_comparison_cell
@@ -137,15 +138,24 @@ def run_comparison(
         driver = _Driver(folder, runner, n_side_by_side, server, with_curves=with_curves)
         driver.start()
         _follow(folder, driver, say or (lambda _: None))
-        server_lived = server is None or server.is_alive()
+        is_lost = driver.is_lost()
+    if is_lost and driver.result is None and not open_cells(folder):
+        return _report(folder)
     if isinstance(driver.error, OSError) and dask is not None:
         raise ServiceError(f"the Dask cluster {dask} cannot be reached: {driver.error}")
-    if driver.error is not None and not server_lived:
+    if driver.error is not None and is_lost:
         raise ServiceError("the local Prefect server ended; the same command continues")
     if driver.error is not None:
         raise driver.error
     assert driver.result is not None
     return driver.result
+
+
+def _report(folder: ComparisonFolder) -> dict[str, Any]:
+    """What the flow would have given, where its server ended before it did."""
+    plan = folder.read_plan()
+    assert plan is not None
+    return make_report(folder, plan)
 
 
 class _Driver(threading.Thread):
@@ -168,6 +178,10 @@ class _Driver(threading.Thread):
         self.error: Exception | None = None
         self.result: dict[str, Any] | None = None
 
+    def is_lost(self) -> bool:
+        """Whether the server that was started for the flow has ended before it."""
+        return self._server is not None and self._server.is_owned and not self._server.is_alive()
+
     def run(self) -> None:
         try:
             self._context.run(self._run)
@@ -188,11 +202,17 @@ class _Driver(threading.Thread):
 
 
 def _follow(folder: ComparisonFolder, driver: _Driver, say: Say) -> None:
-    """Wait for the flow's end; one line for every record that appears."""
+    """Wait for the flow's end; one line for every record that appears.
+
+    A flow that has lost its server is silenced, and left when the last record is there: it would
+    try for minutes to reach the server.
+    """
     waiting = open_cells(folder)
     n_cells, n_done = len(waiting), 0
-    while waiting:
-        is_over = not driver.is_alive()
+    while True:
+        is_over, is_lost = not driver.is_alive(), driver.is_lost()
+        if is_lost:
+            logging.disable(logging.CRITICAL)
         still = []
         for cell in waiting:
             record = folder.read(cell)
@@ -203,7 +223,6 @@ def _follow(folder: ComparisonFolder, driver: _Driver, say: Say) -> None:
             score = f"failed: {record.reason}" if record.score is None else f"{record.score:.4f}"
             say(f"{n_done} of {n_cells}: {cell}: {score} ({record.seconds:.0f} s)")
         waiting = still
-        if is_over:
-            break
+        if is_over or (is_lost and not waiting):
+            return
         time.sleep(POLL_SECONDS)
-    driver.join()

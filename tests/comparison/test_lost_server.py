@@ -1,0 +1,47 @@
+"""A comparison whose local server ends before it does."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from automl.comparison.folder import CellRecord, ComparisonFolder
+from automl.comparison.plan import ComparisonPlan
+from automl.home import Home
+
+
+@pytest.fixture
+def logs() -> Iterator[None]:
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.usefixtures("logs")
+def test_the_results_do_not_wait_for_a_server_that_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from automl_flows import comparing, server
+
+    class Endless(comparing._Driver):
+        def run(self) -> None:
+            for cell in plan.cells():
+                folder.write(CellRecord(cell, "failed", "too large"))
+            threading.Event().wait()
+
+    ended = SimpleNamespace(is_owned=True, is_alive=lambda: False)
+    monkeypatch.setattr(server, "local_server", lambda _: ended)
+    monkeypatch.setattr(server, "running", lambda *_: nullcontext())
+    monkeypatch.setattr(comparing, "_Driver", Endless)
+    folder = ComparisonFolder(tmp_path / "out")
+    plan = ComparisonPlan({"a": {}, "b": {}}, {"one": {"table": "t.csv", "target": "y"}})
+    folder.write_plan(plan)
+    result: dict[str, Any] = comparing.run_comparison(folder, home=Home(tmp_path / "home"))
+    assert [row["method"] for row in result["methods"]] == ["a", "b"]
