@@ -104,7 +104,7 @@ def prepare(
         "task": str(table.task),
         "classes": None if table.classes is None else list(table.classes),
         "target": table.target,
-        "notes": [*table.notes, *(() if test is None else test.notes)],
+        "notes": list(dict.fromkeys([*table.notes, *(() if test is None else test.notes)])),
         "test_rows": 0 if test is None else len(test),
         "metric": index.name,
         "baselines": dict(index.baselines),

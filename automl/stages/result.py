@@ -48,7 +48,7 @@ def make_result(
         "leaderboard": leaderboard([*trials, *stack_of(ensemble)], stages),
         "trials": len(trials),
         "complete_trials": sum(trial.is_complete for trial in trials),
-        "families": len({t.configuration.family for t in trials if t.is_complete}),
+        "families": len({t.configuration.family for t in trials}),
         "model": {
             "bundle": final["bundle"],
             "kind": final["kind"],

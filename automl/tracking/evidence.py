@@ -107,7 +107,7 @@ class EvidenceWriter:
             **layout.honest_metrics(read_stage(self.folder, "honest")),
             **(result.get("metrics") or {}),
             "score": result.get("score"),
-            "trials": len(self.view.trials),
+            "trials": sum(t.stage == "search" for t in self.view.trials.values()),
             "seconds": result.get("seconds"),
             "test_score": test.get("score"),
             "predict_milliseconds": final.get("predict_ms"),
@@ -120,11 +120,11 @@ class EvidenceWriter:
         return layout.finite({k: v for k, v in values.items() if isinstance(v, int | float)})
 
     def _family_metrics(self, family: str) -> dict[str, float]:
-        # a model of other models' predictions says nothing about its family on the table
+        # fresh folds are other rows, and a model of predictions says nothing about its family
         own = [
             t
             for t in self.view.trials.values()
-            if t.configuration.family == family and t.stage != "stack"
+            if t.configuration.family == family and t.stage == "search"
         ]
         scores = [t.score for t in own if t.is_complete and t.score is not None]
         values = {"trials": float(len(own)), "complete": float(len(scores))}

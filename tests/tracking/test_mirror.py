@@ -141,6 +141,20 @@ def test_models_of_the_second_layer_hang_below_their_family_without_speaking_for
     assert family.data.metrics["score"] == runs.trial(folder.run_id, 3).score
 
 
+def test_trials_on_fresh_folds_are_not_counted_as_trials_of_the_search(
+    home: Path, runs: Any
+) -> None:
+    folder = runs.make(4)
+    runs.append(folder, range(200, 203), stage="candidates")
+    runs.finish(folder)
+    assert complete(Mirror(folder), 60)
+    (parent,) = of_kind(home, "run")
+    families = {run.info.run_name: run.data.metrics for run in of_kind(home, "family")}
+    assert parent.data.metrics["trials"] == 4
+    assert sum(metrics["trials"] for metrics in families.values()) == 4
+    assert max(metrics["score"] for metrics in families.values()) == pytest.approx(0.503)
+
+
 def test_completing_twice_adds_nothing(home: Path, runs: Any) -> None:
     folder = runs.make(5)
     runs.finish(folder)
