@@ -18,7 +18,7 @@ METHODS = """
 common: {trials: 5, families: "decision_tree,knn", folds: 3, candidate_limit: 2, portfolio: false}
 methods:
   single: {optimizer: random, ensemble: none}
-  stopped: {trial_seconds: 0.0001}
+  stopped: {memory_mib: 1}
   blend: {optimizer: hypercube}
 """
 
@@ -47,7 +47,7 @@ def test_a_comparison_runs_side_by_side_and_repeats_only_what_is_missing(tmp_pat
     assert {row["method"] for row in result["methods"]} == {"single", "blend", "stopped"}
     assert result["methods"][-1]["method"] == "stopped"
     assert result["methods"][-1]["failures"] == 2
-    assert "over the time limit" in result["failures"][0]["reason"]
+    assert "memory limit" in result["failures"][0]["reason"]
     assert result["missing"] == 0
     assert min(row["blend"] for row in result["scores"]) > 0.5
     folder = ComparisonFolder(tmp_path / "out")
