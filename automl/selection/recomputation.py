@@ -182,6 +182,8 @@ def _compared(
             return [omnibus], "", None, None
         pairs = nemenyi_friedman(groups)
         return [omnibus], pairs.name, pairs.statistic[0], pairs.pvalue[0]
+    if how["procedure"] != "paired":
+        raise ValueError(f"there is no procedure {how['procedure']!r}")
     further = [] if is_tree else _elsewhere(tree, place, ratio)
     pairs = corrected_t_all_pairs(groups, test_train_ratio=ratio, further=further)
     return [], pairs.name, pairs.statistic[0], pairs.pvalue[0]

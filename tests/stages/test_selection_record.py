@@ -249,6 +249,13 @@ def test_a_swapped_disposition_or_another_winner_is_a_problem(record_of):
     ]
 
 
+def test_an_unknown_procedure_is_a_problem(record_of):
+    record = record_of(3)
+    assert record["settings"]["comparison"]["procedure"] == "paired"
+    record["settings"]["comparison"]["procedure"] = "pared"
+    assert any("there is no procedure 'pared'" in problem for problem in check(record))
+
+
 @pytest.mark.parametrize("broken", [{}, {"trials": 3}, {"trials": [{}]}, {"trials": []}])
 def test_a_record_that_is_none_is_a_problem_and_no_error(broken):
     assert check(broken)
