@@ -213,7 +213,13 @@ class LocalServer:
         return process.pid
 
     def _spawn(self, listener: socket.socket) -> None:
-        command = [sys.executable, "-P", "-m", "automl_flows.server_process", str(listener.fileno())]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "automl_flows.server_process",
+            str(listener.fileno()),
+        ]
         descriptors = [listener.fileno()]
         read_end = -1
         if self._embedded:
