@@ -45,7 +45,7 @@ USAGE = [
     (["train", "TABLE", "--target", "y", "--exclude", "rigde"], "ridge"),
     (["train", "TABLE", "--target", "y", "--optimizer", "hypercub"], "hypercube"),
     (["train", "TABLE", "--target", "y", "--allocator", "unifrom"], "uniform"),
-    (["train", "TABLE", "--target", "y", "--ensemble", "stacking"], "stacking"),
+    (["train", "TABLE", "--target", "y", "--ensemble", "staking"], "stacking"),
     (["train", "TABLE", "--target", "y", "--workers", "999", "--dry-run"], "workers"),
     (["train", "TABLE", "--target", "y", "--name", "a/b"], "name"),
     (["train", "TABLE", "--target", "y", "--role", "y=nominal", "--dry-run"], "target column 'y'"),
