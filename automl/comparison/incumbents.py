@@ -8,10 +8,9 @@ import numpy as np
 
 from automl.data.table import Table
 from automl.evaluation.fold_models import load_models
-from automl.evaluation.slots import Job
-from automl.inference.model import FittedPipeline, Member, TableModel
-from automl.records import FloatArray, IntArray, Trial, TrialStatus
-from automl.stages.finishing import wants_refits
+from automl.inference.model import FittedPipeline, Member
+from automl.records import FloatArray, IntArray, Trial
+from automl.stages.finishing import Part, assembled, fitted, fitting_job, wants_refits
 from automl.stages.session import Session
 
 LEAST_LIMIT = 60.0
@@ -48,21 +47,11 @@ def answers_over_trials(
         pipelines = _pipelines(session, trial)
         if pipelines:
             steps.append(n_trials)
-            predictions.append(_model(session, trial, pipelines).raw_typed(test.frame))
+            member = Member(1.0, pipelines, trial.configuration.family, trial.id)
+            predictions.append(assembled(session, [member]).raw_typed(test.frame))
     if not steps:
         return None, None
     return np.array(steps), np.stack(predictions)
-
-
-def _model(session: Session, trial: Trial, pipelines: list[FittedPipeline]) -> TableModel:
-    table = session.plan.table
-    return TableModel(
-        table.schema,
-        [Member(1.0, pipelines, trial.configuration.family, trial.id)],
-        task=str(table.task),
-        target=table.target,
-        classes=None if table.class_labels is None else list(table.class_labels),
-    )
 
 
 def _pipelines(session: Session, trial: Trial) -> list[FittedPipeline]:
@@ -70,17 +59,9 @@ def _pipelines(session: Session, trial: Trial) -> list[FittedPipeline]:
     is_refit = wants_refits(session)
     name = f"{trial.id}-refit" if is_refit else trial.id
     found = load_models(session.folder.path, name)
-    if found is None and _fit(session, trial, "refit" if is_refit else "fit_folds", name):
+    limit = LEAST_LIMIT + 10 * trial.fit_seconds
+    if found is None and fitted(
+        session, fitting_job(session, Part(trial, 1.0), name, is_refit), limit
+    ):
         found = load_models(session.folder.path, name)
     return list(found.values()) if found else []
-
-
-def _fit(session: Session, trial: Trial, target: str, name: str) -> bool:
-    payload = {"configuration": trial.configuration.to_json(), "save_as": name}
-    slot = session.pool.acquire()
-    try:
-        job = Job(f"automl.evaluation.trial:{target}", payload)
-        outcome = session.pool.run(slot, job, limit_seconds=LEAST_LIMIT + 10 * trial.fit_seconds)
-        return outcome.status is TrialStatus.COMPLETE
-    finally:
-        session.pool.release(slot)

@@ -127,3 +127,14 @@ def _kept(weights: FloatArray, members: Sequence[int]) -> FloatArray:
     kept = np.zeros(len(weights))
     kept[list(members)] = weights[list(members)]
     return np.asarray(kept / kept.sum())
+
+
+def is_fast_enough(
+    member: int,
+    predict_milliseconds: FloatArray,
+    limit: float | None,
+    inputs: Inputs,
+) -> bool:
+    """Whether a member with all inputs that it needs predicts a row within `limit` milliseconds."""
+    together = predict_milliseconds[list(needed([member], inputs))].sum()
+    return limit is None or bool(together <= limit)

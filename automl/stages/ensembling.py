@@ -15,7 +15,12 @@ from automl.ensembles.evidence import (
     fold_scores,
 )
 from automl.ensembles.layers import choose_base
-from automl.ensembles.limits import limit_members, limit_prediction_time, needed, only_effective
+from automl.ensembles.limits import (
+    is_fast_enough,
+    limit_members,
+    limit_prediction_time,
+    only_effective,
+)
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError
 from automl.evaluation.predictions import PredictionStore
@@ -258,8 +263,7 @@ class Blender:
 
     def _is_fast(self, member: int) -> bool:
         limit = self._session.settings.max_predict_ms
-        together = self._milliseconds[list(needed([member], self._inputs))].sum()
-        return limit is None or bool(together <= limit)
+        return is_fast_enough(member, self._milliseconds, limit, self._inputs)
 
     def _learn(self, rows: IntArray, *, is_quick: bool = False) -> FloatArray:
         session, index = self._session, self._session.plan.index

@@ -80,7 +80,7 @@ def build_final(
         members = _last_resort(session, [t for t in trials if t.is_complete])
     if not members:
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
-    model = _model(session, members, ensemble["threshold"], combine)
+    model = assembled(session, members, ensemble["threshold"], combine)
     write_bundle(model, session.folder.bundle, extra={"run": session.run_id})
     speeds = {t.id: t.predict_milliseconds for t in (*trials, *(part.trial for part in parts))}
     expected = sum(speeds[m.trial] * len(m.pipelines) for m in members)
@@ -120,9 +120,10 @@ def wanted_parts(trials: Sequence[Trial], ensemble: Mapping[str, Any]) -> list[P
     return list(parts.values())
 
 
-def _model(
-    session: Session, members: list[Member], threshold: float, combine: Combine
+def assembled(
+    session: Session, members: list[Member], threshold: float = 0.5, combine: Combine = "mean"
 ) -> TableModel:
+    """Model of the run's table from fitted members."""
     table = session.plan.table
     return TableModel(
         table.schema,
@@ -275,7 +276,7 @@ def _pipelines(session: Session, part: Part, is_refit: bool) -> list[FittedPipel
     found = load_models(session.folder.path, name)
     if found is None:
         left = session.ledger.left_for("final")
-        if not _fit(session, _fitting_job(session, part, name, is_refit), left) and is_refit:
+        if not fitted(session, fitting_job(session, part, name, is_refit), left) and is_refit:
             return _kept(session, trial)
         found = load_models(session.folder.path, name)
     return list(found.values()) if found else []
@@ -288,7 +289,8 @@ def _kept(session: Session, trial: Trial) -> list[FittedPipeline]:
     return list(found.values()) if found else []
 
 
-def _fitting_job(session: Session, part: Part, name: str, is_refit: bool) -> Job:
+def fitting_job(session: Session, part: Part, name: str, is_refit: bool) -> Job:
+    """Job that fits a part and keeps its models as `name`: on all rows, or by the folds once more."""
     if part.base:
         target = "refit_stack" if is_refit else "fit_stack_folds"
         payload = {**stack_payload(session, part.trial, part.base), "save_as": name}
@@ -309,13 +311,14 @@ def _last_resort(session: Session, trials: Sequence[Trial]) -> list[Member]:
         trials, key=lambda t: seconds[t.id]
     )
     part, name = Part(trial, 1.0), f"{trial.id}-refit"
-    if not _fit(session, _fitting_job(session, part, name, is_refit=True), left):
+    if not fitted(session, fitting_job(session, part, name, is_refit=True), left):
         return []
     session.given_up.append(f"{trial.id} is the final model alone: there was no time for more")
     return _members(session, [part], {trial.id})
 
 
-def _fit(session: Session, job: Job, left: float | None) -> bool:
+def fitted(session: Session, job: Job, left: float | None) -> bool:
+    """Whether a worker slot has done a job of fitting within `left` seconds."""
     if left is not None and left <= 0:
         return False
     slot = session.pool.acquire()

@@ -13,8 +13,9 @@ from automl.selection.honest import draw
 from automl.settings import Settings
 from automl.stages import honesty
 from automl.stages.finishing import member_milliseconds
-from automl.stages.honesty import estimate, evidence_of, n_bootstraps_of
+from automl.stages.honesty import estimate, n_bootstraps_of
 from automl.stages.line import Line
+from automl.stages.repeated_choice import evidence_of
 from automl.stages.session import begin
 
 FIELDS = {"score", "naive", "low", "high", "naive_low", "naive_high", "bias", "n_bootstraps"}

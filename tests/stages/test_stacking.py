@@ -210,12 +210,12 @@ def test_what_was_under_way_when_a_run_ended_gets_the_same_id_again(tmp_path, mo
 def test_members_that_lack_an_input_are_left_out(runs, monkeypatch):
     run = runs["classification"]
     stack = run.stack()
-    fit = finishing._fit
+    fit = finishing.fitted
 
     def fails(session, job, left):
         return run.base[0].id not in str(job.payload["save_as"]) and fit(session, job, left)
 
-    monkeypatch.setattr(finishing, "_fit", fails)
+    monkeypatch.setattr(finishing, "fitted", fails)
     (run.session.folder.path / "models" / f"{run.base[0].id}.pickle").unlink(missing_ok=True)
     made, _ = run.final(stack, [0.0, 0.5, 0.0, 0.5, 0.0], monkeypatch)
     assert [m["trial_id"] for m in made["members"]] == [run.base[1].id]

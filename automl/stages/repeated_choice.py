@@ -1,0 +1,405 @@
+"""What a run chose from, and its whole choice repeated on drawn rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.ensembles.limits import is_fast_enough, limit_members, limit_prediction_time
+from automl.ensembles.registry import get_ensemble
+from automl.evaluation.journal import read as read_journal
+from automl.evaluation.predictions import PredictionStore
+from automl.families.registry import get_family
+from automl.inference.combining import Combine
+from automl.metrics.threshold import tune_threshold
+from automl.metrics.weightings import many_scores
+from automl.randomness import Purpose, stream
+from automl.records import FloatArray, IntArray, Trial
+from automl.selection.candidates import Candidate
+from automl.selection.honest import Choice, ScoredRows
+from automl.selection.levels import replay
+from automl.selection.preselection import ScreeningRecord, SignatureClusters
+from automl.selection.selection_records import SelectionRecord
+from automl.stages.finishing import member_milliseconds
+from automl.stages.session import Session
+from automl.stages.stacking import STAGE as STACK
+
+FEW_CELLS = 4_000
+ENSEMBLES_PER_BLOCK = 2
+"""In how many bootstraps of a block an ensemble is learned, which takes most of the time; above
+`FEW_CELLS` rows times classes in fewer, down to one."""
+
+HONEST_KEY = 1_000_000
+"""Key of the random streams, beyond those that an ensemble counts up."""
+
+MEAN_ONLY = "generalization"
+UNDEFINED = -1e9
+"""Stands for a score that drawn rows do not define."""
+
+
+def evidence_of(
+    session: Session,
+    trials: Sequence[Trial],
+    selection: Mapping[str, Any],
+    ensemble: Mapping[str, Any],
+) -> Evidence | None:
+    """What the choice was made from; None without predictions of the champion."""
+    of_halves = session.settings.data_mode == "halves"
+    makers = _halves if of_halves else _all_rows
+    return makers(session, trials, selection, ensemble)
+
+
+@dataclass
+class Evidence:
+    """Predictions that the choice was made from, and how it is repeated on drawn rows.
+
+    Parameters
+    ----------
+    members
+        Trials in the order of the predictions; those of the second layer at the end.
+    record
+        Of the selection: settings and winner.
+    clusters : positions of members
+        The best of each competes with the best of the others.
+    limit
+        How many of them at most.
+    fresh : by position
+        Predictions on the repeats of the fresh folds, for the members that have them.
+    folds : (n_repeats, n)
+        Folds of these repeats.
+    learned
+        Members of the ensemble with their weights.
+    base
+        Ids of the trials whose predictions the second layer takes.
+
+    Attributes
+    ----------
+    final
+        What was chosen from all rows, by kind.
+    has_tests
+        Whether the level tests and ranks are repeated. By the mean score alone the first of each
+        ranking is the one with the best mean, whatever the tests say of the others.
+    """
+
+    session: Session
+    rows: ScoredRows
+    members: list[Trial]
+    record: SelectionRecord
+    clusters: list[IntArray]
+    limit: int
+    fresh: Mapping[int, Sequence[NDArray[Any]]]
+    folds: IntArray
+    learned: Sequence[Mapping[str, Any]] = ()
+    base: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        self._index = self.session.plan.index
+        self._many = many_scores(self._index)
+        self._n_learned = 0
+        cells = len(self.rows.y) * max(self._index.n_classes, 1)
+        affordable = ENSEMBLES_PER_BLOCK * FEW_CELLS // cells
+        self._n_ensembles = min(max(affordable, 1), ENSEMBLES_PER_BLOCK)
+        criteria = {name for name, weight in self.record.settings.criteria.items() if weight > 0}
+        self.has_tests = criteria != {MEAN_ONLY}
+        self._places = {trial.id: place for place, trial in enumerate(self.members)}
+        self._combine: Combine = self.session.settings.ensemble_combine
+        self._milliseconds = np.array([member_milliseconds(self.session, t) for t in self.members])
+        sources = tuple(self._places[trial_id] for trial_id in self.base)
+        self._inputs = [sources if trial.stage == STACK else () for trial in self.members]
+        everything = np.ones(len(self.rows.y), dtype=np.float32)
+        champion = self._weights({self.record.winner: 1.0})
+        self.final = {"single": self._with_threshold(Choice(champion), everything)}
+        shares = {member["trial_id"]: member["weight"] for member in self.learned}
+        if shares and set(shares) <= set(self._places):
+            blend = Choice(self._weights(shares), combine=self._combine)
+            self.final["ensemble"] = self._with_threshold(blend, everything)
+
+    def _weights(self, shares: Mapping[str, float]) -> FloatArray:
+        weights = np.zeros(len(self.members))
+        for trial_id, share in shares.items():
+            weights[self._places[trial_id]] = share
+        return np.asarray(weights / weights.sum())
+
+    def choose(self, counts: FloatArray) -> list[dict[str, Choice]]:
+        """The champion from each bootstrap, and in some of them the ensemble."""
+        by_search = self._scores(self.rows.versions, counts)
+        by_fresh = {
+            member: self._scores([[version] for version in versions], counts)[0]
+            for member, versions in self.fresh.items()
+        }
+        by_fold = self._fold_scores(counts, by_search) if self.has_tests else None
+        found = []
+        for i, drawn in enumerate(counts):
+            fresh = {member: float(scores[i]) for member, scores in by_fresh.items()}
+            champion = self._champion(
+                by_search[:, i], fresh, None if by_fold is None else by_fold[i]
+            )
+            found.append(self._chosen(drawn, i, by_search[:, i], champion))
+        return found
+
+    # --- pieces -----------------------------------------------------------------------------------
+
+    def _chosen(
+        self, drawn: FloatArray, place: int, scores: FloatArray, champion: int
+    ) -> dict[str, Choice]:
+        alone = Choice(np.eye(len(self.members))[champion])
+        found = {"single": self._with_threshold(alone, drawn)}
+        if place < self._n_ensembles and "ensemble" in self.final:
+            blend = self._ensemble(drawn, scores, champion)
+            found["ensemble"] = self._with_threshold(blend, drawn)
+        return found
+
+    def _champion(
+        self, scores: FloatArray, fresh: Mapping[int, float], by_fold: FloatArray | None
+    ) -> int:
+        leaders = [int(group[scores[group].argmax()]) for group in self.clusters]
+        leaders = sorted(leaders, key=lambda member: -scores[member])[: self.limit]
+        if by_fold is None:
+            return max(leaders, key=lambda member: fresh.get(member, scores[member]))
+        return self._by_levels(leaders, by_fold)
+
+    def _by_levels(self, leaders: Sequence[int], by_fold: FloatArray) -> int:
+        """Winner of the level tests on the fold scores of the drawn rows, (n members, n folds)."""
+        candidates = []
+        known = {candidate.trial_id: candidate for candidate in self.record.candidates}
+        for member in leaders:
+            trial = self.members[member]
+            family = get_family(trial.configuration.family)
+            candidates.append(
+                Candidate(
+                    trial.id,
+                    trial.configuration,
+                    tuple(map(float, by_fold[member])),
+                    known[trial.id].seconds if trial.id in known else 0.0,
+                    family.simplicity,
+                    family.interpretability,
+                )
+            )
+        winner = replay(replace(self.record, candidates=tuple(candidates)))
+        return next(m for m in leaders if self.members[m].id == winner)
+
+    def _fold_scores(self, counts: FloatArray, by_search: FloatArray) -> FloatArray:
+        """(b, n members, n folds) scores of the drawn rows of each fresh fold.
+
+        Of the search's predictions for members without fresh ones. A fold without a drawn row, or
+        of a repeat that a member lacks, has the mean of the member's others; without any, the
+        score `by_search`, (n members, b).
+        """
+        found = np.array([self._scores_of_folds(i, counts) for i in range(len(self.members))])
+        is_known = np.isfinite(found)
+        n_known = is_known.sum(axis=1)
+        sums = np.where(is_known, found, 0.0).sum(axis=1)
+        means = np.where(n_known > 0, sums / np.maximum(n_known, 1), by_search)
+        return np.asarray(np.where(is_known, found, means[:, None]).transpose(2, 0, 1))
+
+    def _scores_of_folds(self, member: int, counts: FloatArray) -> list[FloatArray]:
+        """For each repeat and fold (b,), NaN where it is not known."""
+        alone = [self.rows.versions[0][member]] * len(self.folds)
+        versions = self.fresh.get(member, alone)
+        scores = []
+        for folds, version in zip_longest(self.folds, versions):
+            for fold in range(int(self.folds.max()) + 1):
+                values = np.full(len(counts), np.nan)
+                inside = np.flatnonzero(folds == fold)
+                part, drawn = self.rows.of(inside), counts[:, inside]
+                weight = drawn if part.sample_weight is None else drawn * part.sample_weight
+                is_drawn = weight.any(axis=1)
+                if version is not None and is_drawn.any():
+                    values[is_drawn] = self._score(version[inside], drawn[is_drawn], part)
+                scores.append(values)
+        return scores
+
+    def _ensemble(self, drawn: FloatArray, scores: FloatArray, champion: int) -> Choice:
+        settings = self.session.settings
+        method = get_ensemble(settings.ensemble)
+        stacked = [i for i, trial in enumerate(self.members) if trial.stage == STACK]
+        library = stacked
+        if not method.is_second_layer:
+            first = scores[: len(self.members) - len(stacked)]
+            library = [int(i) for i in np.argsort(-first, kind="stable")[: method.library_size]]
+            library += [i for i in (champion, *stacked) if i not in library]
+        library = [i for i in library if self._is_fast(i)]
+        if not library:
+            return Choice(np.eye(len(self.members))[champion])
+        positions = np.repeat(np.arange(len(drawn)), drawn.astype(np.intp))
+        self._n_learned += 1
+        learned = method.learn(
+            [self.rows.versions[0][i] for i in library],
+            self.rows.y,
+            self._index.score,
+            rng=stream(settings.seed, Purpose.ENSEMBLE, HONEST_KEY + self._n_learned),
+            rows=positions,
+            sample_weight=self.rows.sample_weight,
+            groups=[self.members[i].configuration.family for i in library],
+            combine=self._combine,
+            is_quick=True,
+            many_scores=self._many,
+        )
+        weights: FloatArray = np.zeros(len(self.members))
+        weights[library] = learned
+        weights = limit_members(weights, settings.ensemble_members, inputs=self._inputs)
+        if settings.max_predict_ms is not None:
+            weights = limit_prediction_time(
+                weights, self._milliseconds, settings.max_predict_ms, inputs=self._inputs
+            )
+        return Choice(weights, combine=self._combine)
+
+    def _is_fast(self, member: int) -> bool:
+        limit = self.session.settings.max_predict_ms
+        return is_fast_enough(member, self._milliseconds, limit, self._inputs)
+
+    def _with_threshold(self, choice: Choice, drawn: FloatArray) -> Choice:
+        """The choice with the threshold that is best on the drawn rows."""
+        if self._index.n_classes != 2 or not self._index.depends_on_threshold:
+            return choice
+        rows = np.flatnonzero(drawn)
+        weight = drawn[rows]
+        if self.rows.sample_weight is not None:
+            weight = weight * self.rows.sample_weight[rows]
+        prediction = np.mean(self.rows.blends(choice), axis=0)[rows]
+        threshold = tune_threshold(self._index, self.rows.y[rows], prediction, weight)
+        return replace(choice, threshold=threshold)
+
+    def _scores(self, versions: Sequence[Sequence[NDArray[Any]]], counts: FloatArray) -> FloatArray:
+        """(n members, b) in-bag scores, mean over the versions."""
+        scores = [[self._score(p, counts) for p in version] for version in versions]
+        return np.asarray(np.nan_to_num(np.mean(scores, axis=0), nan=UNDEFINED))
+
+    def _score(
+        self, prediction: NDArray[Any], counts: FloatArray, rows: ScoredRows | None = None
+    ) -> FloatArray:
+        rows = rows or self.rows
+        if self._many is None:
+            return np.array([rows.score_under([prediction], drawn) for drawn in counts])
+        weight = rows.sample_weight
+        return self._many(rows.y, prediction, counts if weight is None else counts * weight)
+
+
+def _all_rows(
+    session: Session,
+    trials: Sequence[Trial],
+    selection: Mapping[str, Any],
+    ensemble: Mapping[str, Any],
+) -> Evidence | None:
+    """Out-of-fold predictions of the search, and of the candidates on fresh folds."""
+    store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+    members = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
+    ids = [trial.id for trial in members]
+    if selection["champion"] not in ids:
+        return None
+    stacked = [Trial.from_json(data) for data in ensemble.get("stack") or ()]
+    members += [trial for trial in stacked if store.has(trial.id)]
+    stage = session.plan.stage("search")
+    inside = np.flatnonzero(stage.folds[0] >= 0)
+    predictions = [_taken(store.load(trial.id), inside) for trial in members]
+    groups = [SignatureClusters.from_json(group) for group in selection["clusters"]]
+    fresh_stage = session.plan.stage("candidates")
+    fresh = {}
+    for trial_id, by_repeat in _fresh_trials(session).items():
+        loaded = [
+            _taken(store.load(fresh_id), inside)
+            for _, fresh_id in sorted(by_repeat.items())
+            if store.has(fresh_id)
+        ]
+        whole = [p for p in loaded if np.isfinite(p.reshape(len(p), -1)[:, 0]).all()]
+        if trial_id in ids and whole:
+            fresh[ids.index(trial_id)] = whole
+    return Evidence(
+        session,
+        _scored_rows(session, stage.rows[inside], [predictions]),
+        members,
+        SelectionRecord.from_json(dict(selection)),
+        _positions(groups, ids),
+        ScreeningRecord.from_json(selection["screening"]).limit,
+        fresh,
+        fresh_stage.folds[:, inside],
+        ensemble["learned"],
+        [trial_id for trial_id in ensemble.get("base") or () if trial_id in ids],
+    )
+
+
+def _halves(
+    session: Session,
+    trials: Sequence[Trial],
+    selection: Mapping[str, Any],
+    _ensemble: Mapping[str, Any],
+) -> Evidence | None:
+    """Predictions of the candidates on H: what the tests chose from."""
+    store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+    stage = session.plan.stage("candidates")
+    by_id = {trial.id: trial for trial in trials}
+    fresh = _fresh_trials(session)
+    repeats = range(len(stage.folds))
+    inside = np.flatnonzero((stage.folds >= 0).all(axis=0))
+    members, versions = [], [[] for _ in repeats]  # type: ignore[var-annotated]
+    for candidate in selection["candidates"]:
+        kept = [fresh.get(candidate["trial_id"], {}).get(repeat) for repeat in repeats]
+        if all(trial_id is not None and store.has(trial_id) for trial_id in kept):
+            members.append(by_id[candidate["trial_id"]])
+            for version, trial_id in zip(versions, kept, strict=True):
+                version.append(_taken(store.load(str(trial_id)), inside))
+    ids = [trial.id for trial in members]
+    if selection["champion"] not in ids:
+        return None
+    return Evidence(
+        session,
+        _scored_rows(session, stage.rows[inside], versions),
+        members,
+        SelectionRecord.from_json(dict(selection)),
+        [np.array([place]) for place in range(len(members))],
+        len(members),
+        {place: [version[place] for version in versions] for place in range(len(members))},
+        stage.folds[:, inside],
+    )
+
+
+def _taken(prediction: NDArray[Any], inside: IntArray) -> NDArray[Any]:
+    """Some rows of a prediction; the map itself where it is all of them."""
+    return prediction if len(inside) == len(prediction) else prediction[inside]
+
+
+def _scored_rows(
+    session: Session, rows: IntArray, versions: Sequence[Sequence[NDArray[Any]]]
+) -> ScoredRows:
+    table, index = session.plan.table, session.plan.index
+    groups = None
+    if table.groups is not None:
+        groups = np.unique(np.asarray(table.groups)[rows], return_inverse=True)[1]
+    elif len(np.unique(rows)) < len(rows):
+        groups = np.unique(rows, return_inverse=True)[1]
+    return ScoredRows(
+        versions,
+        np.asarray(table.y)[rows],
+        index.score,
+        session.plan.row_weights(rows),
+        groups,
+        takes_weights=many_scores(index) is not None,
+    )
+
+
+def _fresh_trials(session: Session) -> dict[str, dict[int, str]]:
+    """Ids of the complete trials on fresh folds, by candidate and repeat."""
+    found: dict[str, dict[int, str]] = {}
+    for record in read_journal(session.folder.journal):
+        if record.get("type") != "trial" or record["trial"]["stage"] != "candidates":
+            continue
+        trial = Trial.from_json(record["trial"])
+        if trial.is_complete and trial.folds:
+            found.setdefault(trial.origin, {})[trial.folds[0].repeat] = trial.id
+    return found
+
+
+def _positions(groups: Sequence[SignatureClusters], ids: Sequence[str]) -> list[IntArray]:
+    """Positions of the members of each cluster; those without predictions are left out."""
+    places = {trial_id: place for place, trial_id in enumerate(ids)}
+    found: dict[tuple[int, int], list[int]] = {}
+    for number, group in enumerate(groups):
+        for trial_id, cluster in zip(group.trial_ids, group.clusters, strict=True):
+            if trial_id in places:
+                found.setdefault((number, cluster), []).append(places[trial_id])
+    return [np.array(positions) for positions in found.values()]
