@@ -1,0 +1,1 @@
+"""Learning across data sets: meta-features, the memory of past runs, and what is learned from it."""

@@ -1,0 +1,127 @@
+"""What is remembered of one data set: its facts and the trials that were made on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from automl.records import Configuration, Task, TrialStatus
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class DataSetFacts:
+    """A data set as experience knows it.
+
+    Parameters
+    ----------
+    name : the problem's name, or the file's
+    fingerprint : digest of the content; equal for the same rows under another name
+    layout : digest of the column names, their roles and the target; equal for new versions
+    rows : that trials could learn from, all folds together
+    columns : before encoding, without the target
+    classes : 0 for regression
+    meta_features : by name (`automl.metalearning.meta_features`); those that are unknown are absent
+    """
+
+    name: str
+    fingerprint: str
+    layout: str
+    task: Task
+    rows: int
+    columns: int
+    classes: int
+    meta_features: Mapping[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {
+            **self.__dict__,
+            "task": str(self.task),
+            "meta_features": dict(self.meta_features),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> DataSetFacts:
+        """Inverse of `to_json`."""
+        return cls(**{**data, "task": Task(data["task"])})
+
+
+@dataclass(frozen=True)
+class KnownTrial:
+    """A configuration and what it gave.
+
+    Parameters
+    ----------
+    score : mean of the fold scores, homogenized, to be maximized; None unless complete
+    seconds : wall seconds of all folds that were run
+    folds : how many were run
+    """
+
+    configuration: Configuration
+    status: TrialStatus
+    score: float | None
+    seconds: float
+    folds: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {
+            **self.__dict__,
+            "configuration": self.configuration.to_json(),
+            "status": str(self.status),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> KnownTrial:
+        """Inverse of `to_json`."""
+        return cls(
+            **{
+                **data,
+                "configuration": Configuration.from_json(data["configuration"]),
+                "status": TrialStatus(data["status"]),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Experience:
+    """The trials of one run.
+
+    Parameters
+    ----------
+    id : the run's id, or a name of the same uniqueness
+    metric : what the scores are, as the settings name it
+    origin : `run`, `shipped`, `imported` or `mlflow`
+    created : day and time, ISO 8601, UTC
+    """
+
+    id: str
+    data: DataSetFacts
+    metric: str
+    trials: tuple[KnownTrial, ...]
+    origin: str = "run"
+    created: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form, with the number of the schema."""
+        return {
+            **self.__dict__,
+            "schema": SCHEMA,
+            "data": self.data.to_json(),
+            "trials": [trial.to_json() for trial in self.trials],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Experience:
+        """Inverse of `to_json`."""
+        values = {key: value for key, value in data.items() if key != "schema"}
+        return cls(
+            **{
+                **values,
+                "data": DataSetFacts.from_json(data["data"]),
+                "trials": tuple(KnownTrial.from_json(trial) for trial in data["trials"]),
+            }
+        )
