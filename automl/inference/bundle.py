@@ -77,9 +77,7 @@ def write_bundle(
     partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}")
     try:
         manifest = _write(model, partial, dict(extra or {}))
-        if folder.exists():
-            shutil.rmtree(folder)
-        partial.rename(folder)
+        _replace(folder, partial)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return manifest
@@ -108,7 +106,7 @@ def load_bundle(folder: str | Path, *, trust: bool = False) -> TableModel:
     AutoMLWarning
         If a library's version differs from the one that wrote the bundle.
     """
-    folder = Path(folder)
+    folder = _place(Path(folder))
     manifest = read_manifest(folder)
     verify(folder, manifest["files"])
     warn_of_versions(manifest["versions"])
@@ -146,7 +144,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     SettingsError
         If there is none that can be read, or its format is none of `READABLE`.
     """
-    path = Path(folder) / MANIFEST
+    path = _place(Path(folder)) / MANIFEST
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -158,6 +156,31 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
             f"{path}: format {found} is {relation} than {FORMAT}, the one that is known here"
         )
     return manifest
+
+
+def _replace(folder: Path, new: Path) -> None:
+    """Move a complete bundle to its folder; an old one lies aside until the new one is there."""
+    aside = _aside(folder)
+    if folder.exists():
+        shutil.rmtree(aside, ignore_errors=True)
+        folder.rename(aside)
+    try:
+        new.rename(folder)
+    except OSError:
+        if aside.exists():
+            aside.rename(folder)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _aside(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.old")
+
+
+def _place(folder: Path) -> Path:
+    """The folder, or where its bundle lies aside since its replacement was cut short."""
+    aside = _aside(folder)
+    return aside if not folder.exists() and (aside / MANIFEST).exists() else folder
 
 
 def _write(model: TableModel, folder: Path, extra: dict[str, Any]) -> dict[str, Any]:

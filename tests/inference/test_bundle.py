@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -132,6 +134,52 @@ def test_a_failed_write_leaves_the_old_bundle_and_nothing_else(bundle, model_of)
     assert [path.name for path in bundle.parent.iterdir()] == ["model"]
     write_bundle(model_of("regression"), bundle)
     assert load_bundle(bundle).task == "regression"
+
+
+class Killed(BaseException):
+    """The process ends here; nothing it still wants to do takes place."""
+
+
+@pytest.mark.parametrize("n_steps", range(4))
+def test_a_write_that_is_killed_leaves_one_of_the_two_bundles(
+    bundle, model_of, monkeypatch, n_steps
+):
+    steps_left = n_steps
+
+    def dying(step):
+        def run(*args, **options):
+            nonlocal steps_left
+            if steps_left == 0:
+                raise Killed
+            steps_left -= 1
+            return step(*args, **options)
+
+        return run
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.rename", dying(Path.rename))
+        patch.setattr("shutil.rmtree", dying(shutil.rmtree))
+        with pytest.raises(Killed):
+            write_bundle(model_of("regression"), bundle)
+    assert load_bundle(bundle).task == ("regression" if n_steps == 3 else "binary")
+    write_bundle(model_of("multiclass"), bundle)
+    assert load_bundle(bundle).task == "multiclass"
+    assert not (bundle.parent / ".model.old").exists()
+
+
+def test_a_bundle_that_cannot_be_moved_leaves_the_old_one(bundle, model_of, monkeypatch):
+    move = Path.rename
+
+    def refuse(path, target):
+        if Path(target) == bundle and not path.name.endswith(".old"):
+            raise OSError("the disk is gone")
+        return move(path, target)
+
+    monkeypatch.setattr("pathlib.Path.rename", refuse)
+    with pytest.raises(OSError, match="disk is gone"):
+        write_bundle(model_of("regression"), bundle)
+    assert load_bundle(bundle).task == "binary"
+    assert [path.name for path in bundle.parent.iterdir()] == ["model"]
 
 
 def test_other_library_versions_are_warned_about(bundle):
