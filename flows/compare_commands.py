@@ -132,7 +132,8 @@ def _check_cluster(address: str) -> None:
 def _plan(
     methods: Path, data: list[str], *, target: str | None, n_seeds: int, test_share: float
 ) -> ComparisonPlan:
-    from automl.comparison.plan import ComparisonPlan, find_data_sets, read_methods
+    from automl.comparison.plan import ComparisonPlan, read_methods
+    from automl.data.collections import find_data_sets
 
     if not 0 < test_share < 0.9:
         raise SettingsError(f"--test-share must be above 0 and below 0.9; got {test_share:g}")

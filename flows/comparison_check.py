@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from automl.comparison.folder import ComparisonFolder
-from automl.comparison.plan import Cell, ComparisonPlan, target_of
+from automl.comparison.plan import Cell, ComparisonPlan
+from automl.data.collections import target_of
 from automl.errors import DataError, SettingsError
 
 if TYPE_CHECKING:

@@ -12,23 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from automl.data.collections import DATA_SETTINGS, check_name, read_yaml_file
 from automl.errors import SettingsError
-from automl.problem_names import name_problem
 from automl.settings import Settings, resolve_settings
 
-DATA_SETTINGS = (
-    "table",
-    "target",
-    "task",
-    "test",
-    "groups",
-    "time",
-    "weights",
-    "positive",
-    "roles",
-    "cost_matrix",
-)
-"""Settings that belong to a table and not to a method."""
 CELL_SETTINGS = ("seed", "test_share", "name", "challenge")
 """Settings that a comparison sets itself."""
 
@@ -169,7 +156,7 @@ def read_methods(path: Path) -> tuple[dict[str, dict[str, Any]], str | dict[str,
     SettingsError
         If the file cannot be read, or holds anything else.
     """
-    content = _read_yaml(path, "methods file")
+    content = read_yaml_file(path, "methods file")
     if not isinstance(content, dict) or not set(content) <= {"methods", "common"}:
         raise SettingsError(
             f"methods file {path} must have the key methods, and may have the key common; "
@@ -183,15 +170,10 @@ def read_methods(path: Path) -> tuple[dict[str, dict[str, Any]], str | dict[str,
     _check_settings(common, f"methods file {path}: common")
     found = {}
     for name, own in methods.items():
-        _check_name(str(name), "method")
+        check_name(str(name), "method")
         _check_settings(own or {}, f"methods file {path}: method {name}")
         found[str(name)] = {**common, **(own or {})}
     return found, common.get("metric", "index")
-
-
-def _check_name(name: str, kind: str) -> None:
-    if problem := name_problem(name):
-        raise SettingsError(f"{kind} {name!r}: {problem}")
 
 
 def _check_settings(settings: Any, where: str) -> None:
@@ -206,131 +188,7 @@ def _check_settings(settings: Any, where: str) -> None:
             raise SettingsError(f"{where}: {key} is set by the comparison and cannot be given")
 
 
-def _read_yaml(path: Path, kind: str) -> Any:
-    from automl.spaces.yaml_loader import parse_yaml  # slow
-
-    try:
-        return parse_yaml(path.read_text(encoding="utf-8"), f"{kind} {path}")
-    except FileNotFoundError:
-        raise SettingsError(f"{kind} {path} does not exist") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{kind} {path} cannot be read: {error}") from None
-
-
 def _keys(content: Any) -> str:
     if isinstance(content, dict):
         return ", ".join(map(str, content)) or "no keys"
     return type(content).__name__
-
-
-def find_data_sets(sources: list[str], *, target: str | None = None) -> dict[str, dict[str, Any]]:
-    """Data sets by name from what a command was given.
-
-    Parameters
-    ----------
-    sources
-        Files, URIs, ``sklearn:NAME``, ``openml:NAME``; folders, of which every table is taken; and
-        lists, which are YAML files with one entry for each table: its source, or its settings
-        among `DATA_SETTINGS` and `name`. Paths in a list are relative to the list.
-    target
-        Column to predict in tables for which no list says it; None: see `target_of`.
-
-    Raises
-    ------
-    SettingsError
-        If there is no table, an entry is not understood, or two tables have one name.
-    DataError
-        If a file does not exist.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for source in sources:
-        for name, settings in _tables(source):
-            if target is not None:
-                settings.setdefault("target", target)
-            if name in found:
-                raise SettingsError(
-                    f"two data sets are called {name}: {found[name]['table']} and "
-                    f"{settings['table']}; give one of them another name in a list of data sets"
-                )
-            found[name] = settings
-    if not found:
-        raise SettingsError(
-            "no data set is given: files, folders, lists, sklearn:NAME or openml:NAME"
-        )
-    return found
-
-
-def _tables(source: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    path = Path(source).expanduser()
-    if path.is_dir():
-        yield from _tables_of_folder(path)
-    elif path.suffix in {".yaml", ".yml"}:
-        yield from _tables_of_list(path)
-    else:
-        table = _absolute(source, Path.cwd())
-        yield _name_of(table), {"table": table}
-
-
-def _tables_of_folder(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    from automl.data.readers import EXTENSIONS
-
-    files = sorted(
-        file
-        for file in folder.iterdir()
-        if file.is_file() and file.name.removesuffix(".gz").endswith(EXTENSIONS)
-    )
-    if not files:
-        raise SettingsError(f"folder {folder} holds no table: no {', '.join(EXTENSIONS)}")
-    for file in files:
-        yield _name_of(str(file)), {"table": str(file.resolve())}
-
-
-def _tables_of_list(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    entries = _read_yaml(path, "list of data sets")
-    if not isinstance(entries, list) or not entries:
-        raise SettingsError(f"list of data sets {path} must be a list with an entry for each table")
-    for number, entry in enumerate(entries, start=1):
-        settings = {"table": entry} if isinstance(entry, str) else entry
-        where = f"list of data sets {path}, entry {number}"
-        if not isinstance(settings, dict) or not isinstance(settings.get("table"), str):
-            raise SettingsError(f"{where}: a source, or settings with the key table are expected")
-        if unknown := set(settings) - {*DATA_SETTINGS, "name"}:
-            raise SettingsError(
-                f"{where}: {min(map(str, unknown))} is no setting of a data set; use name, "
-                f"{', '.join(DATA_SETTINGS)}"
-            )
-        own = dict(settings)
-        for key in ("table", "test"):
-            if key in own:
-                own[key] = _absolute(str(own[key]), path.parent)
-        name = str(own.pop("name", "") or _name_of(own["table"]))
-        _check_name(name, "data set")
-        yield name, own
-
-
-def _absolute(source: str, folder: Path) -> str:
-    path = folder / Path(source).expanduser()
-    if ":" in source and not path.exists():
-        return source
-    return str(path.resolve())
-
-
-def _name_of(source: str) -> str:
-    """Stem of a file, name in a collection."""
-    from automl.problem_names import clean_name
-
-    stem = source.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1].rsplit(":", 1)[-1]
-    return clean_name(stem.split(".")[0])
-
-
-def target_of(columns: list[str], source: str) -> str:
-    """Column to predict where none is named: the one called ``target``, else the last one.
-
-    Raises
-    ------
-    SettingsError
-        If there are no columns.
-    """
-    if not columns:
-        raise SettingsError(f"{source} has no columns")
-    return "target" if "target" in columns else columns[-1]

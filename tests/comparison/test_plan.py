@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from automl.comparison.plan import Cell, ComparisonPlan, find_data_sets, read_methods, target_of
+from automl.comparison.plan import Cell, ComparisonPlan, read_methods
+from automl.data.collections import find_data_sets, target_of
 from automl.errors import SettingsError
 
 
