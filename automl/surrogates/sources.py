@@ -1,0 +1,120 @@
+"""What a surrogate is given of earlier data sets, as arrays.
+
+Notation
+--------
+t, n : earlier data sets; their trials
+d : columns of the encoding of a configuration
+p : meta-features
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from automl.records import FloatArray, IntArray
+from automl.surrogates.protocol import Surrogate
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Trials on earlier data sets, and what describes these and the target.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Encoded configurations, in the encoding of the space that is searched.
+    y : (n,)
+        Scores, maximized, standardized per data set.
+    task : (n,), in [0, t)
+        Position of the data set of each trial.
+    meta : (t, p), in [0, 1]
+        Meta-features, missing ones filled.
+    target_meta : (p,), in [0, 1]
+        Those of the data set that is searched for; outside of [0, 1] where it is unlike all others.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a position names no data set, or a number is not finite.
+    """
+
+    X: FloatArray
+    y: FloatArray
+    task: IntArray
+    meta: FloatArray
+    target_meta: FloatArray
+
+    def __post_init__(self) -> None:
+        n, p = len(self.y), len(self.target_meta)
+        if self.X.ndim != 2 or len(self.X) != n or self.task.shape != (n,) or self.y.ndim != 1:
+            raise ValueError(
+                f"X, y and task must have one row per trial; got {self.X.shape}, {self.y.shape}"
+                f" and {self.task.shape}"
+            )
+        if self.meta.ndim != 2 or self.meta.shape[1] != p:
+            raise ValueError(f"meta must have {p} columns; got the shape {self.meta.shape}")
+        if n and not (0 <= self.task.min() and self.task.max() < len(self.meta)):
+            raise ValueError(f"task must be in [0, {len(self.meta)})")
+        for name in ("X", "y", "meta", "target_meta"):
+            if not np.all(np.isfinite(getattr(self, name))):
+                raise ValueError(f"{name} must be finite")
+
+    @property
+    def n_tasks(self) -> int:
+        """Earlier data sets."""
+        return len(self.meta)
+
+    @classmethod
+    def none(cls, n_columns: int) -> Sources:
+        """No earlier data set and no meta-features, for configurations of `n_columns`."""
+        nothing = np.zeros(0)
+        return cls(
+            np.zeros((0, n_columns)), nothing, nothing.astype(int), np.zeros((0, 0)), nothing
+        )
+
+    def subset(self, rows: IntArray) -> Sources:
+        """The same data sets with some of their trials."""
+        return Sources(self.X[rows], self.y[rows], self.task[rows], self.meta, self.target_meta)
+
+
+@runtime_checkable
+class TransferSurrogate(Surrogate, Protocol):
+    """A surrogate that learns from earlier data sets as well; without any, from the target alone.
+
+    `fit` is given the target's own trials; `predict` predicts for the target.
+    """
+
+    def learn_from(self, sources: Sources) -> None:
+        """Take the trials on earlier data sets, before the first `fit`."""
+        ...
+
+
+def descriptors(sources: Sources) -> FloatArray:
+    """(t + 1, p) meta-features of the earlier data sets and, last, of the target."""
+    return np.concatenate([sources.meta, sources.target_meta[None]])
+
+
+def design_matrix(X: FloatArray, task: IntArray, meta: FloatArray) -> FloatArray:
+    """(n, d + t + 1 + p) rows x = (encoded configuration, data-set indicator, meta-features).
+
+    Parameters
+    ----------
+    X : (n, d)
+    task : (n,), in [0, t]
+        t is the target.
+    meta : (t + 1, p)
+
+    References
+    ----------
+    .. [1] Schilling et al. (2015), equations 3 and 4.
+    """
+    indicator = np.eye(len(meta))[task]
+    return np.concatenate([X, indicator, meta[task]], axis=1)
+
+
+def described(X: FloatArray, task: IntArray, meta: FloatArray) -> FloatArray:
+    """(n, d + p) rows of encoded configuration and meta-features, without the indicator."""
+    return np.concatenate([X, meta[task]], axis=1)
