@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,33 +43,23 @@ def why(
 ) -> None:
     """Tell why a run chose its model, or what became of one trial and why."""
     from automl.errors import SettingsError
-    from automl_flows.rendering import emit, emit_facts, emit_json
     from automl_flows.why_known import known_of
 
     if trial is not None and (check or picture is not None):
         raise SettingsError("--check and --picture are about a whole run; leave TRIAL out")
     folder = open_home(home).run(run)
     known = known_of(folder)
-    if trial is not None:
-        from automl_flows.why_trial import why_trial
-
-        told = why_trial(known, known.trial(trial))
-        emit_json(told) if as_json else emit(told["text"])
-        return
-    if check or picture is not None:
-        _refuse_unreadable(known, folder)
-    if picture is not None:
-        _draw(known, picture)
-    if check:
-        _check(known, as_json=as_json)
-    elif picture is None or as_json:
-        from automl_flows.why_run import story_of
-
-        story = story_of(known)
-        about = {"run_id": known.run_id, "status": known.status.status}
-        emit_json({**about, "story": story}) if as_json else emit_facts(
-            {"run": known.run_id, **story}
-        )
+    _refuse_unreadable(known, folder)
+    with _legible(known):
+        if trial is not None:
+            _tell_trial(known, trial, as_json=as_json)
+            return
+        if picture is not None:
+            _draw(known, picture)
+        if check:
+            _check(known, as_json=as_json)
+        elif picture is None or as_json:
+            _tell_run(known, as_json=as_json)
 
 
 def _refuse_unreadable(known: Known, folder: RunFolder) -> None:
@@ -76,16 +68,57 @@ def _refuse_unreadable(known: Known, folder: RunFolder) -> None:
     Raises
     ------
     AutoMLError
-        If there is a record of the selection that cannot be read.
+        If there is a stage's record that cannot be read.
     """
     from automl.errors import AutoMLError
 
-    file = folder.stages / "selection.json"
-    if file.exists() and not known.stages["selection"]:
+    for name, record in known.stages.items():
+        file = folder.stages / f"{name}.json"
+        if not record and file.exists():
+            raise AutoMLError(
+                f"a record of run {known.run_id} cannot be read: {file}", run=known.run_id
+            )
+
+
+@contextmanager
+def _legible(known: Known) -> Iterator[None]:
+    """One sentence about records that lack what is told of them.
+
+    Raises
+    ------
+    AutoMLError
+        Instead of the errors of looking up what is not there.
+    """
+    from automl.errors import AutoMLError
+
+    try:
+        yield
+    except AutoMLError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise AutoMLError(
-            f"the record of the selection of run {known.run_id} cannot be read: {file}",
+            f"the records of run {known.run_id} are damaged or incomplete "
+            f"({type(error).__name__} {error}); automl why {known.run_id} --check says what is "
+            "wrong with that of the selection",
             run=known.run_id,
-        )
+        ) from error
+
+
+def _tell_trial(known: Known, trial: str, *, as_json: bool) -> None:
+    from automl_flows.rendering import emit, emit_json
+    from automl_flows.why_trial import why_trial
+
+    told = why_trial(known, known.trial(trial))
+    emit_json(told) if as_json else emit(told["text"])
+
+
+def _tell_run(known: Known, *, as_json: bool) -> None:
+    from automl_flows.rendering import emit_facts, emit_json
+    from automl_flows.why_run import story_of
+
+    story = story_of(known)
+    about = {"run_id": known.run_id, "status": known.status.status}
+    emit_json({**about, "story": story}) if as_json else emit_facts({"run": known.run_id, **story})
 
 
 def _draw(known: Known, file: Path) -> None:

@@ -263,6 +263,50 @@ def test_a_record_that_cannot_be_read_does_not_add_up(automl, selected, content)
     assert automl("why", RUN_ID, "--picture", file.with_suffix(".png")).code == 1
 
 
+@pytest.mark.parametrize("arguments", [(), ("0",), ("--json",)])
+def test_a_record_that_cannot_be_read_has_no_story(automl, finished, arguments):
+    file = finished.stages / "selection.json"
+    file.write_text(file.read_text()[:100])
+    outcome = automl("why", RUN_ID, *arguments)
+    assert (outcome.code, outcome.out, len(outcome.err.splitlines())) == (1, "", 1)
+    assert f"cannot be read: {file}" in outcome.err
+
+
+def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Of the parts of a record, the first of each list, itself not included."""
+    items = value.items() if isinstance(value, dict) else []
+    items = list(enumerate(value[:1])) if isinstance(value, list) else items
+    return [found for key, inner in items for found in [(*path, key), *paths(inner, (*path, key))]]
+
+
+def test_a_record_that_lacks_something_has_a_story_or_one_sentence(automl, finished):
+    for name in ("selection", "ensemble", "honest", "candidates"):
+        file = finished.stages / f"{name}.json"
+        text = file.read_text()
+        for path in (p for p in paths(json.loads(text)) if len(p) < 4):
+            record = inner = json.loads(text)
+            for part in path[:-1]:
+                inner = inner[part]
+            del inner[path[-1]]
+            file.write_text(json.dumps(record))
+            for arguments in ((), ("0",)):
+                outcome = automl("why", RUN_ID, *arguments)
+                assert outcome.code in (0, 1), (name, path)
+                assert "internal error" not in outcome.err, (name, path)
+                assert len(outcome.err.splitlines()) == outcome.code, (name, path)
+        file.write_text(text)
+
+
+def test_a_record_without_decisions_has_one_sentence(automl, selected):
+    file = selected.stages / "selection.json"
+    record = json.loads(file.read_text())
+    del record["decisions"]
+    file.write_text(json.dumps(record))
+    outcome = automl("why", RUN_ID)
+    assert (outcome.code, outcome.out, len(outcome.err.splitlines())) == (1, "", 1)
+    assert "damaged or incomplete (KeyError 'decisions')" in outcome.err
+
+
 @pytest.mark.parametrize("key", ["winner", "decisions", "trials", "dispositions"])
 def test_a_record_that_lacks_something_does_not_add_up(automl, selected, key):
     file = selected.stages / "selection.json"
