@@ -44,12 +44,28 @@ def portfolio(
         family = get_family(entry["family"])
         if not _fits(entry, n_rows, n_columns) or family.supports(task, n_rows, n_columns):
             continue
-        try:
-            configuration = family.space(task).complete(entry.get("values") or {})
-        except SettingsError as error:
-            place.adopt(error)
+        configuration = _configuration(place, entry, task)
         chosen.setdefault(configuration.id, configuration)
     return list(chosen.values())
+
+
+def whole_portfolio(task: Task | str, *, path: Path = PORTFOLIO) -> list[Configuration]:
+    """Every entry for a task or kind of target, whatever tables it is meant for; no two equal.
+
+    Raises
+    ------
+    SettingsError
+        As `portfolio`.
+    """
+    found = (_configuration(*entry, task) for entry in _entries(path, kind_of(task)))
+    return list({configuration.id: configuration for configuration in found}.values())
+
+
+def _configuration(place: Place, entry: Mapping[str, Any], task: Task | str) -> Configuration:
+    try:
+        return get_family(entry["family"]).space(task).complete(entry.get("values") or {})
+    except SettingsError as error:
+        place.adopt(error)
 
 
 @cache

@@ -6,7 +6,6 @@ import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -17,11 +16,10 @@ from automl.evaluation.partial_predictions import PartialPredictions
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import BestPredictions, PredictionStore
 from automl.families.family import Family
-from automl.families.portfolio import portfolio
 from automl.families.registry import families, get_family
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
-from automl.records import Configuration, Trial, TrialStatus
+from automl.records import Trial, TrialStatus
 from automl.runtime.earlier import earlier_timings, timings_again
 from automl.runtime.forecast import Forecast
 from automl.runtime.timings import Known, Workload
@@ -31,11 +29,11 @@ from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
 from automl.stages.arms import arms_of
 from automl.stages.choices import check_only_family, reads_clock
+from automl.stages.opening import opening_of
 from automl.stages.outlook import Outlook, warm_up
 from automl.stages.search_spaces import space_of
 from automl.stages.session import Session
 
-FLOORS = ("constant", "lightgbm")
 LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
 TRIAL_SHARE = 0.4
 FLOOR_SHARE = 0.5
@@ -53,9 +51,14 @@ class Search:
     """The search of one session; its threads come and go, its turns stay.
 
     The constructor decides which families take part; `work` is called by any number of threads.
+
+    Parameters
+    ----------
+    keeps_models
+        Whether fold models of good trials are kept, where the run's data mode has them kept at all.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, keeps_models: bool = True) -> None:
         self.session = session
         settings, plan = session.settings, session.plan
         self.families, self.refused = usable_families(settings, plan)
@@ -75,7 +78,7 @@ class Search:
         self.turns = Turns(
             arms_of(plan, settings, self.families, joined=entry.joins_families, known=known),
             entry.make(),
-            opening=self._opening(),
+            opening=opening_of(session, self.families),
             seed=settings.seed,
             lookback=None if session.is_timed else settings.lookback,
             n_trials=settings.trials,
@@ -98,7 +101,7 @@ class Search:
             "search",
             plan.stage("search"),
             plan.index.aggregate,
-            keeps_models=plan.settings.keep_models,
+            keeps_models=keeps_models and plan.settings.keep_models,
             races=settings.racing and not plan.settings.n_bootstraps,
         )
 
@@ -222,34 +225,6 @@ class Search:
                 partial.add(trial)
         return best, partial
 
-    def _opening(self) -> list[tuple[Configuration, str]]:
-        """Floors, then the portfolio; families it lacks begin with their default on their turn."""
-        settings, plan = self.session.settings, self.session.plan
-        opening = [
-            (space_of(plan, get_family(name), settings).default(), FLOOR)
-            for name in FLOORS
-            if name in self.families or name == "constant" or not settings.families
-        ]
-        if not settings.portfolio:
-            return opening
-        table = plan.table
-        configurations = portfolio(table.task, self._training_rows, table.frame.shape[1])
-        chosen = [c for c in configurations if c.family in self.families and not self._leaves(c)]
-        return opening + [(configuration, "portfolio") for configuration in chosen]
-
-    def _leaves(self, configuration: Configuration) -> bool:
-        """Whether a configuration is outside of what the settings narrowed its family to."""
-        name, settings = configuration.family, self.session.settings
-        if name not in settings.spaces:
-            return False
-        space = space_of(self.session.plan, self.families[name], settings)
-        return space.is_legal(configuration) is not None
-
-    @cached_property
-    def _training_rows(self) -> int:
-        training, _ = self.session.plan.rows_of("search", 0, 0)
-        return len(training)
-
     # --- time ---------------------------------------------------------------------------------
 
     def _left(self) -> float | None:
@@ -362,10 +337,16 @@ def _needs_weights(plan: EvaluationPlan, family: Family) -> str | None:
     return f"{family.name} cannot take row weights"
 
 
-def run_search(search: Search) -> None:
-    """Run the rest of the search with plain threads, without an orchestrator."""
+def run_search(search: Search, *, until: Callable[[], bool] | None = None) -> None:
+    """Run the rest of the search with plain threads, without an orchestrator.
+
+    Parameters
+    ----------
+    until
+        Take no further turns as soon as this holds.
+    """
     search.attach()
     n_threads = search.session.pool.n_slots
     with ThreadPoolExecutor(n_threads) as threads:
-        for _ in threads.map(lambda _: search.run(), range(n_threads)):
+        for _ in threads.map(lambda _: search.run(until=until), range(n_threads)):
             continue
