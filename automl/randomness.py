@@ -21,6 +21,7 @@ class Purpose(IntEnum):
     SAMPLE = 9
     BOOTSTRAP = 10
     RUNTIME = 11
+    DESIGN = 12
 
 
 def stream(root: int, purpose: Purpose, *keys: int) -> np.random.Generator:
