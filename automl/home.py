@@ -5,12 +5,14 @@
     home/
       mlflow.db  artifacts/        tracking store (unless MLFLOW_TRACKING_URI is set)
       prefect/                     state of the local orchestrator
+      experience/ID.json.gz        what every run has tried, one file a run
       runs/RUN_ID/
         run.json                   run id, settings, start, data facts; written first
         lock                       held while a process drives the run
         table/  test/              memory-mappable training and test tables
         journal/                   trials, one append-only segment per driving process
         stages/NAME.json           one record per finished stage
+        experience/                what the run knew at its start, until it is finished
         predictions/  models/      out-of-fold predictions, fold models
         bundle/                    the final model
         outbox.json                how far the tracking store has caught up
@@ -97,6 +99,11 @@ class RunFolder:
         """The final model."""
         return self.path / "bundle"
 
+    @property
+    def experience(self) -> Path:
+        """What the run knew of other data at its start; not there once it is finished."""
+        return self.path / "experience"
+
     def read_facts(self) -> dict[str, Any]:
         """Content of `run.json`.
 
@@ -167,6 +174,11 @@ class Home:
     def runs(self) -> Path:
         """Folder of all run folders."""
         return self.path / "runs"
+
+    @property
+    def experience(self) -> Path:
+        """Folder of what all runs have tried."""
+        return self.path / "experience"
 
     def prepare(self) -> None:
         """Make the folder where it is missing.

@@ -32,7 +32,7 @@ def digest_frame(frame: pd.DataFrame) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for position, name in enumerate(frame.columns):
         digest.update(str(name).encode() + b"\0")
-        digest.update(_value_hashes(frame.iloc[:, position]).tobytes())
+        digest.update(value_hashes(frame.iloc[:, position]).tobytes())
     return digest.hexdigest()
 
 
@@ -46,7 +46,7 @@ def row_digests(frame: pd.DataFrame) -> NDArray[np.uint64]:
     """
     combined = np.full(len(frame), _MISSING)
     for position in range(frame.shape[1]):
-        combined ^= _value_hashes(frame.iloc[:, position])
+        combined ^= value_hashes(frame.iloc[:, position])
         combined *= _MULTIPLIER
         combined ^= combined >> np.uint64(32)
     return combined
@@ -88,8 +88,8 @@ def _canonical(column: ColumnSchema, series: pd.Series) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(table[codes], categories=pd.Index(distinct)))
 
 
-def _value_hashes(series: pd.Series) -> NDArray[np.uint64]:
-    """Hash of each value, (n_rows,)."""
+def value_hashes(series: pd.Series) -> NDArray[np.uint64]:
+    """64 bits per value, (n_rows,); numbers and booleans as float64, all else as text."""
     is_category = isinstance(series.dtype, pd.CategoricalDtype)
     is_complex = pd.api.types.is_complex_dtype(series.dtype)
     if not (is_category or is_complex) and stored_kind(series) in ("number", "boolean"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from automl.records import Configuration, Task, TrialStatus
+from automl.records import Configuration, Fidelity, Task, TrialStatus
 
 SCHEMA = 1
 
@@ -58,6 +58,7 @@ class KnownTrial:
     score : mean of the fold scores, homogenized, to be maximized; None unless complete
     seconds : wall seconds of all folds that were run
     folds : how many were run
+    fidelity : what was asked for
     """
 
     configuration: Configuration
@@ -65,6 +66,7 @@ class KnownTrial:
     score: float | None
     seconds: float
     folds: int
+    fidelity: Fidelity = field(default_factory=Fidelity)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
@@ -72,6 +74,7 @@ class KnownTrial:
             **self.__dict__,
             "configuration": self.configuration.to_json(),
             "status": str(self.status),
+            "fidelity": dict(self.fidelity.__dict__),
         }
 
     @classmethod
@@ -82,6 +85,7 @@ class KnownTrial:
                 **data,
                 "configuration": Configuration.from_json(data["configuration"]),
                 "status": TrialStatus(data["status"]),
+                "fidelity": Fidelity(**data.get("fidelity", {})),
             }
         )
 
@@ -94,16 +98,19 @@ class Experience:
     ----------
     id : the run's id, or a name of the same uniqueness
     metric : what the scores are, as the settings name it
+    trials : in the order of their decisions
     origin : `run`, `shipped`, `imported` or `mlflow`
     created : day and time, ISO 8601, UTC
+    training_rows : that the first fit of a full trial learned from; 0 where nobody knows
     """
 
     id: str
     data: DataSetFacts
     metric: str
-    trials: tuple[KnownTrial, ...]
+    trials: Sequence[KnownTrial]
     origin: str = "run"
     created: str = ""
+    training_rows: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form, with the number of the schema."""

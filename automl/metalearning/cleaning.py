@@ -1,0 +1,48 @@
+"""What of an experience may be learned from: whatever history it came with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from automl.families.registry import families
+from automl.metalearning.experience import Experience, KnownTrial
+from automl.records import Task, TrialStatus
+from automl.spaces.tree import SpaceTree
+
+
+def spaces_for(task: Task) -> dict[str, SpaceTree]:
+    """Search space by family, of all families that there are for a task."""
+    return {name: family.space(task) for name, family in families(task).items()}
+
+
+def cleaned(experience: Experience, spaces: Mapping[str, SpaceTree]) -> Experience:
+    """The experience without what nobody could have measured, or could use now.
+
+    Left out are trials of families that are not in `spaces`; configurations that are not legal
+    there any more; complete trials without a finite score; seconds that are negative or not finite;
+    meta-features that are not finite.
+    """
+    features = {k: v for k, v in experience.data.meta_features.items() if math.isfinite(v)}
+    return replace(
+        experience,
+        data=replace(experience.data, meta_features=features),
+        trials=tuple(trial for trial in experience.trials if _is_usable(trial, spaces)),
+    )
+
+
+def _is_usable(trial: KnownTrial, spaces: Mapping[str, SpaceTree]) -> bool:
+    if trial.status is TrialStatus.COMPLETE and not _is_finite(trial.score):
+        return False
+    if not _is_finite(trial.seconds) or trial.seconds < 0:
+        return False
+    space = spaces.get(trial.configuration.family)
+    try:
+        return space is not None and space.is_legal(trial.configuration) is None
+    except (ArithmeticError, TypeError, ValueError):  # values of another kind than the space's
+        return False
+
+
+def _is_finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)

@@ -1,0 +1,77 @@
+"""Two digests by which a data set is known again: of its content, and of its columns.
+
+The *fingerprint* is of the content: typed features and target. It is the same for every file
+format, order of rows and order of columns, and under other names of columns: a column is told from
+the others by its values. Another target, another role of a column, or one other value is another
+content.
+
+The *layout* is of the names: all raw columns, used or not, and which of them are target, groups,
+time and weights. It says nothing of rows, so that a later version of a data set has it too. Roles
+that are detected from values are not part of it: a column that is constant in a small sample, or an
+identifier in a large one, must not make a new data set of a later version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from automl.data.digests import value_hashes
+from automl.data.table import Table
+
+Hashes = NDArray[np.uint64]
+
+_TARGET = np.uint64(0xD6E8FEB86659FD93)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+
+
+def fingerprint(table: Table) -> str:
+    """32 hexadecimal digits over the typed features and the target; O(rows (columns + log rows)).
+
+    A value's hash is salted with its column's, which is a sum over the rows; a row's hash is the
+    sum over its salted values; the rows' hashes are digested in ascending order. So no order
+    matters, and a value that moves to another row or another column changes the whole.
+    """
+    rows = _salted(value_hashes(_target(table))) ^ _TARGET
+    for position in range(table.frame.shape[1]):
+        rows += _salted(value_hashes(table.frame.iloc[:, position]))
+    rows = np.sort(_mixed(rows))
+    digest = hashlib.blake2b(str(table.frame.shape[1]).encode(), digest_size=16)
+    digest.update(rows.astype("<u8").tobytes())
+    return digest.hexdigest()
+
+
+def layout(table: Table) -> str:
+    """32 hexadecimal digits over the names of all raw columns, in no order, and their use."""
+    names = {column.name for column in table.schema.columns} | set(table.schema.ignored)
+    content = {
+        "names": sorted(names | {name for name in table.columns.to_json().values() if name}),
+        "columns": table.columns.to_json(),
+        "classes": table.task.is_classification,
+    }
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _target(table: Table) -> pd.Series:
+    if table.classes is None:
+        return pd.Series(table.y)
+    return pd.Series(pd.Categorical.from_codes(table.y, categories=list(table.classes)))
+
+
+def _salted(hashes: Hashes) -> Hashes:
+    """Hashes of a column's values that differ where equal values stand in another column."""
+    return _mixed(hashes ^ _mixed(hashes).sum(dtype=np.uint64))
+
+
+def _mixed(hashes: Hashes) -> Hashes:
+    """The finalizer of splitmix64, a permutation of the 64-bit numbers."""
+    mixed = (hashes ^ (hashes >> np.uint64(30))) * _FIRST
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
+    found: Hashes = mixed ^ (mixed >> np.uint64(31))
+    return found

@@ -1,0 +1,132 @@
+"""From run folders to experience."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from automl.data.table import Table
+from automl.errors import AutoMLError
+from automl.evaluation.journal import follow
+from automl.home import Home, RunFolder
+from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
+from automl.metalearning.fingerprints import fingerprint, layout
+from automl.metalearning.store import ExperienceStore
+from automl.problem_names import problem_name
+from automl.records import Task, Trial
+
+META_FEATURES = "meta_features"
+"""Stage record with the meta-features of the run's table: ``{"values": {name: number}, …}``."""
+
+
+def harvest(folder: RunFolder) -> Experience | None:
+    """Every trial of a run's search, whatever became of the run; None where there is none.
+
+    Works on runs that were killed and on those that go on in another process.
+    """
+    try:
+        facts = folder.read_facts()
+        trials = _trials(folder)
+        data = facts.get("data") or {}
+        if not trials or "task" not in data:
+            return None
+        return Experience(
+            id=folder.run_id,
+            data=_facts(folder, facts, data),
+            metric=str(data["metric"]),
+            trials=trials,
+            created=_moment(facts.get("started_at")),
+            training_rows=int(data.get("training_rows", 0)),
+        )
+    except (AutoMLError, OSError, AttributeError, KeyError, TypeError, ValueError):
+        return None  # a folder that something else has written, or an unfinished copy of one
+
+
+def collect(home: Home, *, newest: int | None = None) -> list[str]:
+    """Add runs that have ended without adding themselves, such as by a kill; their ids.
+
+    Parameters
+    ----------
+    newest
+        Look at so many runs only; None looks at all.
+
+    Raises
+    ------
+    ServiceError
+        If the store cannot be written.
+    """
+    store = ExperienceStore(home.experience)
+    folders = home.run_folders()
+    added = []
+    for folder in folders if newest is None else folders[max(0, len(folders) - newest) :]:
+        if _is_known(store, folder) or folder.is_driven():
+            continue
+        experience = harvest(folder)
+        if experience is not None and store.add(experience):
+            added.append(experience.id)
+    return added
+
+
+def known_trial(trial: Trial) -> KnownTrial:
+    """What is remembered of a trial."""
+    return KnownTrial(
+        configuration=trial.configuration,
+        status=trial.status,
+        score=trial.score if trial.is_complete else None,
+        seconds=trial.seconds,
+        folds=len(trial.folds),
+        fidelity=trial.fidelity,
+    )
+
+
+def _is_known(store: ExperienceStore, folder: RunFolder) -> bool:
+    """Whether the store has all of a run: nothing was journaled since its entry was written."""
+    written = store.written_at(folder.run_id)
+    if written is None:
+        return False
+    try:
+        return all(path.stat().st_mtime_ns <= written for path in folder.journal.iterdir())
+    except OSError:
+        return True
+
+
+def _trials(folder: RunFolder) -> tuple[KnownTrial, ...]:
+    found: dict[int, KnownTrial] = {}
+    for _, record in follow(folder.journal):
+        if record.get("type") == "trial" and record["trial"]["stage"] == "search":
+            trial = Trial.from_json(record["trial"])
+            found.setdefault(trial.index, known_trial(trial))
+    return tuple(found[index] for index in sorted(found))
+
+
+def _facts(folder: RunFolder, facts: Mapping[str, Any], data: Mapping[str, Any]) -> DataSetFacts:
+    if "fingerprint" not in data:  # of a run that an earlier version has made
+        table = Table.load(folder.table)
+        data = {**data, "fingerprint": fingerprint(table), "layout": layout(table)}
+    return DataSetFacts(
+        name=problem_name(facts["settings"]),
+        fingerprint=str(data["fingerprint"]),
+        layout=str(data["layout"]),
+        task=Task(data["task"]),
+        rows=int(data["rows"]),
+        columns=int(data["columns"]),
+        classes=len(data["classes"] or ()),
+        meta_features=_meta_features(folder),
+    )
+
+
+def _meta_features(folder: RunFolder) -> dict[str, float]:
+    try:
+        text = (folder.stages / f"{META_FEATURES}.json").read_text(encoding="utf-8")
+        values = json.loads(text)["values"]
+        return {str(name): float(value) for name, value in values.items() if value is not None}
+    except (OSError, AttributeError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def _moment(unix_seconds: object) -> str:
+    if not isinstance(unix_seconds, int | float):
+        return ""
+    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="seconds")

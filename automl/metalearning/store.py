@@ -1,0 +1,236 @@
+"""The experience of one installation: a folder with one file for each run.
+
+A file is written under another name and renamed, so that it is there whole or not at all, and runs
+that end at the same time never meet. Nothing that is found in the folder is an error: what cannot
+be read is left out, with a note.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import uuid4
+
+from automl.errors import ServiceError, SettingsError
+from automl.evaluation.journal import sync_folder
+from automl.metalearning.entries import EntryError, pack, unpack
+from automl.metalearning.experience import Experience
+
+SUFFIX = ".json.gz"
+FORGOTTEN = "forgotten"
+"""Folder with the names of entries that were forgotten, so that no old run folder brings one back."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was found in a folder or file.
+
+    Parameters
+    ----------
+    experiences : each id once, in the order of the files' names
+    notes : one sentence about each thing that was left out
+    """
+
+    experiences: tuple[Experience, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class ExperienceStore:
+    """Entries of one folder, which need not exist.
+
+    Parameters
+    ----------
+    folder
+        Of the entries; `Home.experience`, or that of a run's snapshot.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def path_of(self, identity: str) -> Path:
+        """File of an entry, whether it is there or not."""
+        return self.folder / f"{_file_name(identity)}{SUFFIX}"
+
+    def add(self, experience: Experience) -> bool:
+        """Write an entry, or replace that of the same id; whether anything has changed.
+
+        Raises
+        ------
+        ServiceError
+            If it cannot be written; an earlier entry of this id stays.
+        """
+        data, path = pack(experience), self.path_of(experience.id)
+        draft = self.folder / f".{path.name}-{uuid4().hex}"
+        try:
+            if path.is_file() and path.read_bytes() == data:
+                return False
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with draft.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+            sync_folder(self.folder)
+            self._mark(experience.id).unlink(missing_ok=True)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise ServiceError(f"{path}: the experience cannot be written: {error}") from error
+        return True
+
+    def read(self) -> Reading:
+        """Every entry that can be read."""
+        found: dict[str, Experience] = {}
+        notes = []
+        for path in self._files():
+            try:
+                experience = _read_file(path)
+            except (EntryError, OSError) as error:
+                notes.append(f"{path} is left out of the experience: {_reason(error)}")
+                continue
+            if experience.id in found:
+                notes.append(f"{path} is left out of the experience: it repeats {experience.id}")
+                continue
+            found[experience.id] = experience
+        return Reading(tuple(found.values()), tuple(notes))
+
+    def read_one(self, identity: str) -> Experience | None:
+        """The entry of an id; None where there is none that can be read."""
+        try:
+            experience = _read_file(self.path_of(identity))
+        except (EntryError, OSError):
+            return None
+        return experience if experience.id == identity else None
+
+    def written_at(self, identity: str) -> int | None:
+        """When an entry was written or forgotten, in nanoseconds; None where it never was."""
+        for path in (self.path_of(identity), self._mark(identity)):
+            with contextlib.suppress(OSError):
+                return path.stat().st_mtime_ns
+        return None
+
+    def forget(self, identity: str) -> bool:
+        """Delete an entry for good; whether there was one.
+
+        Raises
+        ------
+        ServiceError
+            If it cannot be deleted.
+        """
+        mark = self._mark(identity)
+        try:
+            if not self.path_of(identity).exists():
+                return False
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
+            self.path_of(identity).unlink(missing_ok=True)
+        except OSError as error:
+            raise ServiceError(
+                f"{self.path_of(identity)}: the experience cannot be deleted: {error}"
+            ) from error
+        return True
+
+    def _mark(self, identity: str) -> Path:
+        return self.folder / FORGOTTEN / _file_name(identity)
+
+    def _files(self) -> list[Path]:
+        if not self.folder.is_dir():
+            return []
+        return sorted(
+            path
+            for path in self.folder.iterdir()
+            if path.name.endswith(SUFFIX) and not path.name.startswith(".")
+        )
+
+
+def write_export(path: Path, experiences: Iterable[Experience]) -> int:
+    """Write experiences as one file, there whole or not at all; how many they are.
+
+    Raises
+    ------
+    ServiceError
+        If it cannot be written.
+    """
+    draft = path.with_name(f".{path.name}-{uuid4().hex}")
+    n_written = 0
+    try:
+        with draft.open("xb") as file:
+            for experience in experiences:
+                file.write(pack(experience))
+                n_written += 1
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise ServiceError(f"{path}: the experience cannot be written: {error}") from error
+    return n_written
+
+
+def read_export(path: Path) -> Reading:
+    """Experiences of a file that `write_export` wrote, as far as it is whole.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such file, or its first bytes are no experience.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"experience {path} cannot be read: {error.strerror}") from None
+    found: dict[str, Experience] = {}
+    start = 0
+    while start < len(data):
+        try:
+            experience, start = unpack(data, start)
+        except EntryError as error:
+            if not found:
+                raise SettingsError(
+                    f"{path} is no experience that `automl experience export` has written: {error}"
+                ) from None
+            note = f"{path} is left out of the experience from byte {start} on: {error}"
+            return Reading(tuple(found.values()), (note,))
+        found.setdefault(experience.id, experience)
+    return Reading(tuple(found.values()))
+
+
+def take_in(store: ExperienceStore, experiences: Iterable[Experience], *, origin: str) -> list[str]:
+    """Add experiences from elsewhere that the store has not; their ids.
+
+    Raises
+    ------
+    ServiceError
+        If one cannot be written; those before it stay.
+    """
+    return [e.id for e in _unknown(store, experiences) if store.add(replace(e, origin=origin))]
+
+
+def _unknown(store: ExperienceStore, experiences: Iterable[Experience]) -> Iterator[Experience]:
+    return (e for e in experiences if not store.path_of(e.id).exists())
+
+
+def _read_file(path: Path) -> Experience:
+    data = path.read_bytes()
+    experience, end = unpack(data)
+    if end != len(data):
+        raise EntryError("something follows its end")
+    return experience
+
+
+def _file_name(identity: str) -> str:
+    if _NAME.fullmatch(identity):
+        return identity
+    return hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _reason(error: EntryError | OSError) -> str:
+    return str(error.strerror) if isinstance(error, OSError) else str(error)
