@@ -262,10 +262,12 @@ def _honest(known: Known) -> str:
     chosen = found.get(found.get("chosen", "single")) or {}
     if not chosen:
         return f"not known: {found.get('reason') or 'it was not estimated'}"
+    gain = chosen.get("gain", 0.0)
+    bag = f" and {gain:+.4f} for the bag of fold models" if gain else ""
     return (
-        f"{chosen['score']:.4f}, 95 % interval {chosen['low']:.4f} to {chosen['high']:.4f}, for the "
-        f"choice among {found['n_trials']} trials ({found['n_bootstraps']} bootstraps); uncorrected it "
-        f"would be {chosen['naive']:.4f}"
+        f"{chosen['score']:.4f}, 95 % interval {chosen['low']:.4f} to {chosen['high']:.4f}, with "
+        f"{0.0 - chosen['bias']:+.4f} for the choice among {found['n_trials']} trials "
+        f"({found['n_bootstraps']} bootstraps){bag}; uncorrected it would be {chosen['naive']:.4f}"
     )
 
 

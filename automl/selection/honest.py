@@ -7,10 +7,11 @@ left out, which it has not seen (BBC-CV [1]_). How far that falls short of the f
 same left-out rows is the shortfall of a bootstrap,
 
     shortfall = S(final, left out) - S(chosen from the drawn, left out),
-    score = naive - 0.75 * mean shortfall,
+    score = naive - 0.75 * mean shortfall + gain,
 
-exactly 0 where there is nothing to choose. The differences are paired, so that neither the smaller
-number of left-out rows nor which rows they were moves the estimate.
+with a shortfall of exactly 0 where there is nothing to choose. The differences are paired, so that
+neither the smaller number of left-out rows nor which rows they were moves the estimate. The gain is
+what the final model is worth more than the models that were scored (`automl.selection.bag_gain`).
 
 Not the whole of it, since what is chosen from fewer different rows is chosen worse than the final
 choice was (Efron's .632 estimator [2]_ takes 0.632 for the same reason). For a choice among equally
@@ -61,7 +62,7 @@ WIDENING = 1.15
 """Of the bootstrap interval; without it 90 to 93 % of 93 of these runs' test scores were covered."""
 
 UNCERTAINTY = 0.5
-"""Standard error of the correction, as a share of it."""
+"""Standard error of the correction and of the gain, as a share of each."""
 
 
 class WeightedScore(Protocol):
@@ -172,7 +173,7 @@ class HonestScore:
     Parameters
     ----------
     score
-        Corrected for the choice.
+        Corrected for the choice, and with the gain: naive - bias + gain.
     low, high
         Its interval.
     naive
@@ -180,7 +181,9 @@ class HonestScore:
     naive_low, naive_high
         Bootstrap interval that takes the choice for given.
     bias
-        Estimated bias of the naive score, naive - score.
+        What the naive score is estimated to owe to the choice.
+    gain
+        What the final model is estimated to be worth more than the models scored.
     n_bootstraps
         That repeated the choice.
     """
@@ -192,6 +195,7 @@ class HonestScore:
     naive_low: float
     naive_high: float
     bias: float
+    gain: float
     n_bootstraps: int
 
     def to_json(self) -> dict[str, float]:
@@ -221,6 +225,7 @@ def honest_scores(
     choose: Chooser,
     *,
     rng: np.random.Generator,
+    gains: Mapping[str, float] | None = None,
     n_bootstraps: int = 200,
     has_time: Callable[[], bool] = lambda: True,
 ) -> dict[str, HonestScore]:
@@ -234,6 +239,8 @@ def honest_scores(
         What was chosen from all rows, by kind.
     choose
         Repeats the whole choice on drawn rows. It must not look at the other rows.
+    gains
+        What the final models are worth more than those that predicted the rows, by kind.
     n_bootstraps : positive
         In blocks of `BLOCK`.
     has_time
@@ -268,12 +275,15 @@ def honest_scores(
                 rows.score_under(blends[kind], drawn, final[kind].threshold)
                 for drawn in np.concatenate([everything, resampled])
             ]
-            scores[kind] = corrected(naive, np.array(redrawn), np.array(shortfalls))
+            gain = (gains or {}).get(kind, 0.0)
+            scores[kind] = corrected(naive, np.array(redrawn), np.array(shortfalls), gain)
     return scores
 
 
-def corrected(naive: float, resampled: FloatArray, shortfalls: FloatArray) -> HonestScore:
-    """Honest score from its three ingredients.
+def corrected(
+    naive: float, resampled: FloatArray, shortfalls: FloatArray, gain: float = 0.0
+) -> HonestScore:
+    """Honest score from its ingredients.
 
     Parameters
     ----------
@@ -283,13 +293,15 @@ def corrected(naive: float, resampled: FloatArray, shortfalls: FloatArray) -> Ho
         Its scores on drawn rows; those that are not defined are NaN.
     shortfalls : (B,)
         Final choice less the choice from drawn rows, both scored on the rows left out.
+    gain
+        Of the final model over the models scored; the score stays at most 1 where the naive one is.
     """
     tail = 100 * (1 - LEVEL) / 2
     low, high = np.nanpercentile(resampled, [tail, 100 - tail])
     low, high = min(low, naive), max(high, naive)
     bias = SHARE * float(np.mean(shortfalls))
-    spread = NORMAL_QUANTILE * UNCERTAINTY * abs(bias)
-    score = naive - bias
+    spread = NORMAL_QUANTILE * UNCERTAINTY * np.hypot(bias, gain)
+    score = min(naive - bias + gain, max(naive - bias, 1.0))
     return HonestScore(
         score=score,
         low=float(score - np.hypot(WIDENING * (naive - low), spread)),
@@ -298,6 +310,7 @@ def corrected(naive: float, resampled: FloatArray, shortfalls: FloatArray) -> Ho
         naive_low=float(low),
         naive_high=float(high),
         bias=bias,
+        gain=gain,
         n_bootstraps=len(shortfalls),
     )
 

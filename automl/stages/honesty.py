@@ -51,6 +51,7 @@ def estimate(
         evidence.final,
         evidence.choose,
         rng=stream(session.settings.seed, Purpose.BOOTSTRAP, HONEST_KEY),
+        gains=evidence.gains(),
         n_bootstraps=n_bootstraps_of(
             len(evidence.rows.y), session.plan.table.n_classes, has_tests=evidence.has_tests
         ),

@@ -20,12 +20,13 @@ from automl.metrics.threshold import tune_threshold
 from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
+from automl.selection.bag_gain import bag_gain
 from automl.selection.candidates import Candidate
 from automl.selection.honest import Choice, ScoredRows
 from automl.selection.levels import replay
 from automl.selection.preselection import ScreeningRecord, SignatureClusters
 from automl.selection.selection_records import SelectionRecord
-from automl.stages.finishing import member_milliseconds
+from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.session import Session
 from automl.stages.stacking import STAGE as STACK
 
@@ -141,6 +142,24 @@ class Evidence:
             )
             found.append(self._chosen(drawn, i, by_search[:, i], champion))
         return found
+
+    def gains(self) -> dict[str, float]:
+        """What the bags of the final model are worth more than the fold models scored, by kind.
+
+        Nothing is counted for refits, which average nothing, nor for bags over growing windows of
+        time. Members without fresh predictions, such as those of the second layer, gain nothing.
+        """
+        if wants_refits(self.session) or self.session.settings.time is not None:
+            return {}
+        searched = list(self.rows.versions[0])
+        repeats = [searched]
+        for repeat in range(max(map(len, self.fresh.values()), default=0)):
+            again = searched.copy()
+            for member, versions in self.fresh.items():
+                if repeat < len(versions):
+                    again[member] = versions[repeat]
+            repeats.append(again)
+        return {kind: bag_gain(self.rows, repeats, final) for kind, final in self.final.items()}
 
     # --- pieces -----------------------------------------------------------------------------------
 

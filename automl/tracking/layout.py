@@ -173,7 +173,7 @@ def honest_metrics(honest: Mapping[str, Any]) -> dict[str, float]:
         Record of the stage; empty, or without scores, where there is none.
     """
     found = honest.get(honest.get("chosen", "")) or {}
-    values = {f"honest_{key}": found.get(key) for key in ("score", "low", "high", "bias")}
+    values = {f"honest_{key}": found.get(key) for key in ("score", "low", "high", "bias", "gain")}
     for kind in ("single", "ensemble"):
         values[f"honest_score_{kind}"] = (honest.get(kind) or {}).get("score")
     return finite(values)

@@ -142,6 +142,17 @@ def test_equal_seeds_give_equal_scores_and_others_do_not():
     assert first != other
 
 
+def test_a_gain_is_added_and_not_known_exactly():
+    y, predictions = models(np.random.default_rng(11), 10, 60)
+    rows = ScoredRows([predictions], y, accuracy)
+    plain = estimate(rows, n_bootstraps=40)
+    better = estimate(rows, n_bootstraps=40, gains={"single": 0.05, "other": 0.3})
+    assert better.gain == 0.05
+    assert better.score == pytest.approx(plain.score + 0.05)
+    assert better.score - better.low > plain.score - plain.low
+    assert (better.naive, better.bias) == (plain.naive, plain.bias)
+
+
 @given(st.integers(1, 12), st.integers(0, 1000))
 def test_groups_are_drawn_whole(n_groups, seed):
     rng = np.random.default_rng(seed)
@@ -216,14 +227,16 @@ def test_without_time_for_enough_bootstraps_there_is_no_score():
 @given(
     st.floats(-1, 0.9),
     st.lists(st.floats(-0.2, 0.4), min_size=2, max_size=30),
+    st.floats(-0.1, 0.1),
     st.integers(0, 1000),
 )
 def test_the_intervals_hold_their_scores_and_the_honest_one_is_no_narrower_below(
-    naive, shortfalls, seed
+    naive, shortfalls, gain, seed
 ):
     resampled = naive + np.random.default_rng(seed).normal(0, 0.03, N_INTERVAL)
-    found = corrected(naive, resampled, np.array(shortfalls))
-    assert_allclose(found.score, naive - SHARE * np.mean(shortfalls), atol=1e-12)
+    found = corrected(naive, resampled, np.array(shortfalls), gain)
+    without = naive - SHARE * np.mean(shortfalls)
+    assert_allclose(found.score, min(without + gain, max(without, 1.0)), atol=1e-12)
     assert found.naive_low <= naive <= found.naive_high
     assert found.low <= found.score <= found.high + 1e-12
     assert found.score - found.low >= naive - found.naive_low - 1e-12

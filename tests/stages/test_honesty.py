@@ -18,7 +18,17 @@ from automl.stages.line import Line
 from automl.stages.repeated_choice import evidence_of
 from automl.stages.session import begin
 
-FIELDS = {"score", "naive", "low", "high", "naive_low", "naive_high", "bias", "n_bootstraps"}
+FIELDS = {
+    "score",
+    "naive",
+    "low",
+    "high",
+    "naive_low",
+    "naive_high",
+    "bias",
+    "gain",
+    "n_bootstraps",
+}
 
 
 def line_of(folder, **given):
@@ -95,9 +105,32 @@ def test_the_choice_from_every_row_once_is_the_runs_own(name, request):
     assert again["single"].threshold == evidence.final["single"].threshold
 
 
+def test_a_bag_counts_what_it_is_worth_more_than_a_fold_model(line):
+    evidence = evidence_of(*arguments(line))
+    gains = evidence.gains()
+    assert set(gains) == {"single", "ensemble"}
+    member = int(evidence.final["single"].weights.argmax())
+    repeats = [evidence.rows.versions[0][member], *evidence.fresh[member]]
+    score, y = line.session.plan.index.score, evidence.rows.y
+    single = np.mean([score(y, repeat) for repeat in repeats])
+    expected = 1.5 * (score(y, np.mean(repeats, axis=0)) - single)
+    assert gains["single"] == pytest.approx(expected, abs=1e-6)
+    found = line.honest()["single"]
+    assert found["gain"] == pytest.approx(gains["single"])
+    assert found["score"] == pytest.approx(found["naive"] - found["bias"] + found["gain"])
+
+
+@pytest.mark.parametrize("given", [{"final": "refit"}, {"time": "when"}])
+def test_refits_and_bags_over_growing_windows_gain_nothing(line, monkeypatch, given):
+    evidence = evidence_of(*arguments(line))
+    monkeypatch.setattr(line.session, "settings", line.session.settings.model_copy(update=given))
+    assert evidence.gains() == {}
+
+
 def test_with_halves_the_scores_are_those_of_the_half_that_was_chosen_on(halved):
     found = halved.honest()
     assert found["ensemble"] is None
+    assert found["single"]["gain"] == 0.0
     assert found["n_trials"] == len(halved.selection()["candidates"])
     scores = {c["trial_id"]: np.mean(c["scores"]) for c in halved.selection()["candidates"]}
     champion = halved.selection()["champion"]

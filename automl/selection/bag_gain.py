@@ -1,0 +1,74 @@
+"""What a bag of fold models is worth more than one of them, seen before the bag is built.
+
+A cross-validated score is that of single fold models, each without a share of the rows. The final
+model is often the mean of all of them, which is better: their errors cancel in part, and together
+they have seen every row. Candidates are predicted again on fresh folds, so a row has out-of-fold
+predictions of R models that have not seen it, and the score of the mean of these shows the gain of
+R models over one.
+
+How it goes on beyond R: for a squared error the mean of m models gains (1 - 1/m) D, with D half the
+mean squared distance of two of them, their variance where they are independent draws (the ambiguity
+of [1]_). Two models of different repeats, both without a row, differ in 1/K of their training rows,
+two of the same K folds in 1/(K - 1) of them; models whose differences are sums over the rows they do
+not share therefore have
+
+    D(same folds) = K / (K - 1) * D(repeats),
+    gain of a bag of K = (1 - 1/K) D(same folds) = D(repeats) = R / (R - 1) * gain of R repeats,
+
+whatever K is. It holds to first order, exactly for linear models and squared errors; for other scores
+it is an estimate. No constant is fitted.
+
+References
+----------
+.. [1] Krogh, Vedelsby (1995), Neural network ensembles, cross validation, and active learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.selection.honest import Choice, ScoredRows
+
+
+def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> float:
+    """Score of a bag of fold models less the score of one of them; noise can make it negative.
+
+    Parameters
+    ----------
+    rows
+        How predictions are scored; its own predictions are not read.
+    repeats : each n members of (n, K) or (n,)
+        Out-of-fold predictions by the models of different repeats of the folds. A member that has
+        the same prediction in all of them adds nothing.
+    choice
+        What the bag is made of.
+
+    Returns
+    -------
+        0 for fewer than two repeats and where the score is not defined.
+    """
+    n_repeats = len(repeats)
+    if n_repeats < 2:
+        return 0.0
+    everything = np.ones(len(rows.y), dtype=np.float32)
+    alone = replace(rows, versions=repeats).blends(choice)
+    bag = replace(rows, versions=[_means(repeats, choice)]).blends(choice)
+    difference = rows.score_under(bag, everything, choice.threshold) - rows.score_under(
+        alone, everything, choice.threshold
+    )
+    return n_repeats / (n_repeats - 1) * difference if np.isfinite(difference) else 0.0
+
+
+def _means(repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> list[NDArray[Any]]:
+    """Mean over the repeats of each member with weight; the others as they are."""
+    return [
+        np.mean([repeat[member] for repeat in repeats], axis=0, dtype=np.float64)
+        if weight
+        else np.asarray(repeats[0][member])
+        for member, weight in enumerate(choice.weights)
+    ]

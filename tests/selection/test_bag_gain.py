@@ -1,0 +1,112 @@
+"""The gain of a bag over one of its models, as seen on out-of-fold predictions of several repeats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from automl.selection.bag_gain import bag_gain
+from automl.selection.honest import Choice, ScoredRows
+
+ALONE = Choice(np.ones(1))
+
+
+def squared(y, prediction, sample_weight=None, *, threshold=0.5):
+    """Negative mean squared error."""
+    return -float(np.average((y - prediction) ** 2, weights=sample_weight))
+
+
+def accuracy(y, prediction, sample_weight=None, *, threshold=0.5):
+    """Share of rows on the right side of the threshold."""
+    return float(np.average((prediction > threshold) == y, weights=sample_weight))
+
+
+def rows_of(y, score=squared):
+    return ScoredRows((), y, score)
+
+
+def slope(x, y):
+    return np.linalg.lstsq(x, y, rcond=None)[0]
+
+
+def folds_of(rng, n_rows, n_folds):
+    return rng.permutation(np.arange(n_rows) % n_folds)
+
+
+def out_of_fold(x, y, folds):
+    prediction = np.empty(len(y))
+    for fold in np.unique(folds):
+        prediction[folds == fold] = x[folds == fold] @ slope(x[folds != fold], y[folds != fold])
+    return prediction
+
+
+@given(st.integers(2, 6), st.integers(0, 1000))
+def test_for_squared_errors_it_is_the_variance_between_the_repeats(n_repeats, seed):
+    rng = np.random.default_rng(seed)
+    y, repeats = rng.normal(size=20), rng.normal(size=(n_repeats, 20))
+    found = bag_gain(rows_of(y), [[repeat] for repeat in repeats], ALONE)
+    assert found == pytest.approx(repeats.var(axis=0, ddof=1).mean(), rel=1e-6)
+
+
+@pytest.mark.parametrize("n_folds", [3, 5, 10])
+def test_from_three_repeats_it_is_the_gain_that_the_bag_of_the_folds_has_on_other_rows(n_folds):
+    rng = np.random.default_rng(n_folds)
+    expected, found = [], []
+    for _ in range(200):
+        x, weights = rng.normal(size=(1060, 6)), rng.normal(size=6)
+        y = x @ weights + rng.normal(size=1060)
+        inside, other = slice(60), slice(60, None)
+        partitions = [folds_of(rng, 60, n_folds) for _ in range(3)]
+        repeats = [[out_of_fold(x[inside], y[inside], folds)] for folds in partitions]
+        found.append(bag_gain(rows_of(y[inside]), repeats, ALONE))
+        models = [
+            x[other] @ slope(x[inside][partitions[0] != k], y[inside][partitions[0] != k])
+            for k in range(n_folds)
+        ]
+        single = np.mean([squared(y[other], model) for model in models])
+        expected.append(squared(y[other], np.mean(models, axis=0)) - single)
+    assert np.mean(found) == pytest.approx(np.mean(expected), rel=0.15)
+
+
+def test_equal_repeats_and_a_single_one_gain_nothing():
+    y = np.arange(5.0)
+    assert bag_gain(rows_of(y), [[y + 1.0]], ALONE) == 0.0
+    assert bag_gain(rows_of(y), [[y + 1.0]] * 3, ALONE) == 0.0
+
+
+def test_a_member_without_other_predictions_takes_its_part_and_gains_nothing():
+    rng = np.random.default_rng(0)
+    y, known, fixed = rng.normal(size=30), rng.normal(size=(2, 30)), rng.normal(size=30)
+    half = Choice(np.array([0.5, 0.5]))
+    found = bag_gain(rows_of(y), [[repeat, fixed] for repeat in known], half)
+    assert found == pytest.approx(known.var(axis=0, ddof=1).mean() / 4, rel=1e-5)
+
+
+def test_members_are_averaged_before_they_are_combined_and_the_threshold_is_the_choices():
+    y = np.array([0, 1, 1])
+    repeats = [[np.array([0.1, 0.3, 0.9])], [np.array([0.1, 0.7, 0.9])]]
+    rows = rows_of(y, accuracy)
+    assert bag_gain(rows, repeats, Choice(np.ones(1), threshold=0.4)) == pytest.approx(1 / 3)
+    assert bag_gain(rows, repeats, Choice(np.ones(1), threshold=0.6)) == pytest.approx(-1 / 3)
+
+
+def test_a_median_is_one_of_the_members_means():
+    y = np.zeros(1)
+    repeats = [
+        [np.array([1.0]), np.array([4.0]), np.array([9.0])],
+        [np.array([3.0]), np.array([4.0]), np.array([-9.0])],
+    ]
+    choice = Choice(np.full(3, 1 / 3), combine="median")
+    assert bag_gain(rows_of(y), repeats, choice) == pytest.approx(2 * (-4.0 + (16 + 9) / 2))
+
+
+def test_where_the_score_is_not_defined_nothing_is_gained():
+    def undefined(*_, **__):
+        raise ValueError
+
+    rows = replace(rows_of(np.zeros(2)), score=undefined)
+    assert bag_gain(rows, [[np.zeros(2)], [np.ones(2)]], ALONE) == 0.0
