@@ -350,8 +350,12 @@ def resolve_settings(
     *,
     file: str | Path | None = None,
     environment: Mapping[str, str] | None = None,
+    allows_idle: bool = False,
 ) -> Settings:
     """Settings from every source, in their order of precedence.
+
+    A value that has no effect beside the others is refused: any that is in `given`, and one of the
+    file or the environment that differs from the preset's.
 
     Parameters
     ----------
@@ -361,11 +365,14 @@ def resolve_settings(
         YAML file with the same keys.
     environment
         Defaults to the process environment; `AUTOML_BUDGET_SECONDS=60` sets `budget_seconds`.
+    allows_idle
+        Whether values without an effect are let through.
 
     Raises
     ------
     SettingsError
-        If a key is unknown (the nearest known name is proposed) or a value is not usable.
+        If a key is unknown (the nearest known name is proposed), a value is not usable, or has no
+        effect.
     """
     from_file = _read_file(Path(file)) if file else {}
     from_environment = _read_environment(os.environ if environment is None else environment)
@@ -377,7 +384,23 @@ def resolve_settings(
         raise SettingsError(
             f"preset must be one of {', '.join(PRESETS)}; got {preset!r}", setting="preset"
         )
-    return _validated({**_implied(merged), **PRESETS[preset], **merged})
+    defaults = {**_implied(merged), **PRESETS[preset]}
+    settings = _validated({**defaults, **merged})
+    if not allows_idle:
+        usual = Settings.model_construct(**defaults)
+        differing = {k for k in merged if getattr(settings, k) != getattr(usual, k, None)}
+        _refuse_idle(settings, {k: v for k, v in merged.items() if k in {*explicit, *differing}})
+    return settings
+
+
+def _refuse_idle(settings: Settings, asked: Mapping[str, Any]) -> None:
+    from automl.idle_settings import idle_among
+
+    if found := idle_among(settings, asked):
+        name, reason = found
+        raise SettingsError(
+            f"setting {name}: {asked[name]!r} has no effect: {reason}", setting=name
+        )
 
 
 def _implied(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,9 @@ from typing import Any, Self
 
 from automl.data.collections import DATA_SETTINGS, check_name, read_yaml_file
 from automl.errors import SettingsError
+from automl.idle_settings import idle_settings
 from automl.settings import Settings, resolve_settings
+from automl.stages.choices import is_fidelity_idle
 
 CELL_SETTINGS = ("seed", "test_share", "name", "challenge")
 """Settings that a comparison sets itself."""
@@ -172,8 +174,21 @@ def read_methods(path: Path) -> tuple[dict[str, dict[str, Any]], str | dict[str,
     for name, own in methods.items():
         check_name(str(name), "method")
         _check_settings(own or {}, f"methods file {path}: method {name}")
-        found[str(name)] = {**common, **(own or {})}
+        found[str(name)] = _method(common, own or {})
     return found, common.get("metric", "index")
+
+
+def _method(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a method: its own, and those of all that have an effect beside them."""
+    given = {**common, **own}
+    try:
+        settings = resolve_settings(
+            {"table": "t", "target": "y", **given}, environment={}, allows_idle=True
+        )
+        idle = {*idle_settings(settings), *(("fidelity",) if is_fidelity_idle(settings) else ())}
+    except SettingsError:  # said with the name of the method where its cells are checked
+        return given
+    return {name: value for name, value in given.items() if name in own or name not in idle}
 
 
 def _check_settings(settings: Any, where: str) -> None:

@@ -20,6 +20,23 @@ def check_choices(settings: Settings) -> None:
     """
     reads_clock(settings)
     check_only_family(settings, settings.takes_part)
+    if is_fidelity_idle(settings):
+        raise SettingsError(
+            f"setting fidelity: {settings.fidelity!r} has no effect: optimizer "
+            f"{optimizer_name(settings.optimizer)} makes no trials of less than the whole",
+            setting="fidelity",
+        )
+
+
+def is_fidelity_idle(settings: Settings) -> bool:
+    """Whether a fidelity is chosen that the optimizer does not use.
+
+    Raises
+    ------
+    SettingsError
+        If the optimizer is not known.
+    """
+    return settings.fidelity != "auto" and not get_optimizer(settings.optimizer).has_levels
 
 
 def reads_clock(settings: Settings) -> bool:

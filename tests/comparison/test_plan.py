@@ -108,3 +108,25 @@ def test_cells_come_method_by_method_and_their_settings_ignore_the_environment(m
         plan.settings(Cell("n", "a", 0))
     with pytest.raises(SettingsError, match="method m: setting target is missing"):
         plan.settings(Cell("m", "b", 0))
+
+
+def test_what_all_methods_have_in_common_may_have_no_effect_in_some(tmp_path):
+    file = tmp_path / "methods.yaml"
+    file.write_text(
+        "common: {trials: 5, ensemble_members: 4, fidelity: rows}\n"
+        "methods:\n  single: {ensemble: none}\n  halving: {optimizer: hyperband}\n"
+        "  own: {ensemble: none, ensemble_members: 3}\n"
+    )
+    methods, _ = read_methods(file)
+    assert methods["single"] == {"trials": 5, "ensemble": "none"}
+    assert methods["halving"] == {
+        "trials": 5,
+        "ensemble_members": 4,
+        "fidelity": "rows",
+        "optimizer": "hyperband",
+    }
+    data = {"iris": {"table": "sklearn:iris", "target": "target"}}
+    plan = ComparisonPlan(methods, data)
+    plan.settings(Cell("single", "iris", 0))
+    with pytest.raises(SettingsError, match="method own: setting ensemble_members: 3 has no"):
+        plan.settings(Cell("own", "iris", 0))

@@ -1,0 +1,107 @@
+"""Settings that have no effect beside others: who gives one is told, instead of waiting for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from automl.settings import Settings
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Settings that are idle where a condition holds, and what they would need."""
+
+    names: tuple[str, ...]
+    is_idle: Callable[[Settings], bool]
+    reason: str
+
+
+_RULES = (
+    _Rule(
+        ("normality",),
+        lambda s: s.selection_test != "thesis",
+        "only selection_test thesis tests for normality",
+    ),
+    _Rule(
+        ("candidate_limit",),
+        lambda s: s.selection_test == "thesis",
+        "selection_test thesis takes the best of all clusters; clusters says how many there are",
+    ),
+    _Rule(
+        ("criteria",),
+        lambda s: s.criteria.get("speed", 0.0) > 0 and not s.may_read_clock,
+        "speed is measured by the clock; with trials set cost_aware, or leave speed out",
+    ),
+    _Rule(
+        ("ensemble_combine", "ensemble_alpha", "ensemble_members"),
+        lambda s: s.ensemble == "none",
+        "there is no ensemble; choose one by ensemble",
+    ),
+    _Rule(
+        ("stack_features",),
+        lambda s: not s.has_second_layer,
+        "there is no second layer; give layers 2 or ensemble stacking",
+    ),
+    _Rule(
+        ("layers",),
+        lambda s: s.layers == 1 and s.ensemble == "stacking",
+        "ensemble stacking has a second layer",
+    ),
+    _Rule(
+        ("halves", "search_share"),
+        lambda s: s.data_mode == "all",
+        "all rows are searched on; give data_mode halves",
+    ),
+    _Rule(
+        ("search_share",),
+        lambda s: s.halves != "disjoint",
+        "only disjoint halves have a share; give halves disjoint",
+    ),
+    _Rule(
+        ("final",),
+        lambda s: s.final == "bag" and s.data_mode == "halves",
+        "with data_mode halves the final model is always fitted again on all rows; give final refit",
+    ),
+    _Rule(
+        ("bag_up_to_rows",),
+        lambda s: s.final == "refit" or s.data_mode == "halves",
+        "the final model is never a bag; that needs final bag and data_mode all",
+    ),
+    _Rule(
+        ("lookback",),
+        lambda s: s.trials is None,
+        "with a time budget decisions see all that has ended; give trials",
+    ),
+    _Rule(
+        ("reserve",),
+        lambda s: s.seconds is None,
+        "there is no time budget of which a share could be kept; give budget_seconds",
+    ),
+)
+
+
+def idle_settings(settings: Settings) -> dict[str, str]:
+    """Names of the settings that have no effect beside the others, and why."""
+    return {
+        name: rule.reason
+        for rule in reversed(_RULES)
+        if rule.is_idle(settings)
+        for name in rule.names
+    }
+
+
+def idle_among(settings: Settings, asked: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The first setting asked for that has no effect, and why; those that are switched off count not.
+
+    Parameters
+    ----------
+    asked
+        Settings by name, as they were given.
+    """
+    idle = idle_settings(settings)
+    found = (name for name in asked if name in idle and getattr(settings, name) is not False)
+    name = next(found, None)
+    return None if name is None else (name, idle[name])

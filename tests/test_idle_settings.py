@@ -1,0 +1,109 @@
+"""A setting that has no effect beside the others is refused where somebody gave it."""
+
+import pytest
+from hypothesis import given as given_by
+from hypothesis import strategies as st
+
+from automl.errors import SettingsError
+from automl.idle_settings import idle_settings
+from automl.settings import PRESETS, Settings, resolve_settings
+from automl.stages.choices import check_choices
+
+TABLE = {"table": "sklearn:iris", "target": "target"}
+HALVES = {"data_mode": "halves", "ensemble": "none"}
+IDLE = [
+    ({"normality": "lilliefors"}, "normality"),
+    ({"normality": "kolmogorov_smirnov", "selection_test": "friedman"}, "normality"),
+    ({"candidate_limit": 5, "selection_test": "thesis"}, "candidate_limit"),
+    ({"candidate_limit": 5, "preset": "thesis"}, "candidate_limit"),
+    ({"criteria": {"speed": 0.5, "generalization": 1}, "trials": 9}, "criteria"),
+    ({"ensemble": "none", "ensemble_combine": "vote"}, "ensemble_combine"),
+    ({"ensemble": "none", "ensemble_alpha": 0.1}, "ensemble_alpha"),
+    ({"preset": "thesis", "ensemble_members": 3}, "ensemble_members"),
+    ({"stack_features": True}, "stack_features"),
+    ({"stack_features": True, "ensemble": "agnostic_bayes", "layers": 1}, "stack_features"),
+    ({"layers": 1, "ensemble": "stacking"}, "layers"),
+    ({"halves": "bootstrap"}, "halves"),
+    ({"search_share": 0.7}, "search_share"),
+    ({**HALVES, "halves": "all", "search_share": 0.7}, "search_share"),
+    ({**HALVES, "final": "bag"}, "final"),
+    ({"preset": "thesis", "bag_up_to_rows": 100}, "bag_up_to_rows"),
+    ({"final": "refit", "bag_up_to_rows": 100}, "bag_up_to_rows"),
+    ({"lookback": 2}, "lookback"),
+    ({"trials": 9, "reserve": 0.4}, "reserve"),
+]
+EFFECTIVE = [
+    {"normality": "lilliefors", "selection_test": "thesis"},
+    {"normality": "lilliefors", "preset": "thesis"},
+    {"criteria": {"speed": 0.5, "generalization": 1}, "trials": 9, "cost_aware": True},
+    {"stack_features": True, "layers": 2},
+    {"stack_features": True, "ensemble": "stacking"},
+    {"stack_features": False},
+    {**HALVES, "search_share": 0.7},
+    {"preset": "thesis", "halves": "bootstrap"},
+    {"trials": 9, "budget_seconds": 60, "reserve": 0.4, "lookback": 2},
+]
+
+
+@pytest.mark.parametrize(("given", "name"), IDLE)
+def test_one_that_is_given_without_an_effect_is_refused(given, name):
+    with pytest.raises(SettingsError, match=f"^setting {name}: .* has no effect: ") as caught:
+        resolve_settings({**TABLE, **given}, environment={})
+    assert (caught.value.setting, caught.value.exit_code) == (name, 2)
+    resolve_settings({**TABLE, **given}, environment={}, allows_idle=True)
+
+
+@pytest.mark.parametrize("given", EFFECTIVE)
+def test_one_that_has_an_effect_or_is_switched_off_is_not(given):
+    resolve_settings({**TABLE, **given}, environment={})
+
+
+@given_by(
+    preset=st.sampled_from(sorted(PRESETS)),
+    given=st.fixed_dictionaries(
+        {},
+        optional={
+            "trials": st.just(9),
+            "final": st.just("refit"),
+            "selection_test": st.sampled_from(["thesis", "paired"]),
+            "optimizer": st.sampled_from(["random", "esmbo"]),
+        },
+    ),
+)
+def test_what_a_preset_or_a_default_says_is_never_refused(preset, given):
+    resolve_settings({**TABLE, "preset": preset, **given}, environment={})
+
+
+def test_a_file_or_the_environment_may_repeat_what_holds_anyway(tmp_path):
+    file = tmp_path / "settings.yaml"
+    file.write_text("normality: kolmogorov_smirnov\nensemble_members: 12\nensemble: none\n")
+    resolve_settings(TABLE, file=file, environment={"AUTOML_LOOKBACK": "4"})
+    with pytest.raises(SettingsError, match="setting lookback: '3' has no effect"):
+        resolve_settings(TABLE, file=file, environment={"AUTOML_LOOKBACK": "3"})
+    file.write_text("normality: lilliefors\n")
+    with pytest.raises(SettingsError, match="setting normality: 'lilliefors' has no effect"):
+        resolve_settings(TABLE, file=file, environment={})
+
+
+def test_all_settings_of_a_run_can_be_given_again_in_a_file(tmp_path):
+    for preset in PRESETS:
+        settings = resolve_settings({**TABLE, "preset": preset, "trials": 5}, environment={})
+        file = tmp_path / "settings.yaml"
+        file.write_text(settings.model_dump_json(exclude_none=True))
+        assert resolve_settings({}, file=file, environment={}) == settings
+
+
+def test_every_rule_is_about_settings_that_there_are():
+    names = {name for _, name in IDLE}
+    assert names <= set(Settings.model_fields)
+    for given, _ in IDLE:
+        settings = resolve_settings({**TABLE, **given}, environment={}, allows_idle=True)
+        names -= set(idle_settings(settings))
+    assert not names
+
+
+def test_a_fidelity_that_no_trial_would_have_is_refused():
+    settings = resolve_settings({**TABLE, "fidelity": "rows", "optimizer": "random"})
+    with pytest.raises(SettingsError, match="setting fidelity: 'rows' has no effect: .*random"):
+        check_choices(settings)
+    check_choices(settings.model_copy(update={"optimizer": "hyperband"}))
