@@ -104,6 +104,6 @@ def test_every_rule_is_about_settings_that_there_are():
 
 def test_a_fidelity_that_no_trial_would_have_is_refused():
     settings = resolve_settings({**TABLE, "fidelity": "rows", "optimizer": "random"})
-    with pytest.raises(SettingsError, match="setting fidelity: 'rows' has no effect: .*random"):
+    with pytest.raises(SettingsError, match=r"setting fidelity: 'rows' has no effect: .*random"):
         check_choices(settings)
     check_choices(settings.model_copy(update={"optimizer": "hyperband"}))
