@@ -56,7 +56,7 @@ class Sources:
             )
         if self.meta.ndim != 2 or self.meta.shape[1] != p:
             raise ValueError(f"meta must have {p} columns; got the shape {self.meta.shape}")
-        if n and not (0 <= self.task.min() and self.task.max() < len(self.meta)):
+        if n and not (self.task.min() >= 0 and self.task.max() < len(self.meta)):
             raise ValueError(f"task must be in [0, {len(self.meta)})")
         for name in ("X", "y", "meta", "target_meta"):
             if not np.all(np.isfinite(getattr(self, name))):
