@@ -12,7 +12,7 @@
         table/  test/              memory-mappable training and test tables
         journal/                   trials, one append-only segment per driving process
         stages/NAME.json           one record per finished stage
-        experience/                what the run knew at its start, until it is finished
+        experience.jsonl.gz        what the run knew at its start, until it is finished
         predictions/  models/      out-of-fold predictions, fold models
         bundle/                    the final model
         outbox.json                how far the tracking store has caught up
@@ -102,7 +102,7 @@ class RunFolder:
     @property
     def experience(self) -> Path:
         """What the run knew of other data at its start; not there once it is finished."""
-        return self.path / "experience"
+        return self.path / "experience.jsonl.gz"
 
     def read_facts(self) -> dict[str, Any]:
         """Content of `run.json`.

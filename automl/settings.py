@@ -12,7 +12,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from automl.errors import SettingsError
 from automl.problem_names import name_problem, problem_name
@@ -100,6 +108,12 @@ class Settings(BaseModel):
         "rounds; auto takes folds where there are three",
     )
     portfolio: bool = Field(default=True, description="Begin with the hand-ordered portfolio")
+    experience: bool = Field(default=True, description="Use what earlier runs have tried")
+    exclude_experience: tuple[str, ...] = Field(
+        default=(),
+        description="Data sets of which nothing is used that earlier runs have tried: names, run "
+        "ids, or the first digits of a fingerprint or layout",
+    )
     lookback: int = Field(
         default=4, description="Decision i sees the results of decisions up to i - lookback", ge=1
     )
@@ -224,13 +238,14 @@ class Settings(BaseModel):
             raise ValueError(problem)
         return value
 
-    @field_validator("families", "exclude", mode="before")
+    @field_validator("families", "exclude", "exclude_experience", mode="before")
     @classmethod
-    def _comma_separated(cls, value: Any) -> Any:
+    def _comma_separated(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str):
             names = tuple(part.strip() for part in value.split(",") if part.strip())
             if not names:
-                raise ValueError(f"must name families; got {value!r}")
+                kind = "data sets" if info.field_name == "exclude_experience" else "families"
+                raise ValueError(f"must name {kind}; got {value!r}")
             return names
         return value
 

@@ -39,8 +39,9 @@ from automl.evaluation.trial import evaluate
 from automl.families.family import CLASSIFICATION, REGRESSION
 from automl.families.registry import get_family
 from automl.home import Home
+from automl.metalearning.harvest import harvest
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
-from automl.runtime.earlier import timings_again
+from automl.runtime.earlier import earlier_timings
 from automl.runtime.forecast import Forecast
 from automl.runtime.model import fit_censored, growth
 from automl.runtime.timings import Known, Timing
@@ -216,8 +217,9 @@ def load(out: Path) -> dict[str, list[Timing]]:
     found = {}
     for marker in sorted((out / "finished").glob("*.json")):
         entry = json.loads(marker.read_text())
-        (timings,) = timings_again(home, {entry["run"]: N_TRIALS}).values()
-        found[entry["name"]] = timings
+        known = harvest(home.run(entry["run"]))
+        (timings,) = earlier_timings([known] if known else []).values()
+        found[entry["name"]] = timings[:N_TRIALS]
     return found
 
 

@@ -117,6 +117,20 @@ def train(
     max_predict_ms: Annotated[
         float | None, typer.Option(metavar="X", help="Longest milliseconds to predict one row")
     ] = None,
+    experience: Annotated[
+        bool | None,
+        typer.Option(
+            "--experience/--no-experience",
+            help="Use what earlier runs have tried [default: experience]",
+            show_default=False,
+        ),
+    ] = None,
+    exclude_experience: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="Data sets left out of it: names, runs, fingerprints, layouts"
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Trials at a time [default: one per core]")
     ] = None,

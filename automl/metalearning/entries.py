@@ -29,7 +29,7 @@ MIGRATIONS: dict[int, Callable[[dict[str, Any], bytes], tuple[dict[str, Any], by
 
 _CHUNK = 2**16
 _FULL = Fidelity()
-_SCALARS = (str, bool, int, float, type(None))
+_SCALARS = frozenset({str, bool, int, float, type(None)})
 
 
 class EntryError(ValueError):
@@ -215,7 +215,7 @@ def _trial(
 ) -> KnownTrial:
     kind, values, status, score, seconds, folds, fidelity = row
     family, path, names = kinds[kind]
-    if not all(isinstance(value, _SCALARS) for value in values):
+    if not _SCALARS.issuperset(map(type, values)):
         raise TypeError("a value of a configuration is a number, a text, true, false or null")
     return KnownTrial(
         Configuration(family, dict(zip(names, values, strict=True)), path),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from automl.records import Configuration, Fidelity, Task, TrialStatus
+from automl.records import Configuration, Fidelity, Task, Trial, TrialStatus
 
 SCHEMA = 1
 
@@ -67,6 +67,18 @@ class KnownTrial:
     seconds: float
     folds: int
     fidelity: Fidelity = field(default_factory=Fidelity)
+
+    @classmethod
+    def of(cls, trial: Trial) -> KnownTrial:
+        """What is remembered of a trial."""
+        return cls(
+            configuration=trial.configuration,
+            status=trial.status,
+            score=trial.score if trial.is_complete else None,
+            seconds=trial.seconds,
+            folds=len(trial.folds),
+            fidelity=trial.fidelity,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""

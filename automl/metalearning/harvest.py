@@ -69,18 +69,6 @@ def collect(home: Home, *, newest: int | None = None) -> list[str]:
     return added
 
 
-def known_trial(trial: Trial) -> KnownTrial:
-    """What is remembered of a trial."""
-    return KnownTrial(
-        configuration=trial.configuration,
-        status=trial.status,
-        score=trial.score if trial.is_complete else None,
-        seconds=trial.seconds,
-        folds=len(trial.folds),
-        fidelity=trial.fidelity,
-    )
-
-
 def _is_known(store: ExperienceStore, folder: RunFolder) -> bool:
     """Whether the store has all of a run: nothing was journaled since its entry was written."""
     written = store.written_at(folder.run_id)
@@ -97,7 +85,7 @@ def _trials(folder: RunFolder) -> tuple[KnownTrial, ...]:
     for _, record in follow(folder.journal):
         if record.get("type") == "trial" and record["trial"]["stage"] == "search":
             trial = Trial.from_json(record["trial"])
-            found.setdefault(trial.index, known_trial(trial))
+            found.setdefault(trial.index, KnownTrial.of(trial))
     return tuple(found[index] for index in sorted(found))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
+from automl.metalearning.experience import KnownTrial
 from automl.records import Configuration, Fidelity, Trial, TrialStatus
 
 KILLED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY, TrialStatus.CRASHED})
@@ -74,6 +75,11 @@ class Known:
 
 
 def timing_of(trial: Trial, workload: Workload) -> Timing | None:
+    """Timing of a trial of this run; see `known_timing`."""
+    return known_timing(KnownTrial.of(trial), workload)
+
+
+def known_timing(trial: KnownTrial, workload: Workload) -> Timing | None:
     """Timing of a trial; None of one that failed, whose seconds are not those of a fit.
 
     A trial that was killed in its fold k + 1 took less for the folds begun than they would have
@@ -85,8 +91,8 @@ def timing_of(trial: Trial, workload: Workload) -> Timing | None:
         Of a complete trial on the same table.
     """
     is_killed = trial.status in KILLED
-    n_begun = len(trial.folds) + is_killed
-    if trial.status is TrialStatus.FAILED or not n_begun:
+    n_begun = trial.folds + is_killed
+    if trial.status is TrialStatus.FAILED or n_begun < 1 or not math.isfinite(trial.seconds):
         return None
     seconds = max(trial.seconds / n_begun, LEAST_SECONDS)
     return Timing(trial.configuration, workload.at(trial.fidelity), seconds, is_killed)

@@ -19,6 +19,7 @@ from automl.evaluation.limits import capacity_mib, usable_cores
 from automl.evaluation.plan import EvaluationPlan, PlanSettings, StageName, StageRows
 from automl.home import RunFolder
 from automl.inference.combining import check_combination
+from automl.metalearning.fingerprints import fingerprint, layout
 from automl.metrics.index import PerformanceIndex
 from automl.optimizers.registry import get_optimizer
 from automl.records import IntArray
@@ -76,6 +77,7 @@ def prepare(
         )
     _check_combination(settings, table)
     table_digest = table.digest
+    known_by = {"fingerprint": fingerprint(table), "layout": layout(table)}
     if settings.challenge and frame is not None:
         table = hold_back(folder, settings, frame, table)
     table, test = _test_rows(table, settings)
@@ -99,6 +101,7 @@ def prepare(
     return {
         "digest": table.digest,
         "table_digest": table_digest,
+        **known_by,
         "rows": len(table),
         "columns": table.frame.shape[1],
         "task": str(table.task),

@@ -8,6 +8,7 @@ from typing import Any
 
 from automl.records import Trial
 from automl.selection.dispositions import Disposition
+from automl.stages.experience import STAGE as EXPERIENCE
 from automl.stages.session import Session
 from automl.stages.stacking import STAGE as STACK
 
@@ -59,7 +60,18 @@ def make_result(
         },
         "given_up": list(dict.fromkeys(session.given_up)),
         "warnings": [*session.warnings, *remarks(trials, champion)],
+        "experience": experience_of(session),
         "reproducible": session.is_reproducible,
+    }
+
+
+def experience_of(session: Session) -> dict[str, Any]:
+    """Digest, entries and trials of what the run knew of other data."""
+    record = session.records.read(EXPERIENCE) or {}
+    return {
+        "digest": record.get("digest", ""),
+        "entries": len(record.get("entries", ())),
+        "trials": record.get("trials", 0),
     }
 
 

@@ -20,7 +20,7 @@ from automl.families.registry import families, get_family
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
 from automl.records import Trial, TrialStatus
-from automl.runtime.earlier import earlier_timings, timings_again
+from automl.runtime.earlier import earlier_timings
 from automl.runtime.forecast import Forecast
 from automl.runtime.timings import Known, Workload
 from automl.search.runner import TrialRunner, work
@@ -269,20 +269,14 @@ def known_timings(session: Session) -> Known:
     """What is known of seconds before the first trial.
 
     Timings of other runs count under a time budget only: under trials no decision may depend on
-    what else this home has run. Which ones they are is recorded, so that a resumed run takes the
-    same.
+    seconds.
     """
     plan, table = session.plan, session.plan.table
     training, _ = plan.rows_of("search", 0, 0)
     workload = Workload(len(training), table.frame.shape[1], table.n_classes)
     if not session.is_timed:
         return Known(workload)
-    record = session.records.read("timings")
-    if record is None:
-        found = earlier_timings(session.home, besides=[session.run_id])
-        session.records.write("timings", {run: len(timings) for run, timings in found.items()})
-    else:
-        found = timings_again(session.home, record)
+    found = earlier_timings(session.experience)
     return Known(workload, tuple(chain.from_iterable(found.values())))
 
 

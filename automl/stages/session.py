@@ -20,8 +20,11 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.slots import WorkerPool
 from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
+from automl.metalearning.experience import Experience
 from automl.records import Trial
 from automl.settings import Settings
+from automl.stages.experience import STAGE as EXPERIENCE
+from automl.stages.experience import recall_snapshot, remember, take_snapshot
 from automl.stages.ledger import Ledger
 from automl.stages.preparation import check_workers, n_slots, prepare, versions
 from automl.tracking.problem import check_problem
@@ -35,6 +38,10 @@ class Session:
 
     Parameters
     ----------
+    earlier
+        Trials of the run before it was interrupted.
+    experience
+        What the run knows of other data: the same in every process that drives it.
     given_up
         What was shortened or left out, one sentence each.
     warnings
@@ -49,10 +56,12 @@ class Session:
     journal: Journal
     records: StageRecords
     earlier: list[Trial]
+    experience: tuple[Experience, ...] = ()
     given_up: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     is_reproducible: bool = True
     is_closing: bool = False
+    is_remembered: bool = False
     stage_lock: threading.RLock = field(default_factory=threading.RLock)
     held: ExitStack = field(default_factory=ExitStack)
 
@@ -120,10 +129,13 @@ class Session:
         self.folder.write_facts({**self.folder.read_facts(), "status": status})
 
     def close(self) -> None:
-        """End the slots and the journal; the run folder stays and can be resumed."""
+        """End the slots and the journal, and remember the trials; the run can be resumed."""
         self.is_closing = True
         self.pool.close()
         self.journal.close()
+        if not self.is_remembered:
+            self.is_remembered = True
+            remember(self)
 
     def release(self) -> None:
         """Give the run's lock back, which is held since the session was made; the last thing to do."""
@@ -169,6 +181,8 @@ def begin(
         folder.write_facts(facts)
         with session.ledger.stage("data"):
             data = prepare(folder, settings, frame=frame)
+        session.experience = take_snapshot(session)
+        facts["experience"] = (session.records.read(EXPERIENCE) or {}).get("digest", "")
         folder.write_facts({**facts, "data": data, "status": "running"})
         session.records.write("data", data)
     except BaseException:
@@ -207,6 +221,7 @@ def reopen(run_id: str, home: Home, *, started: float | None = None) -> Session:
     if session.ledger.total is not None:
         ended = max((t.started_at + t.spent_seconds for t in session.earlier), default=0.0)
         session.ledger.started -= max(0.0, min(ended - facts["started_at"], session.ledger.total))
+    session.experience = recall_snapshot(session)
     folder.write_facts({**facts, "pid": os.getpid(), "status": "running"})
     return session
 

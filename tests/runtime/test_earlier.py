@@ -1,84 +1,93 @@
-"""Timings of the other runs of a home."""
+"""Timings of the other runs of an installation."""
+
+import math
 
 import pytest
 
-from automl.evaluation.journal import Journal
-from automl.home import Home
-from automl.records import Configuration, FoldResult, Trial, TrialStatus
+from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
+from automl.records import Configuration, Fidelity, Task, TrialStatus
 from automl.runtime import earlier as module
-from automl.runtime.earlier import earlier_timings, timings_again
+from automl.runtime.earlier import earlier_timings
 from automl.runtime.timings import Workload
 
-DATA = {"rows": 100, "training_rows": 80, "columns": 7, "classes": ["a", "b"]}
 
-
-@pytest.fixture
-def home(tmp_path):
-    return Home(tmp_path)
-
-
-def trial(index, *, stage="search", status=TrialStatus.COMPLETE):
-    folds = tuple(FoldResult(0, fold, 0.5, 20, 0.1, 0.01) for fold in range(2))
+def trial(index, **given):
     configuration = Configuration("ridge", {"alpha": float(index)})
-    return Trial("r", index, configuration, status, 0.5, folds, seconds=3.0, stage=stage)
+    return KnownTrial(
+        **{
+            "configuration": configuration,
+            "status": TrialStatus.COMPLETE,
+            "score": 0.5,
+            "seconds": 3.0,
+            "folds": 2,
+            **given,
+        }
+    )
 
 
-def add_run(home, trials, data=None):
-    folder = home.create_run()
-    folder.write_facts({"data": DATA if data is None else data})
-    with Journal(folder.journal) as journal:
-        for one in trials:
-            journal.append({"type": "trial", "trial": one.to_json(), "decision": {}})
-    return folder
+def experience(identity, trials, *, task=Task.BINARY, **given):
+    classes = 2 if task.is_classification else 0
+    facts = DataSetFacts("d", "f", "l", task, 100, 7, classes)
+    return Experience(
+        **{
+            "id": identity,
+            "data": facts,
+            "metric": "index",
+            "trials": tuple(trials),
+            "training_rows": 80,
+            **given,
+        }
+    )
 
 
-def test_a_run_tells_of_its_trials_and_its_data(home):
-    folder = add_run(home, [trial(0), trial(1, status=TrialStatus.FAILED)])
-    ((timing,),) = earlier_timings(home).values()
-    assert list(earlier_timings(home)) == [folder.run_id]
+def test_a_run_tells_of_its_trials_and_its_data():
+    known = experience("a", [trial(0), trial(1, status=TrialStatus.FAILED)])
+    ((run, (timing,)),) = earlier_timings([known]).items()
+    assert run == "a"
     assert timing.seconds == 1.5
     assert timing.workload == Workload(rows=80, columns=7, classes=2)
+    assert not timing.is_censored
 
 
-def test_without_other_runs_there_is_nothing(home):
-    own = add_run(home, [trial(0)])
-    assert earlier_timings(home, besides=[own.run_id]) == {}
+def test_a_killed_trial_is_a_lower_bound():
+    killed = trial(0, status=TrialStatus.TIMED_OUT, folds=0, seconds=9.0)
+    ((timing,),) = earlier_timings([experience("a", [killed])]).values()
+    assert (timing.seconds, timing.is_censored) == (9.0, True)
 
 
-def test_runs_that_cannot_tell_are_passed_over(home):
-    home.create_run()  # killed before its first line
-    add_run(home, [])
-    add_run(home, [trial(0, stage="candidates")])
-    add_run(home, [trial(0)], data={"rows": 100})
-    assert earlier_timings(home) == {}
+def test_less_of_the_data_is_another_workload():
+    partial = trial(0, fidelity=Fidelity(1, 0.5, 0.25), folds=1)
+    ((timing,),) = earlier_timings([experience("a", [partial])]).values()
+    assert timing.workload == Workload(40, 7, 2, 0.25)
 
 
-def test_regression_has_no_classes(home):
-    add_run(home, [trial(0)], data={**DATA, "classes": None})
-    ((timing,),) = earlier_timings(home).values()
+@pytest.mark.parametrize(
+    "known",
+    [
+        experience("a", []),
+        experience("a", [trial(0)], training_rows=0),
+        experience("a", [trial(0)], origin="imported"),
+        experience("a", [trial(0)], origin="shipped"),
+        experience("a", [trial(0, folds=0)]),
+        experience("a", [trial(0, seconds=math.nan)]),
+    ],
+)
+def test_runs_that_cannot_tell_are_passed_over(known):
+    assert earlier_timings([known]) == {}
+
+
+def test_regression_has_no_classes():
+    known = experience("a", [trial(0)], task=Task.REGRESSION)
+    ((timing,),) = earlier_timings([known]).values()
     assert timing.workload.classes == 0
 
 
-def test_the_newest_runs_and_their_first_trials_are_enough(home, monkeypatch):
+def test_the_newest_runs_and_their_first_trials_are_enough(monkeypatch):
     monkeypatch.setattr(module, "MOST_RUNS", 2)
     monkeypatch.setattr(module, "MOST_PER_FAMILY", 3)
-    for _ in range(4):
-        add_run(home, [trial(i) for i in range(5)])
-    found = earlier_timings(home)
-    newest = sorted((f.run_id for f in home.run_folders()), reverse=True)[:2]
-    assert list(found) == newest
+    known = [experience(name, [trial(i) for i in range(5)]) for name in "badc"]
+    found = earlier_timings([experience("e", []), *known])
+    assert list(found) == ["d", "c"]
     assert [[t.configuration.values["alpha"] for t in ts] for ts in found.values()] == [
         [0.0, 1.0, 2.0]
     ] * 2
-
-
-def test_a_second_look_sees_the_same_though_runs_go_on_or_go(home):
-    one, other = (add_run(home, [trial(0), trial(1)]) for _ in range(2))
-    first = earlier_timings(home)
-    with Journal(one.journal) as journal:
-        journal.append({"type": "trial", "trial": trial(2).to_json(), "decision": {}})
-    add_run(home, [trial(5)])
-    counts = {run: len(timings) for run, timings in first.items()}
-    assert timings_again(home, counts) == first
-    other.facts_file.unlink()
-    assert timings_again(home, counts)[other.run_id] == []

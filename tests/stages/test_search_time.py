@@ -13,6 +13,8 @@ from automl.evaluation.journal import Journal
 from automl.evaluation.stage_records import StageRecords
 from automl.families.registry import get_family
 from automl.home import Home
+from automl.metalearning.harvest import collect
+from automl.metalearning.store import ExperienceStore
 from automl.optimizers.protocol import Proposal
 from automl.records import FoldResult, Trial, TrialStatus
 from automl.stages.ledger import Ledger
@@ -41,6 +43,7 @@ def search_of(session_of, home):
         session.ledger = Ledger(session.settings.seconds, 0.2, time.monotonic())
         more = {
             "home": home,
+            "experience": ExperienceStore(home.experience).read().experiences,
             "run_id": "20990101-000000-0000",
             "records": StageRecords(home.path / records),
             "earlier": list(earlier),
@@ -55,14 +58,18 @@ def search_of(session_of, home):
 def slow_knn(home):
     """An earlier run on other data whose nearest neighbors took an hour a fold."""
     folder = home.create_run()
-    data = {"training_rows": 300, "columns": 4, "classes": ["a", "b"]}
-    folder.write_facts({"data": data})
+    data = {
+        "training_rows": 300, "rows": 400, "columns": 4, "classes": ["a", "b"], "task": "binary",
+        "metric": "index", "fingerprint": "f", "layout": "l",
+    }  # fmt: skip
+    folder.write_facts({"data": data, "settings": {"table": "t", "target": "y"}})
     with Journal(folder.journal) as journal:
         for index, name in enumerate(FAMILIES * 5):
             configuration = get_family(name).space("classification").default()
             seconds = 5 * 3600.0 if name == "knn" else 0.5
             trial = finished(folder.run_id, index, configuration, seconds)
             journal.append({"type": "trial", "trial": trial.to_json(), "decision": {}})
+    assert collect(home) == [folder.run_id]
     return folder.run_id
 
 
@@ -96,26 +103,11 @@ def test_a_time_budget_leaves_out_what_its_own_trials_say_cannot_finish(search_o
 def test_a_number_of_trials_does_not_depend_on_earlier_runs(search_of, home, request):
     alone = turns_of(search_of(trials=15), 15)
     slow = request.getfixturevalue("slow_knn")
-    assert home.run(slow).journal.exists()
     search = search_of(trials=15, records="others")
+    assert [known.id for known in search.session.experience] == [slow]
     assert turns_of(search, 15, seconds=1e4) == alone
     assert "knn" in {turn.family for turn in alone}
     assert known_timings(search.session).earlier == ()
-    assert search.session.records.names() == []
-
-
-def test_a_resumed_run_takes_the_timings_that_it_began_with(search_of, slow_knn, home):
-    session = search_of().session
-    before = known_timings(session)
-    later = home.create_run()
-    later.write_facts(home.run(slow_knn).read_facts())
-    with Journal(later.journal) as journal:
-        journal.append({"type": "trial", "decision": {}, "trial": finished(
-            later.run_id, 0, get_family("knn").space("classification").default(), 1.0
-        ).to_json()})  # fmt: skip
-    assert len(before.earlier) == 15
-    assert known_timings(session) == before
-    assert session.records.read("timings") == {slow_knn: 15}
 
 
 def test_an_optimizer_that_reads_the_clock_needs_leave_under_trials(search_of):

@@ -1,0 +1,92 @@
+"""What a run knows of other data, and what it adds to that."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from automl.errors import AutoMLError, AutoMLWarning, SettingsError
+from automl.metalearning.experience import Experience
+from automl.metalearning.harvest import collect, harvest
+from automl.metalearning.snapshot import Snapshot
+from automl.metalearning.store import ExperienceStore, read_export, write_export
+from automl.runtime.earlier import MOST_RUNS
+
+if TYPE_CHECKING:
+    from automl.stages.session import Session
+
+STAGE = "experience"
+"""Name of the stage record."""
+
+
+def take_snapshot(session: Session) -> tuple[Experience, ...]:
+    """What the home knows as the run begins, recorded and kept in the run folder.
+
+    Raises
+    ------
+    ServiceError
+        If it cannot be kept.
+    """
+    snapshot = Snapshot()
+
+    def make() -> dict[str, Any]:
+        nonlocal snapshot
+        snapshot = _snapshot(session)
+        if snapshot.experiences:
+            write_export(session.folder.experience, snapshot.experiences)
+        return snapshot.to_json()
+
+    session.stage(STAGE, make)
+    return snapshot.experiences
+
+
+def recall_snapshot(session: Session) -> tuple[Experience, ...]:
+    """What the run knew as it began, however much the home knows by now.
+
+    A run that an earlier version began knew nothing.
+    """
+    record = session.stage(STAGE, lambda: Snapshot().to_json())
+    if not record["entries"]:
+        return ()
+    try:
+        kept = Snapshot.of(read_export(session.folder.experience).experiences)
+    except SettingsError:
+        kept = Snapshot()
+    if kept.digest != record["digest"]:
+        session.is_reproducible = False
+        session.warnings.append(
+            f"the experience that the run began with is not whole any more in "
+            f"{session.folder.experience}: {len(kept.experiences)} of {len(record['entries'])} "
+            "entries can be read"
+        )
+    return kept.experiences
+
+
+def remember(session: Session) -> None:
+    """Add the trials of the run to the home's experience; says so if that fails."""
+    try:
+        experience = harvest(session.folder)
+        if experience is not None:
+            ExperienceStore(session.home.experience).add(experience)
+        if session.folder.read_facts().get("status") == "finished":
+            session.folder.experience.unlink(missing_ok=True)
+    except (AutoMLError, OSError) as error:
+        warnings.warn(f"the run is not remembered: {error}", AutoMLWarning, stacklevel=2)
+
+
+def _snapshot(session: Session) -> Snapshot:
+    settings = session.settings
+    if not settings.experience:
+        return Snapshot()
+    try:
+        collect(session.home, newest=MOST_RUNS)
+    except AutoMLError as error:
+        session.warnings.append(f"earlier runs could not be remembered: {error.message}")
+    reading = ExperienceStore(session.home.experience).read()
+    snapshot = Snapshot.of(reading.experiences, settings.exclude_experience)
+    session.warnings += reading.notes
+    session.warnings += [
+        f"setting exclude_experience: nothing that is remembered is called {text!r}"
+        for text in snapshot.unknown
+    ]
+    return snapshot
