@@ -22,6 +22,7 @@ class Purpose(IntEnum):
     BOOTSTRAP = 10
     RUNTIME = 11
     DESIGN = 12
+    PRIORS = 13
 
 
 def stream(root: int, purpose: Purpose, *keys: int) -> np.random.Generator:

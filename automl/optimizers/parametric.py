@@ -25,6 +25,7 @@ from automl.optimizers.protocol import Proposal
 from automl.records import Configuration, JsonScalar, Trial, TrialStatus
 from automl.spaces.distributions import LogUniform, Numerical, Uniform
 from automl.spaces.nodes import Hyperparameter, Signature
+from automl.spaces.ranges import plain_range
 from automl.spaces.tree import SpaceTree
 
 Floats = NDArray[np.float64]
@@ -34,7 +35,6 @@ THRESHOLD = 0.5
 LEAST_VALUES = 8
 CHANCE = 2 / 3
 LEAST_LOG_DENSITY = -20.0
-TAIL = 0.001
 GRID = np.linspace(0.0, 1.0, 201)
 DRAW_ATTEMPTS = 50
 
@@ -212,13 +212,5 @@ def _learned_leaf(leaf: Hyperparameter) -> _Leaf | None:
     prior = leaf.distribution
     if not isinstance(prior, Numerical) or isinstance(prior, Uniform | LogUniform):
         return None
-    low, high = (
-        bound if math.isfinite(bound) else float(prior.value(tail))
-        for bound, tail in ((prior.low, TAIL), (prior.high, 1.0 - TAIL))
-    )
-    if prior.is_log and low <= 0.0:
-        low = float(prior.value(TAIL))
-    if not low < high or (prior.is_log and low <= 0.0):
-        return None
-    kind = LogUniform if prior.is_log else Uniform
-    return _Leaf(prior, kind(low, high, prior.integer))
+    alternative = plain_range(prior)
+    return None if alternative is None else _Leaf(prior, alternative)

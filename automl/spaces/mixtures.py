@@ -61,10 +61,7 @@ class _Gaussian(Numerical):
     def _limits(self) -> tuple[Floats, Floats]:
         """Standardized bounds of each component, (k,)."""
         _, means, sds = self.components
-        low, high = self._support
-        if self.is_log:
-            low = math.log(low) if low > 0.0 else -math.inf
-            high = math.log(high)
+        low, high = self.scale_bounds
         return (low - means) / sds, (high - means) / sds
 
     @cached_property

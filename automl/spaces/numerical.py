@@ -78,6 +78,14 @@ class Numerical(ABC):
         return (max(low, 0.0) if self.is_log else low), self.high + half
 
     @cached_property
+    def scale_bounds(self) -> tuple[float, float]:
+        """Bounds of the continuous distribution on its working scale: x, or ln x."""
+        low, high = self._support
+        if not self.is_log:
+            return low, high
+        return (math.log(low) if low > 0.0 else -math.inf), math.log(high)
+
+    @cached_property
     def _median(self) -> Number:
         return self.value(0.5)
 
@@ -228,26 +236,21 @@ class LogUniform(Numerical):
         """Whether the distribution lives on ln x."""
         return True
 
-    @cached_property
-    def _log_support(self) -> tuple[float, float]:
-        low, high = self._support
-        return math.log(low), math.log(high)
-
     def _cumulative(self, x: Floats) -> Floats:
-        low, high = self._log_support
+        low, high = self.scale_bounds
         with np.errstate(divide="ignore"):
             position = (np.log(np.maximum(x, 0.0)) - low) / (high - low)
         return np.clip(position, 0.0, 1.0)
 
     def _quantile(self, u: Any) -> Any:
-        low, high = self._log_support
+        low, high = self.scale_bounds
         t = low + u * (high - low)
         return math.exp(t) if isinstance(t, float) else np.exp(t)
 
     def _log_density(self, x: Floats) -> Floats:
-        low, high = self._log_support
+        low, high = self.scale_bounds
         return np.asarray(-np.log(x) - math.log(high - low))
 
     def _log_mass(self, a: Floats, b: Floats) -> Floats:
-        low, high = self._log_support
+        low, high = self.scale_bounds
         return np.asarray(np.log(np.log1p((b - a) / a) / (high - low)))
