@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextvars
 import logging
-import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 from prefect.client.schemas.objects import State
-from prefect.exceptions import FailedRun
 from prefect.futures import wait
 from prefect.states import Failed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
@@ -25,11 +21,9 @@ from automl.errors import DataError, ServiceError, SettingsError
 from automl.home import Home
 from automl.reports.comparison_report import make_report, read_records
 from automl_flows.comparison_check import only_one
+from automl_flows.driving import FlowThread
 from automl_flows.environment import prepare_environment
 from automl_tasks.comparison import report_comparison, run_comparison_cell
-
-if TYPE_CHECKING:
-    from automl_flows.server import LocalServer
 
 DRAIN_SECONDS = 5.0
 POLL_SECONDS = 0.3
@@ -135,7 +129,10 @@ def run_comparison(
     runner = task_runner(n_side_by_side, dask)
     server = local_server(home.path)
     with only_one(folder), running(server, DRAIN_SECONDS):
-        driver = _Driver(folder, runner, n_side_by_side, server, with_curves=with_curves)
+        run = compare_flow.with_options(task_runner=runner)
+        driver = FlowThread(
+            lambda: run(str(folder.path), n_side_by_side, with_curves=with_curves), server
+        )
         driver.start()
         _follow(folder, driver, say or (lambda _: None))
         is_lost = driver.is_lost()
@@ -158,50 +155,7 @@ def _report(folder: ComparisonFolder) -> dict[str, Any]:
     return make_report(folder, plan)
 
 
-class _Driver(threading.Thread):
-    """The flow in a thread that an interrupted program does not wait for."""
-
-    def __init__(
-        self,
-        folder: ComparisonFolder,
-        runner: TaskRunner[Any],
-        n_side_by_side: int,
-        server: LocalServer | None,
-        *,
-        with_curves: bool,
-    ) -> None:
-        super().__init__(name="automl-compare", daemon=True)
-        self._flow = compare_flow.with_options(task_runner=runner)
-        self._arguments = (str(folder.path), n_side_by_side)
-        self._server, self._with_curves = server, with_curves
-        self._context = contextvars.copy_context()
-        self.error: Exception | None = None
-        self.result: dict[str, Any] | None = None
-
-    def is_lost(self) -> bool:
-        """Whether the server that was started for the flow has ended before it."""
-        return self._server is not None and self._server.is_owned and not self._server.is_alive()
-
-    def run(self) -> None:
-        try:
-            self._context.run(self._run)
-        except FailedRun as error:
-            self.error = DataError(str(error))
-        except Exception as error:  # noqa: BLE001 - raised again by the thread that waits
-            self.error = error
-
-    def _run(self) -> None:
-        connection: Any = nullcontext()
-        if self._server is not None:
-            self._server.wait_ready()
-            connection = self._server.connected()
-        with connection:
-            result = self._flow(*self._arguments, with_curves=self._with_curves)
-        assert isinstance(result, dict)  # a failed state has been raised
-        self.result = result
-
-
-def _follow(folder: ComparisonFolder, driver: _Driver, say: Say) -> None:
+def _follow(folder: ComparisonFolder, driver: FlowThread, say: Say) -> None:
     """Wait for the flow's end; one line for every record that appears.
 
     A flow that has lost its server is silenced, and left when the last record is there: it would

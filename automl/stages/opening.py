@@ -30,6 +30,12 @@ def give_configurations(session: Session, configurations: Sequence[Configuration
     )
 
 
+def given_configurations(session: Session) -> list[Configuration]:
+    """Configurations that the run was given; none where it begins as runs do."""
+    record = session.records.read(GIVEN) or {"configurations": []}
+    return [Configuration.from_json(entry) for entry in record["configurations"]]
+
+
 def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     """Configurations to begin with, and where they come from.
 
@@ -41,9 +47,8 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     families
         Those that take part.
     """
-    given = session.records.read(GIVEN)
-    if given is not None:
-        return [(Configuration.from_json(entry), GIVEN) for entry in given["configurations"]]
+    if session.records.read(GIVEN) is not None:
+        return [(configuration, GIVEN) for configuration in given_configurations(session)]
     opening = _floors(session, families)
     if session.settings.portfolio:
         opening += [(found, PORTFOLIO) for found in _portfolio(session, families)]

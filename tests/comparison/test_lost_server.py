@@ -30,7 +30,7 @@ def test_the_results_do_not_wait_for_a_server_that_has_ended(
 ) -> None:
     from automl_flows import comparing, server
 
-    class Endless(comparing._Driver):
+    class Endless(comparing.FlowThread):
         def run(self) -> None:
             for cell in plan.cells():
                 folder.write(CellRecord(cell, "failed", "too large"))
@@ -39,7 +39,7 @@ def test_the_results_do_not_wait_for_a_server_that_has_ended(
     ended = SimpleNamespace(is_owned=True, is_alive=lambda: False)
     monkeypatch.setattr(server, "local_server", lambda _: ended)
     monkeypatch.setattr(server, "running", lambda *_: nullcontext())
-    monkeypatch.setattr(comparing, "_Driver", Endless)
+    monkeypatch.setattr(comparing, "FlowThread", Endless)
     folder = ComparisonFolder(tmp_path / "out")
     plan = ComparisonPlan({"a": {}, "b": {}}, {"one": {"table": "t.csv", "target": "y"}})
     folder.write_plan(plan)

@@ -1,0 +1,158 @@
+"""Where what is learned from tables lives: a record for each table, in the home.
+
+::
+
+    home/learned/
+      lock               held while a process learns
+      NAME.json          record of a table: there whole or not at all
+      runs/NAME/         home of the run under way; removed with the record
+
+A table is learned when its record is there and holds all that is asked for; else what it lacks is
+run, and joins it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from automl.errors import SettingsError
+from automl.evaluation.stage_records import StageRecords
+from automl.home import Home
+from automl.metalearning.experience import Experience
+from automl.metalearning.store import ExperienceStore
+
+FORMAT = 1
+LOCK_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class LearnedTable:
+    """What was learned of one table.
+
+    Parameters
+    ----------
+    table : settings that belong to it, its source among them
+    measure : what the scores depend on, see `Conditions.measure`
+    rows : of the whole table
+    asked : ids of the configurations that were asked for; those that the table admits were tried
+    left_out : ids of those that there was no time for
+    table_seconds : that all trials were given
+    searched : trials of an ordinary search among the trials
+    """
+
+    experience: Experience
+    table: Mapping[str, Any]
+    measure: Mapping[str, Any]
+    rows: int
+    asked: frozenset[str]
+    left_out: frozenset[str]
+    table_seconds: float
+    searched: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {
+            **self.__dict__,
+            "format": FORMAT,
+            "experience": self.experience.to_json(),
+            "table": dict(self.table),
+            "measure": dict(self.measure),
+            "asked": sorted(self.asked),
+            "left_out": sorted(self.left_out),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> LearnedTable:
+        """Inverse of `to_json`."""
+        values = {key: value for key, value in data.items() if key != "format"}
+        return cls(
+            **{
+                **values,
+                "experience": Experience.from_json(data["experience"]),
+                "asked": frozenset(data["asked"]),
+                "left_out": frozenset(data["left_out"]),
+            }
+        )
+
+
+class LearnedFolder:
+    """Records of tables in a home.
+
+    Parameters
+    ----------
+    home
+        Made with the first thing that is written.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.path = home.path / "learned"
+        self._records = StageRecords(self.path)
+
+    def run_home(self, name: str) -> Home:
+        """Home of the run on a table while it is under way."""
+        return Home(self.path / "runs" / name)
+
+    def read(self, name: str) -> LearnedTable | None:
+        """Record of a table, or None if there is none that is whole.
+
+        Raises
+        ------
+        SettingsError
+            If it was written by a later version.
+        """
+        content = self._records.read(name)
+        if content is None:
+            return None
+        if content.get("format") != FORMAT:
+            raise SettingsError(
+                f"{self.path / name}.json has format {content.get('format')!r}; known is {FORMAT}"
+            )
+        return LearnedTable.from_json(content)
+
+    def write(self, learned: LearnedTable) -> None:
+        """Write or replace the record of a table, and its entry in the store; durable afterwards.
+
+        Raises
+        ------
+        ServiceError
+            If it cannot be written.
+        """
+        ExperienceStore(self.home.experience).add(learned.experience)
+        self._records.write(learned.experience.data.name, learned.to_json())
+
+    def written_at(self, name: str) -> int | None:
+        """When the record of a table was written, in nanoseconds; None where there is none."""
+        try:
+            return (self.path / f"{name}.json").stat().st_mtime_ns
+        except OSError:
+            return None
+
+    def names(self) -> list[str]:
+        """Tables that have a record."""
+        return self._records.names()
+
+    @contextmanager
+    def only_one(self) -> Iterator[None]:
+        """Hold the folder; released by the system when the process dies.
+
+        Raises
+        ------
+        SettingsError
+            If another process holds it.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.path / "lock", timeout=LOCK_SECONDS, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise SettingsError(f"another process learns in {self.path}") from None
+        try:
+            yield
+        finally:
+            lock.release()

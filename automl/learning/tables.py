@@ -1,0 +1,276 @@
+"""One table: a run whose trials are a given list, and what remains of it as experience.
+
+It is the ordinary search of the ordinary session, with slots that can be killed and a journal that
+is the truth; only its opening is given, and no stage follows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from math import inf
+from typing import Any
+
+import pandas as pd
+
+from automl.data.collections import target_of
+from automl.data.readers import read_table
+from automl.data.table import Table, prepare_table
+from automl.errors import ServiceError, SettingsError
+from automl.families.family import kind_of
+from automl.learning.conditions import Conditions, sample_rows
+from automl.learning.design import design
+from automl.learning.folder import LearnedFolder, LearnedTable
+from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
+from automl.metalearning.fingerprints import fingerprint, layout
+from automl.records import Configuration, Trial
+from automl.stages.opening import GIVEN, give_configurations, given_configurations
+from automl.stages.search_spaces import space_of
+from automl.stages.searching import Search, run_search, usable_families
+from automl.stages.session import Session, begin, reopen
+
+ORIGIN = "learned"
+PREPARED_BY = ("task", "roles", "groups", "time", "weights", "positive")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A table and what to run on it."""
+
+    name: str
+    data: Mapping[str, Any]
+    conditions: Conditions
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is known of a table now, and how many of its trials are new."""
+
+    learned: LearnedTable
+    n_new: int = 0
+
+    def summary(self) -> dict[str, Any]:
+        """A few plain values."""
+        trials = self.learned.experience.trials
+        best = max((t for t in trials if t.score is not None), key=_score, default=None)
+        return {
+            "trials": len(trials),
+            "new": self.n_new,
+            "complete": sum(trial.score is not None for trial in trials),
+            "left_out": len(self.learned.left_out),
+            "seconds": round(sum(trial.seconds for trial in trials), 1),
+            "rows": self.learned.experience.data.rows,
+            "best": None if best is None else best.score,
+            "best_family": None if best is None else best.configuration.family,
+        }
+
+
+def _score(trial: KnownTrial) -> float:
+    return -inf if trial.score is None else trial.score
+
+
+def learn_table(folder: LearnedFolder, request: Request) -> Outcome:
+    """Try a table with all that is asked for and that it has not been tried with yet.
+
+    What is known of it then is added to the home's experience.
+
+    Raises
+    ------
+    DataError
+        With every problem of the table.
+    SettingsError
+        If the record holds scores that were measured otherwise, or another process drives the run.
+    InterruptedRunError
+        If the run is being stopped; the same call continues it.
+    """
+    known = folder.read(request.name)
+    n_known = 0
+    if known is not None:
+        _check_measure(known, request, folder)
+        if is_done(known, request):
+            return Outcome(known)
+        n_known = len(known.experience.trials)
+    learned = _run(folder, request, known)
+    folder.write(learned)
+    shutil.rmtree(folder.run_home(request.name).path, ignore_errors=True)
+    return Outcome(learned, len(learned.experience.trials) - n_known)
+
+
+def in_turn(names: Iterable[str], seed: int) -> list[str]:
+    """Names in an order that has nothing to do with them, so that an early stop leaves a fair part."""
+    return sorted(names, key=lambda name: hashlib.blake2b(f"{seed}/{name}".encode()).digest())
+
+
+def is_done(known: LearnedTable, request: Request) -> bool:
+    """Whether a record holds all that is asked for, as far as there was time."""
+    wanted = request.conditions
+    has_all = all(c.id in known.asked for c in _design(known.experience.data.task, wanted))
+    has_time = not known.left_out or known.table_seconds >= wanted.table_seconds
+    return has_all and has_time and known.searched >= wanted.search_trials
+
+
+def _design(task: str, conditions: Conditions) -> list[Configuration]:
+    return design(kind_of(task), draws=conditions.draws, seed=conditions.seed)
+
+
+def _check_measure(known: LearnedTable, request: Request, folder: LearnedFolder) -> None:
+    wanted = request.conditions.measure()
+    for key, value in wanted.items():
+        if known.measure.get(key) != value:
+            raise SettingsError(
+                f"{request.name} was measured with {key} {known.measure.get(key)} in {folder.path}, "
+                f"now it is {value}; use another --home"
+            )
+
+
+def _run(folder: LearnedFolder, request: Request, known: LearnedTable | None) -> LearnedTable:
+    frame = read_table(request.data["table"])
+    frame.attrs["source"] = request.data["table"]
+    session = _session(folder, request, frame)
+    try:
+        given = _given(session, request, known)
+        n_search = request.conditions.search_trials - (0 if known is None else known.searched)
+        session.settings = session.settings.model_copy(
+            update={"trials": max(len(given) + max(n_search, 0), 1)}
+        )
+        trials = _search(session, request.conditions) if given or n_search > 0 else []
+        return _joined(_learned(request, session, trials, frame), known)
+    finally:
+        session.close()
+        session.release()
+
+
+def _session(folder: LearnedFolder, request: Request, frame: pd.DataFrame) -> Session:
+    """The session of an interrupted run on this table, else a new one.
+
+    Raises
+    ------
+    ServiceError
+        If another process drives the run.
+    """
+    home = folder.run_home(request.name)
+    for run in reversed(home.run_folders()):
+        if run.is_driven():
+            raise ServiceError(f"run {run.run_id} on {request.name} is driven by another process")
+        if "data" in run.read_facts():
+            return reopen(run.run_id, home)
+    target = target_for(request, frame)
+    used = _used_rows(request, frame)
+    settings = request.conditions.settings({**request.data, "target": target}, len(used))
+    return begin(settings, home, frame=used)
+
+
+def _used_rows(request: Request, frame: pd.DataFrame) -> pd.DataFrame:
+    wanted = request.conditions
+    return sample_rows(frame, target_for(request, frame), most=wanted.most_rows, seed=wanted.seed)
+
+
+def target_for(request: Request, frame: pd.DataFrame) -> str:
+    """Column to predict."""
+    return str(
+        request.data.get("target") or target_of(list(frame.columns), str(request.data["table"]))
+    )
+
+
+def _given(session: Session, request: Request, known: LearnedTable | None) -> list[Configuration]:
+    """Configurations of the run: those it began with, else those that the record lacks."""
+    if session.records.read(GIVEN) is not None:
+        return given_configurations(session)
+    wanted = _design(session.plan.table.task, request.conditions)
+    there = set() if known is None else known.asked - known.left_out
+    given = _admitted(session, [c for c in wanted if c.id not in there])
+    give_configurations(session, given)
+    return given
+
+
+def _admitted(session: Session, wanted: Sequence[Configuration]) -> list[Configuration]:
+    """Those of families that take this table, and of their spaces."""
+    settings, plan = session.settings, session.plan
+    usable, _ = usable_families(settings, plan)
+    spaces = {name: space_of(plan, family, settings) for name, family in usable.items()}
+    return [c for c in wanted if c.family in spaces and spaces[c.family].is_legal(c) is None]
+
+
+def _search(session: Session, conditions: Conditions) -> list[Trial]:
+    search = Search(session, keeps_models=False)
+
+    def is_late() -> bool:
+        spent = sum(trial.spent_seconds for trial in search.turns.trials)
+        return spent >= conditions.table_seconds
+
+    run_search(search, until=is_late)
+    return search.turns.trials
+
+
+def _joined(learned: LearnedTable, known: LearnedTable | None) -> LearnedTable:
+    """What is learned now behind what was known."""
+    if known is None:
+        return learned
+    trials = (*known.experience.trials, *learned.experience.trials)
+    each_once = {(t.configuration.id, t.fidelity): t for t in reversed(trials)}
+    return replace(
+        learned,
+        experience=replace(learned.experience, trials=tuple(reversed(each_once.values()))),
+        asked=learned.asked | known.asked,
+        searched=learned.searched + known.searched,
+    )
+
+
+def _learned(
+    request: Request, session: Session, trials: Sequence[Trial], frame: pd.DataFrame
+) -> LearnedTable:
+    conditions = request.conditions
+    facts = facts_of(request, session.plan.table, frame)
+    measure = conditions.measure()
+    experience = Experience(
+        f"{ORIGIN}-{facts.name}-{_digest(measure)}",
+        facts,
+        measure["metric"],
+        tuple(map(KnownTrial.of, trials)),
+        origin=ORIGIN,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        training_rows=session.folder.read_facts()["data"]["training_rows"],
+    )
+    tried = {trial.configuration.id for trial in trials}
+    return LearnedTable(
+        experience,
+        dict(request.data),
+        measure,
+        len(frame),
+        asked=frozenset(c.id for c in _design(facts.task, conditions)),
+        left_out=frozenset(c.id for c in given_configurations(session) if c.id not in tried),
+        table_seconds=conditions.table_seconds,
+        searched=sum(trial.origin != GIVEN for trial in trials),
+    )
+
+
+def _digest(measure: Mapping[str, Any]) -> str:
+    text = json.dumps(measure, sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+
+
+def facts_of(request: Request, used: Table, frame: pd.DataFrame) -> DataSetFacts:
+    """Facts of a table: digests of the whole, sizes of the part that is used.
+
+    Parameters
+    ----------
+    used : the part
+    frame : the whole, raw
+    """
+    whole = used
+    if len(frame) > request.conditions.most_rows:
+        options = {key: request.data[key] for key in PREPARED_BY if key in request.data}
+        whole = prepare_table(frame, target=used.target, **options)
+    return DataSetFacts(
+        request.name,
+        fingerprint(whole),
+        layout(whole),
+        used.task,
+        len(used),
+        used.frame.shape[1],
+        used.n_classes,
+    )
