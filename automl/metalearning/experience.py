@@ -9,6 +9,8 @@ from typing import Any
 from automl.records import Configuration, Fidelity, Task, Trial, TrialStatus
 
 SCHEMA = 1
+META_FEATURES = "meta_features"
+"""Stage record with the meta-features of a run's table: ``{"values": {name: number}, …}``."""
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,11 @@ from automl.data.table import Table
 from automl.errors import AutoMLError
 from automl.evaluation.journal import follow
 from automl.home import Home, RunFolder
-from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
+from automl.metalearning.experience import META_FEATURES, DataSetFacts, Experience, KnownTrial
 from automl.metalearning.fingerprints import fingerprint, layout
 from automl.metalearning.store import ExperienceStore
 from automl.problem_names import problem_name
 from automl.records import Task, Trial
-
-META_FEATURES = "meta_features"
-"""Stage record with the meta-features of the run's table: ``{"values": {name: number}, …}``."""
 
 
 def harvest(folder: RunFolder) -> Experience | None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from automl.metalearning.experience import META_FEATURES
 from automl.tracking import layout
 from automl.tracking.reading import (
     dispositions,
@@ -70,7 +71,7 @@ class EvidenceWriter:
             return
         moment = round(1000 * float(self.facts.get("started_at") or 0))
         self._finalist_steps()
-        self._disposition_tags()
+        self._late_tags()
         curve = layout.incumbents(self.view.trials.values())
         self.client.log_batch(
             self.outbox.parent,
@@ -92,13 +93,15 @@ class EvidenceWriter:
             steps = _steps("fold_score", list(enumerate(trial.fold_scores)), moment)
             self.client.log_batch(run, metrics=steps)
 
-    def _disposition_tags(self) -> None:
+    def _late_tags(self) -> None:
         from mlflow.entities import RunTag
 
         for identity, tags in dispositions(self.folder).items():
             run = self.outbox.trials.get(identity)
             if run is not None:
                 self.client.log_batch(run, tags=[RunTag(k, v) for k, v in tags.items()])
+        tags = layout.meta_features_tags(read_stage(self.folder, META_FEATURES))
+        self.client.log_batch(self.outbox.parent, tags=[RunTag(k, v) for k, v in tags.items()])
 
     def _run_metrics(self) -> dict[str, float]:
         result, test = read_stage(self.folder, "result"), untouched_rows(self.folder)

@@ -25,6 +25,7 @@ TRIAL_ID_TAG = "automl.trial_id"
 TARGET_TAG = "automl.target"
 DERIVED_TAG = "automl.derived_name"
 KIND_TAG = "automl.kind"
+META_FEATURES_TAG = "automl.meta_features"
 
 _MLFLOW_STATUS = {
     TrialStatus.COMPLETE: "FINISHED",
@@ -84,7 +85,7 @@ def parent_content(facts: Mapping[str, Any]) -> RunContent:
     settings: Mapping[str, Any] = facts["settings"]
     params = {key: _param(shown(value)) for key, value in settings.items()}
     params |= {f"data.{k}": _param(v) for k, v in _plain_facts(facts.get("data") or {})}
-    tags = {**key_tags(facts), KIND_TAG: "run"}
+    tags = {**key_tags(facts), **experience_tags(facts), KIND_TAG: "run"}
     for name, version in (facts.get("versions") or {}).items():
         tags[f"automl.version.{name}"] = _tag(version)
     return RunContent(
@@ -93,6 +94,26 @@ def parent_content(facts: Mapping[str, Any]) -> RunContent:
         params=params,
         started_ms=round(1000 * float(facts.get("started_at") or 0)),
     )
+
+
+def experience_tags(facts: Mapping[str, Any]) -> dict[str, str]:
+    """What must be known of the data for the trials to be experience, and what the run knew itself.
+
+    `automl.tracking.experience` reads the first part back.
+    """
+    data = facts.get("data") or {}
+    names = ("fingerprint", "layout", "rows", "columns", "training_rows", "metric")
+    values = {name: data.get(name) for name in names}
+    values["classes"] = len(data["classes"] or ()) if "classes" in data else None
+    values["experience"] = facts.get("experience")
+    return {f"automl.{key}": _tag(v) for key, v in values.items() if v not in (None, "")}
+
+
+def meta_features_tags(record: Mapping[str, Any]) -> dict[str, str]:
+    """Tag of the meta-features that a stage record holds, to six digits; none where there are none."""
+    found = finite({k: v for k, v in (record.get("values") or {}).items() if v is not None})
+    text = json.dumps({k: float(f"{v:.6g}") for k, v in found.items()}, separators=(",", ":"))
+    return {META_FEATURES_TAG: text} if found and len(text) <= TAG_CHARACTERS else {}
 
 
 def family_content(facts: Mapping[str, Any], family: str, parent: str) -> RunContent:

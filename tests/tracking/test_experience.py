@@ -1,0 +1,160 @@
+"""Past runs of a tracking store are experience: what was written is read back, the rest is counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from automl.errors import SettingsError
+from automl.evaluation.stage_records import StageRecords
+from automl.home import RunFolder
+from automl.metalearning.entries import digest_of
+from automl.metalearning.harvest import harvest
+from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
+from automl.tracking import experience as module
+from automl.tracking import layout
+from automl.tracking.experience import read_history, trial_of
+from automl.tracking.mirror import Mirror, complete
+from automl.tracking.store import open_store, store_address
+
+DATA = {
+    "digest": "abc123",
+    "fingerprint": "f" * 32,
+    "layout": "e" * 32,
+    "rows": 90,
+    "training_rows": 60,
+    "columns": 4,
+    "task": "binary",
+    "classes": ["no", "yes"],
+    "target": "label",
+    "metric": "accuracy*0.5 + mcc*0.5",
+}
+
+
+def read_back(trial: Trial, **facts: Any) -> Any:
+    """The trial after a way through texts, as a store keeps them."""
+    facts = {"run_id": "r", "settings": {"table": "t.csv", "target": "y"}, **facts}
+    content = layout.trial_content(facts, trial, decision={}, family_run="f", extra_tags={})
+    return trial_of(content.tags, dict(sorted(content.params.items())), content.metrics)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "status", "fidelity"),
+    [
+        (Configuration("ridge", {"alpha": 0.1, "n": 3, "on": True, "no": None}), "complete", None),
+        (Configuration("svm", {"kernel": "rbf", "C": 1e-17}, ("kernel=rbf",)), "raced", None),
+        (Configuration("svm", {"kernel": "a/b", "d": 2.0}, ("kernel=a/b",)), "failed", None),
+        (Configuration("constant", {}), "timed_out", None),
+        (Configuration("knn", {"k": 5}), "partial", Fidelity(1, 0.25, 0.5)),
+        (Configuration("knn", {"k": 5}), "partial", Fidelity(2)),
+    ],
+)
+def test_a_trial_is_read_as_it_was(configuration, status, fidelity):
+    folds = (FoldResult(0, 0, 0.5, 30, 0.1, 0.01),)
+    trial = Trial(
+        "r", 3, configuration, TrialStatus(status), 0.5, folds, fidelity or Fidelity(), seconds=0.25
+    )
+    found = read_back(trial)
+    assert found.configuration == configuration
+    assert found.configuration.path == configuration.path
+    assert (found.status, found.seconds, found.folds) == (status, 0.25, 1)
+    assert found.score == (0.5 if status == "complete" else None)
+    assert found.fidelity == trial.fidelity
+
+
+def test_parameters_that_are_not_the_configuration_s_are_no_trial():
+    trial = Trial("r", 0, Configuration("knn", {"k": "5"}), TrialStatus.COMPLETE, 0.5)
+    with pytest.raises(ValueError, match="are not those of"):
+        read_back(trial)
+
+
+def test_meta_features_become_a_tag_where_they_fit():
+    values = {"rows_log": 4.499809670330265, "skew": None, "nan": float("nan")}
+    assert layout.meta_features_tags({"values": values}) == {
+        "automl.meta_features": '{"rows_log":4.49981}'
+    }
+    assert layout.meta_features_tags({}) == {}
+    many = {f"a_long_name_of_a_feature_{i}": 0.1 for i in range(1000)}
+    assert layout.meta_features_tags({"values": many}) == {}
+
+
+def test_a_store_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(SettingsError, match=r"no tracking store .*none\.db"):
+        read_history(f"sqlite:///{tmp_path / 'none.db'}", tmp_path)
+
+
+def mirrored(folder: RunFolder) -> RunFolder:
+    assert complete(Mirror(folder), 60)
+    return folder
+
+
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_team_s_history_is_its_experience(home: Path, runs: Any, tmp_path: Path) -> None:
+    first = runs.make(8, data=DATA)
+    StageRecords(first.stages).write("meta_features", {"values": {"rows": 4.5}})
+    runs.finish(first)
+    second = runs.make(3, target="other", data={**DATA, "fingerprint": "a" * 32})
+    runs.append(second, range(3, 5), stage="candidates")
+    runs.finish(second)
+    earlier = runs.make(2)  # without a fingerprint
+    runs.finish(earlier)
+    empty = runs.make(0, data=DATA)
+    runs.finish(empty)
+    for folder in (first, second, earlier, empty):
+        mirrored(folder)
+    client = open_store(store_address(home))
+    foreign = client.create_experiment("another team", artifact_location=str(home / "artifacts"))
+    client.create_run(foreign, tags={layout.KIND_TAG: "run"})
+    known = client.get_experiment_by_name("beans-label").experiment_id
+    client.create_run(known)
+    bad = {**_tags(client, known, first.run_id), layout.RUN_ID_TAG: "bad", "automl.rows": "many"}
+    client.set_terminated(client.create_run(known, tags=bad).info.run_id)
+    going = {**bad, layout.RUN_ID_TAG: "going", "automl.rows": "90"}
+    client.create_run(known, tags=going)
+
+    uri = store_address(home).uri
+    history = read_history(uri, tmp_path / "other")
+    found = {experience.id: experience for experience in history.experiences}
+    assert set(found) == {first.run_id, second.run_id}
+    for folder in (first, second):
+        expected = harvest(folder)
+        assert expected is not None
+        assert digest_of(found[folder.run_id]) == digest_of(expected)
+        assert found[folder.run_id].origin == "mlflow"
+        assert found[folder.run_id].created == expected.created
+    assert history.skipped == {
+        module.FOREIGN: 1,
+        module.NAMELESS: 1,
+        module.EMPTY: 1,
+        module.ILLEGIBLE: 1,
+        module.UNFINISHED: 1,
+    }
+    fewer = read_history(uri, tmp_path / "other", besides=[first.run_id])
+    assert [experience.id for experience in fewer.experiences] == [second.run_id]
+
+
+def _tags(client: Any, experiment: str, run_id: str) -> dict[str, str]:
+    condition = f"tags.`automl.run_id` = '{run_id}' and tags.`automl.kind` = 'run'"
+    (run,) = client.search_runs([experiment], condition)
+    return {k: v for k, v in run.data.tags.items() if not k.startswith("mlflow.")}
+
+
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_trial_that_was_changed_by_hand_is_counted(home: Path, runs: Any) -> None:
+    folder = runs.make(4, data=DATA)
+    runs.finish(folder)
+    mirrored(folder)
+    client = open_store(store_address(home))
+    outbox = json.loads((folder.path / "outbox.json").read_text())
+    changed = outbox["trials"][runs.trial(folder.run_id, 1).id]
+    client.set_tag(changed, "automl.configuration", "0" * 16)
+    client.set_tag(outbox["trials"][runs.trial(folder.run_id, 2).id], "automl.status", "great")
+    history = read_history(store_address(home).uri, home)
+    (experience,) = history.experiences
+    assert len(experience.trials) == 2
+    assert history.skipped == {module.ILLEGIBLE_TRIALS: 2}
