@@ -3,7 +3,9 @@
 Every score, cluster, p-value, verdict, rank, promotion and disposition is computed again, by other
 code than made it; shared are the statistical tests, which are pure functions, and the wording of the
 dispositions. What depended on the clock is checked for consistency alone: which candidates could
-still be afforded on fresh folds, and which of them failed there.
+still be afforded on fresh folds, and which of them failed there. What was measured or given follows
+from nothing else (configurations, seconds, limits that did not bind); that none of it was changed
+since, its digest tells.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 from automl.records import FloatArray, IntArray
 from automl.selection.dispositions import Disposition, Place, Status
 from automl.selection.recomputation import recomputed_decisions
+from automl.selection.record_digest import DIGEST, record_digest
 from automl.statistics.paired import corrected_t
 from automl.statistics.results import TestResult
 
@@ -35,9 +38,16 @@ def check(record: Record) -> list[str]:
         As `automl.stages.champion.select_champion` makes it, in plain JSON form.
     """
     try:
-        return [*_Check(record).problems(), *check_tree(record)]
+        return [*_Check(record).problems(), *check_tree(record)] or list(_changed(record))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         return [f"the record cannot be read: {type(error).__name__} {error}"]
+
+
+def _changed(record: Record) -> Iterator[str]:
+    """Whether something was changed that nothing else contradicts."""
+    found, expected = record.get(DIGEST), record_digest(record)
+    if found != expected:
+        yield f"the record was changed: its digest is {found}; that of what it holds is {expected}"
 
 
 def check_tree(record: Record) -> list[str]:
@@ -176,8 +186,8 @@ class _Check:
         if found["test"]:
             yield from self._tested(scores)
             return
-        has_numbers = found["pvalues"] or found["statistics"] or found["alpha"]
-        if found["kept"] != ids or found["limit"] < len(ids) or has_numbers:
+        numbers = [found[key] for key in ("pvalues", "statistics", "alpha", "test_train_ratio")]
+        if found["kept"] != ids or found["limit"] != len(ids) or numbers != [None] * 4:
             yield "screening: without a test all go on, and there are no p-values"
 
     def _tested(self, scores: Sequence[FloatArray]) -> Iterator[str]:
@@ -219,6 +229,11 @@ class _Check:
         if not planned or planned != [trial_id for trial_id in kept if trial_id in planned]:
             yield "scoring: not the screened trials in their order"
         n_first = found["repeats"] * found["folds_per_repeat"]
+        n_further = found["extra_repeats"] * found["folds_per_repeat"]
+        for trial_id, scores in scored.items():
+            most = n_first + (n_further if trial_id in found["leaders"] else 0)
+            if len(scores) > (most if trial_id in planned else 0):
+                yield f"scoring: {len(scores)} scores of {trial_id}, for which {most} were planned"
         means = {i: float(np.mean(scored[i][:n_first])) for i in planned if scored.get(i)}
         order = sorted(means, key=lambda trial_id: -means[trial_id])
         is_fresh = found["source"] == "fresh folds"

@@ -160,7 +160,6 @@ def trial_row(trial: Trial, *, predict_ms: float | None = None) -> dict[str, Any
         "status": str(trial.status),
         "score": trial.score,
         "fold_scores": list(trial.fold_scores),
-        "origin": trial.origin,
     }
     detail = trial.reason or trial.fidelity.text
     if not trial.is_complete and detail:

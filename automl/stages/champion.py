@@ -17,6 +17,7 @@ from automl.selection.preselection import (
     dispositions_before,
     trial_row,
 )
+from automl.selection.record_digest import DIGEST, record_digest
 from automl.selection.selection_records import SelectionRecord
 from automl.stages.candidates import test_train_ratio
 from automl.stages.finishing import member_milliseconds
@@ -59,7 +60,7 @@ def select_champion(
     dispositions = {
         trial.id: {**clusters.get(trial.id, {}), **found[trial.id].to_json()} for trial in trials
     }
-    return {
+    made = {
         **record.to_json(),
         "champion": record.winner,
         "trials": rows,
@@ -71,6 +72,7 @@ def select_champion(
         "scoring": candidates["scoring"],
         "dispositions": dispositions,
     }
+    return {**made, DIGEST: record_digest(made)}
 
 
 def _select(
