@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
@@ -67,22 +67,15 @@ class ExperienceStore:
             If it cannot be written; an earlier entry of this id stays.
         """
         data, path = pack(experience), self.path_of(experience.id)
-        draft = self.folder / f".{path.name}-{uuid4().hex}"
-        try:
-            if path.is_file() and path.read_bytes() == data:
+        with contextlib.suppress(OSError):
+            if path.read_bytes() == data:
                 return False
+        try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with draft.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            sync_folder(self.folder)
             self._mark(experience.id).unlink(missing_ok=True)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
             raise ServiceError(f"{path}: the experience cannot be written: {error}") from error
+        write_whole(path, [data])
         return True
 
     def read(self) -> Reading:
@@ -150,29 +143,37 @@ class ExperienceStore:
         )
 
 
-def write_export(path: Path, experiences: Iterable[Experience]) -> int:
-    """Write experiences as one file, there whole or not at all; how many they are.
+def write_export(path: Path, experiences: Iterable[Experience]) -> None:
+    """Write experiences as one file, there whole or not at all.
 
     Raises
     ------
     ServiceError
         If it cannot be written.
     """
+    write_whole(path, map(pack, experiences))
+
+
+def write_whole(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file that is there whole or not at all, and durable when this returns.
+
+    Raises
+    ------
+    ServiceError
+        If it cannot be written; what was there before stays.
+    """
     draft = path.with_name(f".{path.name}-{uuid4().hex}")
-    n_written = 0
     try:
         with draft.open("xb") as file:
-            for experience in experiences:
-                file.write(pack(experience))
-                n_written += 1
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
         raise ServiceError(f"{path}: the experience cannot be written: {error}") from error
-    return n_written
 
 
 def read_export(path: Path) -> Reading:
@@ -204,18 +205,24 @@ def read_export(path: Path) -> Reading:
 
 
 def take_in(store: ExperienceStore, experiences: Iterable[Experience], *, origin: str) -> list[str]:
-    """Add experiences from elsewhere that the store has not; their ids.
+    """Add experiences from elsewhere that the store has not; the ids of those that were added.
+
+    What came from the same place before is replaced where it has grown; a run's own entry never is.
 
     Raises
     ------
     ServiceError
         If one cannot be written; those before it stay.
     """
-    return [e.id for e in _unknown(store, experiences) if store.add(replace(e, origin=origin))]
-
-
-def _unknown(store: ExperienceStore, experiences: Iterable[Experience]) -> Iterator[Experience]:
-    return (e for e in experiences if not store.path_of(e.id).exists())
+    added = []
+    for experience in experiences:
+        known = store.read_one(experience.id)
+        is_new = known is None or (
+            known.origin == origin and len(known.trials) < len(experience.trials)
+        )
+        if is_new and store.add(replace(experience, origin=origin)):
+            added.append(experience.id)
+    return added
 
 
 def _read_file(path: Path) -> Experience:
