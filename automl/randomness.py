@@ -23,6 +23,7 @@ class Purpose(IntEnum):
     RUNTIME = 11
     DESIGN = 12
     PRIORS = 13
+    META_FEATURES = 14
 
 
 def stream(root: int, purpose: Purpose, *keys: int) -> np.random.Generator:

@@ -23,6 +23,7 @@ from automl.home import Home, RunFolder
 from automl.metalearning.experience import Experience
 from automl.records import Trial
 from automl.settings import Settings
+from automl.stages.description import describe_table
 from automl.stages.experience import STAGE as EXPERIENCE
 from automl.stages.experience import recall_snapshot, remember, take_snapshot
 from automl.stages.ledger import Ledger
@@ -181,6 +182,7 @@ def begin(
         folder.write_facts(facts)
         with session.ledger.stage("data"):
             data = prepare(folder, settings, frame=frame)
+        describe_table(session)
         session.experience = take_snapshot(session)
         facts["experience"] = (session.records.read(EXPERIENCE) or {}).get("digest", "")
         folder.write_facts({**facts, "data": data, "status": "running"})
