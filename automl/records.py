@@ -144,6 +144,8 @@ class FoldResult:
     rows : number of validation rows
     fit_seconds : preprocessing and fit, wall seconds
     predict_seconds : prediction of all validation rows, wall seconds
+    processor_seconds
+        Of both, all threads together; what a busy machine does not change. 0 where nobody looked.
     """
 
     repeat: int
@@ -152,6 +154,7 @@ class FoldResult:
     rows: int
     fit_seconds: float
     predict_seconds: float
+    processor_seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
@@ -224,6 +227,11 @@ class Trial:
     def fit_seconds(self) -> float:
         """Seconds inside preprocessing and fit, all folds."""
         return sum(result.fit_seconds for result in self.folds)
+
+    @property
+    def processor_seconds(self) -> float:
+        """Processor seconds of the folds that were scored."""
+        return sum(result.processor_seconds for result in self.folds)
 
     @property
     def predict_milliseconds(self) -> float:

@@ -18,6 +18,8 @@ import typer
 from automl.errors import AutoMLError
 from automl_flows import (
     compare_commands,
+    experience_commands,
+    learn_commands,
     model_commands,
     retrain_commands,
     run_commands,
@@ -70,6 +72,8 @@ for _commands in (
     run_commands,
     why_commands,
     compare_commands,
+    experience_commands,
+    learn_commands,
     retrain_commands,
     service_commands,
 ):

@@ -193,7 +193,7 @@ class _FoldRunner:
     def run(self, repeat: int, fold: int) -> FoldResult:
         """Fit and score one fold."""
         plan, payload = self._plan, self._payload
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         pipeline, validation = fit_fold(
             plan,
             self._cache,
@@ -206,14 +206,15 @@ class _FoldRunner:
         )
         fitted = time.perf_counter()
         prediction = raw_prediction(pipeline.estimator, validation, plan.table.n_classes or None)
-        predicted = time.perf_counter()
+        predicted, processor = time.perf_counter(), time.process_time() - used
         _, within = plan.rows_of(payload["stage"], repeat, fold)
         rows = self._stage.rows[within]
         score = plan.index.score(plan.table.y[rows], prediction, plan.row_weights(rows))
         self._predictions[within] = prediction
         if payload["keep_models_above"] is not None:
             self._pipelines[repeat, fold] = pipeline
-        return FoldResult(repeat, fold, score, len(rows), fitted - started, predicted - fitted)
+        seconds = (fitted - started, predicted - fitted, processor)
+        return FoldResult(repeat, fold, score, len(rows), *seconds)
 
     def conclude(self, results: Sequence[FoldResult]) -> TrialSummary:
         """Save what is to be kept; metrics and bootstraps over all validation rows."""

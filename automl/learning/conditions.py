@@ -30,8 +30,10 @@ class Conditions:
         Trials of an ordinary search that follow the list.
     most_rows
         Rows of larger tables are drawn at random, of each class its share.
-    trial_seconds, table_seconds : positive
-        Limit of one trial, all folds; and of all trials of a table together.
+    trial_seconds : positive
+        Wall seconds after which a trial is killed, all folds; generous, as the machine may be busy.
+    table_seconds : positive
+        Processor seconds of all trials of a table together, after which no other one is begun.
     workers
         Trials at a time; 0: one per core.
     """
@@ -39,8 +41,8 @@ class Conditions:
     draws: int = 8
     search_trials: int = 0
     most_rows: int = 2_000
-    trial_seconds: float = 30.0
-    table_seconds: float = 400.0
+    trial_seconds: float = 120.0
+    table_seconds: float = 250.0
     seed: int = 0
     workers: int = 0
 

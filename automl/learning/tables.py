@@ -158,7 +158,7 @@ def _session(folder: LearnedFolder, request: Request, frame: pd.DataFrame) -> Se
             raise ServiceError(f"run {run.run_id} on {request.name} is driven by another process")
         if "data" in run.read_facts():
             return reopen(run.run_id, home)
-    target = target_for(request, frame)
+    target = target_for(request.data, frame)
     used = _used_rows(request, frame)
     settings = request.conditions.settings({**request.data, "target": target}, len(used))
     return begin(settings, home, frame=used)
@@ -166,14 +166,14 @@ def _session(folder: LearnedFolder, request: Request, frame: pd.DataFrame) -> Se
 
 def _used_rows(request: Request, frame: pd.DataFrame) -> pd.DataFrame:
     wanted = request.conditions
-    return sample_rows(frame, target_for(request, frame), most=wanted.most_rows, seed=wanted.seed)
-
-
-def target_for(request: Request, frame: pd.DataFrame) -> str:
-    """Column to predict."""
-    return str(
-        request.data.get("target") or target_of(list(frame.columns), str(request.data["table"]))
+    return sample_rows(
+        frame, target_for(request.data, frame), most=wanted.most_rows, seed=wanted.seed
     )
+
+
+def target_for(data: Mapping[str, Any], frame: pd.DataFrame) -> str:
+    """Column to predict of a table with these settings."""
+    return str(data.get("target") or target_of(list(frame.columns), str(data["table"])))
 
 
 def _given(session: Session, request: Request, known: LearnedTable | None) -> list[Configuration]:
@@ -199,8 +199,7 @@ def _search(session: Session, conditions: Conditions) -> list[Trial]:
     search = Search(session, keeps_models=False)
 
     def is_late() -> bool:
-        spent = sum(trial.spent_seconds for trial in search.turns.trials)
-        return spent >= conditions.table_seconds
+        return sum(processor_seconds(search.turns.trials)) >= conditions.table_seconds
 
     run_search(search, until=is_late)
     return search.turns.trials
@@ -224,13 +223,13 @@ def _learned(
     request: Request, session: Session, trials: Sequence[Trial], frame: pd.DataFrame
 ) -> LearnedTable:
     conditions = request.conditions
-    facts = facts_of(request, session.plan.table, frame)
+    facts = facts_of(request.name, request.data, session.plan.table, frame)
     measure = conditions.measure()
     experience = Experience(
         f"{ORIGIN}-{facts.name}-{_digest(measure)}",
         facts,
         measure["metric"],
-        tuple(map(KnownTrial.of, trials)),
+        _known(trials),
         origin=ORIGIN,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         training_rows=session.folder.read_facts()["data"]["training_rows"],
@@ -248,25 +247,50 @@ def _learned(
     )
 
 
+def _known(trials: Sequence[Trial]) -> tuple[KnownTrial, ...]:
+    """The trials with the seconds that they would take on a machine that does nothing else."""
+    seconds = processor_seconds(trials)
+    return tuple(
+        replace(KnownTrial.of(trial), seconds=own)
+        for trial, own in zip(trials, seconds, strict=True)
+    )
+
+
+def processor_seconds(trials: Sequence[Trial]) -> list[float]:
+    """Processor seconds of each trial.
+
+    Of those that have ended early only the wall time is known; they are taken to have had the share
+    of a processor that the others had.
+    """
+    complete = [trial for trial in trials if trial.is_complete]
+    wall = sum(trial.seconds for trial in complete)
+    used = sum(trial.processor_seconds for trial in complete)
+    share = min(used / wall, 1.0) if used > 0 else 1.0
+    return [
+        trial.processor_seconds if trial.is_complete else share * trial.seconds for trial in trials
+    ]
+
+
 def _digest(measure: Mapping[str, Any]) -> str:
     text = json.dumps(measure, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
 
 
-def facts_of(request: Request, used: Table, frame: pd.DataFrame) -> DataSetFacts:
+def facts_of(name: str, data: Mapping[str, Any], used: Table, frame: pd.DataFrame) -> DataSetFacts:
     """Facts of a table: digests of the whole, sizes of the part that is used.
 
     Parameters
     ----------
+    data : settings that belong to the table
     used : the part
     frame : the whole, raw
     """
     whole = used
-    if len(frame) > request.conditions.most_rows:
-        options = {key: request.data[key] for key in PREPARED_BY if key in request.data}
+    if len(frame) > len(used):
+        options = {key: data[key] for key in PREPARED_BY if key in data}
         whole = prepare_table(frame, target=used.target, **options)
     return DataSetFacts(
-        request.name,
+        name,
         fingerprint(whole),
         layout(whole),
         used.task,

@@ -1,0 +1,95 @@
+"""From the records of tables to the file of knowledge that a package ships."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from automl.data.readers import read_table
+from automl.data.table import prepare_table
+from automl.errors import DataError
+from automl.learning.conditions import sample_rows
+from automl.learning.folder import LearnedFolder, LearnedTable
+from automl.learning.tables import PREPARED_BY, facts_of, target_for
+from automl.metalearning.experience import Experience
+from automl.metalearning.knowledge import Knowledge, write_knowledge
+
+SCORE_DIGITS, SECONDS_DIGITS = 6, 3
+"""Digits behind the point that a file of knowledge keeps; less is noise."""
+
+
+def make_knowledge(
+    folder: LearnedFolder, names: Iterable[str], path: Path, *, command: str
+) -> Knowledge:
+    """Write what is known of some tables as one file; those that are not learned are left out.
+
+    Parameters
+    ----------
+    command
+        That makes the file, as it can be given again.
+
+    Raises
+    ------
+    DataError
+        If none of them is learned.
+    ServiceError
+        If the file cannot be written.
+    """
+    found = [learned for name in sorted(names) if (learned := folder.read(name)) is not None]
+    if not found:
+        raise DataError(f"none of these tables is learned in {folder.path}")
+    knowledge = Knowledge(
+        command,
+        datetime.now(UTC).date().isoformat(),
+        tuple(_rounded(learned.experience) for learned in found),
+        found[0].measure,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_knowledge(path, knowledge)
+    return knowledge
+
+
+def refresh_facts(folder: LearnedFolder, name: str) -> LearnedTable | None:
+    """Facts of a learned table, computed anew from the table by the code as it is now.
+
+    Returns
+    -------
+    The record with its new facts, which is also written; None where there is no record.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be read any more.
+    """
+    learned = folder.read(name)
+    if learned is None:
+        return None
+    frame = read_table(str(learned.table["table"]))
+    target = target_for(learned.table, frame)
+    options = {key: learned.table[key] for key in PREPARED_BY if key in learned.table}
+    used = sample_rows(
+        frame, target, most=learned.measure["most_rows"], seed=learned.measure["seed"]
+    )
+    part = prepare_table(used, target=target, **options)
+    facts = facts_of(name, learned.table, part, frame)
+    if facts.task is not learned.experience.data.task:
+        raise DataError(f"{name}: the table has another target than when it was learned")
+    renewed = replace(learned, experience=replace(learned.experience, data=facts))
+    folder.write(renewed)
+    return renewed
+
+
+def _rounded(experience: Experience) -> Experience:
+    return replace(
+        experience,
+        trials=tuple(
+            replace(
+                trial,
+                score=None if trial.score is None else round(trial.score, SCORE_DIGITS),
+                seconds=round(trial.seconds, SECONDS_DIGITS),
+            )
+            for trial in experience.trials
+        ),
+    )
