@@ -1,0 +1,146 @@
+"""``automl learn``: what many tables teach about families of algorithms."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from automl_flows.options import HomeOption, JsonOption
+from automl_flows.session import TerminationError, open_home, say
+
+if TYPE_CHECKING:
+    from automl.learning.conditions import Conditions
+
+learn = typer.Typer(name="learn", help="Learn from a folder of tables.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.add_typer(learn)
+
+
+@learn.command()
+def experience(
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIR...",
+            help="Folders of tables, files, lists (YAML), sklearn:NAME or openml:NAME",
+            show_default=False,
+        ),
+    ],
+    *,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            "--into",
+            metavar="FILE",
+            help="Also write what is known of these tables as a file of knowledge",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column to predict [default: the catalog's, else target, else the last]",
+        ),
+    ] = None,
+    draws: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="Random configurations of a family, times its share"),
+    ] = 8,
+    search_trials: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Trials of an ordinary search that follow")
+    ] = 0,
+    most_rows: Annotated[
+        int, typer.Option(metavar="N", min=50, help="Larger tables are sampled to so many rows")
+    ] = 2_000,
+    trial_limit: Annotated[
+        str, typer.Option(metavar="TIME", help="Limit of one trial, all folds")
+    ] = "2m",
+    table_limit: Annotated[
+        str, typer.Option(metavar="TIME", help="Processor time of all trials of a table together")
+    ] = "250s",
+    seed: Annotated[int, typer.Option(metavar="N", min=0)] = 0,
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Trials at a time; 0: one per core")
+    ] = 0,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Try the same configurations on every table; add all trials to the experience of this home.
+
+    The same command continues where it was interrupted; more draws or tables add to what is there.
+    """
+    from automl.data.collections import find_data_sets
+    from automl.learning.conditions import Conditions
+    from automl.settings import parse_duration
+
+    conditions = Conditions(
+        draws=draws,
+        search_trials=search_trials,
+        most_rows=most_rows,
+        trial_seconds=parse_duration(trial_limit),
+        table_seconds=parse_duration(table_limit),
+        seed=seed,
+        workers=workers,
+    )
+    data_sets = find_data_sets(data, target=target)
+    _check(data_sets, conditions)
+    state = open_home(home)
+    state.prepare()
+    from automl_flows.learning import run_learning  # slow: imports Prefect
+
+    try:
+        result = run_learning(data_sets, conditions.to_json(), home=state, say=say)
+    except (KeyboardInterrupt, TerminationError):
+        say("continue: the same command; what is learned is not run again")
+        raise
+    if into is not None:
+        result["knowledge"] = _write_knowledge(into, data_sets, state.path)
+    _show(result, as_json=as_json)
+
+
+def _check(data_sets: dict[str, dict[str, Any]], conditions: Conditions) -> None:
+    """Refuse settings that no run could have, before anything is started."""
+    for data in data_sets.values():
+        conditions.settings({"target": "target", **data}, n_rows=conditions.most_rows)
+
+
+def _show(result: dict[str, Any], *, as_json: bool) -> None:
+    from automl_flows.rendering import emit, emit_facts, emit_json
+
+    if as_json:
+        emit_json(result)
+        return
+    rows = result["tables"]
+    usable = [row for row in rows if row["status"] in {"learned", "known"}]
+    emit_facts(
+        {
+            "tables": len(usable),
+            "trials": sum(row["trials"] for row in usable),
+            "new trials": sum(row["new"] for row in usable),
+            "left out": sum(row["left_out"] for row in usable),
+            "seconds": round(sum(row["seconds"] for row in usable)),
+            "knowledge": result.get("knowledge", ""),
+        }
+    )
+    for row in rows:
+        if row not in usable:
+            emit(f"{row['status']}: {row['table']}: {row['reason']}")
+
+
+def _write_knowledge(path: Path, data_sets: dict[str, dict[str, Any]], home: Path) -> str:
+    """Write the file; where it is, and how large."""
+    from automl.home import Home
+    from automl.learning.folder import LearnedFolder
+    from automl.learning.knowledge_file import make_knowledge
+
+    file = path.expanduser().resolve()
+    command = shlex.join(["automl", *sys.argv[1:]])
+    found = make_knowledge(LearnedFolder(Home(home)), data_sets, file, command=command)
+    return f"{file}: {len(found.experiences)} data sets, {file.stat().st_size / 2**20:.1f} MiB"
