@@ -82,8 +82,13 @@ def choose_runs(
     return deletable, spared
 
 
-def confirm_deletion(run_ids: Sequence[str], *, yes: bool) -> None:
+def confirm_deletion(names: Sequence[str], *, yes: bool, what: str = "runs") -> None:
     """Ask on the terminal.
+
+    Parameters
+    ----------
+    names : of what is to be deleted, shown with the question
+    what : they are
 
     Raises
     ------
@@ -95,18 +100,31 @@ def confirm_deletion(run_ids: Sequence[str], *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SettingsError(f"deleting {len(run_ids)} runs needs --yes without a terminal")
-    typer.echo("\n".join(run_ids), err=True)
-    typer.confirm(f"Delete {len(run_ids)} runs?", abort=True, err=True)
+        raise SettingsError(f"deleting {len(names)} {what} needs --yes without a terminal")
+    typer.echo("\n".join(names), err=True)
+    typer.confirm(f"Delete {len(names)} {what}?", abort=True, err=True)
 
 
-def delete_runs(folders: Sequence[RunFolder]) -> int:
+def delete_runs(home: Home, folders: Sequence[RunFolder], *, experience: bool = False) -> int:
     """Delete run folders; returns the bytes that were freed.
 
-    A folder is renamed first, so that a half-deleted run is never listed.
+    A folder is renamed first, so that a half-deleted run is never listed. What the runs have tried
+    stays known.
+
+    Parameters
+    ----------
+    experience
+        Forget what they have tried as well.
     """
+    from automl.metalearning.harvest import collect
+    from automl.metalearning.store import ExperienceStore
+
     freed = 0
+    if not experience:
+        collect(home, among=folders)
     for folder in folders:
+        if experience:
+            ExperienceStore(home.experience).forget(folder.run_id)
         freed += sum(path.stat().st_size for path in folder.path.rglob("*") if path.is_file())
         doomed = folder.path.with_name(f".deleted-{folder.run_id}")
         with folder.lock():

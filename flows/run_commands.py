@@ -106,11 +106,17 @@ def clean(
     keep: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Spare the newest N runs")
     ] = None,
+    experience: Annotated[
+        bool, typer.Option("--experience", help="Also forget what they have tried")
+    ] = False,
     yes: YesOption = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete old runs; never one that runs or whose model waits for registration."""
+    """Delete old runs; never one that runs or whose model waits for registration.
+
+    What they have tried stays known: see automl experience.
+    """
     from automl_flows.housekeeping import choose_runs, confirm_deletion, delete_runs
     from automl_flows.rendering import emit_json
 
@@ -121,7 +127,7 @@ def clean(
     freed = 0
     if chosen:
         confirm_deletion([folder.run_id for folder in chosen], yes=yes)
-        freed = delete_runs(chosen)
+        freed = delete_runs(state, chosen, experience=experience)
     deleted = [folder.run_id for folder in chosen]
     if as_json:
         emit_json({"deleted": deleted, "kept": spared, "freed_mib": freed / 2**20})

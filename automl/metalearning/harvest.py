@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,13 +41,13 @@ def harvest(folder: RunFolder) -> Experience | None:
         return None  # a folder that something else has written, or an unfinished copy of one
 
 
-def collect(home: Home, *, newest: int | None = None) -> list[str]:
+def collect(home: Home, *, among: Sequence[RunFolder] | None = None) -> list[str]:
     """Add runs that have ended without adding themselves, such as by a kill; their ids.
 
     Parameters
     ----------
-    newest
-        Look at so many runs only; None looks at all.
+    among
+        Look at these only; None looks at all.
 
     Raises
     ------
@@ -55,9 +55,8 @@ def collect(home: Home, *, newest: int | None = None) -> list[str]:
         If the store cannot be written.
     """
     store = ExperienceStore(home.experience)
-    folders = home.run_folders()
     added = []
-    for folder in folders if newest is None else folders[max(0, len(folders) - newest) :]:
+    for folder in home.run_folders() if among is None else among:
         if _is_known(store, folder) or folder.is_driven():
             continue
         experience = harvest(folder)

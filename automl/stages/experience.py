@@ -79,7 +79,7 @@ def _snapshot(session: Session) -> Snapshot:
     if not settings.experience:
         return Snapshot()
     try:
-        collect(session.home, newest=MOST_RUNS)
+        collect(session.home, among=session.home.run_folders()[-MOST_RUNS:])
     except AutoMLError as error:
         session.warnings.append(f"earlier runs could not be remembered: {error.message}")
     reading = ExperienceStore(session.home.experience).read()

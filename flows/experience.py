@@ -1,0 +1,176 @@
+"""What the commands of `automl experience` do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from automl.data.findings import nearest
+from automl.errors import SettingsError
+from automl.home import Home
+from automl.metalearning.experience import Experience
+from automl.metalearning.harvest import collect
+from automl.metalearning.snapshot import is_named
+from automl.metalearning.store import ExperienceStore, read_export, take_in
+from automl_flows.session import say
+
+
+@dataclass(frozen=True)
+class KnownDataSet:
+    """What is remembered of one content.
+
+    Parameters
+    ----------
+    runs : ids, oldest first
+    best : greatest score of a complete trial
+    metrics : what the scores are; those of different ones are not compared
+    """
+
+    names: tuple[str, ...]
+    fingerprint: str
+    layout: str
+    task: str
+    rows: int
+    columns: int
+    trials: int
+    runs: tuple[str, ...]
+    best: float | None
+    metrics: tuple[str, ...]
+    origins: tuple[str, ...]
+    newest: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Import:
+    """What became of an import.
+
+    Parameters
+    ----------
+    added, known : runs
+    trials : of the runs that were added
+    skipped : how many of what was left out
+    """
+
+    added: int
+    known: int
+    trials: int
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return asdict(self)
+
+
+def remembered(home: Home) -> tuple[Experience, ...]:
+    """Everything in the store, after the runs that could not add themselves were added.
+
+    Raises
+    ------
+    ServiceError
+        If the store cannot be written.
+    """
+    collect(home)
+    reading = ExperienceStore(home.experience).read()
+    for note in reading.notes:
+        say(f"note: {note}")
+    return reading.experiences
+
+
+def by_data_set(experiences: Sequence[Experience]) -> list[KnownDataSet]:
+    """One entry per content, those with the newest runs first."""
+    grouped: dict[str, list[Experience]] = {}
+    for experience in sorted(experiences, key=lambda known: (known.created, known.id)):
+        grouped.setdefault(experience.data.fingerprint, []).append(experience)
+    found = [_data_set(group) for group in grouped.values()]
+    return sorted(found, key=lambda known: known.newest, reverse=True)
+
+
+def named(names: Sequence[str], experiences: Sequence[Experience]) -> list[str]:
+    """Ids of the entries that the names mean, in the order of the entries.
+
+    Raises
+    ------
+    SettingsError
+        If a name means none; proposes the nearest one.
+    """
+    for name in names:
+        if not any(is_named(known, name) for known in experiences):
+            there = sorted({known.data.name for known in experiences})
+            raise SettingsError(
+                f"nothing that is remembered is called {name!r}{nearest(name, there)}"
+            )
+    return [known.id for known in experiences if any(is_named(known, name) for name in names)]
+
+
+def import_file(path: Path, home: Home) -> Import:
+    """Add what a file has that `automl experience export` wrote.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such file, or it is none.
+    ServiceError
+        If the store cannot be written.
+    """
+    reading = read_export(path)
+    return _taken(home, reading.experiences, "imported", notes=reading.notes)
+
+
+def import_store(uri: str, home: Home) -> Import:
+    """Add what the past runs of a tracking store have tried, besides the home's own.
+
+    Raises
+    ------
+    ServiceError
+        If either store fails.
+    SettingsError
+        If there is no such tracking store.
+    """
+    from automl.tracking.experience import read_history  # slow: imports MLflow
+
+    collect(home)
+    known = ExperienceStore(home.experience).read().experiences
+    own = [entry.id for entry in known if entry.origin == "run"]
+    history = read_history(uri, home.path, besides=own)
+    return _taken(home, history.experiences, "mlflow", skipped=history.skipped)
+
+
+def _taken(
+    home: Home,
+    experiences: Sequence[Experience],
+    origin: str,
+    *,
+    skipped: Mapping[str, int] | None = None,
+    notes: tuple[str, ...] = (),
+) -> Import:
+    added = set(take_in(ExperienceStore(home.experience), experiences, origin=origin))
+    n_trials = sum(len(known.trials) for known in experiences if known.id in added)
+    n_known = len(experiences) - len(added)
+    return Import(len(added), n_known, n_trials, dict(skipped or {}), notes)
+
+
+def _data_set(group: Sequence[Experience]) -> KnownDataSet:
+    data = group[-1].data
+    scores = [trial.score for known in group for trial in known.trials]
+    return KnownDataSet(
+        names=tuple(dict.fromkeys(known.data.name for known in group)),
+        fingerprint=data.fingerprint,
+        layout=data.layout,
+        task=str(data.task),
+        rows=data.rows,
+        columns=data.columns,
+        trials=len(scores),
+        runs=tuple(known.id for known in group),
+        best=max((s for s in scores if s is not None and isfinite(s)), default=None),
+        metrics=tuple(dict.fromkeys(known.metric for known in group)),
+        origins=tuple(dict.fromkeys(known.origin for known in group)),
+        newest=max(known.created for known in group),
+    )
