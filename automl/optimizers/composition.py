@@ -28,6 +28,7 @@ from automl.optimizers.initial_design import INITIAL_DESIGNS, InitialDesign
 from automl.parts import Kind, Part, build
 from automl.surrogates.protocol import BelievingSurrogate, Surrogate
 from automl.surrogates.registry import SURROGATES
+from automl.surrogates.sources import TransferSurrogate
 from automl.surrogates.targets import TARGETS
 
 Pending = Literal["believer", "median", "worst", "best"]
@@ -129,6 +130,11 @@ class Composition:
         return build(INITIAL_DESIGNS, self.initial_design, "initial_design")
 
     @property
+    def uses_experience(self) -> bool:
+        """Whether the surrogate learns from earlier data sets."""
+        return isinstance(self.new_surrogate(), TransferSurrogate)
+
+    @property
     def summary(self) -> str:
         """One line: the names of the main parts."""
         parts = (self.surrogate, self.acquisition, self.maximizer, self.initial_design)
@@ -151,12 +157,27 @@ ESMBO = replace(GP_EI, n_histories=50)
 GBQR = Composition(
     Part("quantile_boosting"), Part("ucb"), Part("random"), Part("default_and_random")
 )
+_SEARCH = Part("local_search", (("n_candidates", 2000), ("n_starts", 5)))
+FMLP = Composition(
+    Part("factorized_perceptron"), Part("ei"), _SEARCH, _INITIAL_DESIGN, target="winsorized"
+)
+MLP_TRANSFER = replace(FMLP, surrogate=Part("transfer_perceptron"))
+FM_TRANSFER = replace(FMLP, surrogate=Part("factorization_machine"))
+SMAC_TRANSFER = replace(FMLP, surrogate=Part("transfer_forest"))
+SCOT = replace(FMLP, surrogate=Part("ranking_process"))
+MKL_GP = replace(FMLP, surrogate=Part("mixed_kernel_process"))
 NAMED: dict[str, Composition] = {
     "smac": SMAC,
     "gp_ei": GP_EI,
     "gp_sampled": GP_SAMPLED,
     "esmbo": ESMBO,
     "gbqr": GBQR,
+    "fmlp": FMLP,
+    "mlp_transfer": MLP_TRANSFER,
+    "fm_transfer": FM_TRANSFER,
+    "smac_transfer": SMAC_TRANSFER,
+    "scot": SCOT,
+    "mkl_gp": MKL_GP,
 }
 """Compositions that `base` can begin with, and that are optimizers by name."""
 

@@ -25,6 +25,7 @@ from automl.runtime.timings import Known, timing_of
 from automl.spaces.batch import Points
 from automl.spaces.tree import SpaceTree
 from automl.surrogates.protocol import BelievingSurrogate, Surrogate
+from automl.surrogates.sources import Sources, TransferSurrogate
 from automl.surrogates.targets import TARGETS
 
 FEWEST = 2
@@ -79,6 +80,9 @@ class ModelBasedOptimizer:
         points of a small finite space, as those of a list, are all scored.
     known
         What the run knows of seconds, for an acquisition per cost.
+    sources
+        Trials on earlier data sets, for a surrogate that learns from them. The first proposals
+        then need no initial design: the surrogate is asked once there is a complete trial.
     geometry
         Of this space, encoding and candidates, if other optimizers have it already.
 
@@ -95,6 +99,7 @@ class ModelBasedOptimizer:
         *,
         candidates: Sequence[Configuration] | None = None,
         known: Known | None = None,
+        sources: Sources | None = None,
         geometry: Geometry | None = None,
     ) -> None:
         self._space = space
@@ -104,6 +109,10 @@ class ModelBasedOptimizer:
         self._known = known or Known()
         self._composition = composition
         self._surrogate: Surrogate = composition.new_surrogate()
+        self._has_learned = False
+        if sources is not None and isinstance(self._surrogate, TransferSurrogate):
+            self._surrogate.learn_from(sources)
+            self._has_learned = len(sources.y) > 0
         self._acquisition = composition.new_acquisition()
         self._maximizer = composition.new_maximizer()
         self._design = composition.new_initial_design()
@@ -123,7 +132,7 @@ class ModelBasedOptimizer:
 
     def is_designing(self, pending: Sequence[Configuration]) -> bool:
         """Whether the next proposal belongs to the initial design, whatever the scores."""
-        return len(self._taken(pending)) < self._design.n_points
+        return len(self._taken(pending)) < self._n_designed
 
     def tell(self, trial: Trial) -> None:
         """Remember a trial unless it is partial; its seconds in any case, where they matter."""
@@ -137,19 +146,25 @@ class ModelBasedOptimizer:
 
     # --- what to propose --------------------------------------------------------------------
 
+    @property
+    def _n_designed(self) -> int:
+        """Trials that belong to the initial design; with experience the first one alone."""
+        return 1 if self._has_learned else self._design.n_points
+
     def _taken(self, pending: Sequence[Configuration]) -> set[str]:
         return self._observations.known | {configuration.id for configuration in pending}
 
     def _propose(
         self, pending: Sequence[Configuration], taken: set[str], rng: np.random.Generator
     ) -> Configuration | None:
-        if len(taken) < self._design.n_points:
+        if len(taken) < self._n_designed:
             return self._planned(taken, rng) or self._draw(taken, rng)
         self._turn += 1
         every = self._composition.interleaving
         is_random = every > 0 and self._turn % every == 0
+        fewest = 1 if self._has_learned else FEWEST
         is_blind = (
-            self._observations.n_complete < FEWEST or not self._geometry.encoder.feature_names
+            self._observations.n_complete < fewest or not self._geometry.encoder.feature_names
         )
         if is_random or is_blind:
             return self._draw(taken, rng)

@@ -12,10 +12,16 @@ from automl.lookup import entry_of
 from automl.optimizers.annealing import SimulatedAnnealing
 from automl.optimizers.composition import (
     ESMBO,
+    FM_TRANSFER,
+    FMLP,
     GBQR,
     GP_EI,
     GP_SAMPLED,
+    MKL_GP,
+    MLP_TRANSFER,
+    SCOT,
     SMAC,
+    SMAC_TRANSFER,
     Composition,
     parse_composition,
 )
@@ -43,6 +49,8 @@ class OptimizerEntry:
         Whether proposals depend on measured seconds; `make` then takes what is `known` of them.
     n_bootstraps
         Bootstraps of the validation rows whose scores trials must bring (`bootstrap_scores`).
+    uses_experience
+        Whether `make` takes `sources`, trials on earlier data sets in the space's encoding.
     """
 
     make: Callable[..., Optimizer]
@@ -51,6 +59,7 @@ class OptimizerEntry:
     has_levels: bool = False
     reads_clock: bool = False
     n_bootstraps: int = 0
+    uses_experience: bool = False
 
 
 RESERVED = ("floor", "portfolio", "default")
@@ -67,6 +76,7 @@ def _composed(composition: Composition, summary: str, source: str) -> OptimizerE
         source,
         reads_clock=composition.new_acquisition().needs_seconds,
         n_bootstraps=composition.n_histories,
+        uses_experience=composition.uses_experience and not composition.n_histories,
     )
 
 
@@ -121,6 +131,26 @@ OPTIMIZERS: dict[str, OptimizerEntry] = {
         ESMBO, "as gp_ei, one process per bootstrap of the validation rows", "L14 Algorithm 2"
     ),
     "gbqr": _composed(GBQR, "boosted trees for an upper quantile, random draws", "H18 5.3"),
+    "fmlp": _composed(
+        FMLP, "factorized perceptrons that learn from earlier data sets", "S15 3.3, 3.4"
+    ),
+    "mlp_transfer": _composed(
+        MLP_TRANSFER, "perceptrons that learn from earlier data sets", "S15 3.3"
+    ),
+    "fm_transfer": _composed(
+        FM_TRANSFER, "factorization machines that learn from earlier data sets", "S15 3.3"
+    ),
+    "smac_transfer": _composed(
+        SMAC_TRANSFER, "SMAC++: random forest over all data sets, with meta-features", "S15 4.4"
+    ),
+    "scot": _composed(
+        SCOT, "one ranking for all data sets, a Gaussian process on it", "S15 4.4, Bardenet 2013"
+    ),
+    "mkl_gp": _composed(
+        MKL_GP,
+        "Gaussian process over all data sets and their distances",
+        "S15 4.4, Yogatama and Mann 2014",
+    ),
 }
 
 

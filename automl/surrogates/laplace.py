@@ -73,7 +73,7 @@ def posterior_covariance(
     gradients : of (b, P)
     alpha, beta : positive
     """
-    inverse = np.eye(n_parameters) / alpha
+    inverse: FloatArray = np.eye(n_parameters) / alpha
     waiting: list[FloatArray] = []
     for part in gradients:
         waiting.append(part)

@@ -6,7 +6,11 @@ from automl.parts import Kind
 from automl.surrogates.boosting import LogSecondsBoosting, QuantileBoosting
 from automl.surrogates.forest import RandomForest
 from automl.surrogates.gaussian_process import GaussianProcess
+from automl.surrogates.mixed_kernel import MixedKernelProcess
 from automl.surrogates.protocol import Surrogate
+from automl.surrogates.ranking import RankingProcess
+from automl.surrogates.transfer import TransferNetworks
+from automl.surrogates.transfer_forest import TransferForest
 
 SURROGATES: dict[str, Kind[Surrogate]] = {
     "forest": Kind(
@@ -22,5 +26,28 @@ SURROGATES: dict[str, Kind[Surrogate]] = {
     ),
     "log_seconds_boosting": Kind(
         LogSecondsBoosting, "boosted trees for the logarithm of seconds", "H18 5.2"
+    ),
+    "factorized_perceptron": Kind(
+        TransferNetworks,
+        "perceptrons with factorized interactions, over all data sets",
+        "S15 3.3",
+    ),
+    "transfer_perceptron": Kind(
+        TransferNetworks, "perceptrons over all data sets", "S15 3.3", {"factors": 0, "layers": 2}
+    ),
+    "factorization_machine": Kind(
+        TransferNetworks,
+        "factorization machines over all data sets",
+        "S15 3.3",
+        {"layers": 0, "factors": 8},
+    ),
+    "transfer_forest": Kind(
+        TransferForest, "random forest over all data sets, with meta-features", "S15 4.4"
+    ),
+    "ranking_process": Kind(
+        RankingProcess, "one ranking for all data sets, a Gaussian process on it", "S15 4.4"
+    ),
+    "mixed_kernel_process": Kind(
+        MixedKernelProcess, "Gaussian process over all data sets and their distances", "S15 4.4"
     ),
 }

@@ -55,6 +55,19 @@ QUICK = {
         "surrogate": {"name": "quantile_boosting", "n_trees": 5},
     },
 }
+_QUICK_SEARCH = {"name": "local_search", "n_candidates": 30, "n_starts": 1, "most_steps": 1}
+_QUICK_NETWORKS = {"n_members": 2, "units": 3, "n_steps": 10, "refit_steps": 2}
+QUICK |= {
+    name: {"maximizer": _QUICK_SEARCH, "surrogate": {"name": surrogate, **options}}
+    for name, surrogate, options in (
+        ("fmlp", "factorized_perceptron", _QUICK_NETWORKS),
+        ("mlp_transfer", "transfer_perceptron", _QUICK_NETWORKS),
+        ("fm_transfer", "factorization_machine", _QUICK_NETWORKS),
+        ("smac_transfer", "transfer_forest", {"n_trees": 3}),
+        ("scot", "ranking_process", {"degree": 1}),
+        ("mkl_gp", "mixed_kernel_process", {"most_steps": 1}),
+    )
+}
 """Compositions that do the same with less work."""
 
 

@@ -9,7 +9,16 @@ from automl.parts import Part, build
 from automl.surrogates.protocol import BelievingSurrogate, SmoothSurrogate
 from automl.surrogates.registry import SURROGATES
 
-PARTS = [*map(Part, SURROGATES), Part("gaussian_process", (("n_samples", 4),))]
+FEW = (("n_members", 10),)
+"""Networks of an ensemble in these tests."""
+PARTS = [
+    *(
+        Part(name, FEW if "n_members" in kind.defaults() else ())
+        for name, kind in SURROGATES.items()
+    ),
+    Part("gaussian_process", (("n_samples", 4),)),
+    Part("transfer_perceptron", (("n_members", 1), ("layers", 1), ("uncertainty", "laplace"))),
+]
 
 
 @pytest.fixture(params=PARTS, ids=str)
@@ -70,7 +79,8 @@ def test_it_orders_a_smooth_function(surrogate):
     X, y = data(150)
     Z, z = data(100, seed=7)
     mean, _ = fitted(surrogate, X, y).predict(Z)
-    assert np.corrcoef(mean, z)[0, 1] > 0.9
+    has_no_squares = getattr(surrogate, "layers", 1) == 0  # of a hyperparameter: S15, eq. 16
+    assert np.corrcoef(mean, z)[0, 1] > (0.7 if has_no_squares else 0.9)
 
 
 def test_columns_without_variance_and_equal_rows_do_no_harm(surrogate):
