@@ -27,6 +27,8 @@ from automl.learning.design import design
 from automl.learning.folder import LearnedFolder, LearnedTable
 from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.metalearning.fingerprints import fingerprint, layout
+from automl.metalearning.meta_features import describe
+from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
 from automl.stages.opening import GIVEN, give_configurations, given_configurations
 from automl.stages.search_spaces import space_of
@@ -297,4 +299,5 @@ def facts_of(name: str, data: Mapping[str, Any], used: Table, frame: pd.DataFram
         len(used),
         used.frame.shape[1],
         used.n_classes,
+        describe(used, rng=stream(0, Purpose.META_FEATURES)).values,
     )

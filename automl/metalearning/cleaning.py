@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from automl.families.registry import families
 from automl.metalearning.experience import Experience, KnownTrial
-from automl.records import Task, TrialStatus
+from automl.records import Configuration, Task, TrialStatus
 from automl.spaces.tree import SpaceTree
 
 
@@ -37,9 +37,14 @@ def _is_usable(trial: KnownTrial, spaces: Mapping[str, SpaceTree]) -> bool:
         return False
     if not _is_finite(trial.seconds) or trial.seconds < 0:
         return False
-    space = spaces.get(trial.configuration.family)
+    return is_legal(trial.configuration, spaces)
+
+
+def is_legal(configuration: Configuration, spaces: Mapping[str, SpaceTree]) -> bool:
+    """Whether a configuration, whatever its values are, is one of these spaces, by family."""
+    space = spaces.get(configuration.family)
     try:
-        return space is not None and space.is_legal(trial.configuration) is None
+        return space is not None and space.is_legal(configuration) is None
     except (ArithmeticError, TypeError, ValueError):  # values of another kind than the space's
         return False
 

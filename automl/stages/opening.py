@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
 from automl.families.registry import get_family
+from automl.metalearning.cleaning import is_legal
+from automl.metalearning.portfolio import known_scores, learned_portfolio
 from automl.records import Configuration
 from automl.search.turns import FLOOR
 from automl.stages.search_spaces import space_of
@@ -16,6 +18,13 @@ FLOORS = ("constant", "lightgbm")
 PORTFOLIO = "portfolio"
 GIVEN = "given"
 """Name of the record, and origin, of configurations that a run is given in place of an opening."""
+
+LEAST_DATA_SETS = 10
+"""Known ones of the same kind of target from which a portfolio is learned."""
+MOST_LEARNED = 24
+"""Configurations of a learned portfolio, beside those of families that it lacks."""
+USUAL_ROWS = 1_000
+"""Training rows of known data sets, roughly."""
 
 Opening = list[tuple[Configuration, str]]
 
@@ -65,7 +74,36 @@ def _floors(session: Session, families: Mapping[str, Family]) -> Opening:
 
 
 def _portfolio(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
-    """Entries of the portfolio that fit the table, the families and their narrowed spaces."""
+    """The portfolio that is learned from other data sets; the hand-ordered one where few are known."""
+    return _learned_portfolio(session, families) or _written_portfolio(session, families)
+
+
+def _learned_portfolio(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
+    """Configurations of these families and their narrowed spaces; none where too little is known."""
+    known = known_scores(session.experience, session.plan.table.task)
+    if known.n_data_sets < LEAST_DATA_SETS:
+        return []
+    spaces = {name: space_of(session.plan, f, session.settings) for name, f in families.items()}
+    usable = [j for j, c in enumerate(known.configurations) if is_legal(c, spaces)]
+    return learned_portfolio(
+        known.only(usable),
+        most=MOST_LEARNED,
+        per_second=session.is_timed,
+        growth=_growth(session, families),
+    )
+
+
+def _growth(session: Session, families: Mapping[str, Family]) -> dict[str, float]:
+    """By family, how much longer a fit takes here than on a table of `USUAL_ROWS`."""
+    training, _ = session.plan.rows_of("search", 0, 0)
+    return {
+        name: family.relative_seconds(len(training), 1) / family.relative_seconds(USUAL_ROWS, 1)
+        for name, family in families.items()
+    }
+
+
+def _written_portfolio(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
+    """Entries of the hand-ordered one that fit the table, the families and their narrowed spaces."""
     plan = session.plan
     training, _ = plan.rows_of("search", 0, 0)
     found = portfolio(plan.table.task, len(training), plan.table.frame.shape[1])
@@ -78,8 +116,8 @@ def _portfolio(session: Session, families: Mapping[str, Family]) -> list[Configu
 
 
 def _leaves(session: Session, family: Family, configuration: Configuration) -> bool:
-    """Whether a configuration is outside of what the settings narrowed its family to."""
-    if family.name not in session.settings.spaces:
+    """Whether a configuration is outside of what settings or priors narrowed its family to."""
+    if family.name not in session.settings.spaces and not session.folder.priors.exists():
         return False
     space = space_of(session.plan, family, session.settings)
     return space.is_legal(configuration) is not None
