@@ -13,6 +13,7 @@
         journal/                   trials, one append-only segment per driving process
         stages/NAME.json           one record per finished stage
         experience.jsonl.gz        what the run knew at its start, until it is finished
+        priors.yaml                priors that it searches with, if any
         predictions/  models/      out-of-fold predictions, fold models
         bundle/                    the final model
         outbox.json                how far the tracking store has caught up
@@ -103,6 +104,11 @@ class RunFolder:
     def experience(self) -> Path:
         """What the run knew of other data at its start; not there once it is finished."""
         return self.path / "experience.jsonl.gz"
+
+    @property
+    def priors(self) -> Path:
+        """Priors that the run searches with; not there if it has none."""
+        return self.path / "priors.yaml"
 
     def read_facts(self) -> dict[str, Any]:
         """Content of `run.json`.

@@ -92,6 +92,11 @@ class Settings(BaseModel):
     spaces: dict[str, dict[str, Any]] = Field(
         default={}, description="Other ranges or choices, by family and hyperparameter"
     )
+    priors: str | None = Field(
+        default=None,
+        description="File of learned priors, which take the place of the families' plain ranges",
+        min_length=1,
+    )
     roles: dict[str, str] = Field(default={}, description="Column roles that override detection")
     optimizer: str | dict[str, Any] = Field(
         default="hypercube",

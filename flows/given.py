@@ -31,7 +31,7 @@ def given_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     given["metric"] = parse_metric(given["metric"])
     matrix = given["cost_matrix"]
     given["cost_matrix"] = None if matrix is None else read_cost_matrix(matrix)
-    for key in ("table", "test"):
+    for key in ("table", "test", "priors"):
         given[key] = _absolute(given[key])
     return {key: value for key, value in given.items() if value is not None}
 
@@ -134,6 +134,10 @@ def check_names(settings: Settings) -> None:
         from automl.stages.search_spaces import check_spaces  # slow, only where it is needed
 
         check_spaces(settings)
+    if settings.priors:
+        from automl.stages.search_spaces import check_priors
+
+        check_priors(settings)
     check_choices(settings)
 
 

@@ -91,6 +91,10 @@ def train(
         str | None,
         typer.Option(metavar="NAME", help="How turns are given to families [default: auto]"),
     ] = None,
+    priors: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Priors that `automl learn priors` has written"),
+    ] = None,
     selection_test: Annotated[
         Literal["thesis", "paired", "friedman", "mcb"] | None,
         typer.Option(help="Test that drops worse candidates [default: paired]"),

@@ -25,6 +25,7 @@ from automl.optimizers.registry import get_optimizer
 from automl.records import IntArray
 from automl.settings import Settings
 from automl.stages.promotion import hold_back
+from automl.stages.search_spaces import keep_priors
 
 CACHE_SHARE = 0.1
 WANTED_TRIALS = 12
@@ -92,6 +93,7 @@ def prepare(
         cost_matrix=settings.cost_matrix,
         brier_baseline="random_labels" if settings.preset == "thesis" else "frequencies",
     )
+    keep_priors(folder, settings)
     table.write(folder.table)
     if test is not None:
         test.write(folder.test)

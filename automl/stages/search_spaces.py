@@ -1,21 +1,28 @@
-"""Search spaces of a run: those of the families, narrowed by the setting `spaces`."""
+"""Search spaces of a run: those of the families, with priors, narrowed by the setting `spaces`."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from automl.errors import SettingsError
 from automl.evaluation.plan import EvaluationPlan
-from automl.families.family import Family
-from automl.families.registry import get_family
+from automl.families.family import Family, kind_of
+from automl.families.registry import get_family, load_families
+from automl.home import RunFolder
+from automl.metalearning.prior_files import Priors
 from automl.records import Task
 from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
 
 
 def space_of(plan: EvaluationPlan, family: Family, settings: Settings) -> SpaceTree:
-    """The family's search space, narrowed, with the facts of the run's table.
+    """The family's search space with the run's priors, narrowed, with the facts of its table.
+
+    A range in the setting `spaces` takes the place of the priors of that name.
 
     Raises
     ------
@@ -23,10 +30,40 @@ def space_of(plan: EvaluationPlan, family: Family, settings: Settings) -> SpaceT
         If what the settings say about this family does not fit; names family, hyperparameter, key.
     """
     table = plan.table
-    space = _narrowed(family, table.task, settings.spaces.get(family.name) or {})
+    space = _narrowed(
+        _with_priors(family.space(table.task), table.task, RunFolder(plan.folder).priors),
+        settings.spaces.get(family.name) or {},
+    )
     return space.with_facts(
         n_rows=len(table), n_columns=table.frame.shape[1], n_classes=table.n_classes
     )
+
+
+def keep_priors(folder: RunFolder, settings: Settings) -> None:
+    """Copy the file that the setting `priors` names into the run, which then needs it no more.
+
+    Raises
+    ------
+    SettingsError
+        If it fits no family; names file, key and reason.
+    """
+    if settings.priors:
+        check_priors(settings)
+        shutil.copyfile(Path(settings.priors).expanduser(), folder.priors)
+
+
+def check_priors(settings: Settings) -> None:
+    """Refuse priors that fit no family, before the run begins.
+
+    Raises
+    ------
+    SettingsError
+        With file, key and reason.
+    """
+    if settings.family_folder:
+        load_families(settings.family_folder)
+    if settings.priors:
+        Priors.read(Path(settings.priors).expanduser()).check()
 
 
 def check_spaces(settings: Settings) -> None:
@@ -47,19 +84,31 @@ def check_spaces(settings: Settings) -> None:
 
 def _misfit(family: Family, kind: str, overrides: Mapping[str, Any]) -> SettingsError | None:
     try:
-        _narrowed(family, kind, overrides)
+        _narrowed(family.space(kind), overrides)
     except SettingsError as error:
         return error
     return None
 
 
-def _narrowed(family: Family, kind: Task | str, overrides: Mapping[str, Any]) -> SpaceTree:
-    space = family.space(kind)
+def _with_priors(space: SpaceTree, task: Task, path: Path) -> SpaceTree:
+    try:
+        written = path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return space
+    return _read(path, written).applied(space, kind_of(task))
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, written: int) -> Priors:  # noqa: ARG001 a file that changes is read again
+    return Priors.read(path)
+
+
+def _narrowed(space: SpaceTree, overrides: Mapping[str, Any]) -> SpaceTree:
     if not overrides:
         return space
     try:
         return space.narrow(overrides)
     except SettingsError as error:
         raise SettingsError(
-            f"setting spaces: {error.message}", setting="spaces", family=family.name
+            f"setting spaces: {error.message}", setting="spaces", family=space.family
         ) from None

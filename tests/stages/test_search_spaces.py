@@ -32,8 +32,8 @@ class Rows:
 
 
 @pytest.fixture
-def plan():
-    return SimpleNamespace(table=Rows())
+def plan(tmp_path):
+    return SimpleNamespace(table=Rows(), folder=tmp_path)
 
 
 def test_the_range_of_one_family_is_narrowed_and_the_others_stay(plan):
