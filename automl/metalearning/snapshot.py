@@ -77,9 +77,12 @@ class Snapshot:
 
 
 def is_named(experience: Experience, text: str) -> bool:
-    """Whether a text is an experience's data set, id, or the beginning of a fingerprint or layout."""
+    """Whether a text names an experience.
+
+    It does as name of the data set, id, origin, or beginning of the fingerprint or layout.
+    """
     data = experience.data
-    if text in (data.name, experience.id):
+    if text in (data.name, experience.id, experience.origin):
         return True
     digits = text.lower()
     return len(digits) >= LEAST_DIGITS and (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from automl.errors import AutoMLError, AutoMLWarning, SettingsError
 from automl.metalearning.experience import Experience
 from automl.metalearning.harvest import collect, harvest
+from automl.metalearning.knowledge import shipped
 from automl.metalearning.snapshot import Snapshot
 from automl.metalearning.store import ExperienceStore, read_export, write_export
 from automl.runtime.earlier import MOST_RUNS
@@ -20,7 +21,7 @@ STAGE = "experience"
 
 
 def take_snapshot(session: Session) -> tuple[Experience, ...]:
-    """What the home knows as the run begins, recorded and kept in the run folder.
+    """What the home and the package know as the run begins, recorded and kept in the run folder.
 
     Raises
     ------
@@ -83,7 +84,8 @@ def _snapshot(session: Session) -> Snapshot:
     except AutoMLError as error:
         session.warnings.append(f"earlier runs could not be remembered: {error.message}")
     reading = ExperienceStore(session.home.experience).read()
-    snapshot = Snapshot.of(reading.experiences, settings.exclude_experience)
+    known = (*reading.experiences, *shipped())
+    snapshot = Snapshot.of(known, settings.exclude_experience)
     session.warnings += reading.notes
     session.warnings += [
         f"setting exclude_experience: nothing that is remembered is called {text!r}"

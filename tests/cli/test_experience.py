@@ -8,6 +8,7 @@ import json
 import pytest
 
 from automl.home import Home
+from automl.metalearning import knowledge
 from automl.metalearning.harvest import collect, harvest
 from automl.metalearning.store import ExperienceStore
 
@@ -16,6 +17,11 @@ DATA = {
     "target": "y", "notes": [], "test_rows": 0, "metric": "index",
 }  # fmt: skip
 FIRST, SECOND = "a1" * 16, "b2" * 16
+
+
+@pytest.fixture(autouse=True)
+def nothing_shipped(tmp_path, monkeypatch):
+    monkeypatch.setattr(knowledge, "FOLDER", tmp_path / "no knowledge")
 
 
 @pytest.fixture
