@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from automl.addresses import public_address
+
 MOST_CHARACTERS = 100
 _FORBIDDEN = frozenset("/\\:.%@#?\"'")
 _RUN_ID_START = re.compile(r"\d{8}[0-9a-f-]*")
@@ -24,7 +26,7 @@ def problem_name(settings: Mapping[str, Any]) -> str:
 
 def derived_name(table: str, target: str) -> str:
     """Stem of the table and target, not cleaned: such as ``beans-label`` of ``data/beans.csv``."""
-    stem = re.split(r"[/\\:]", str(table).rstrip("/"))[-1].split(".")[0]
+    stem = re.split(r"[/\\:]", public_address(str(table)).rstrip("/"))[-1].split(".")[0]
     return f"{stem}-{target}"
 
 

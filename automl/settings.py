@@ -22,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from automl.addresses import public_address
 from automl.errors import SettingsError
 from automl.problem_names import name_problem, problem_name
 from automl.significance import AlphaSplit, choose_split, parse_alpha
@@ -117,7 +118,7 @@ class Settings(BaseModel):
     exclude_experience: tuple[str, ...] = Field(
         default=(),
         description="Data sets of which nothing is used that earlier runs have tried: names, run "
-        "ids, or the first digits of a fingerprint or layout",
+        "ids, origins (shipped, imported), or the first digits of a fingerprint or layout",
     )
     lookback: int = Field(
         default=4, description="Decision i sees the results of decisions up to i - lookback", ge=1
@@ -314,6 +315,14 @@ class Settings(BaseModel):
     def may_read_clock(self) -> bool:
         """Whether measured seconds may influence decisions."""
         return self.trials is None or self.cost_aware
+
+    @property
+    def public(self) -> Settings:
+        """The same without what may be a secret in the addresses of the tables."""
+        known = {name: getattr(self, name) for name in ("table", "test")}
+        return self.model_copy(
+            update={name: public_address(value) for name, value in known.items() if value}
+        )
 
     @property
     def problem(self) -> str:

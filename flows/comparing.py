@@ -136,6 +136,8 @@ def run_comparison(
         driver.start()
         _follow(folder, driver, say or (lambda _: None))
         is_lost = driver.is_lost()
+        if not open_cells(folder):
+            folder.forget_addresses()
     if is_lost and driver.result is None and not open_cells(folder):
         return _report(folder)
     if isinstance(driver.error, OSError) and dask is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
+from automl.addresses import public_address
 from automl.comparison.folder import ComparisonFolder
 from automl.comparison.plan import Cell, ComparisonPlan
 from automl.data.collections import target_of
@@ -99,7 +100,7 @@ def _read(source: str) -> pd.DataFrame:
 
 def _target(frame: pd.DataFrame, data: Mapping[str, Any], say: Say) -> str:
     target = target_of(list(frame.columns), str(data["table"]))
-    say(f"target of {data['table']}: {target}")
+    say(f"target of {public_address(str(data['table']))}: {target}")
     return target
 
 

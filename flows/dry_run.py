@@ -41,7 +41,7 @@ def plan_of(settings: Settings) -> dict[str, Any]:
         roles = _roles(table)
         families = _families(settings, folder)
     return {
-        "settings": settings.model_dump(),
+        "settings": settings.public.model_dump(),
         "problem": settings.problem,
         "data": data,
         "columns": roles,

@@ -44,7 +44,7 @@ def predict_table(
     """
     import pandas as pd
 
-    from automl.data.readers import read_table
+    from automl.data.readers import read_table, source_name
 
     loaded = load_model(model, home, trust=trust)
     classes = getattr(loaded, "classes_", None)
@@ -52,11 +52,11 @@ def predict_table(
         raise SettingsError("--proba needs a model of classes; this one predicts numbers")
     frame = read_table(table)
     if frame.empty:
-        raise DataError(f"{table} has no rows to predict")
+        raise DataError(f"{source_name(table)} has no rows to predict")
     try:
         predicted = pd.DataFrame({"prediction": loaded.predict(frame)})
     except DataError as error:
-        raise DataError.of(error.problems, source=str(table)) from None
+        raise DataError.of(error.problems, source=source_name(table)) from None
     if not proba or classes is None:
         return predicted
     probabilities = loaded.predict_proba(frame)

@@ -10,6 +10,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
+from automl.addresses import whole_address
 from automl.errors import AutoMLError
 from automl.home import Home, default_home
 from automl.settings import parse_duration
@@ -108,7 +109,7 @@ def _retrain(
     logger = get_run_logger()
     outcome = retrain(
         name,
-        absolute_source(table),
+        whole_address(absolute_source(table)),
         home=_home(home),
         overrides={
             "budget_seconds": parse_duration(budget) if budget else None,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
+from automl.addresses import public_address
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
 from automl.problem_names import clean_name
@@ -118,7 +119,9 @@ def retrain(
         same = next((run for run in reversed(runs) if digest == table_digest(run)), None)
         if same is not None and not force:
             reason = f"run {same.run_id} was trained on this content; {_completed(same, home)}"
-            return Retraining("unchanged", name, table, digest, same.run_id, False, reason)
+            return Retraining(
+                "unchanged", name, public_address(table), digest, same.run_id, False, reason
+            )
         settings = retraining_settings(runs[-1], table, overrides or {})
         check_names(settings)
         tell(f"retraining {settings.problem} with the settings of run {runs[-1].run_id}")
@@ -129,7 +132,7 @@ def retrain(
             started=None if has_waited else started,
             on_progress=on_progress,
         )
-    return _outcome(settings.problem, table, digest, result)
+    return _outcome(settings.problem, public_address(table), digest, result)
 
 
 def finished_runs(home: Home, name: str) -> list[RunFolder]:

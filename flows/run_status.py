@@ -10,6 +10,7 @@ from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import RunFolder
+from automl.problem_names import problem_name
 
 FINISHED, PREPARING, RUNNING, INTERRUPTED, FAILED, EMPTY = (
     "finished",
@@ -90,10 +91,7 @@ def describe(folder: RunFolder) -> RunStatus:
 def problem_of(facts: dict[str, Any]) -> str:
     """Problem name from the settings in `run.json`; "" when they are not usable."""
     settings = facts.get("settings") or {}
-    if settings.get("name"):
-        return str(settings["name"])
-    stem = str(settings.get("table", "")).replace(":", "/").rstrip("/").split("/")[-1].split(".")[0]
-    return f"{stem}-{settings.get('target', '')}"
+    return problem_name(settings) if {"table", "target"} <= settings.keys() else ""
 
 
 def read_stage(folder: RunFolder, name: str) -> dict[str, Any]:

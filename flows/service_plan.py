@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from automl.addresses import public_address
 from automl.errors import SettingsError
 from automl.home import Home
 from automl_flows.retraining import finished_runs
@@ -72,10 +73,11 @@ class Plan:
     def described(self) -> str:
         """What is served, in words."""
         parts = []
+        table = public_address(self.table or "")
         if self.cron is not None:
-            parts.append(f"retrained on {self.table} at {self.cron!r}")
+            parts.append(f"retrained on {table} at {self.cron!r}")
         if self.interval_seconds is not None:
-            parts.append(f"retrained on {self.table} every {self.interval_seconds:g} s")
+            parts.append(f"retrained on {table} every {self.interval_seconds:g} s")
         if self.folder is not None:
             parts.append(f"new files in {self.folder}")
         return " and ".join(parts)

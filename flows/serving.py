@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 from filelock import FileLock, Timeout
 
+from automl.addresses import entrust
 from automl.errors import ServiceError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
@@ -212,7 +213,7 @@ def _deployments(plan: Plan, home: Home) -> list[RunnerDeployment]:
                 clean_name(plan.name),
                 cron=plan.cron,
                 interval=plan.interval_seconds,
-                parameters={**parameters, "table": plan.table},
+                parameters={**parameters, "table": entrust(plan.table or "")},
                 entrypoint_type=EntrypointType.MODULE_PATH,
                 concurrency_limit=ConcurrencyLimitConfig(
                     limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW

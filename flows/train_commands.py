@@ -262,6 +262,6 @@ def _say_how_to_continue(home: Home) -> None:
 
 def _changed(settings: Settings) -> str:
     """The resolved settings that say something: all that differ from the plain defaults."""
-    shown = settings.model_dump(exclude_defaults=True)
+    shown = settings.public.model_dump(exclude_defaults=True)
     shown["preset"] = settings.preset
     return ", ".join(f"{key}={value}" for key, value in shown.items())

@@ -11,12 +11,17 @@ from pathlib import Path
 import pandas as pd
 from prefect import task
 from prefect.cache_policies import NO_CACHE
+from prefect.runtime import task_run
 
 from automl.data import division, readers, roles
 from automl.inference.schema import TableSchema
 
 
-@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="read {source}")
+def _run_name() -> str:
+    return f"read {readers.source_name(task_run.parameters['source'])}"
+
+
+@task(cache_policy=NO_CACHE, persist_result=False, task_run_name=_run_name)
 def read_table(source: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     """Raw frame of a file, a URI, ``sklearn:NAME`` or ``openml:NAME``.
 

@@ -4,6 +4,7 @@
 
     OUT/
       plan.json                            methods, data sets, seeds; grows when more are added
+      addresses.json                       of tables whose address may hold a secret, while cells are open
       cells/METHOD/DATA_SET/seed-S.json    record of a cell: there whole or not at all
       cells/METHOD/DATA_SET/seed-S.npz     its test rows: truth, predictions, weights, ...
       runs/METHOD/DATA_SET/seed-S/         home of a run under way; removed with the record
@@ -30,12 +31,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.comparison.plan import Cell, ComparisonPlan
+from automl.comparison.plan import ADDRESSES, Cell, ComparisonPlan
 from automl.errors import AutoMLWarning, DataError, ServiceError, SettingsError
 from automl.evaluation.stage_records import StageRecords
 from automl.records import FloatArray, IntArray
 
 FORMAT = 1
+ADDRESSES_FILE = "addresses.json"
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,40 @@ class ComparisonFolder:
         return self.path / "runs" / cell.method / cell.data_set / _stem(cell)
 
     def write_plan(self, plan: ComparisonPlan) -> None:
-        """Write or replace the plan."""
-        StageRecords(self.path).write("plan", {**plan.to_json(), "format": FORMAT})
+        """Write or replace the plan, with the public addresses of the tables alone.
+
+        The whole ones lie beside it, for the owner's eyes only, until `forget_addresses`: cells read
+        their tables in other processes, and later.
+        """
+        public = plan.public
+        self._write_addresses(
+            {
+                name: {key: data[key] for key in ADDRESSES if key in data}
+                for name, data in plan.data_sets.items()
+                if data != public.data_sets[name]
+            }
+        )
+        StageRecords(self.path).write("plan", {**public.to_json(), "format": FORMAT})
+
+    def forget_addresses(self) -> None:
+        """Remove what may be a secret in the addresses of the tables, when no cell is open any more."""
+        (self.path / ADDRESSES_FILE).unlink(missing_ok=True)
+
+    def _write_addresses(self, addresses: Mapping[str, Mapping[str, str]]) -> None:
+        self.forget_addresses()
+        if not addresses:
+            return
+        self.path.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with os.fdopen(os.open(self.path / ADDRESSES_FILE, flags, 0o600), "w") as file:
+            json.dump(addresses, file)
+
+    def _read_addresses(self) -> dict[str, dict[str, str]]:
+        try:
+            found: dict[str, dict[str, str]] = json.loads((self.path / ADDRESSES_FILE).read_text())
+        except (FileNotFoundError, ValueError):
+            return {}
+        return found
 
     def read_plan(self) -> ComparisonPlan | None:
         """The plan, or None if there is none.
@@ -176,6 +210,9 @@ class ComparisonFolder:
         try:
             content = dict(json.loads(path.read_text(encoding="utf-8")))
             written = content.pop("format", None)
+            for name, addresses in self._read_addresses().items():
+                if name in content["data_sets"]:
+                    content["data_sets"][name] |= addresses
             plan = ComparisonPlan.from_json(content)
         except FileNotFoundError:
             return None

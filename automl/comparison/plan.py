@@ -8,15 +8,19 @@ rows are test rows, so that all methods of a seed are judged on the same rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+from automl.addresses import public_address
 from automl.data.collections import DATA_SETTINGS, check_name, read_yaml_file
 from automl.errors import SettingsError
 from automl.idle_settings import idle_settings
 from automl.settings import Settings, resolve_settings
 from automl.stages.choices import is_fidelity_idle
+
+ADDRESSES = ("table", "test")
+"""Settings of a data set that may hold a password or a token."""
 
 CELL_SETTINGS = ("seed", "test_share", "name", "challenge")
 """Settings that a comparison sets itself."""
@@ -85,6 +89,11 @@ class ComparisonPlan:
         except SettingsError as error:
             raise SettingsError(f"method {cell.method}: {error.message}", **error.fields) from None
 
+    @property
+    def public(self) -> ComparisonPlan:
+        """The same without what may be a secret in the addresses of the tables."""
+        return replace(self, data_sets={k: _public(v) for k, v in self.data_sets.items()})
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
         return {
@@ -122,7 +131,8 @@ class ComparisonPlan:
             ("table of data set", self.digests, later.digests),
         ):
             for name in set(mine) & set(theirs):
-                _refuse_change(f"{kind} {name}", mine[name], theirs[name], where)
+                known, given = (_public(x[name]) for x in (mine, theirs))
+                _refuse_change(f"{kind} {name}", known, given, where)
         return ComparisonPlan(
             {**self.methods, **later.methods},
             {**self.data_sets, **later.data_sets},
@@ -131,6 +141,16 @@ class ComparisonPlan:
             self.metric,
             {**self.digests, **later.digests},
         )
+
+
+def _public(settings: Mapping[str, Any] | str) -> Mapping[str, Any] | str:
+    """Settings of a data set or a method without what may be a secret in an address."""
+    if isinstance(settings, str):
+        return settings
+    return {
+        key: public_address(value) if key in ADDRESSES and isinstance(value, str) else value
+        for key, value in settings.items()
+    }
 
 
 def _refuse_change(what: str, known: Any, given: Any, where: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from automl.addresses import public_address
 from automl.errors import SettingsError
 from automl.problem_names import name_problem
 
@@ -53,9 +54,9 @@ def find_data_sets(sources: list[str], *, target: str | None = None) -> dict[str
             if target is not None:
                 settings.setdefault("target", target)
             if name in found:
+                first, second = (public_address(str(x["table"])) for x in (found[name], settings))
                 raise SettingsError(
-                    f"two data sets are called {name}: {found[name]['table']} and "
-                    f"{settings['table']}; give one of them another name in a list of data sets"
+                    f"two data sets are called {name}: {first} and {second}; give one of them another name in a list of data sets"
                 )
             found[name] = settings
     if not found:
@@ -172,7 +173,9 @@ def _name_of(source: str) -> str:
     """Stem of a file, name in a collection."""
     from automl.problem_names import clean_name
 
-    stem = source.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1].rsplit(":", 1)[-1]
+    stem = (
+        public_address(source).rstrip("/").replace("\\", "/").rsplit("/", 1)[-1].rsplit(":", 1)[-1]
+    )
     return clean_name(stem.split(".")[0])
 
 

@@ -28,6 +28,7 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 
+from automl.addresses import public_address
 from automl.data.arff import read_arff
 from automl.data.delimited import Opener, read_delimited
 from automl.data.findings import nearest, repeated_names
@@ -96,15 +97,15 @@ def load_source(source: str | Path | pd.DataFrame) -> tuple[pd.DataFrame, list[s
         return _plain_names(read_openml(text.removeprefix("openml:")))
     if "://" in text:
         content = fetch(text)
-        return _read_file(lambda: io.BytesIO(content), text)
+        return _read_file(lambda: io.BytesIO(content), public_address(text))
     return _read_file(_local(Path(text)), text)
 
 
 def source_name(source: str | Path | pd.DataFrame) -> str:
     """How messages call a source."""
     if isinstance(source, pd.DataFrame):
-        return str(source.attrs.get("source", "the frame"))
-    return str(source)
+        return public_address(str(source.attrs.get("source", "the frame")))
+    return public_address(str(source))
 
 
 def _local(path: Path) -> Opener:
@@ -131,8 +132,7 @@ def _nearest_file(path: Path) -> str:
 
 def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[str]]:
     """Read a table by the extension of its name."""
-    plain = name.split("?")[0].split("#")[0] if "://" in name else name
-    suffixes = [suffix.lower() for suffix in Path(plain).suffixes]
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     gzipped = suffixes[-1:] == [".gz"]
     kind = "".join((suffixes[:-1] if gzipped else suffixes)[-1:])
     if kind in SPREADSHEETS:

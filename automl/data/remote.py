@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from automl.addresses import public_address, public_text
 from automl.errors import DataError, ServiceError, SettingsError
 
 # roots of the errors of file systems' own client libraries, which do not derive from OSError
@@ -30,25 +31,27 @@ def fetch(uri: str) -> bytes:
     """
     import fsspec  # only for URIs
 
-    scheme = uri.split("://", maxsplit=1)[0]
+    scheme, shown = uri.split("://", maxsplit=1)[0], public_address(uri)
     try:
         opened = fsspec.open(uri, mode="rb")
     except ImportError as error:
-        raise SettingsError(f"{uri} needs a package that is not installed: {error}") from None
+        raise SettingsError(f"{shown} needs a package that is not installed: {error}") from None
     except ValueError:
-        raise SettingsError(f"{uri}: the scheme {scheme!r} is unknown to fsspec") from None
+        raise SettingsError(f"{shown}: the scheme {scheme!r} is unknown to fsspec") from None
     try:
         with opened as stream:
             return bytes(stream.read())
     except FileNotFoundError as error:
         if _is_unreachable(error.__cause__):
-            raise ServiceError(f"{uri} cannot be read: {error.__cause__}") from None
-        raise DataError(f"there is no file {uri}") from None
+            raise ServiceError(
+                f"{shown} cannot be read: {public_text(str(error.__cause__))}"
+            ) from None
+        raise DataError(f"there is no file {shown}") from None
     except IsADirectoryError:
-        raise DataError(f"{uri} is a directory; a table file is expected") from None
+        raise DataError(f"{shown} is a directory; a table file is expected") from None
     except _service_errors() as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ServiceError(f"{uri} cannot be read: {reason}") from None
+        reason = public_text(" ".join(str(error).split())) or type(error).__name__
+        raise ServiceError(f"{shown} cannot be read: {reason}") from None
 
 
 def _service_errors() -> tuple[type[Exception], ...]:

@@ -152,6 +152,8 @@ def begin(
 ) -> Session:
     """Start a new run: slots in the background, then the table.
 
+    The tables are read here and never again, so the run keeps their public addresses alone.
+
     Parameters
     ----------
     frame
@@ -167,11 +169,11 @@ def begin(
     check_workers(settings)
     check_problem(home.path, settings)
     folder = home.create_run()
-    session = _open(settings, home, folder, started)
+    session = _open(settings.public, home, folder, started)
     try:
         facts = {
             "run_id": folder.run_id,
-            "settings": settings.model_dump(mode="json"),
+            "settings": settings.public.model_dump(mode="json"),
             "home": str(home.path),
             "started_at": time.time() - session.ledger.elapsed,
             "pid": os.getpid(),

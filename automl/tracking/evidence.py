@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from automl.addresses import public_address
 from automl.metalearning.experience import META_FEATURES
 from automl.tracking import layout
 from automl.tracking.reading import (
@@ -38,7 +39,7 @@ class EvidenceWriter:
         data = self.facts.get("data") or {}
         if "inputs" in self.outbox.done or not data.get("digest"):
             return
-        source = layout.shown(str(self.facts["settings"].get("table", "")))
+        source = public_address(str(self.facts["settings"].get("table", "")))
         dataset = Dataset(
             name=layout.problem_name(self.facts),
             digest=str(data["digest"])[:36],

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
 from automl import problem_names
+from automl.addresses import public_address
 from automl.records import Trial, TrialStatus
 
 PARAM_CHARACTERS = 6000
@@ -53,15 +53,6 @@ def problem_name(facts: Mapping[str, Any]) -> str:
     return problem_names.problem_name(facts["settings"])
 
 
-def shown(value: Any) -> Any:
-    """A URI without what may be a secret, which are its user and its query; all else as it is."""
-    if not isinstance(value, str) or "://" not in value:
-        return value
-    scheme, _, rest = value.partition("://")
-    host, slash, path = re.split("[?#]", rest)[0].partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
-
-
 def key_tags(facts: Mapping[str, Any]) -> dict[str, str]:
     """Tags of the parent that every child repeats, since MLflow filters do not follow parents."""
     data, settings = facts.get("data") or {}, facts["settings"]
@@ -83,7 +74,10 @@ def key_tags(facts: Mapping[str, Any]) -> dict[str, str]:
 def parent_content(facts: Mapping[str, Any]) -> RunContent:
     """The training run: all settings as parameters."""
     settings: Mapping[str, Any] = facts["settings"]
-    params = {key: _param(shown(value)) for key, value in settings.items()}
+    params = {
+        key: _param(public_address(value) if isinstance(value, str) else value)
+        for key, value in settings.items()
+    }
     params |= {f"data.{k}": _param(v) for k, v in _plain_facts(facts.get("data") or {})}
     tags = {**key_tags(facts), **experience_tags(facts), KIND_TAG: "run"}
     for name, version in (facts.get("versions") or {}).items():

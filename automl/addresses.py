@@ -1,0 +1,42 @@
+"""Addresses of tables without what may be a secret, and where the whole ones are until they are needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+ENVIRONMENT = "AUTOML_TABLE_ADDRESSES"
+"""Variable with the whole addresses that this process and those it starts know, by public address."""
+
+_USER = re.compile(r"(?<=://)[^/\s]*@")
+_QUERY = re.compile(r"[?#].*?(?=::|$)")
+_URI = re.compile(r"[^\s'\"]+://[^\s'\"]+")
+
+
+def public_address(source: str) -> str:
+    """A URI without user, password, query and fragment; anything else as it is."""
+    return _QUERY.sub("", _USER.sub("", source)) if "://" in source else source
+
+
+def public_text(text: str) -> str:
+    """A text with the public form of every URI in it."""
+    return _URI.sub(lambda found: public_address(found[0]), text)
+
+
+def entrust(source: str) -> str:
+    """The public form of an address, whose whole form this process and its children keep knowing."""
+    public = public_address(source)
+    if public != source:
+        os.environ[ENVIRONMENT] = json.dumps({**_entrusted(), public: source})
+    return public
+
+
+def whole_address(source: str) -> str:
+    """The address that was entrusted to this process, or to one that started it, else `source`."""
+    return _entrusted().get(source, source)
+
+
+def _entrusted() -> dict[str, str]:
+    found: dict[str, str] = json.loads(os.environ.get(ENVIRONMENT) or "{}")
+    return found
