@@ -1,10 +1,12 @@
 """What a meta-learner predicts for data sets it has not seen (van Hoof, sections 6.2 and 6.3).
 
-    python benchmarks/metalearning/learning.py METADATA OUT [--share 0.25] [--flows flow_forest ...]
+    python benchmarks/metalearning/learning.py METADATA OUT [--share 0.2] [--flows flow_forest ...]
+        [--tables 30]
 
 Leaves out one data set after the other, and learns from `--share` of the runs of each of the others,
 a fixed random choice; judged by all runs of the one left out. A data set is a file in
-OUT/learning/FLOW; finished ones are not repeated. `OUT/predictions/FLOW` keeps what the meta-learner
+OUT/learning/FLOW; finished ones are not repeated. `--tables` leaves out so many alone, the ones that
+`starting.py` takes first; all by default. `OUT/predictions/FLOW` keeps what the meta-learner
 expects of the configurations, for `starting.py`. ``report.py OUT`` prints the tables.
 
 Learners: LightGBM, 500 trees at a rate of 0.05, of 4 and of 16 leaves, from nothing, meta-features,
@@ -22,7 +24,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from flow_tables import FLOWS, FlowData, read_flow
+from flow_tables import FLOWS, FlowData, read_flow, usable_numbers
 from scipy.stats import kendalltau
 
 from automl.metalearning.learner import ScoreBoosting
@@ -62,7 +64,8 @@ def leave_out(data: FlowData, number: int, share: float) -> dict[str, FloatArray
         found[f"none/{target}"] = np.full(len(test), y[train].mean())
         for leaves in LEAVES:
             name = f"{target}/{leaves}"
-            found[f"meta/{name}"] = from_meta_features(data, number, y, leaves, len(test))
+            if target == "accuracy":  # standardized, all data sets have the same mean
+                found[f"meta/{name}"] = from_meta_features(data, number, y, leaves, len(test))
             for kind in ("configuration", "both"):
                 rng = stream(0, Purpose.SAMPLE, number, leaves)
                 model = ScoreBoosting(n_leaves=leaves)
@@ -134,12 +137,16 @@ def main() -> None:
     )
     parser.add_argument("metadata", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--share", type=float, default=0.25)
+    parser.add_argument("--share", type=float, default=0.2)
+    parser.add_argument("--tables", type=int)
     parser.add_argument("--flows", nargs="+", default=list(FLOWS), choices=FLOWS)
     arguments = parser.parse_args()
     for flow in arguments.flows:
         data = read_flow(arguments.metadata, flow)
-        for number in range(len(data.tables)):
+        numbers = range(len(data.tables))
+        if arguments.tables is not None:
+            numbers = usable_numbers(arguments.metadata, data, arguments.tables)
+        for number in numbers:
             study(data, number, arguments.share, arguments.out)
 
 
