@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from automl.ensembles.deadline import Deadline
 from automl.ensembles.library import Library
 from automl.inference.combining import Combine
+from automl.metrics.stacked import StackedScores
 from automl.records import FloatArray, IntArray
 
 Score = Callable[..., float]
@@ -54,6 +55,7 @@ def greedy_selection(
     score: Score,
     *,
     rng: np.random.Generator,
+    stacked_scores: StackedScores | None = None,
     n_rounds: int = 40,
     sorted_start: int = 10,
     n_bags: int = 5,
@@ -80,6 +82,9 @@ def greedy_selection(
     y : (n,), codes or values
     score
         Called as ``score(y, prediction)``, and with the sample weights third if there are any.
+    stacked_scores
+        The same score of many predictions at once, which is faster; see
+        `automl.metrics.stacked.stacked_scores`.
     n_rounds, sorted_start, n_bags : positive
         One bag uses the whole library.
     bag_share : in (0, 1]
@@ -110,6 +115,7 @@ def greedy_selection(
         predictions,
         y,
         score,
+        stacked_scores=stacked_scores,
         rows=rows,
         sample_weight=sample_weight,
         groups=groups,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.inference.combining import Combine, combined
+from automl.metrics.stacked import MANY_CELLS, StackedScores
 from automl.records import FloatArray, IntArray
 
 SHORTLIST = 3
@@ -59,6 +60,7 @@ class Library:
         y: NDArray[Any],
         score: Callable[..., float],
         *,
+        stacked_scores: StackedScores | None,
         rows: IntArray | None,
         sample_weight: FloatArray | None,
         groups: Sequence[str] | None,
@@ -77,18 +79,21 @@ class Library:
         """
         if not predictions:
             raise ValueError("an ensemble needs at least one prediction; got none")
-        target = Target(y, score, rows, sample_weight)
+        target = Target(y, score, rows, sample_weight, stacked_scores)
         scores: list[float] = []
-        for prediction in predictions:
+        size = target.n_together(np.size(predictions[0]))
+        for start in range(0, len(predictions), size):
             if scores and not has_time():
                 break
-            scores.append(target.score(target.take(prediction)))
+            some = [target.take(prediction) for prediction in predictions[start : start + size]]
+            scores += target.scores(np.stack(some)).tolist()
         order = np.argsort(-np.asarray(scores), kind="stable")
         kept = _cut(order, groups, max_members)
         sample = None
         if target.n_rows > max_rows:
             chosen = np.sort(rng.choice(target.n_rows, size=max_rows, replace=False))
-            sample = Target(y, score, chosen if rows is None else rows[chosen], sample_weight)
+            sample_rows = chosen if rows is None else rows[chosen]
+            sample = Target(y, score, sample_rows, sample_weight, stacked_scores)
         best_single = float(scores[order[0]])
         library = cls(
             [predictions[i] for i in kept],
@@ -131,15 +136,21 @@ class Target:
         score: Callable[..., float],
         rows: IntArray | None,
         sample_weight: FloatArray | None,
+        stacked_scores: StackedScores | None,
     ) -> None:
         self.rows = rows
         self.y = y if rows is None else y[rows]
         self.n_rows = len(self.y)
         self._score = score
-        self._extra: tuple[FloatArray, ...] = ()
-        if sample_weight is not None:
-            self._extra = (sample_weight if rows is None else sample_weight[rows],)
+        self._stacked_scores = stacked_scores
+        self._weight = sample_weight
+        if sample_weight is not None and rows is not None:
+            self._weight = sample_weight[rows]
         self.n_evaluations = 0
+
+    def n_together(self, n_cells: int) -> int:
+        """How many predictions of so many rows times classes are scored between looks at the clock."""
+        return 1 if self._stacked_scores is None else max(1, MANY_CELLS // max(n_cells, 1))
 
     def take(self, prediction: NDArray[Any]) -> NDArray[Any]:
         """The rows of `prediction` in 32 bits."""
@@ -148,8 +159,15 @@ class Target:
 
     def score(self, prediction: NDArray[Any]) -> float:
         """Score of a prediction of these rows."""
-        self.n_evaluations += 1
-        return self._score(self.y, prediction, *self._extra)
+        return float(self.scores(prediction[None])[0])
+
+    def scores(self, predictions: NDArray[Any]) -> FloatArray:
+        """Scores, (m,), of predictions, (m, n, K) or (m, n), of these rows."""
+        self.n_evaluations += len(predictions)
+        if self._stacked_scores is not None:
+            return self._stacked_scores(self.y, predictions, self._weight)
+        extra = () if self._weight is None else (self._weight,)
+        return np.array([self._score(self.y, one, *extra) for one in predictions])
 
 
 class Blend:
@@ -186,11 +204,14 @@ class Blend:
     ) -> tuple[int, float] | None:
         """Member whose addition scores best, and that score; None if time runs out."""
         scores = np.empty(len(members))
-        for place, member in enumerate(members):
-            if place % 8 == 0 and not has_time():
+        stack, quick = self._library.stack, self._library.quick
+        size = quick.n_together(stack[0].size)
+        for start in range(0, len(members), size):
+            if not has_time():
                 return None
-            with_member = self._quick.value_with(self._library.stack[member])
-            scores[place] = self._library.quick.score(with_member)
+            some = members[start : start + size]
+            with_member = self._quick.value_with(stack[some])
+            scores[start : start + size] = quick.scores(with_member)
         if self._full is None:
             best = int(np.argmax(scores))
             return int(members[best]), float(scores[best])
@@ -202,9 +223,8 @@ class Blend:
     ) -> tuple[int, float]:
         """Best of the shortlist by all rows; the first, which the sample prefers, at ties."""
         target, library = self._library.target, self._library
-        scores = [
-            target.score(full.value_with(library.member(int(member)))) for member in shortlist
-        ]
+        members = np.stack([library.member(int(member)) for member in shortlist])
+        scores = target.scores(full.value_with(members))
         best = int(np.argmax(scores))
         return int(shortlist[best]), float(scores[best])
 
@@ -215,7 +235,6 @@ class RunningMean:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._size = 0
         self._total = np.zeros(shape, np.float32)
-        self._buffer = np.empty_like(self._total)
 
     def add(self, values: NDArray[Any]) -> None:
         """Take a prediction once more."""
@@ -232,10 +251,10 @@ class RunningMean:
         return self._total / np.float32(self._size)
 
     def value_with(self, values: NDArray[Any]) -> NDArray[np.float32]:
-        """Mean of what is taken and one more, in a buffer that the next call overwrites."""
-        np.add(self._total, values, out=self._buffer)
-        np.multiply(self._buffer, np.float32(1.0 / (self._size + 1)), out=self._buffer)
-        return self._buffer
+        """Mean of what is taken and one more; of each one of a stack where `values` is one."""
+        total = self._total + values
+        total *= np.float32(1.0 / (self._size + 1))
+        return np.asarray(total)
 
 
 class RunningMedian:
@@ -261,7 +280,10 @@ class RunningMedian:
         return _between(self._ordered[lower], self._ordered[upper])
 
     def value_with(self, values: NDArray[Any]) -> NDArray[np.float32]:
-        """Median of what is taken and one more: that one, clipped by its neighbors, decides."""
+        """Median of what is taken and one more: that one, clipped by its neighbors, decides.
+
+        Of each one of a stack where `values` is one.
+        """
         size = len(self._ordered)
         if not size:
             return np.asarray(values, np.float32)

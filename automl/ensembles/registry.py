@@ -13,6 +13,7 @@ from automl.ensembles.agnostic import agnostic_bayes
 from automl.ensembles.greedy import greedy_selection
 from automl.inference.combining import Combine, votes
 from automl.lookup import entry_of
+from automl.metrics.stacked import StackedScores
 from automl.metrics.weightings import ManyScores
 from automl.records import FloatArray, IntArray
 
@@ -45,6 +46,8 @@ class Learn(Protocol):
         Whether less work is enough, as for weights that only show what a method can do.
     many_scores
         The same score under many weightings at once; see `automl.metrics.weightings`.
+    stacked_scores
+        The same score of many predictions at once; see `automl.metrics.stacked`.
 
     Returns
     -------
@@ -65,6 +68,7 @@ class Learn(Protocol):
         combine: Combine = "mean",
         is_quick: bool = False,
         many_scores: ManyScores | None = None,
+        stacked_scores: StackedScores | None = None,
     ) -> FloatArray: ...
 
 
@@ -103,7 +107,8 @@ def learn_greedy(
     deadline: float | None = None,
     combine: Combine = "mean",
     is_quick: bool = False,
-    many_scores: ManyScores | None = None,  # noqa: ARG001  (scores blends, one at a time)
+    many_scores: ManyScores | None = None,  # noqa: ARG001  (rows have one weighting)
+    stacked_scores: StackedScores | None = None,
 ) -> FloatArray:
     """`automl.ensembles.greedy.greedy_selection`, quick: one bag; parameters as in `Learn`."""
     return greedy_selection(
@@ -111,6 +116,7 @@ def learn_greedy(
         y,
         score,
         rng=rng,
+        stacked_scores=stacked_scores,
         n_bags=1 if is_quick else 5,
         rows=rows,
         sample_weight=sample_weight,
@@ -133,6 +139,7 @@ def learn_agnostic_bayes(
     combine: Combine = "mean",
     is_quick: bool = False,  # noqa: ARG001  (fewer bootstraps would be another method)
     many_scores: ManyScores | None = None,
+    stacked_scores: StackedScores | None = None,  # noqa: ARG001  (each has many weightings)
 ) -> FloatArray:
     """`automl.ensembles.agnostic.agnostic_bayes`; parameters as in `Learn`."""
     return agnostic_bayes(
@@ -160,6 +167,7 @@ def learn_single(
     combine: Combine = "mean",
     is_quick: bool = False,  # noqa: ARG001
     many_scores: ManyScores | None = None,  # noqa: ARG001
+    stacked_scores: StackedScores | None = None,  # noqa: ARG001
 ) -> FloatArray:
     """All weight on the member with the best score, the first at ties; parameters as in `Learn`.
 

@@ -97,10 +97,9 @@ def brier(outcome: ClassificationOutcome) -> float:
 
 
 def brier_rows(outcome: ClassificationOutcome) -> FloatArray:
-    """(n,) squared distance of each row's probabilities from the true one-hot row, less one."""
+    """(…, n) squared distance of each row's probabilities from the true one-hot row, less one."""
     probability = outcome.probability
-    squares = np.einsum("ij,ij->i", probability, probability)
-    return np.asarray(squares - 2.0 * _true_probability(outcome))
+    return np.asarray(_squares(probability) - 2.0 * _true_probability(outcome))
 
 
 def log_loss(outcome: ClassificationOutcome) -> float:
@@ -109,7 +108,7 @@ def log_loss(outcome: ClassificationOutcome) -> float:
 
 
 def log_rows(outcome: ClassificationOutcome) -> FloatArray:
-    """(n,) log probability of the true class of each row, clipped at `SMALLEST_PROBABILITY`."""
+    """(…, n) log probability of the true class of each row, clipped at `SMALLEST_PROBABILITY`."""
     probability = np.maximum(_true_probability(outcome), SMALLEST_PROBABILITY)
     return np.log(probability, dtype=np.float64)
 
@@ -170,8 +169,20 @@ def area(is_positive: BoolArray, score: FloatArray, weight: FloatArray | None = 
 
 
 def _true_probability(outcome: ClassificationOutcome) -> FloatArray:
-    """(n,) probability given to the true class."""
-    return outcome.probability[np.arange(len(outcome.y)), outcome.y]
+    """(…, n) probability given to the true class."""
+    probability = outcome.probability
+    n_rows, n_classes = probability.shape[-2:]
+    places = np.arange(0, n_rows * n_classes, n_classes) + outcome.y
+    flat = probability.reshape(*probability.shape[:-2], n_rows * n_classes)
+    return np.asarray(flat.take(places, axis=-1))
+
+
+def _squares(probability: FloatArray) -> FloatArray:
+    """(…, n) sum over the classes of the squared probabilities."""
+    if probability.shape[-1] == 2:
+        first, second = probability[..., 0], probability[..., 1]
+        return np.asarray(first * first + second * second)
+    return np.asarray(np.einsum("...j,...j->...", probability, probability))
 
 
 def _defined_mean(areas: list[float]) -> float:

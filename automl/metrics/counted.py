@@ -46,7 +46,13 @@ def _balanced_accuracy(index: PerformanceIndex, raw: FloatArray) -> FloatArray:
     counts = _counts(index, raw)
     true = counts.sum(axis=2)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.nanmean(_hits(counts) / np.where(true > 0, true, np.nan), axis=1))
+        return _mean_of_defined(_hits(counts) / np.where(true > 0, true, np.nan))
+
+
+def _mean_of_defined(values: FloatArray) -> FloatArray:
+    """(N,) mean of the values, (N, K), that are not NaN; at least one in each row."""
+    is_defined = values == values  # noqa: PLR0124  (false for NaN only)
+    return np.asarray(np.where(is_defined, values, 0.0).sum(axis=1) / is_defined.sum(axis=1))
 
 
 def _hits(counts: FloatArray) -> FloatArray:
@@ -62,7 +68,7 @@ def _f_beta_of_classes(index: PerformanceIndex, raw: FloatArray) -> FloatArray:
 
 
 def _f_beta(index: PerformanceIndex, raw: FloatArray) -> FloatArray:
-    return np.asarray(np.nanmean(_f_beta_of_classes(index, raw), axis=1))
+    return _mean_of_defined(_f_beta_of_classes(index, raw))
 
 
 def _f_beta_positive(index: PerformanceIndex, raw: FloatArray) -> FloatArray:

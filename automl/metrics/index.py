@@ -262,8 +262,12 @@ class PerformanceIndex:
                 terms.append((_scorer_term(load_scorer(name)), 0.0, weight))
             else:
                 metric = METRICS[name]
-                terms.append((metric.function, self.baselines[name], weight * self._scale(metric)))
+                terms.append((metric.function, self.baselines[name], self.factor(name)))
         return tuple(terms)
+
+    def factor(self, name: str) -> float:
+        """Weight of a metric of the index divided by the distance of its ideal from its baseline."""
+        return self.weights[name] * self._scale(METRICS[name])
 
     def _scale(self, metric: Metric) -> float:
         """1 / (ideal - baseline); ±1 where the baseline is ideal already (a constant target)."""

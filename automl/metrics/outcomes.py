@@ -17,7 +17,7 @@ class ClassificationOutcome:
     Parameters
     ----------
     y : (n,), codes in [0, K)
-    probability : (n, K)
+    probability : (n, K), or (m, n, K) for what is computed row by row
         Rows sum to one; one-hot rows where a model has no probabilities.
     weight : (n,) or None
         Sample weights.
@@ -94,7 +94,7 @@ class ClassificationOutcome:
     @property
     def n_classes(self) -> int:
         """Number of classes, K."""
-        return int(self.probability.shape[1])
+        return int(self.probability.shape[-1])
 
     @property
     def labels(self) -> IntArray:
@@ -136,6 +136,7 @@ class RegressionOutcome:
     Parameters
     ----------
     y, prediction : (n,)
+        Predictions also (m, n) for what is computed row by row.
     weight : (n,) or None
         Sample weights.
     variance : non-negative or None

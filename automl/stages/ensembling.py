@@ -26,6 +26,7 @@ from automl.errors import DataError
 from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import FLOORS
 from automl.inference.combining import Combine, combined
+from automl.metrics.stacked import stacked_scores
 from automl.metrics.threshold import tune_threshold
 from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
@@ -280,6 +281,7 @@ class Blender:
             combine=self._combine,
             is_quick=is_quick,
             many_scores=many_scores(index),
+            stacked_scores=stacked_scores(index),
         )
         self._n_learned += 1
         return self._limited(weights)

@@ -16,6 +16,7 @@ from automl.evaluation.journal import read as read_journal
 from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import get_family
 from automl.inference.combining import Combine
+from automl.metrics.stacked import stacked_scores
 from automl.metrics.threshold import tune_threshold
 from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
@@ -258,6 +259,7 @@ class Evidence:
             combine=self._combine,
             is_quick=True,
             many_scores=self._many,
+            stacked_scores=stacked_scores(self._index),
         )
         weights: FloatArray = np.zeros(len(self.members))
         weights[library] = learned

@@ -29,6 +29,7 @@ from automl.home import RunFolder
 from automl.inference.combining import Combine, check_combination
 from automl.inference.model import TableModel
 from automl.metrics.index import IndexSpec, PerformanceIndex
+from automl.metrics.stacked import stacked_scores
 from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, FoldResult, Task, Trial, TrialStatus
@@ -238,6 +239,7 @@ def weigh_models(
         rng=stream(seed, Purpose.ENSEMBLE),
         combine=combine,
         many_scores=many_scores(index),
+        stacked_scores=stacked_scores(index),
     )
     return dict(zip(arrays, map(float, weights), strict=True))
 

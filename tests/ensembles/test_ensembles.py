@@ -21,6 +21,7 @@ from automl.ensembles.greedy import greedy_selection
 from automl.ensembles.limits import limit_members, limit_prediction_time
 from automl.errors import AutoMLWarning, SettingsError
 from automl.metrics.index import PerformanceIndex
+from automl.metrics.stacked import stacked_scores
 from automl.records import Task
 
 
@@ -68,6 +69,42 @@ def test_one_bag_is_at_least_as_good_as_the_best_single_member(spec):
     assert found.score >= found.best_single == max(score(y, p) for p in predictions)
     assert found.score == pytest.approx(score(y, blend(predictions, found.weights)), abs=1e-4)
     assert found.score > found.best_single + 0.01
+
+
+@pytest.mark.parametrize("max_rows", [5_000, 50])
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+@pytest.mark.parametrize("n_bags", [1, 3])
+def test_blends_that_are_scored_together_give_the_same_selection(n_classes, n_bags, max_rows):
+    rng = np.random.default_rng(n_classes)
+    y = np.arange(90) % n_classes if n_classes else rng.normal(size=90)
+    if n_classes:
+        logits = 1.5 * np.eye(n_classes)[y] + rng.normal(size=(12, 90, n_classes)).round(1)
+        made = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    else:
+        made = y + rng.normal(size=(12, 90))
+    predictions = [prediction.astype(np.float32) for prediction in made]
+    predictions[3] = predictions[7]
+    task = (Task.REGRESSION, None, Task.BINARY, None, Task.MULTICLASS)[n_classes]
+    index = PerformanceIndex.build(task=task, y_all=y, n_classes=n_classes)
+    rows = rng.integers(0, 90, 90)
+    for combine in ("mean", "median")[: 1 if n_classes else 2]:
+        found = [
+            greedy_selection(
+                predictions,
+                y,
+                index.score,
+                rng=generator(),
+                stacked_scores=stacked,
+                n_bags=n_bags,
+                rows=rows,
+                max_rows=max_rows,
+                combine=combine,
+            )
+            for stacked in (None, stacked_scores(index))
+        ]
+        assert (found[0].weights == found[1].weights).all()
+        assert found[0].score == found[1].score
+        assert found[0].n_evaluations == found[1].n_evaluations
 
 
 def test_independent_members_help_on_fresh_rows():
