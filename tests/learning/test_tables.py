@@ -1,0 +1,204 @@
+"""Tables in short runs: what is recorded, what is continued, what is refused."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from automl.errors import DataError, SettingsError
+from automl.evaluation.slots import JobOutcome
+from automl.evaluation.trial import evaluate
+from automl.families.registry import get_family
+from automl.home import Home
+from automl.learning import tables as module
+from automl.learning.conditions import Conditions
+from automl.learning.folder import LearnedFolder
+from automl.learning.knowledge_file import make_knowledge, refresh_facts
+from automl.learning.tables import Request, in_turn, learn_table
+from automl.metalearning.fingerprints import fingerprint
+from automl.metalearning.store import ExperienceStore
+from automl.records import TrialStatus
+
+
+class OneSlot:
+    """A slot in this process: the same jobs, without limits and without the start of processes."""
+
+    n_slots = 1
+
+    def __init__(self, *_, context, **__):
+        self.context = context
+
+    def acquire(self):
+        return 0
+
+    def release(self, slot):
+        pass
+
+    def close(self):
+        pass
+
+    def run(self, slot, job, *, limit_seconds=None):
+        started = time.perf_counter()
+        results = list(evaluate(self.context, job.payload))
+        return JobOutcome(TrialStatus.COMPLETE, results, "", time.perf_counter() - started, 1.0)
+
+
+@pytest.fixture
+def one_slot(monkeypatch):
+    monkeypatch.setattr("automl.stages.session.WorkerPool", OneSlot)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return LearnedFolder(Home(tmp_path / "home"))
+
+
+@pytest.fixture(autouse=True)
+def short_list(monkeypatch):
+    """Two configurations, and as many further ones as there are draws."""
+
+    def design(kind, *, draws, seed):
+        assert seed == 0
+        values = [{"n_neighbors": 5 + j} for j in range(1 + draws)]
+        knn = [get_family("knn").space(kind).complete(own) for own in values]
+        return [get_family("decision_tree").space(kind).default(), *knn]
+
+    monkeypatch.setattr(module, "design", design)
+
+
+@pytest.fixture
+def request_of(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=150), "b": rng.normal(size=150)})
+    frame["y"] = np.where(frame["a"] + 0.3 * frame["b"] > 0, "yes", "no")
+    path = tmp_path / "data.csv"
+    frame.to_csv(path, index=False)
+
+    def make(**given):
+        conditions = Conditions(**{"draws": 0, "workers": 1, "most_rows": 100, **given})
+        return Request("data", {"table": str(path), "target": "y"}, conditions)
+
+    return make
+
+
+def test_a_table_is_tried_once_and_more_draws_add_to_it(folder, request_of):
+    outcome = learn_table(folder, request_of())
+    learned = outcome.learned
+    trials = learned.experience.trials
+    assert outcome.n_new == len(trials) == 2
+    assert [t.configuration.family for t in trials] == ["decision_tree", "knn"]
+    assert all(t.score is not None and t.folds == 5 and t.seconds > 0 for t in trials)
+    facts = learned.experience.data
+    assert (facts.name, facts.rows, facts.columns, facts.classes) == ("data", 100, 2, 2)
+    assert learned.rows == 150
+    assert facts.meta_features
+    assert not folder.run_home("data").path.exists()
+    stored = ExperienceStore(folder.home.experience).read_one(learned.experience.id)
+    assert stored == learned.experience
+    assert json.loads((folder.path / "data.json").read_text())["format"] == 1
+    again = learn_table(folder, request_of())
+    assert (again.n_new, again.learned) == (0, folder.read("data"))
+    more = learn_table(folder, request_of(draws=2))
+    assert more.n_new == 2
+    assert list(more.learned.experience.trials[:2]) == list(trials)
+    assert more.summary()["trials"] == 4
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_what_there_was_no_time_for_is_tried_when_there_is(folder, request_of):
+    late = learn_table(folder, request_of(table_seconds=1e-9)).learned
+    assert len(late.experience.trials) + len(late.left_out) == 2
+    assert late.left_out
+    assert learn_table(folder, request_of(table_seconds=1e-9)).n_new == 0
+    whole = learn_table(folder, request_of())
+    assert whole.n_new == len(late.left_out)
+    assert not whole.learned.left_out
+    assert len(whole.learned.experience.trials) == 2
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_run_that_was_interrupted_goes_on(folder, request_of, monkeypatch):
+    commit = module.Session.commit
+
+    def interrupted(session, trial, **decision):
+        commit(session, trial, **decision)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module.Session, "commit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learn_table(folder, request_of(draws=1))
+    assert folder.read("data") is None
+    assert len(folder.run_home("data").run_folders()) == 1
+    run: list[int] = []
+
+    def counted(session, trial, **decision):
+        run.append(trial.index)
+        commit(session, trial, **decision)
+
+    monkeypatch.setattr(module.Session, "commit", counted)
+    outcome = learn_table(folder, request_of(draws=1))
+    assert run == [1, 2]
+    assert outcome.n_new == 3
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_an_ordinary_search_may_follow(folder, request_of):
+    found = learn_table(folder, request_of(search_trials=2)).learned
+    assert (len(found.experience.trials), found.searched) == (4, 2)
+    assert learn_table(folder, request_of(search_trials=2)).n_new == 0
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_scores_of_another_measure_are_not_set_beside(folder, request_of):
+    learn_table(folder, request_of())
+    with pytest.raises(SettingsError, match=r"data was measured with most_rows 100.*now it is 90"):
+        learn_table(folder, request_of(most_rows=90))
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_table_that_cannot_be_used_leaves_no_run(folder, request_of, tmp_path):
+    bad = tmp_path / "bad.csv"
+    bad.write_text("x,y\n1,a\n2,a\n", encoding="utf-8")
+    request = replace(request_of(), data={"table": str(bad), "target": "y"})
+    with pytest.raises(DataError):
+        learn_table(folder, request)
+    assert not folder.run_home("data").run_folders()
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_facts_can_be_computed_anew(folder, request_of, tmp_path):
+    learned = learn_table(folder, request_of()).learned
+    blank = replace(learned.experience.data, fingerprint="", layout="", meta_features={})
+    folder.write(replace(learned, experience=replace(learned.experience, data=blank)))
+    renewed = refresh_facts(folder, "data")
+    assert renewed == learned == folder.read("data")
+    assert refresh_facts(folder, "other") is None
+    from automl.data.table import prepare_table
+
+    whole = prepare_table(str(tmp_path / "data.csv"), target="y")
+    assert renewed.experience.data.fingerprint == fingerprint(whole)
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_knowledge_is_what_is_learned_of_the_named_tables(folder, request_of, tmp_path):
+    with pytest.raises(DataError, match="none of these tables is learned"):
+        make_knowledge(folder, ["data"], tmp_path / "k.jsonl.gz", command="c")
+    learned = learn_table(folder, request_of()).learned
+    made = make_knowledge(folder, ["data", "other"], tmp_path / "k.jsonl.gz", command="c")
+    assert made.data_sets == ("data",)
+    assert made.conditions == learned.measure
+    kept, known = made.experiences[0].trials, learned.experience.trials
+    assert [t.configuration for t in kept] == [t.configuration for t in known]
+    assert [t.score for t in kept] == pytest.approx([t.score for t in known], abs=1e-6)
+
+
+def test_tables_come_in_an_order_of_their_own():
+    names = [f"table{i}" for i in range(30)]
+    found = in_turn(names, 0)
+    assert sorted(found) == sorted(names) != found
+    assert found == in_turn(reversed(names), 0) != in_turn(names, 1)
