@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +22,7 @@ from automl.reports.comparison_report import make_report, read_records
 from automl_flows.comparison_check import only_one
 from automl_flows.driving import FlowThread
 from automl_flows.environment import prepare_environment
+from automl_flows.session import silence_libraries
 from automl_tasks.comparison import report_comparison, run_comparison_cell
 
 DRAIN_SECONDS = 5.0
@@ -165,10 +165,13 @@ def _follow(folder: ComparisonFolder, driver: FlowThread, say: Say) -> None:
     """
     waiting = open_cells(folder)
     n_cells, n_done = len(waiting), 0
+    was_lost = False
     while True:
         is_over, is_lost = not driver.is_alive(), driver.is_lost()
-        if is_lost:
-            logging.disable(logging.CRITICAL)
+        if is_lost and not was_lost:
+            silence_libraries()
+            say("the local Prefect server has ended; the comparison goes on without it")
+        was_lost = is_lost
         still = []
         for cell in waiting:
             record = folder.read(cell)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,6 +15,7 @@ from automl.learning.folder import LearnedFolder
 from automl.learning.tables import Outcome, in_turn
 from automl_flows.driving import FlowThread
 from automl_flows.environment import prepare_environment
+from automl_flows.session import silence_libraries
 from automl_tasks.learning import learn_experience_of_table
 
 DRAIN_SECONDS = 5.0
@@ -103,7 +103,7 @@ def _follow(folder: LearnedFolder, names: list[str], driver: FlowThread, say: Sa
     while True:
         is_over = not driver.is_alive()
         if driver.is_lost():
-            logging.disable(logging.CRITICAL)
+            silence_libraries()
         for name in names:
             if (written := folder.written_at(name)) != seen[name]:
                 seen[name], n_done = written, n_done + 1

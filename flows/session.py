@@ -49,12 +49,20 @@ def unwind_on_signals() -> None:
 
     def _raise(number: int, _: FrameType | None) -> None:
         _signals.append(number)
-        logging.disable(logging.CRITICAL)
+        silence_libraries()
         raise TerminationError if number == signal.SIGTERM else KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, _raise)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a shell's background job has it
         signal.signal(signal.SIGINT, _raise)
+
+
+def silence_libraries() -> None:
+    """Let no library log anything any more; Prefect's own threads do not heed `logging.disable`."""
+    logging.disable(logging.CRITICAL)
+    for name, logger in list(logging.root.manager.loggerDict.items()):
+        if name.startswith("prefect.") and isinstance(logger, logging.Logger):
+            logger.disabled = True
 
 
 def leave(code: int) -> NoReturn:

@@ -21,6 +21,9 @@ from automl.home import Home
 def logs() -> Iterator[None]:
     yield
     logging.disable(logging.NOTSET)
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.disabled = False
 
 
 @pytest.mark.timeout(60)
@@ -43,5 +46,30 @@ def test_the_results_do_not_wait_for_a_server_that_has_ended(
     folder = ComparisonFolder(tmp_path / "out")
     plan = ComparisonPlan({"a": {}, "b": {}}, {"one": {"table": "t.csv", "target": "y"}})
     folder.write_plan(plan)
-    result: dict[str, Any] = comparing.run_comparison(folder, home=Home(tmp_path / "home"))
+    told: list[str] = []
+    result: dict[str, Any] = comparing.run_comparison(
+        folder, home=Home(tmp_path / "home"), say=told.append
+    )
+    assert [text for text in told if "server" in text] == [
+        "the local Prefect server has ended; the comparison goes on without it"
+    ]
     assert [row["method"] for row in result["methods"]] == ["a", "b"]
+
+
+@pytest.mark.usefixtures("logs")
+def test_the_threads_of_prefect_that_heed_no_level_are_silenced(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    from prefect._internal.concurrency import logger
+
+    from automl_flows.session import silence_libraries
+
+    logger.addHandler(caplog.handler)
+    logging.disable(logging.CRITICAL)
+    logger.error("Service %r failed to process item %r", "EventsWorker", "event")
+    assert "EventsWorker" in caplog.text
+    caplog.clear()
+    silence_libraries()
+    logger.error("Service %r failed to process item %r", "EventsWorker", "event")
+    assert not caplog.text
+    logger.removeHandler(caplog.handler)
