@@ -21,6 +21,7 @@ from automl_flows import (
     experience_commands,
     learn_commands,
     model_commands,
+    prior_commands,
     retrain_commands,
     run_commands,
     search_commands,
@@ -74,6 +75,7 @@ for _commands in (
     compare_commands,
     experience_commands,
     learn_commands,
+    prior_commands,
     retrain_commands,
     service_commands,
 ):

@@ -60,7 +60,7 @@ class PriorSettings:
     most_values: int = 128
     most_draws: int = 20_000
     floor: float = 0.1
-    least_trials: int = 5
+    least_trials: int = 3
     least_data_sets: int = 3
 
     def __post_init__(self) -> None:

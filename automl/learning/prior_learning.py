@@ -1,0 +1,82 @@
+"""From what was tried on tables to a file of priors (SPEC O2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from automl.errors import DataError, SettingsError
+from automl.learning.folder import LearnedFolder
+from automl.metalearning.accepted_values import PriorSettings
+from automl.metalearning.experience import Experience
+from automl.metalearning.knowledge import read_knowledge
+from automl.metalearning.prior_files import Priors
+from automl.metalearning.priors import LearnedPrior, learn_priors
+from automl.metalearning.store import read_export, write_whole
+
+
+def gathered(
+    folder: LearnedFolder, names: Iterable[str], files: Iterable[Path]
+) -> list[Experience]:
+    """Experiences of learned tables and of files; of equal ids the first counts.
+
+    Raises
+    ------
+    SettingsError
+        If a file holds no experience.
+    """
+    learned = [found.experience for name in names if (found := folder.read(name)) is not None]
+    found = [*learned, *(experience for file in files for experience in read_experiences(file))]
+    return list({experience.id: experience for experience in reversed(found)}.values())[::-1]
+
+
+def read_experiences(file: Path) -> tuple[Experience, ...]:
+    """Experiences of an export or of a file of knowledge.
+
+    Raises
+    ------
+    SettingsError
+        If it is neither.
+    """
+    try:
+        return read_knowledge(file).experiences
+    except SettingsError:
+        return read_export(file).experiences
+
+
+def make_priors(
+    experiences: Sequence[Experience],
+    path: Path,
+    *,
+    settings: PriorSettings,
+    families: Sequence[str] = (),
+    seed: int = 0,
+    command: str = "",
+) -> tuple[LearnedPrior, ...]:
+    """Learn priors and write them as text, with how they came about.
+
+    Raises
+    ------
+    DataError
+        If too little is known for a single one.
+    ServiceError
+        If the file cannot be written; an earlier one stays.
+    """
+    learned = learn_priors(experiences, settings, families=families, seed=seed)
+    if not learned:
+        raise DataError(
+            f"no priors can be learned: no signature has {settings.least_trials} complete trials "
+            f"on each of {settings.least_data_sets} data sets"
+        )
+    record = {
+        "command": command,
+        "date": datetime.now(UTC).date().isoformat(),
+        "seed": seed,
+        "settings": asdict(settings),
+        "data_sets": sorted({experience.data.name for experience in experiences}),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, [Priors.of(learned).text(record).encode()])
+    return learned

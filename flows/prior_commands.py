@@ -1,0 +1,147 @@
+"""``automl learn priors``."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from automl.errors import SettingsError
+from automl_flows.learn_commands import learn
+from automl_flows.options import HomeOption, JsonOption
+from automl_flows.session import TerminationError, open_home, say
+
+if TYPE_CHECKING:
+    from automl.home import Home
+
+EXPERIENCE_SUFFIX = ".jsonl.gz"
+
+
+def register(app: typer.Typer) -> None:  # noqa: ARG001 the command joins the group `learn`
+    """Add the command to its group, which is part of the program."""
+    learn.command()(priors)
+
+
+def priors(
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIR...",
+            help="Folders of tables and what else compare reads; exported experience (.jsonl.gz)",
+            show_default=False,
+        ),
+    ],
+    *,
+    into: Annotated[
+        Path, typer.Option("--into", metavar="FILE", help="File of the priors; pictures beside it")
+    ] = Path("priors.yaml"),
+    families: Annotated[str | None, typer.Option(metavar="A,B", help="Only these families")] = None,
+    acceptance: Annotated[
+        Literal["rivals", "index"],
+        typer.Option(help="Values are accepted by rank on their table, or by score (thesis)"),
+    ] = "rivals",
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column to predict, as for learn experience"),
+    ] = None,
+    draws: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Random configurations of a family on a new table, times its share",
+        ),
+    ] = 8,
+    seed: Annotated[int, typer.Option(metavar="N", min=0)] = 0,
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Trials at a time; 0: one per core")
+    ] = 0,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn where good values of hyperparameters lie; `automl train --priors FILE` searches there.
+
+    Tables are tried as by `learn experience`, and not again where that was done in this home.
+    """
+    from automl.families.registry import get_family
+
+    chosen = [name.strip() for name in (families or "").split(",") if name.strip()]
+    for name in chosen:
+        get_family(name)
+    files = [_file(source) for source in data if source.endswith(EXPERIENCE_SUFFIX)]
+    sources = [source for source in data if not source.endswith(EXPERIENCE_SUFFIX)]
+    state = open_home(home)
+    state.prepare()
+    try:
+        names = (
+            _learned(sources, state, target=target, draws=draws, seed=seed, workers=workers)
+            if sources
+            else []
+        )
+        from automl_flows.prior_learning import run_prior_learning  # slow: imports Prefect
+
+        result = run_prior_learning(
+            home=state,
+            into=str(into.expanduser().resolve()),
+            tables=names,
+            files=files,
+            options={
+                "families": chosen,
+                "seed": seed,
+                "settings": {"acceptance": acceptance},
+                "command": shlex.join(["automl", *sys.argv[1:]]),
+            },
+        )
+    except (KeyboardInterrupt, TerminationError):
+        say("continue: the same command; tables that are learned are not tried again")
+        raise
+    _show(result, as_json=as_json)
+
+
+def _file(source: str) -> str:
+    path = Path(source).expanduser().resolve()
+    if not path.is_file():
+        raise SettingsError(f"experience {path} does not exist", file=str(path))
+    return str(path)
+
+
+def _learned(
+    sources: list[str],
+    home: Home,
+    *,
+    target: str | None,
+    draws: int,
+    seed: int,
+    workers: int,
+) -> list[str]:
+    """Names of the tables, tried where they were not."""
+    from automl.data.collections import find_data_sets
+    from automl.learning.conditions import Conditions
+    from automl_flows.learning import run_learning  # slow: imports Prefect
+
+    data_sets = find_data_sets(sources, target=target)
+    conditions = Conditions(draws=draws, seed=seed, workers=workers)
+    run_learning(data_sets, conditions.to_json(), home=home, say=say)
+    return list(data_sets)
+
+
+def _show(result: dict[str, Any], *, as_json: bool) -> None:
+    from automl_flows.rendering import emit, emit_facts, emit_json, emit_table
+
+    if as_json:
+        emit_json(result)
+        return
+    columns = ("signature", "hyperparameter", "data sets", "trials", "10 %", "median", "90 %")
+    keys = ("data_sets", "trials", "low_tenth", "median", "high_tenth")
+    rows = [
+        (row["signature"], row["hyperparameter"], *(f"{row[key]:.4g}" for key in keys))
+        for row in result["priors"]
+    ]
+    emit_table(columns, rows, right=columns[2:])
+    emit("")
+    file = Path(result["file"])
+    emit_facts({"priors": str(file), "pictures": str(file.with_suffix(""))})
+    emit(f"use them: automl train TABLE --priors {file}")
