@@ -121,6 +121,7 @@ def import_file(path: Path, home: Home) -> Import:
         If the store cannot be written.
     """
     reading = read_export(path)
+    home.prepare()
     return _taken(home, reading.experiences, "imported", notes=reading.notes)
 
 

@@ -102,12 +102,15 @@ def import_experience(
     from automl_flows.experience import import_file, import_store
     from automl_flows.rendering import emit_json
 
-    if (file is None) == (mlflow is None):
+    state = open_home(home)
+    if mlflow is not None and file is None:
+        state.prepare()
+        taken = import_store(mlflow, state)
+    elif file is not None and mlflow is None:
+        taken = import_file(file.expanduser(), state)
+    else:
         found = "nothing" if file is None else "both"
         raise SettingsError(f"a FILE or --mlflow URI is expected; got {found}")
-    state = open_home(home)
-    state.prepare()
-    taken = import_store(mlflow, state) if file is None else import_file(file.expanduser(), state)
     for note in taken.notes:
         say(f"note: {note}")
     if as_json:

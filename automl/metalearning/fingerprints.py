@@ -61,7 +61,8 @@ def layout(table: Table) -> str:
 def _target(table: Table) -> pd.Series:
     if table.classes is None:
         return pd.Series(table.y)
-    return pd.Series(pd.Categorical.from_codes(table.y, categories=list(table.classes)))
+    labels = pd.Index(table.classes, dtype=object)
+    return pd.Series(pd.Categorical(labels[table.y], categories=labels))
 
 
 def _salted(hashes: Hashes) -> Hashes:

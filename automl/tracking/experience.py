@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,8 +85,15 @@ class _History:
 
     def read(self) -> History:
         experiments = self._experiments()
-        runs = self._search(experiments, _kind("run")) if experiments else iter(())
-        found = {known.id: known for run in runs if (known := self._experience(run)) is not None}
+        found: dict[str, Experience] = {}
+        for run in self._search(experiments, _kind("run")) if experiments else ():
+            if run.data.tags.get(layout.RUN_ID_TAG) in self._besides:
+                continue
+            read = self._experience(run)
+            if isinstance(read, Experience):
+                found[read.id] = read
+            else:
+                self._skipped[read] += 1
         return History(tuple(found[identity] for identity in sorted(found)), dict(self._skipped))
 
     def _experiments(self) -> list[str]:
@@ -107,22 +114,18 @@ class _History:
             )
         )
 
-    def _experience(self, parent: Run) -> Experience | None:
-        identity = parent.data.tags.get(layout.RUN_ID_TAG, "")
-        if identity in self._besides:
-            return None
+    def _experience(self, parent: Run) -> Experience | str:
+        """Experience of a training run, or what kind of run it is that has none."""
         if parent.info.status == "RUNNING":
-            return self._skip(UNFINISHED)
+            return UNFINISHED
         if "automl.fingerprint" not in parent.data.tags:
-            return self._skip(NAMELESS)
+            return NAMELESS
         try:
             empty = experience_of_parent(parent.data.tags, parent.info.start_time)
         except _BAD:
-            return self._skip(ILLEGIBLE)
+            return ILLEGIBLE
         trials = self._trials(parent)
-        if not trials:
-            return self._skip(EMPTY)
-        return Experience(**{**empty.__dict__, "trials": trials})
+        return replace(empty, trials=trials) if trials else EMPTY
 
     def _trials(self, parent: Run) -> tuple[KnownTrial, ...]:
         own = f"tags.`{layout.RUN_ID_TAG}` = '{parent.data.tags[layout.RUN_ID_TAG]}'"
@@ -137,9 +140,6 @@ class _History:
                 continue
             found.setdefault(index, trial)
         return tuple(found[index] for index in sorted(found))
-
-    def _skip(self, reason: str) -> None:
-        self._skipped[reason] += 1
 
 
 def experience_of_parent(tags: Mapping[str, str], started_ms: int | None) -> Experience:
