@@ -39,7 +39,9 @@ class PriorSettings:
     most_values, most_draws : at least 1
         Of a data set that does not converge.
     floor : in (0, 1)
-        Mass that stays on the whole range.
+        Mass that stays on the whole range, however many data sets there are.
+    doubt : >= 0
+        Data sets that the plain range counts as: the fewer are known, the more mass stays on it.
     least_trials : at least 1
         Complete trials that a data set needs in a signature to count there.
     least_data_sets : at least 1
@@ -60,6 +62,7 @@ class PriorSettings:
     most_values: int = 128
     most_draws: int = 20_000
     floor: float = 0.1
+    doubt: float = 2.0
     least_trials: int = 3
     least_data_sets: int = 3
 
@@ -70,9 +73,15 @@ class PriorSettings:
             value = getattr(self, name)
             if not 0.0 < value <= 1.0 or (name == "floor" and value == 1.0):
                 raise SettingsError(f"{name} of priors must be in (0, 1]; got {value:g}", key=name)
+        if not self.doubt >= 0.0:
+            raise SettingsError(f"doubt of priors must not be negative; got {self.doubt:g}")
         for name in ("rivals", "most_values", "most_draws", "least_trials", "least_data_sets"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} of priors must be positive; got {getattr(self, name)}")
+
+    def floor_among(self, n_data_sets: int) -> float:
+        """Mass on the whole range of a prior from so many data sets, in (0, 1)."""
+        return self.floor + (1.0 - self.floor) * self.doubt / (n_data_sets + self.doubt)
 
 
 def acceptances(scores: Floats, settings: PriorSettings) -> Floats:

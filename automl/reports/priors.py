@@ -79,17 +79,19 @@ def prior_picture(priors: Sequence[LearnedPrior]) -> Figure:
     figure = Figure(
         figsize=(PANEL_INCHES[0] * columns, PANEL_INCHES[1] * rows + 0.5), layout="constrained"
     )
-    panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-    for panel, prior in zip(panels, priors, strict=False):
-        _draw(panel, prior)
+    panels = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
+    top = max(_draw(panel, prior) for panel, prior in zip(panels, priors, strict=False))
+    panels[0].set_ylim(0.0, 1.05 * max(top, 1.0))
     for panel in panels[len(priors) :]:
         panel.set_axis_off()
-    figure.suptitle(f"{priors[0].name} ({priors[0].kind})")
+    family = priors[0].signature.partition("/")[0]
+    figure.suptitle(f"{family}: {priors[0].name} ({priors[0].kind})")
     figure.supylabel("density, 1: the plain range", fontsize="small")
     return figure
 
 
-def _draw(panel: Axes, prior: LearnedPrior) -> None:
+def _draw(panel: Axes, prior: LearnedPrior) -> float:
+    """Fill a panel; the greatest density."""
     number = plain_range(prior.original)
     assert number is not None
     x = _grid(number)
@@ -113,9 +115,11 @@ def _draw(panel: Axes, prior: LearnedPrior) -> None:
     )
     if number.is_log:
         panel.set_xscale("log")
-    panel.set_ylim(bottom=0.0)
+    elif number.integer:
+        panel.xaxis.get_major_locator().set_params(integer=True)
     context = prior.signature.partition("/")[2].replace("/", "\n") or "whole family"
     panel.set_title(f"{context}\n{prior.data_sets} data sets", fontsize="small")
+    return float(density.max())
 
 
 def _grid(number: Numerical) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
