@@ -119,6 +119,11 @@ def text(path: Path) -> str:
             interval(gain, tables),
         )
     )
+    known = [record for record in found if "gain" in (record["honest"]["single"] or {})]
+    if known:
+        foretold = np.array([record["honest"]["single"]["gain"] for record in known])
+        bounds = interval(foretold, [record["table"] for record in known])
+        lines.append(_line("the same as foretold by the honest score", foretold.mean(), bounds))
     seconds = np.array([record["honest_seconds"] for record in found])
     lines.append(
         f"seconds of an honest score: median {np.median(seconds):.2f}, most {seconds.max():.2f}"
