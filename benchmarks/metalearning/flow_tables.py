@@ -8,6 +8,7 @@ of its table B.1, as OpenML gives them.
 
 from __future__ import annotations
 
+import pickle
 import sys
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
 
-from tables import SOURCES, ScoreTable, read_table, table_names
+from tables import FEWEST_SCORES, SOURCES, ScoreTable, read_table
 
 from automl.metalearning.learner import standardized
 from automl.randomness import Purpose, stream
@@ -134,7 +135,24 @@ def read_flow(metadata: Path, flow: str) -> FlowData:
     )
 
 
-def usable_numbers(metadata: Path, data: FlowData, most: int) -> list[int]:
+def stored_flow(metadata: Path, flow: str, out: Path) -> FlowData:
+    """The same from OUT/FLOW.pickle, which is made at the first call and faster to read."""
+    path = out / f"{flow}.pickle"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(".part")
+        draft.write_bytes(pickle.dumps(read_flow(metadata, flow)))
+        draft.rename(path)
+    data: FlowData = pickle.loads(path.read_bytes())
+    return data
+
+
+def usable_numbers(data: FlowData) -> list[int]:
     """Positions of the data sets on which a search can be compared, in a fixed random order."""
-    position = {name: number for number, name in enumerate(data.names)}
-    return [position[name] for name in table_names(metadata, data.flow, most)]
+    order = stream(0, Purpose.SAMPLE).permutation(len(data.tables))
+    return [
+        int(number)
+        for number in order
+        if len(np.unique(data.tables[number].scores)) > FEWEST_SCORES
+        and data.tables[number].scale > 0.0
+    ]

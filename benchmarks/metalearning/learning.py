@@ -5,8 +5,8 @@
 
 Leaves out one data set after the other, and learns from `--share` of the runs of each of the others,
 a fixed random choice; judged by all runs of the one left out. A data set is a file in
-OUT/learning/FLOW; finished ones are not repeated. `--tables` leaves out so many alone, the ones that
-`starting.py` takes first; all by default. `OUT/predictions/FLOW` keeps what the meta-learner
+OUT/learning/FLOW; finished ones are not repeated. `--tables` leaves out so many alone, in a
+fixed random order; all by default. `OUT/predictions/FLOW` keeps what the meta-learner
 expects of the configurations, for `starting.py`. ``report.py OUT`` prints the tables.
 
 Learners: LightGBM, 500 trees at a rate of 0.05, of 4 and of 16 leaves, from nothing, meta-features,
@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from flow_tables import FLOWS, FlowData, read_flow, usable_numbers
+from flow_tables import FLOWS, FlowData, stored_flow, usable_numbers
 from scipy.stats import kendalltau
 
 from automl.metalearning.learner import ScoreBoosting
@@ -142,10 +142,10 @@ def main() -> None:
     parser.add_argument("--flows", nargs="+", default=list(FLOWS), choices=FLOWS)
     arguments = parser.parse_args()
     for flow in arguments.flows:
-        data = read_flow(arguments.metadata, flow)
+        data = stored_flow(arguments.metadata, flow, arguments.out)
         numbers = range(len(data.tables))
         if arguments.tables is not None:
-            numbers = usable_numbers(arguments.metadata, data, arguments.tables)
+            numbers = usable_numbers(data)[: arguments.tables]
         for number in numbers:
             study(data, number, arguments.share, arguments.out)
 

@@ -1,9 +1,9 @@
 """What a search gains from how it begins (van Hoof, sections 6.4 and 6.5).
 
     python benchmarks/metalearning/starting.py METADATA OUT [--flows flow_forest ...] [--tables 30]
-        [--trials 30] [--seeds 2]
+        [--trials 30] [--seeds 1]
 
-Needs what `learning.py` has predicted. Each data set is searched among its own configurations; all
+Searches data sets for which `learning.py` has kept predictions, in a fixed random order. Each data set is searched among its own configurations; all
 starts have three trials, then the surrogate goes on: `gbqr`, boosting of the 0.9 quantile, or
 `gp_ei`, a Gaussian process with expected improvement. A data set is a file in OUT/starting/FLOW;
 finished ones are not repeated. ``report.py OUT`` prints the tables.
@@ -27,7 +27,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from flow_tables import FLOWS, FlowData, read_flow, usable_numbers
+from flow_tables import FLOWS, FlowData, stored_flow, usable_numbers
 from learning import write_once
 
 from automl.metalearning.blend import blended
@@ -223,11 +223,13 @@ def main() -> None:
     parser.add_argument("--flows", nargs="+", default=list(FLOWS), choices=FLOWS)
     parser.add_argument("--tables", type=int, default=30)
     parser.add_argument("--trials", type=int, default=30)
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=1)
     arguments = parser.parse_args()
     for flow in arguments.flows:
-        data = read_flow(arguments.metadata, flow)
-        for number in usable_numbers(arguments.metadata, data, arguments.tables):
+        data = stored_flow(arguments.metadata, flow, arguments.out)
+        folder = arguments.out / "predictions" / flow
+        known = [n for n in usable_numbers(data) if (folder / f"{data.names[n]}.json").exists()]
+        for number in known[: arguments.tables]:
             study(data, number, arguments)
 
 
