@@ -124,8 +124,11 @@ class _Check:
         eligible = set(self.complete)
         if limit is not None:
             speeds = {trial_id: row["predict_ms"] for trial_id, row in self.complete.items()}
-            fastest = min(speeds, key=lambda trial_id: speeds[trial_id])
-            eligible = {i for i, speed in speeds.items() if speed <= limit} or {fastest}
+            eligible = {i for i, speed in speeds.items() if speed <= limit}
+            useful = {i: speed for i, speed in speeds.items() if self.complete[i]["score"] > 0}
+            if not eligible & useful.keys() and (useful or not eligible):
+                open_to = useful or speeds
+                eligible.add(min(open_to, key=lambda trial_id: open_to[trial_id]))
             for trial_id in self.complete.keys() - eligible:
                 self.expected[trial_id] = Disposition(
                     Status.TOO_SLOW, Place.LIMITS, predict_ms=speeds[trial_id], limit=limit

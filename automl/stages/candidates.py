@@ -181,19 +181,27 @@ def test_train_ratio(session: Session, stage: str) -> float:
 
 
 def _fast_enough(session: Session, complete: Sequence[Trial]) -> list[Trial]:
-    """Trials within the limit of the time to predict; the fastest one where there are none."""
+    """Trials within the limit of the time to predict.
+
+    Where none of them is better than the baseline, the fastest one that is, or else that there is,
+    is let in: a run ends with a model that is of use, and says that it is over the limit.
+    """
     limit = session.settings.max_predict_ms
     if limit is None:
         return list(complete)
     speeds = [member_milliseconds(session, trial) for trial in complete]
-    fast = [trial for trial, speed in zip(complete, speeds, strict=True) if speed <= limit]
-    if fast:
-        return fast
+    fast = [i for i, speed in enumerate(speeds) if speed <= limit]
+    useful = [i for i, trial in enumerate(complete) if (trial.score or 0.0) > 0]
+    if set(fast) & set(useful) or (fast and not useful):
+        return [complete[i] for i in fast]
+    fastest = min(useful or range(len(complete)), key=speeds.__getitem__)
     session.warnings.append(
-        f"no model predicts a row within {limit:g} ms; the fastest one, "
-        f"{min(speeds):.3g} ms, is taken"
+        f"no trial met the limit of the time to predict: none {'better than the baseline ' if fast else ''}"
+        f"predicts a row within {limit:g} ms; the fastest one"
+        f"{' better than the baseline' if useful else ''}, {complete[fastest].configuration.family} in "
+        f"{speeds[fastest]:.3g} ms, was let in"
     )
-    return [complete[int(np.argmin(speeds))]]
+    return [complete[i] for i in sorted([*fast, fastest])]
 
 
 def _clusters(session: Session, complete: Sequence[Trial]) -> list[SignatureClusters]:

@@ -128,4 +128,31 @@ def test_the_limit_of_time_counts_the_fold_models_of_the_champion(line):
     one = min(trial.predict_milliseconds for trial in line.trials if trial.is_complete)
     line.session.settings = line.session.settings.model_copy(update={"max_predict_ms": 2 * one})
     assert len(choose_candidates(line.session, line.trials)["trial_ids"]) == 1
-    assert "no model predicts a row within" in line.session.warnings[0]
+    assert "no trial met the limit of the time to predict" in line.session.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [(1.0, {0, 1, 2}), (0.3, {0, 1}), (0.05, {0, 1}), (0.001, {1})],
+)
+def test_a_limit_that_only_useless_models_meet_lets_the_fastest_useful_one_in(
+    session_of, trial_of, limit, expected
+):
+    session = session_of(max_predict_ms=limit, final="refit")
+    session.warnings = []
+    speeds, scores = (0.01, 0.2, 0.5), (-0.01, 0.4, 0.6)
+    trials = [
+        dataclasses.replace(
+            trial_of(i, score=score),
+            folds=tuple(
+                dataclasses.replace(fold, predict_seconds=speed * 40 / 1000)
+                for fold in trial_of(i).folds
+            ),
+        )
+        for i, (speed, score) in enumerate(zip(speeds, scores, strict=True))
+    ]
+    groups = choose_candidates(session, trials)["clusters"]
+    found = {trial_id for group in groups for trial_id in group["trial_ids"]}
+    assert found == {trials[i].id for i in expected}
+    met = any(speed <= limit and score > 0 for speed, score in zip(speeds, scores, strict=True))
+    assert [("no trial met the limit" in text) for text in session.warnings] == [True] * (not met)
