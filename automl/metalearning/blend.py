@@ -26,7 +26,7 @@ def meta_weight(n_trials: int, k: float = K) -> float:
     n_trials : at least 0
         Complete trials of the run.
     k : at least 0, finite
-        0: it never has a vote but before the first trial, if at all.
+        0: it has no vote.
 
     Raises
     ------

@@ -127,7 +127,7 @@ def nearest_neighbor(view: View, train: IntArray, test: IntArray) -> FloatArray:
     nearest = train[cdist(X[test], X[train], "sqeuclidean").argmin(axis=1)]
     if not view.has_classes:
         return np.asarray(y[nearest], dtype=float)[:, None]
-    return np.eye(int(y.max()) + 1)[y[nearest]]
+    return np.asarray(np.eye(int(y.max()) + 1)[y[nearest]])
 
 
 def naive_bayes(view: View, train: IntArray, test: IntArray) -> FloatArray:

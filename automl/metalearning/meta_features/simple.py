@@ -37,7 +37,7 @@ def _feature(
 def _share_binary(view: View) -> float:
     n_binary = int((view.levels == 2).sum())
     n_binary += sum(len(np.unique(c[~np.isnan(c)])) == 2 for c in view.numeric.T)
-    return n_binary / max(view.missing.shape[1], 1)
+    return float(n_binary / max(view.missing.shape[1], 1))
 
 
 def _levels(view: View) -> FloatArray:

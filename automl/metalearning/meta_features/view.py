@@ -187,7 +187,7 @@ class View:
         """(n,) positions of the rows that models learn from, sorted; every class in proportion."""
         if self.n_rows <= MODEL_ROWS:
             return np.arange(self.n_rows)
-        rows = np.arange(self.n_rows)
+        rows: IntArray = np.arange(self.n_rows)
         if self.n_rows > MOST_DEALT:
             rows = _drawn(self.n_rows, MOST_DEALT, self._model_rng)
         y = self.table.y[rows] if self.has_classes else None
