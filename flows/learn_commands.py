@@ -13,7 +13,10 @@ from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import TerminationError, open_home, say
 
 if TYPE_CHECKING:
+    from automl.errors import AutoMLError
     from automl.learning.conditions import Conditions
+
+USABLE = ("learned", "known")
 
 learn = typer.Typer(name="learn", help="Learn from a folder of tables.", no_args_is_help=True)
 
@@ -100,15 +103,62 @@ def experience(
     except (KeyboardInterrupt, TerminationError):
         say("continue: the same command; what is learned is not run again")
         raise
+    if not any(row["status"] in USABLE for row in result["tables"]):
+        raise _nothing_learned(result["tables"])
     if into is not None:
         result["knowledge"] = _write_knowledge(into, data_sets, state.path)
     _show(result, as_json=as_json)
 
 
+@learn.command()
+def facts(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...", help="Learned tables; all by default"),
+    ] = None,
+    *,
+    home: HomeOption = None,
+) -> None:
+    """Compute sizes, digests and meta-features of learned tables anew; their trials stay."""
+    from automl.errors import AutoMLError, SettingsError
+    from automl.learning.folder import LearnedFolder
+    from automl.learning.knowledge_file import refresh_facts
+
+    folder = LearnedFolder(open_home(home))
+    known = folder.names()
+    if unknown := sorted(set(names or ()) - set(known)):
+        raise SettingsError(f"{unknown[0]} is not learned in {folder.path}")
+    if not known:
+        raise SettingsError(f"no table is learned in {folder.path}; see automl learn experience")
+    with folder.only_one():
+        for name in names or known:
+            try:
+                refresh_facts(folder, name)
+            except AutoMLError as error:
+                say(f"{name} keeps its facts: {' '.join(error.message.split())}")
+            else:
+                say(f"{name}: described anew")
+
+
 def _check(data_sets: dict[str, dict[str, Any]], conditions: Conditions) -> None:
-    """Refuse settings that no run could have, before anything is started."""
+    """Refuse files that are not there and settings that no run could have, before the start."""
+    from automl.errors import DataError
+
     for data in data_sets.values():
+        table = str(data["table"])
+        if ":" not in table and not Path(table).exists():
+            raise DataError(f"there is no file {table}")
         conditions.settings({"target": "target", **data}, n_rows=conditions.most_rows)
+
+
+def _nothing_learned(rows: list[dict[str, Any]]) -> AutoMLError:
+    """The error of a command that could learn from none of its tables."""
+    from automl.errors import DataError, ServiceError
+
+    problems = [f"{row['table']}: {row['reason']}" for row in rows]
+    if any(row["status"] == "open" for row in rows):
+        return ServiceError(f"no table could be learned from: {'; '.join(problems)}")
+    return DataError.of(problems)
 
 
 def _show(result: dict[str, Any], *, as_json: bool) -> None:
@@ -118,7 +168,7 @@ def _show(result: dict[str, Any], *, as_json: bool) -> None:
         emit_json(result)
         return
     rows = result["tables"]
-    usable = [row for row in rows if row["status"] in {"learned", "known"}]
+    usable = [row for row in rows if row["status"] in USABLE]
     emit_facts(
         {
             "tables": len(usable),

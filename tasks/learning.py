@@ -45,7 +45,7 @@ def learn_experience_of_table(
         get_run_logger().warning("%s is not learned: %s", name, error.message)
         return {"status": "open", "reason": error.message}
     except AutoMLError as error:
-        get_run_logger().warning("%s cannot be used: %s", name, error.message)
+        get_run_logger().info("%s cannot be used: %s", name, error.message)
         return {"status": "failed", "reason": " ".join(error.message.split())}
     get_run_logger().info("%s: %s trials", name, outcome.n_new)
     return {"status": "learned" if outcome.n_new else "known", **outcome.summary()}

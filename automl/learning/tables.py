@@ -20,7 +20,7 @@ import pandas as pd
 from automl.data.collections import target_of
 from automl.data.readers import read_table
 from automl.data.table import Table, prepare_table
-from automl.errors import ServiceError, SettingsError
+from automl.errors import DataError, ServiceError, SettingsError
 from automl.families.family import kind_of
 from automl.learning.conditions import Conditions, sample_rows
 from automl.learning.design import design
@@ -96,7 +96,11 @@ def learn_table(folder: LearnedFolder, request: Request) -> Outcome:
         if is_done(known, request):
             return Outcome(known)
         n_known = len(known.experience.trials)
-    learned = _run(folder, request, known)
+    try:
+        learned = _run(folder, request, known)
+    except DataError:
+        shutil.rmtree(folder.run_home(request.name).path, ignore_errors=True)
+        raise
     folder.write(learned)
     shutil.rmtree(folder.run_home(request.name).path, ignore_errors=True)
     return Outcome(learned, len(learned.experience.trials) - n_known)

@@ -167,7 +167,7 @@ def test_a_table_that_cannot_be_used_leaves_no_run(folder, request_of, tmp_path)
     request = replace(request_of(), data={"table": str(bad), "target": "y"})
     with pytest.raises(DataError):
         learn_table(folder, request)
-    assert not folder.run_home("data").run_folders()
+    assert not folder.run_home("data").path.exists()
 
 
 @pytest.mark.usefixtures("one_slot")

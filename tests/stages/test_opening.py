@@ -1,0 +1,100 @@
+"""What a search begins with: what it was given, what is learned, or what is written."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from automl.evaluation.stage_records import StageRecords
+from automl.families.portfolio import whole_portfolio
+from automl.families.registry import families, get_family
+from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
+from automl.records import Configuration, Task, TrialStatus
+from automl.stages import opening as module
+
+FAMILIES = ("lightgbm", "knn", "lda")
+
+
+@pytest.fixture
+def beginning(session_of, tmp_path):
+    """Session of three families, knowing of some data sets."""
+
+    def make(n_known=0, **settings):
+        session = session_of(families=FAMILIES, **settings)
+        session.records = StageRecords(tmp_path / "stages")
+        session.experience = tuple(known(f"data{i}") for i in range(n_known))
+        return session
+
+    return make
+
+
+def known(name):
+    """All three families are good, the dear one a little more; one trial is of another space."""
+    lda = get_family("lda").space("classification")
+    found = [
+        (get_family("lightgbm").space("classification").complete({"num_leaves": 9}), 0.9, 100.0),
+        (get_family("knn").space("classification").complete({"n_neighbors": 9}), 0.8, 0.1),
+        (lda.default(), 0.5, 0.1),
+        (lda.complete({"solver": "lsqr"}), 0.1, 0.1),
+        (Configuration("knn", {"n_neighbors": "many"}), 1.0, 0.1),
+        (Configuration("gone", {}), 1.0, 0.1),
+    ]
+    trials = tuple(KnownTrial(c, TrialStatus.COMPLETE, score, s, 5) for c, score, s in found)
+    facts = DataSetFacts(name, f"f-{name}", f"l-{name}", Task.MULTICLASS, 100, 4, 3)
+    return Experience(name, facts, "index", trials)
+
+
+def opening(session):
+    return module.opening_of(session, {name: families()[name] for name in FAMILIES})
+
+
+def test_without_enough_known_data_sets_the_written_portfolio_follows_the_floors(beginning):
+    found = opening(beginning(n_known=module.LEAST_DATA_SETS - 1))
+    assert [c.family for c, origin in found if origin == "floor"] == ["constant", "lightgbm"]
+    written = {c.id for c in whole_portfolio("binary") if c.family in FAMILIES}
+    assert {c.id for c, origin in found if origin == "portfolio"} <= written
+    assert len(found) > 3
+
+
+@pytest.mark.parametrize(
+    ("given", "first"), [({"trials": 9, "budget_seconds": None}, "lightgbm"), ({}, "knn")]
+)
+def test_the_learned_one_holds_every_family_and_under_a_time_budget_the_cheap_come_first(
+    beginning, given, first
+):
+    found = opening(beginning(n_known=module.LEAST_DATA_SETS, **given))
+    learned = [c for c, origin in found if origin == "portfolio"]
+    assert {c.family for c in learned} == set(FAMILIES)
+    assert learned[0].family == first
+    assert len({c.id for c in learned}) == len(learned) == 3
+    assert "many" not in [c.values.get("n_neighbors") for c in learned]
+
+
+def test_a_narrowed_space_leaves_out_what_is_outside(beginning):
+    spaces = {"knn": {"n_neighbors": {"high": 5}}}
+    found = opening(beginning(n_known=module.LEAST_DATA_SETS, spaces=spaces))
+    assert "knn" not in [c.family for c, origin in found if origin == "portfolio"]
+
+
+def test_the_setting_leaves_both_out(beginning):
+    found = opening(beginning(n_known=module.LEAST_DATA_SETS, portfolio=False))
+    assert {origin for _, origin in found} == {"floor"}
+
+
+def test_what_a_run_was_given_is_all_of_its_opening_also_when_it_is_continued(beginning):
+    session = beginning()
+    space = get_family("lda").space("classification")
+    wanted = [space.default(), space.complete({"solver": "lsqr"})]
+    assert module.given_configurations(session) == []
+    module.give_configurations(session, wanted)
+    assert opening(session) == [(configuration, "given") for configuration in wanted]
+    assert module.given_configurations(session) == wanted
+    module.give_configurations(session, [])
+    assert opening(session) == []
+
+
+def test_a_session_that_knows_nothing_has_an_opening(beginning):
+    session = beginning()
+    session.pool = SimpleNamespace(n_slots=1)
+    assert opening(session)
