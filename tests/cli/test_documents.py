@@ -16,6 +16,14 @@ TEXTS = {
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 }
 COMMANDS = typer.main.get_command(app).commands
+
+
+def options_of(command):
+    """Options of a command, or of all commands of a group."""
+    own = {option for p in command.params for option in (*p.opts, *p.secondary_opts)}
+    return own.union(*map(options_of, getattr(command, "commands", {}).values()))
+
+
 # of pip
 FOREIGN = {"--upgrade"}
 
@@ -31,17 +39,14 @@ def test_every_command_in_the_documents_has_the_options_given_to_it(name):
     for command, rest in re.findall(r"automl ([a-z]+)([^\n`]*)", joined):
         if command not in COMMANDS:
             continue
-        known = {
-            option for p in COMMANDS[command].params for option in (*p.opts, *p.secondary_opts)
-        }
+        known = options_of(COMMANDS[command])
         unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest)) - known
         assert not unknown, f"automl {command}: {unknown}"
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_option_in_the_documents_exists_somewhere(name):
-    params = [p for command in COMMANDS.values() for p in command.params]
-    known = {option for p in params for option in (*p.opts, *p.secondary_opts)}
+    known = set().union(*map(options_of, COMMANDS.values()))
     lines = [line for line in TEXTS[name].splitlines() if "prefect " not in line]
     found = set(re.findall(r"`(--[a-z][a-z-]*)", "\n".join(lines)))
     assert found <= known | FOREIGN, found - known
