@@ -1,7 +1,7 @@
 """The runtime model F1 against the random forest, on trials of our own (van Hoof, table 5.1).
 
     python benchmarks/runtime_model.py collect DATA_FOLDER OUT_FOLDER [--minutes 25]
-    python benchmarks/runtime_model.py report OUT_FOLDER
+    python benchmarks/runtime_model.py report OUT_FOLDER [--knowledge]
 
 `collect` evaluates random configurations of all families, one holdout each, on samples of the
 tables of DATA_FOLDER (``catalog.csv`` with the columns name, target and file; ``schema.json`` with
@@ -9,7 +9,7 @@ the type of each feature) and on scikit-learn's diabetes. Seconds and their limi
 processor, which depend less on what else runs, and preprocessing is always among them. It uses one
 process and continues where it was interrupted or killed. `report` prints the RMSE of log seconds, one
 model per family as in a run, by rows and by data sets, and what a run's own trials and those of
-earlier runs add, with intervals from a bootstrap of data sets.
+earlier runs add, with intervals from a bootstrap of data sets; with `--knowledge` the last alone.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ TRIAL_SECONDS = 0.5
 FORK = multiprocessing.get_context("fork")
 SEED = 2026
 N_BOOTSTRAPS = 2000
-OWN_TRIALS = (20, 60, 120)
+OWN_TRIALS = (10, 30, 100)
 
 
 # --- collect --------------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ def forecast(own: list[Timing], test: list[Timing], earlier: tuple[Timing, ...])
     return np.log([made.seconds(t.configuration) for t in test])
 
 
-def report(out: Path) -> None:
+def report(out: Path, *, with_surrogates: bool) -> None:
     """Print what was collected and how well it is predicted."""
     by_table = load(out)
     rows = arrays(by_table)
@@ -381,7 +381,8 @@ def report(out: Path) -> None:
     n_killed = sum(int(r.is_censored.sum()) for r in rows.values())
     print(f"{n} fits of {len(rows)} families on {len(by_table)} data sets; {n_killed} killed")
     print("RMSE of log seconds [95 % interval over data sets]  difference from the first")
-    compare_surrogates(rows)
+    if with_surrogates:
+        compare_surrogates(rows)
     compare_knowledge(by_table)
 
 
@@ -396,11 +397,12 @@ def main() -> None:
     collecting.add_argument("--minutes", type=float, default=25.0)
     reporting = commands.add_parser("report")
     reporting.add_argument("out", type=Path)
+    reporting.add_argument("--knowledge", action="store_true")
     arguments = parser.parse_args()
     if arguments.command == "collect":
         collect(arguments.data, arguments.out, arguments.minutes)
     else:
-        report(arguments.out)
+        report(arguments.out, with_surrogates=not arguments.knowledge)
 
 
 if __name__ == "__main__":
