@@ -7,13 +7,16 @@ t : known data sets; p : meta-features; n : runs of a data set; d : columns of t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 
 from automl.errors import SettingsError
-from automl.records import FloatArray, IntArray
+from automl.metalearning.experience import DataSetFacts, Experience
+from automl.metalearning.learner import meta_feature_names, meta_matrix
+from automl.records import Configuration, FloatArray, IntArray, TrialStatus
 
 
 def comparable(meta: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -69,6 +72,60 @@ def nearest_data_sets(meta: FloatArray, target: FloatArray, *, order: float = 1.
     known, goal = comparable(meta, target)
     distances = (np.abs(known - goal) ** order).sum(axis=1)
     return np.argsort(distances, kind="stable")
+
+
+def nearest_experiences(
+    known: Sequence[Experience], data: DataSetFacts, *, order: float = 1.0
+) -> list[Experience]:
+    """What is known of other data sets, the most similar first.
+
+    A `MetaLearner` that is fitted to the first alone is H18's "KNN + LightGBM" (section 6.3.4).
+
+    Parameters
+    ----------
+    data
+        The data set that they are compared with, by the meta-features that any of them has.
+    order : at least 1
+        See `nearest_data_sets`.
+    """
+    if not known:
+        return []
+    names = meta_feature_names([one.data for one in known])
+    meta = meta_matrix([one.data.meta_features for one in known], names)
+    target = meta_matrix([data.meta_features], names)[0]
+    return [known[i] for i in nearest_data_sets(meta, target, order=order)]
+
+
+def best_configurations(nearest: Sequence[Experience], k: int = 3) -> list[Configuration]:
+    """KNN-k of experience: the best configuration of each of the first k data sets, all different.
+
+    A data set whose best is taken gives its next best; one without complete trials gives none.
+
+    Parameters
+    ----------
+    nearest
+        In the order of `nearest_experiences`; trials of one family, or of all.
+    k : at least 1
+
+    Raises
+    ------
+    SettingsError
+        If k is below 1.
+
+    References
+    ----------
+    .. [1] van Hoof (2018), section 6.5; Xiang, section VIII.
+    """
+    if k < 1:
+        raise SettingsError(f"k must be at least 1; got {k}")
+    chosen: dict[str, Configuration] = {}
+    for one in nearest:
+        trials = [t for t in one.trials if t.status is TrialStatus.COMPLETE and t.score is not None]
+        free = [t for t in trials if t.configuration.id not in chosen]
+        if free and len(chosen) < k:
+            best = max(free, key=lambda trial: float(trial.score or 0.0))
+            chosen[best.configuration.id] = best.configuration
+    return list(chosen.values())
 
 
 @dataclass

@@ -15,7 +15,13 @@ from automl.metalearning.learner import (
     meta_matrix,
     standardized,
 )
-from automl.metalearning.neighbors import NearestRuns, comparable, nearest_data_sets
+from automl.metalearning.neighbors import (
+    NearestRuns,
+    best_configurations,
+    comparable,
+    nearest_data_sets,
+    nearest_experiences,
+)
 from automl.records import Configuration, Task, TrialStatus
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
@@ -111,3 +117,15 @@ def test_nearest_runs_are_weighted_by_inverse_distance():
     np.testing.assert_allclose(found.predict(asked), expected.predict((asked - mean) / spread))
     np.testing.assert_allclose(found.predict(X), y)
     assert NearestRuns().fit(X[:2], y[:2]).predict(asked).shape == (7,)
+
+
+def test_the_best_configurations_of_the_most_similar_data_sets_are_different():
+    past = [known(str(top), top) for top in (0.9, 0.1, 0.3, 0.3)]
+    near = nearest_experiences(past, facts("new", 0.28))
+    assert [one.data.name for one in near] == ["0.3", "0.3", "0.1", "0.9"]
+    found = best_configurations(near, 3)
+    assert len({configuration.id for configuration in found}) == 3
+    assert [found[0].values["x"], found[2].values["x"]] == pytest.approx([0.3, 0.1], abs=0.05)
+    assert nearest_experiences([], facts("new", 0.28)) == []
+    with pytest.raises(SettingsError, match="k must be at least 1"):
+        best_configurations(near, 0)
