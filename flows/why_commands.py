@@ -38,6 +38,13 @@ def why(
         Path | None,
         typer.Option(metavar="FILE", help="Draw the selection tree (.png, .svg or .pdf)"),
     ] = None,
+    families: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw each family's best candidate beside its default, and print what was gained",
+        ),
+    ] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -45,8 +52,10 @@ def why(
     from automl.errors import SettingsError
     from automl_flows.why_known import known_of
 
-    if trial is not None and (check or picture is not None):
-        raise SettingsError("--check and --picture are about a whole run; leave TRIAL out")
+    if trial is not None and (check or picture is not None or families is not None):
+        raise SettingsError(
+            "--check, --picture and --families are about a whole run; leave TRIAL out"
+        )
     folder = open_home(home).run(run)
     known = known_of(folder)
     _refuse_unreadable(known, folder)
@@ -56,9 +65,11 @@ def why(
             return
         if picture is not None:
             _draw(known, picture)
+        if families is not None:
+            _draw_families(known, families, as_json=as_json)
         if check:
             _check(known, as_json=as_json)
-        elif picture is None or as_json:
+        elif families is None and (picture is None or as_json):
             _tell_run(known, as_json=as_json)
 
 
@@ -126,6 +137,24 @@ def _draw(known: Known, file: Path) -> None:
 
     save_selection_tree(_record(known), file)
     say(f"the selection tree of run {known.run_id} is in {file}")
+
+
+def _draw_families(known: Known, file: Path, *, as_json: bool) -> None:
+    """Picture of the families, and the table of what the search gained over their defaults."""
+    from automl.reports.boxplots import default_and_optimized, rows_of_run
+    from automl.reports.pictures import save_picture
+    from automl.reports.tables import boost_row_of_run, boost_table, default_trials
+    from automl.selection.selection_records import SelectionRecord
+    from automl_flows.rendering import emit_json, emit_table
+
+    record = SelectionRecord.from_json(_record(known))
+    rows, alpha = rows_of_run(record, known.searched), record.decisions[-1].alpha
+    name = known.status.problem or known.run_id
+    save_picture(lambda: default_and_optimized(rows, title=name, alpha=alpha), file)
+    if default_trials(known.searched):
+        cells = boost_table([boost_row_of_run(name, known.searched, record.winner)])
+        emit_json(cells[0]) if as_json else emit_table(list(cells[0]), [list(cells[0].values())])
+    say(f"the families of run {known.run_id} are in {file}")
 
 
 def _check(known: Known, *, as_json: bool) -> None:

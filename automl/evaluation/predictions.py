@@ -113,10 +113,6 @@ class PredictionStore:
         """How many predictions of one shape the quota allows."""
         return int(self._quota_mib * _MIB / (_HEADER_BYTES + 4 * math.prod(shape)))
 
-    def size_mib(self) -> float:
-        """Disk space of all predictions, MiB."""
-        return sum(map(_size, self._files())) / _MIB
-
     def _files(self) -> list[Path]:
         if not self._folder.is_dir():
             return []

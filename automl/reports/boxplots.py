@@ -10,7 +10,7 @@ import numpy as np
 
 from automl.errors import DataError
 from automl.records import Trial
-from automl.reports.tables import DEFAULT_ORIGIN
+from automl.reports.tables import default_trials
 from automl.selection.comparison import ComparisonSettings, compare_with_best
 from automl.selection.selection_records import SelectionRecord
 
@@ -86,8 +86,7 @@ def rows_of_run(record: SelectionRecord, trials: Sequence[Trial]) -> list[Family
     """
     defaults = {
         trial.configuration.family: trial.fold_scores if trial.is_complete else ()
-        for trial in trials
-        if trial.origin == DEFAULT_ORIGIN
+        for trial in default_trials(trials)
     }
     return family_rows(record, defaults)
 

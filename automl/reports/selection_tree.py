@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from automl.errors import SettingsError
+from automl.reports.pictures import save_picture
 from automl.selection.dispositions import number_text
 from automl.selection.selection_records import (
     Level,
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = (".png", ".svg", ".pdf")
 COLORS = {Verdict.PROMOTED: "black", Verdict.OUTRANKED: "tab:blue", Verdict.WORSE: "tab:red"}
 WORDS = {
     Verdict.PROMOTED: "promoted",
@@ -38,7 +37,6 @@ ROW_INCHES, MARGIN_INCHES, COLUMN_INCHES = 0.21, 1.2, 4.4
 GREATEST_INCHES = 120.0
 GAP_ROWS = 1.8
 """Rows between two nodes, for the name of the lower one."""
-DOTS_PER_INCH = 110
 
 
 @dataclass(frozen=True)
@@ -63,19 +61,9 @@ def save_selection_tree(record: Mapping[str, Any], file: Path) -> None:
     Raises
     ------
     SettingsError
-        If the suffix is none of `FORMATS`, or the file cannot be written.
+        If the file has no suffix of a picture, or cannot be written.
     """
-    if file.suffix.lower() not in FORMATS:
-        raise SettingsError(
-            f"a picture must end in {', '.join(FORMATS)}; got {file.name!r}", file=str(file)
-        )
-    figure = selection_tree(SelectionRecord.from_json(record))
-    try:
-        figure.savefig(file, dpi=DOTS_PER_INCH)
-    except OSError as error:
-        raise SettingsError(
-            f"picture {file} cannot be written: {error.strerror}", file=str(file)
-        ) from None
+    save_picture(lambda: selection_tree(SelectionRecord.from_json(record)), file)
 
 
 def selection_tree(record: SelectionRecord, *, title: str = "") -> Figure:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from automl.errors import DataError
 from automl.records import Trial
 
-DEFAULT_ORIGIN = "default"
+DEFAULT_ORIGINS = ("default", "floor")
+BASELINE_FAMILY = "constant"
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,15 @@ def boost_row(
     return BoostRow(name, min(known.values()), known[best], best, score, family, missing)
 
 
+def default_trials(trials: Sequence[Trial]) -> list[Trial]:
+    """Trials of the families' default configurations; the constant model is none, but the baseline."""
+    return [
+        trial
+        for trial in trials
+        if trial.origin in DEFAULT_ORIGINS and trial.configuration.family != BASELINE_FAMILY
+    ]
+
+
 def boost_row_of_run(name: str, trials: Sequence[Trial], champion: str) -> BoostRow:
     """Row of one run: its families' default trials beside its champion, all by their search folds.
 
@@ -95,8 +105,7 @@ def boost_row_of_run(name: str, trials: Sequence[Trial], champion: str) -> Boost
     """
     defaults = {
         trial.configuration.family: trial.score if trial.is_complete else None
-        for trial in trials
-        if trial.origin == DEFAULT_ORIGIN
+        for trial in default_trials(trials)
     }
     chosen = next((trial for trial in trials if trial.id == champion), None)
     if chosen is None:

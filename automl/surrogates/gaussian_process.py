@@ -73,11 +73,6 @@ class GaussianProcess:
                 f" {self.n_learned}, {self.most_steps} and {self.n_samples}"
             )
 
-    @property
-    def posteriors(self) -> tuple[Posterior, ...]:
-        """One, or one per sample of the hyperparameters."""
-        return tuple(self._posteriors)
-
     def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
         """Learn the hyperparameters when it is time, and condition on all observations."""
         n, d = X.shape

@@ -142,13 +142,6 @@ def aliases(name: str, home: Path) -> dict[str, str]:
     return {alias: str(version) for alias, version in found.items()}
 
 
-def set_alias(name: str, alias: str, version: str, home: Path) -> None:
-    """Point an alias to a version; the champion before becomes `previous`."""
-    with _registry(home) as (client, address), address.lock():
-        client.get_model_version(clean_name(name), version)
-        move_alias(client, clean_name(name), alias, version)
-
-
 def rollback(name: str, home: Path, *, version: str = "") -> tuple[str, str]:
     """Make the previous champion, or another version, the champion.
 

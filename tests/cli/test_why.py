@@ -327,6 +327,20 @@ def test_the_picture_is_drawn_where_it_is_wanted(automl, selected, tmp_path):
     assert automl("why", RUN_ID, "0", "--picture", tmp_path / "a.png").code == 2
 
 
+def test_the_families_are_drawn_beside_their_defaults(automl, selected, tmp_path):
+    outcome = automl("why", RUN_ID, "--families", tmp_path / "families.svg")
+    assert outcome.code == 0
+    assert outcome.out == ""  # no family began with its default
+    assert "ridge" in (tmp_path / "families.svg").read_text()
+    trial = dataclasses.replace(make_trial(3), index=9, origin="default")
+    with Journal(selected.journal) as journal:
+        journal.append({"type": "trial", "trial": trial.to_json(), "decision": {}})
+    told = automl("why", RUN_ID, "--families", tmp_path / "families.png", "--json").json
+    assert (told["family"], told["best default"]) == ("ridge", "ridge")
+    assert float(told["default best"]) < float(told["score"])
+    assert automl("why", RUN_ID, "0", "--families", tmp_path / "a.png").code == 2
+
+
 def test_a_record_of_an_earlier_version_is_no_error(automl, selected):
     file = selected.stages / "selection.json"
     record = json.loads(file.read_text())

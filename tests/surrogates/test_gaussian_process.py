@@ -35,11 +35,11 @@ def data(n, d=3, seed=0):
 
 
 def theta_of(process):
-    return process.posteriors[0].theta
+    return process._posteriors[0].theta
 
 
 def mean_of(process):
-    return process.posteriors[0].mean
+    return process._posteriors[0].mean
 
 
 def sklearn_kernel(theta):
@@ -150,7 +150,7 @@ def test_sampled_processes_predict_the_moments_of_their_mixture():
     process = GaussianProcess(n_samples=5)
     process.fit(X, y, rng=np.random.default_rng(0))
     asked = data(7, seed=1)[0]
-    parts = [posterior.predict(asked) for posterior in process.posteriors]
+    parts = [posterior.predict(asked) for posterior in process._posteriors]
     draws = np.random.default_rng(1).standard_normal((200_000, 1))
     mixed = np.concatenate([mean + np.sqrt(variance) * draws for mean, variance in parts])
     mean, std = process.predict(asked)
@@ -164,7 +164,7 @@ def test_many_observations_are_not_sampled():
     process = GaussianProcess(n_samples=5)
     for n, expected in ((100, 5), (101, 1), (120, 1)):
         process.fit(X[:n], y[:n], rng=np.random.default_rng(0))
-        assert len(process.posteriors) == expected
+        assert len(process._posteriors) == expected
         assert np.abs(process.predict(X[:n])[0] - y[:n]).mean() < 0.3
 
 

@@ -31,7 +31,6 @@ from automl.tracking.registry import (
     list_versions,
     resolve_model,
     rollback,
-    set_alias,
     training_row_digests,
 )
 from automl.tracking.store import open_store, store_address
@@ -181,8 +180,6 @@ def test_champion_moves_only_where_the_rule_says_so_and_rolls_back(
     assert aliases("beans-label", home) == {"champion": "1", "previous": "3"}
     assert rollback("beans-label", home, version="2") == ("1", "2")
     assert aliases("beans-label", home) == {"champion": "2", "previous": "1"}
-    set_alias("beans-label", "shadow", "2", home)
-    assert aliases("beans-label", home)["shadow"] == "2"
 
 
 @pytest.mark.usefixtures("warm_load")
