@@ -66,9 +66,8 @@ def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice
 
 def _means(repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> list[NDArray[Any]]:
     """Mean over the repeats of each member with weight; the others as they are."""
-    return [
-        np.mean([repeat[member] for repeat in repeats], axis=0, dtype=np.float64)
-        if weight
-        else np.asarray(repeats[0][member])
-        for member, weight in enumerate(choice.weights)
-    ]
+    found = list(repeats[0])
+    for member in map(int, np.flatnonzero(choice.weights)):
+        versions = np.stack([repeat[member] for repeat in repeats])
+        found[member] = versions.mean(axis=0, dtype=np.float64)
+    return found
