@@ -12,9 +12,10 @@ import yaml
 
 from automl.errors import SettingsError
 from automl.families.registry import get_family
+from automl.home import RunFolder
 from automl.records import Task
 from automl.settings import Settings, resolve_settings
-from automl.stages.search_spaces import check_spaces, space_of
+from automl.stages.search_spaces import check_priors, check_spaces, keep_priors, space_of
 
 
 def settings_with(spaces, **others):
@@ -89,3 +90,36 @@ def test_overrides_of_a_family_that_does_not_take_part_are_refused(others):
 def test_overrides_survive_the_run_folder():
     settings = settings_with({"svm": {"C": {"low": 0.1}, "kernel": ["rbf"]}})
     assert Settings(**settings.model_dump(mode="json")) == settings
+
+
+PRIORS = """
+priors:
+  classification:
+    svm/kernel=linear: {C: "gmm(weights=[1], means=[1], sds=[0.01], low=0.01, high=1000, log=true)"}
+"""
+
+
+def draws_of_c(space):
+    rng = np.random.default_rng(0)
+    return [space.sample_signature("svm/kernel=linear", rng).values["C"] for _ in range(30)]
+
+
+def test_a_run_draws_from_the_priors_in_its_folder_and_spaces_go_before_them(plan, tmp_path):
+    (tmp_path / "p.yaml").write_text(PRIORS)
+    settings = settings_with({}, priors=str(tmp_path / "p.yaml"))
+    keep_priors(RunFolder(tmp_path), settings)
+    (tmp_path / "p.yaml").unlink()
+    drawn = draws_of_c(space_of(plan, get_family("svm"), settings))
+    assert 2.5 < min(drawn) < max(drawn) < 3.0
+    narrowed = settings_with({"svm": {"C": {"low": 10, "high": 20}}})
+    drawn = draws_of_c(space_of(plan, get_family("svm"), narrowed))
+    assert 10 <= min(drawn) < max(drawn) <= 20
+
+
+def test_priors_that_fit_no_family_are_refused_before_the_run(tmp_path):
+    file = tmp_path / "p.yaml"
+    file.write_text(PRIORS.replace("linear", "linaer"))
+    with pytest.raises(SettingsError, match=r"p\.yaml: priors\.classification\.svm/kernel=linaer"):
+        check_priors(settings_with({}, priors=str(file)))
+    with pytest.raises(SettingsError, match=r"priors .*none\.yaml cannot be read"):
+        check_priors(settings_with({}, priors=str(tmp_path / "none.yaml")))
