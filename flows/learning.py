@@ -9,6 +9,7 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 
+from automl.addresses import entrust
 from automl.errors import ServiceError
 from automl.home import Home
 from automl.learning.folder import LearnedFolder
@@ -79,7 +80,9 @@ def run_learning(
 
     folder = LearnedFolder(home)
     server = local_server(home.path)
-    given = {name: dict(data) for name, data in data_sets.items()}
+    given = {
+        name: {**data, "table": entrust(str(data["table"]))} for name, data in data_sets.items()
+    }
     with folder.only_one(), running(server, DRAIN_SECONDS):
         driver = FlowThread(
             lambda: learn_experience_flow(given, home=str(home.path), conditions=dict(conditions)),

@@ -7,12 +7,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from automl.addresses import whole_address
 from automl.data.readers import read_table
 from automl.data.table import prepare_table
 from automl.errors import DataError
 from automl.learning.conditions import sample_rows
+from automl.learning.facts import PREPARED_BY, facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
-from automl.learning.tables import PREPARED_BY, facts_of, target_for
 from automl.metalearning.experience import Experience
 from automl.metalearning.knowledge import Knowledge, write_knowledge
 
@@ -66,7 +67,7 @@ def refresh_facts(folder: LearnedFolder, name: str) -> LearnedTable | None:
     learned = folder.read(name)
     if learned is None:
         return None
-    frame = read_table(str(learned.table["table"]))
+    frame = read_table(whole_address(str(learned.table["table"])))
     target = target_for(learned.table, frame)
     options = {key: learned.table[key] for key in PREPARED_BY if key in learned.table}
     used = sample_rows(

@@ -17,18 +17,15 @@ from typing import Any
 
 import pandas as pd
 
-from automl.data.collections import target_of
+from automl.addresses import public_address, whole_address
 from automl.data.readers import read_table
-from automl.data.table import Table, prepare_table
 from automl.errors import DataError, ServiceError, SettingsError
 from automl.families.family import kind_of
 from automl.learning.conditions import Conditions, sample_rows
 from automl.learning.design import design
+from automl.learning.facts import facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
-from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
-from automl.metalearning.fingerprints import fingerprint, layout
-from automl.metalearning.meta_features import describe
-from automl.randomness import Purpose, stream
+from automl.metalearning.experience import Experience, KnownTrial
 from automl.records import Configuration, Trial
 from automl.stages.opening import GIVEN, give_configurations, given_configurations
 from automl.stages.search_spaces import space_of
@@ -36,12 +33,18 @@ from automl.stages.searching import Search, run_search, usable_families
 from automl.stages.session import Session, begin, reopen
 
 ORIGIN = "learned"
-PREPARED_BY = ("task", "roles", "groups", "time", "weights", "positive")
 
 
 @dataclass(frozen=True)
 class Request:
-    """A table and what to run on it."""
+    """A table and what to run on it.
+
+    Parameters
+    ----------
+    data
+        Settings that belong to the table; of its address the public form is enough where the whole
+        one was entrusted to this process. A table of test rows is left alone.
+    """
 
     name: str
     data: Mapping[str, Any]
@@ -134,8 +137,9 @@ def _check_measure(known: LearnedTable, request: Request, folder: LearnedFolder)
 
 
 def _run(folder: LearnedFolder, request: Request, known: LearnedTable | None) -> LearnedTable:
-    frame = read_table(request.data["table"])
-    frame.attrs["source"] = request.data["table"]
+    source = str(request.data["table"])
+    frame = read_table(whole_address(source))
+    frame.attrs["source"] = public_address(source)
     session = _session(folder, request, frame)
     try:
         given = _given(session, request, known)
@@ -166,7 +170,8 @@ def _session(folder: LearnedFolder, request: Request, frame: pd.DataFrame) -> Se
             return reopen(run.run_id, home)
     target = target_for(request.data, frame)
     used = _used_rows(request, frame)
-    settings = request.conditions.settings({**request.data, "target": target}, len(used))
+    data = {key: value for key, value in request.data.items() if key != "test"}
+    settings = request.conditions.settings({**data, "target": target}, len(used))
     return begin(settings, home, frame=used)
 
 
@@ -175,11 +180,6 @@ def _used_rows(request: Request, frame: pd.DataFrame) -> pd.DataFrame:
     return sample_rows(
         frame, target_for(request.data, frame), most=wanted.most_rows, seed=wanted.seed
     )
-
-
-def target_for(data: Mapping[str, Any], frame: pd.DataFrame) -> str:
-    """Column to predict of a table with these settings."""
-    return str(data.get("target") or target_of(list(frame.columns), str(data["table"])))
 
 
 def _given(session: Session, request: Request, known: LearnedTable | None) -> list[Configuration]:
@@ -243,7 +243,7 @@ def _learned(
     tried = {trial.configuration.id for trial in trials}
     return LearnedTable(
         experience,
-        dict(request.data),
+        {**request.data, "table": public_address(str(request.data["table"]))},
         measure,
         len(frame),
         asked=frozenset(c.id for c in _design(facts.task, conditions)),
@@ -280,28 +280,3 @@ def processor_seconds(trials: Sequence[Trial]) -> list[float]:
 def _digest(measure: Mapping[str, Any]) -> str:
     text = json.dumps(measure, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
-
-
-def facts_of(name: str, data: Mapping[str, Any], used: Table, frame: pd.DataFrame) -> DataSetFacts:
-    """Facts of a table: digests of the whole, sizes of the part that is used.
-
-    Parameters
-    ----------
-    data : settings that belong to the table
-    used : the part
-    frame : the whole, raw
-    """
-    whole = used
-    if len(frame) > len(used):
-        options = {key: data[key] for key in PREPARED_BY if key in data}
-        whole = prepare_table(frame, target=used.target, **options)
-    return DataSetFacts(
-        name,
-        fingerprint(whole),
-        layout(whole),
-        used.task,
-        len(used),
-        used.frame.shape[1],
-        used.n_classes,
-        describe(used, rng=stream(0, Purpose.META_FEATURES)).values,
-    )
