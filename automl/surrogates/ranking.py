@@ -100,7 +100,7 @@ class RankingProcess:
     """
 
     degree: int = 2
-    cost: float = 100.0
+    cost: float = 1000.0
     most_rows: int = 1000
     _sources: Sources | None = field(default=None, init=False, repr=False)
     _shown: Sources | None = field(default=None, init=False, repr=False)

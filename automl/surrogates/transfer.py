@@ -25,7 +25,12 @@ UNCERTAINTIES = ("ensemble", "laplace")
 MOST_PARAMETERS = 6000
 """Parameters of a network up to which the covariance of all of them is kept."""
 _LEAST_NOISE = 1e-4
-_REFIT_RATE = 0.3
+REFIT_RATE = 0.3
+"""Share of the learning rate with which what was learned of other data sets is refined."""
+ALONE = 3
+"""How many times as many steps, of few rows each, a fit has where no other data set is known."""
+N_GROUPS = 8
+"""Groups of other data sets' trials in each step of a refinement."""
 
 
 @dataclass
@@ -140,11 +145,12 @@ class TransferNetworks:
             self._networks = self._begin(examples, rng)
             self._networks.train(examples, n_steps=self._own_steps(), rate=self.rate, rng=rng)
         else:
+            is_alone = self._sources is None
             self._networks.refine(
                 examples,
-                n_steps=self.refit_steps,
-                rate=_REFIT_RATE * self.rate,
-                n_groups=8,
+                n_steps=self.refit_steps * (ALONE if is_alone else 1),
+                rate=self.rate * (1.0 if is_alone else REFIT_RATE),
+                n_groups=N_GROUPS,
                 rng=rng,
             )
         if self.uncertainty == "laplace":

@@ -57,8 +57,9 @@ def search(optimizer, score, n):
     return seen
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", [name for name in NAMED if name != "fm_transfer"])
 def test_the_named_ones_learn_where_a_bowl_is_high(name, space):
+    """All but the factorization machine: without squares no bowl is among its functions."""
     seen = search(OPTIMIZERS[name].make(space), bowl, 30)
     rng = np.random.default_rng(0)
     usual = [bowl(space.sample(rng)) for _ in range(500)]

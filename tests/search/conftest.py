@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from automl.bandits.registry import ALLOCATORS
-from automl.optimizers.registry import OPTIMIZERS
+from automl.optimizers.registry import OPTIMIZERS, compose
 from automl.records import FoldResult, Trial, TrialStatus
 from automl.search.turns import Arm, Turns
 from automl.spaces.tree import SpaceTree
@@ -24,6 +24,20 @@ TREES = {
     "gamma": {"shape": {"branch": False, "choices": ["a", "b", "c"]}},
 }
 SPACES = {family: SpaceTree.build(family, tree) for family, tree in TREES.items()}
+FEW = {"n_members": 2, "units": 4, "n_steps": 20, "refit_steps": 2}
+NETWORKS = {
+    "fmlp": "factorized_perceptron",
+    "mlp_transfer": "transfer_perceptron",
+    "fm_transfer": "factorization_machine",
+}
+"""Optimizers whose ensembles are large as they come."""
+
+
+def quick(optimizer):
+    """What makes an optimizer of this name, of few networks."""
+    if optimizer not in NETWORKS:
+        return OPTIMIZERS[optimizer].make
+    return compose({"base": optimizer, "surrogate": {"name": NETWORKS[optimizer], **FEW}}).make
 
 
 class Simulation:
@@ -44,7 +58,7 @@ class Simulation:
         n_slots=2,
         **options,
     ):
-        make, entry = OPTIMIZERS[optimizer].make, ALLOCATORS[allocator]
+        make, entry = quick(optimizer), ALLOCATORS[allocator]
         spaces = {family: SPACES[family] for family in families}
         if entry.joins_families:
             union = UnionTree.of(list(spaces.values()))
