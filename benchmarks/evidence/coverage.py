@@ -33,6 +33,7 @@ from unittest import mock
 import coverage_report
 import numpy as np
 import pandas as pd
+from data_sets import data_settings, read_catalog
 
 from automl.data.table import Table
 from automl.ensembles.evidence import blend
@@ -99,7 +100,7 @@ class SameProcess:
 
 def tables_of(data: Path) -> pd.DataFrame:
     """Facts of the small tables by name."""
-    catalog = pd.read_csv(data / "catalog.csv").set_index("name")
+    catalog = read_catalog(data)
     classes = catalog["classes"].fillna(1)
     is_small = (catalog["rows"] <= MOST_ROWS) & (classes <= MOST_CLASSES)
     is_small &= catalog["features"] * classes <= MOST_OUTPUTS
@@ -109,12 +110,8 @@ def tables_of(data: Path) -> pd.DataFrame:
 
 def settings_of(data: Path, facts: Mapping[str, Any], name: str, seed: int) -> Settings:
     """Settings of a run; the number of trials changes from seed to seed."""
-    columns = json.loads((data / "schema.json").read_text())[name]["columns"]
     return Settings(
-        table=str((data / facts["file"]).resolve()),
-        target=facts["target"],
-        task=facts["task"],
-        roles={column: "nominal" for column, kind in columns.items() if kind == "nominal"},
+        **data_settings(data, facts, name),
         families=FAMILIES,
         optimizer="random",
         portfolio=False,

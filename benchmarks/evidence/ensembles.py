@@ -30,8 +30,8 @@ from typing import Any
 
 import ensembles_report
 import numpy as np
-import pandas as pd
 from coverage import SameProcess
+from data_sets import data_settings, read_catalog
 
 from automl.data.table import Table
 from automl.home import Home
@@ -84,13 +84,8 @@ METHODS = {
 
 def settings_of(data: Path, name: str, seed: int, optimizer: str) -> Settings:
     """Settings of a search."""
-    facts = pd.read_csv(data / "catalog.csv").set_index("name").loc[name]
-    columns = json.loads((data / "schema.json").read_text())[name]["columns"]
     return Settings(
-        table=str((data / facts["file"]).resolve()),
-        target=facts["target"],
-        task=facts["task"],
-        roles={column: "nominal" for column, kind in columns.items() if kind == "nominal"},
+        **data_settings(data, read_catalog(data).loc[name], name),
         families=FAMILIES,
         spaces=SPACES,
         optimizer=optimizer,
