@@ -12,10 +12,10 @@ from automl.home import Home
 from automl.selection.honest import draw
 from automl.settings import Settings
 from automl.stages import honesty
+from automl.stages.choice_evidence import evidence_of
 from automl.stages.finishing import member_milliseconds
 from automl.stages.honesty import estimate, n_bootstraps_of
 from automl.stages.line import Line
-from automl.stages.repeated_choice import evidence_of
 from automl.stages.session import begin
 
 FIELDS = {
