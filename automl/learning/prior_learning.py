@@ -27,9 +27,13 @@ def gathered(
     SettingsError
         If a file holds no experience.
     """
-    learned = [found.experience for name in names if (found := folder.read(name)) is not None]
-    found = [*learned, *(experience for file in files for experience in read_experiences(file))]
-    return list({experience.id: experience for experience in reversed(found)}.values())[::-1]
+    records = (folder.read(name) for name in names)
+    found = [record.experience for record in records if record is not None]
+    found += [experience for file in files for experience in read_experiences(file)]
+    by_id: dict[str, Experience] = {}
+    for experience in found:
+        by_id.setdefault(experience.id, experience)
+    return list(by_id.values())
 
 
 def read_experiences(file: Path) -> tuple[Experience, ...]:

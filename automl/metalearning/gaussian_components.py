@@ -51,7 +51,7 @@ class Components:
         width : > 0
         """
         _, place = np.unique(np.floor(values / (CELL * width)), return_inverse=True)
-        mass = np.bincount(place, weights)
+        mass: Floats = np.bincount(place, weights).astype(np.float64)
         means = np.bincount(place, weights * values) / mass
         spread = np.bincount(place, weights * (values - means[place]) ** 2) / mass
         return cls(mass, means, np.sqrt(width**2 + spread))
@@ -95,7 +95,8 @@ class Components:
         above = _cumulative(x, self.means, self.sds, slice(1, None))
         left = (self.weights[:-1] / merged.weights)[:, None]
         pair = left * below + (1.0 - left) * above
-        return np.abs(_cumulative(x, merged.means, merged.sds, slice(None)) - pair).mean(axis=1)
+        gaps = np.abs(_cumulative(x, merged.means, merged.sds, slice(None)) - pair)
+        return np.asarray(gaps.mean(axis=1))
 
     def simplified(self, tolerance: float, threshold: float) -> Components:
         """Mixture in which no two neighbors can be merged with a fidelity of `threshold`.

@@ -91,7 +91,8 @@ class Priors:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"priors {path} cannot be read: {error}", file=str(path)) from None
+            reason = error.strerror if isinstance(error, OSError) else "it must be UTF-8 text"
+            raise SettingsError(f"priors {path} cannot be read: {reason}", file=str(path)) from None
         return cls.parse(text, path.name)
 
     def text(self, learned: Mapping[str, Any] | None = None) -> str:

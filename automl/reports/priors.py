@@ -96,8 +96,7 @@ def _draw(panel: Axes, prior: LearnedPrior) -> float:
     assert number is not None
     x = _grid(number)
     density = np.exp(prior.distribution.log_density(x) - number.log_density(x))
-    style = {"drawstyle": "steps-mid"} if number.integer else {}
-    panel.plot(x, density, color="tab:blue", **style)
+    panel.plot(x, density, color="tab:blue", drawstyle="steps-mid" if number.integer else "default")
     panel.fill_between(
         x, density, color="tab:blue", alpha=0.15, step="mid" if number.integer else None
     )
@@ -116,7 +115,7 @@ def _draw(panel: Axes, prior: LearnedPrior) -> float:
     if number.is_log:
         panel.set_xscale("log")
     elif number.integer:
-        panel.xaxis.get_major_locator().set_params(integer=True)
+        panel.locator_params(axis="x", integer=True)
     context = prior.signature.partition("/")[2].replace("/", "\n") or "whole family"
     panel.set_title(f"{context}\n{prior.data_sets} data sets", fontsize="small")
     return float(density.max())
