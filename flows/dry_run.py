@@ -42,6 +42,10 @@ def plan_of(settings: Settings) -> dict[str, Any]:
         families = _families(settings, folder)
     return {
         "settings": settings.public.model_dump(),
+        "chosen": {
+            "allocator": settings.chosen_allocator,
+            "alpha_split": settings.chosen_alpha_split,
+        },
         "problem": settings.problem,
         "data": data,
         "columns": roles,
@@ -80,7 +84,14 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
     )
     emit("")
     emit("settings")
-    emit_facts({f"  {key}": value for key, value in plan["settings"].items()})
+    emit_facts(
+        {
+            f"  {key}": f"auto: {plan['chosen'][key]}"
+            if value == "auto" and key in plan["chosen"]
+            else value
+            for key, value in plan["settings"].items()
+        }
+    )
 
 
 def _roles(table: Table) -> list[dict[str, str]]:

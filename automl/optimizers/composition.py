@@ -203,6 +203,9 @@ def parse_composition(given: Mapping[str, Any]) -> Composition:
         return replace(NAMED[given["base"]], **found)
     missing = [key for key in ("surrogate", "acquisition", "maximizer") if key not in found]
     if missing:
+        for key in _KINDS:
+            if key in found:
+                _check_name(_KINDS[key], found[key].name, f"optimizer.{key}")
         raise SettingsError(
             f"optimizer must give {', '.join(missing)}, or a base to begin with"
             f" (one of {', '.join(NAMED)})",

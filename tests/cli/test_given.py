@@ -101,6 +101,8 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(automl, table, own_hom
     plan = automl("train", table, "--target", "y", "--exclude", "svm", "--dry-run", "--json").json
     runs = {row["family"]: row["runs"] for row in plan["families"]}
     assert outcome.code == 0
+    assert "auto: expected_gain_seconds" in outcome.out
+    assert plan["chosen"] == {"allocator": "expected_gain_seconds", "alpha_split": "tree"}
     assert "lightgbm" in outcome.out
     assert runs["lightgbm"]
     assert not runs["svm"]

@@ -279,6 +279,7 @@ def test_options_reach_the_parts():
         ({"base": "smak"}, "did you mean 'smac'"),
         ({"base": "smac", "surogate": "forest"}, "did you mean 'surrogate'"),
         ({"base": "smac", "surrogate": "forrest"}, "did you mean 'forest'"),
+        ({"surrogate": "forst"}, "surrogate must be one of .*did you mean 'forest'"),
         ({"base": "smac", "surrogate": {"name": "forest", "trees": 3}}, "did you mean 'n_trees'"),
         ({"base": "smac", "surrogate": {"name": "forest", "n_trees": "3"}}, "a whole number"),
         ({"base": "smac", "surrogate": {"name": "forest", "n_trees": True}}, "a whole number"),
