@@ -18,10 +18,16 @@ from automl.problem_names import problem_name
 from automl.records import Task, Trial
 
 
-def harvest(folder: RunFolder) -> Experience | None:
+def harvest(folder: RunFolder, *, reads_table: bool = True) -> Experience | None:
     """Every trial of a run's search, whatever became of the run; None where there is none.
 
     Works on runs that were killed and on those that go on in another process.
+
+    Parameters
+    ----------
+    reads_table
+        Whether the table of a run that an earlier version has made is read for its fingerprint;
+        else such a run has no experience.
     """
     try:
         facts = folder.read_facts()
@@ -31,7 +37,7 @@ def harvest(folder: RunFolder) -> Experience | None:
             return None
         return Experience(
             id=folder.run_id,
-            data=_facts(folder, facts, data),
+            data=_facts(folder, facts, _with_digests(folder, data) if reads_table else data),
             metric=str(data["metric"]),
             trials=trials,
             created=_moment(facts.get("started_at")),
@@ -41,13 +47,17 @@ def harvest(folder: RunFolder) -> Experience | None:
         return None  # a folder that something else has written, or an unfinished copy of one
 
 
-def collect(home: Home, *, among: Sequence[RunFolder] | None = None) -> list[str]:
+def collect(
+    home: Home, *, among: Sequence[RunFolder] | None = None, reads_tables: bool = True
+) -> list[str]:
     """Add runs that have ended without adding themselves, such as by a kill; their ids.
 
     Parameters
     ----------
     among
         Look at these only; None looks at all.
+    reads_tables
+        Whether it may take the time to read the tables of runs that an earlier version has made.
 
     Raises
     ------
@@ -59,7 +69,7 @@ def collect(home: Home, *, among: Sequence[RunFolder] | None = None) -> list[str
     for folder in home.run_folders() if among is None else among:
         if _is_known(store, folder) or folder.is_driven():
             continue
-        experience = harvest(folder)
+        experience = harvest(folder, reads_table=reads_tables)
         if experience is not None and store.add(experience):
             added.append(experience.id)
     return added
@@ -86,9 +96,6 @@ def _trials(folder: RunFolder) -> tuple[KnownTrial, ...]:
 
 
 def _facts(folder: RunFolder, facts: Mapping[str, Any], data: Mapping[str, Any]) -> DataSetFacts:
-    if "fingerprint" not in data:  # of a run that an earlier version has made
-        table = Table.load(folder.table)
-        data = {**data, "fingerprint": fingerprint(table), "layout": layout(table)}
     return DataSetFacts(
         name=problem_name(facts["settings"]),
         fingerprint=str(data["fingerprint"]),
@@ -99,6 +106,13 @@ def _facts(folder: RunFolder, facts: Mapping[str, Any], data: Mapping[str, Any])
         classes=len(data["classes"] or ()),
         meta_features=_meta_features(folder),
     )
+
+
+def _with_digests(folder: RunFolder, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "fingerprint" in data:
+        return data
+    table = Table.load(folder.table)
+    return {**data, "fingerprint": fingerprint(table), "layout": layout(table)}
 
 
 def _meta_features(folder: RunFolder) -> dict[str, float]:

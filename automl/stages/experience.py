@@ -80,7 +80,8 @@ def _snapshot(session: Session) -> Snapshot:
     if not settings.experience:
         return Snapshot()
     try:
-        collect(session.home, among=session.home.run_folders()[-MOST_RUNS:])
+        newest = session.home.run_folders()[-MOST_RUNS:]
+        collect(session.home, among=newest, reads_tables=False)
     except AutoMLError as error:
         session.warnings.append(f"earlier runs could not be remembered: {error.message}")
     reading = ExperienceStore(session.home.experience).read()

@@ -188,6 +188,7 @@ def test_a_run_of_an_earlier_version_gets_its_fingerprint(own_home, known):
     known[0].write_facts(facts)
     assert harvest(known[0]) is None  # there is no table
     table.write(known[0].table)
+    assert harvest(known[0], reads_table=False) is None
     found = harvest(known[0])
     assert found is not None
     assert found.data.fingerprint == fingerprint(table)
