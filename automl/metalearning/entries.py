@@ -155,14 +155,14 @@ def _experience(head: Mapping[str, Any], trials: PackedTrials) -> Experience:
 
 
 def _facts(data: Mapping[str, Any]) -> DataSetFacts:
-    texts = [data[key] for key in ("name", "fingerprint", "layout")]
-    if not all(isinstance(text, str) for text in texts):
+    name, digest, names = (data[key] for key in ("name", "fingerprint", "layout"))
+    if not all(isinstance(text, str) for text in (name, digest, names)):
         raise TypeError("name, fingerprint and layout must be texts")
     rows, columns, classes = (int(data[key]) for key in ("rows", "columns", "classes"))
     if min(rows, columns, classes) < 0:
         raise ValueError("rows, columns and classes must not be negative")
     features = {str(key): float(value) for key, value in dict(data["meta_features"]).items()}
-    return DataSetFacts(*texts, Task(data["task"]), rows, columns, classes, features)
+    return DataSetFacts(name, digest, names, Task(data["task"]), rows, columns, classes, features)
 
 
 # --- trials by columns ------------------------------------------------------------------------
