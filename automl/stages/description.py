@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 META_FEATURES = "meta_features"
 """Name of the record: values, seconds and reasons of those that are missing, by name."""
 SECONDS_SHARE = 0.02
-LEAST_SECONDS = 1.0
+LEAST_SECONDS = 2.0
 """Of a time budget; what they take without a limit is a fraction of a second."""
 
 

@@ -89,7 +89,8 @@ def describe(
         limit = min(feature.seconds, end - started)
         view.deadline = Deadline(limit, clock)
         try:
-            values[feature.name] = _value(feature, view)
+            with np.errstate(all="ignore"):
+                values[feature.name] = _value(feature, view)
         except UndefinedError as error:
             missing[feature.name] = str(error)
         except TooLateError:

@@ -13,8 +13,8 @@ from automl.records import FloatArray
 if TYPE_CHECKING:
     from automl.metalearning.meta_features.view import View
 
-FEATURE_SECONDS = 10.0
-"""A guard: sizes are bounded so that a feature takes a fraction of a second (`view`)."""
+FEATURE_SECONDS = 60.0
+"""A guard: sizes are bounded so that a feature takes a fraction of a second on a free core (`view`)."""
 
 
 class Group(StrEnum):

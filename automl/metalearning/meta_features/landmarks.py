@@ -10,6 +10,7 @@ n : rows of the sample; K : classes among them; S : (n, K) scores of the classes
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -66,7 +67,9 @@ def scores(view: View, name: str, learner: Learner) -> FloatArray:
 
 def _fitted(view: View, learner: Learner, train: IntArray, test: IntArray) -> FloatArray:
     try:
-        return learner(view, train, test)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of many classes, or none of some category
+            return learner(view, train, test)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         raise UndefinedError(f"the model cannot be fitted: {error}") from None
 

@@ -5,6 +5,7 @@ The tree is fitted to all of the sample that the landmarkers use, with five rows
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,9 @@ def shape(view: View) -> Shape:
             raise UndefinedError("there is no column")
         view.deadline.check()
         kind = DecisionTreeClassifier if view.has_classes else DecisionTreeRegressor
-        tree = kind(min_samples_leaf=LEAF_ROWS, random_state=0).fit(X, view.model_y).tree_
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of many classes
+            tree = kind(min_samples_leaf=LEAF_ROWS, random_state=0).fit(X, view.model_y).tree_
         left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
         depth = np.zeros(tree.node_count)
         for node in np.flatnonzero(left >= 0):  # parents come before their children

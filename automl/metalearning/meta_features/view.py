@@ -184,7 +184,7 @@ class View:
 
     @cached_property
     def model_rows(self) -> IntArray:
-        """(n,) positions of the rows that models learn from, sorted; every class in proportion."""
+        """(n,) positions of the rows that models learn from, sorted; classes in proportion."""
         if self.n_rows <= MODEL_ROWS:
             return np.arange(self.n_rows)
         rows: IntArray = np.arange(self.n_rows)
@@ -192,7 +192,10 @@ class View:
             rows = _drawn(self.n_rows, MOST_DEALT, self._model_rng)
         y = self.table.y[rows] if self.has_classes else None
         share = MODEL_ROWS / len(rows)
-        return rows[share_of_rows(len(rows), share, y=y, rng=self._model_rng)]
+        rows = rows[share_of_rows(len(rows), share, y=y, rng=self._model_rng)]
+        if len(rows) > MODEL_ROWS:  # more classes than rows
+            rows = rows[_drawn(len(rows), MODEL_ROWS, self._model_rng)]
+        return rows
 
     @cached_property
     def _model_columns(self) -> IntArray:
