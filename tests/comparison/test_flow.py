@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ def compare(folder: Path, *arguments: str) -> tuple[dict[str, Any], str]:
         env={**os.environ, "OMP_NUM_THREADS": "1", "AUTOML_HOME": str(folder / "home")},
         capture_output=True,
         text=True,
-        timeout=380,
+        timeout=420,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -68,3 +70,59 @@ def test_a_comparison_runs_side_by_side_and_repeats_only_what_is_missing(tmp_pat
     assert "6 cells, 1 to run" in told
     assert again["methods"] == result["methods"]  # equal seeds give equal models
     assert {path: path.stat().st_mtime_ns for path in others} == others
+
+
+FAR_METHODS = """
+common: {trials: 3, families: decision_tree, folds: 2, candidate_limit: 1, portfolio: false, ensemble: none}
+methods:
+  single: {optimizer: random}
+  stopped: {memory_mib: 1}
+  other: {optimizer: hypercube}
+"""
+CLUSTER = """
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        input()
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """Address of a scheduler with two workers, in processes of their own."""
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER, encoding="utf-8")
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "DASK_DISTRIBUTED__WORKER__DAEMON": "False",
+    }
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.communicate("\n")
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(find_spec("prefect_dask") is None, reason="needs the extra dask: prefect-dask")
+def test_a_comparison_on_a_dask_cluster_gives_what_one_machine_gives(
+    tmp_path: Path, cluster: str
+) -> None:
+    (tmp_path / "methods.yaml").write_text(FAR_METHODS, encoding="utf-8")
+    arguments = ("methods.yaml", "sklearn:iris", "--no-curves")
+    assert cluster.startswith("tcp://")
+    found, told = compare(tmp_path, *arguments, "-o", "far", "--dask", cluster)
+    assert "3 cells, 3 to run" in told
+    assert found["missing"] == 0
+    assert "memory limit" in found["failures"][0]["reason"]
+    near, _ = compare(tmp_path, *arguments, "-o", "near")
+    assert found["scores"] == near["scores"]
