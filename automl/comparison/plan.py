@@ -127,12 +127,11 @@ class ComparisonPlan:
             _refuse_change(name, getattr(self, name), getattr(later, name), where)
         for kind, mine, theirs in (
             ("method", self.methods, later.methods),
-            ("data set", self.data_sets, later.data_sets),
+            ("data set", self.public.data_sets, later.public.data_sets),
             ("table of data set", self.digests, later.digests),
         ):
             for name in set(mine) & set(theirs):
-                known, given = (_public(x[name]) for x in (mine, theirs))
-                _refuse_change(f"{kind} {name}", known, given, where)
+                _refuse_change(f"{kind} {name}", mine[name], theirs[name], where)
         return ComparisonPlan(
             {**self.methods, **later.methods},
             {**self.data_sets, **later.data_sets},
@@ -143,10 +142,8 @@ class ComparisonPlan:
         )
 
 
-def _public(settings: Mapping[str, Any] | str) -> Mapping[str, Any] | str:
+def _public(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a data set or a method without what may be a secret in an address."""
-    if isinstance(settings, str):
-        return settings
     return {
         key: public_address(value) if key in ADDRESSES and isinstance(value, str) else value
         for key, value in settings.items()
