@@ -25,6 +25,8 @@ LENGTH_BOUNDS = (0.05, 30.0)
 DISTANCE_BOUNDS = (0.05, 30.0)
 SIGNAL_BOUNDS = (1e-3, 20.0)
 NOISE_BOUNDS = (1e-4, 1.0)
+SMALL = 30
+"""Trials up to which the kernel is learned at every fit where no other data set is known."""
 CHUNK = 2048
 """Points of one block of a prediction."""
 
@@ -162,8 +164,8 @@ class MixedKernelProcess:
     most_rows : at least 1
         Earlier trials that are conditioned on, drawn at random once.
     n_learned : at least 2
-        Trials on which the kernel's parameters are learned, once with sources and at every fit
-        without.
+        Most trials on which the kernel's parameters are learned: once with sources, else as the
+        target's trials grow.
     most_steps : at least 1
         Steps of L-BFGS.
 
@@ -187,6 +189,7 @@ class MixedKernelProcess:
     _shown: Sources | None = field(default=None, init=False, repr=False)
     _first: Conditioned | None = field(default=None, init=False, repr=False)
     _told: Conditioned | None = field(default=None, init=False, repr=False)
+    _learn_at: int = field(default=0, init=False, repr=False)
     _scale: Scale = field(default=Scale(0.0, 1.0), init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -199,7 +202,7 @@ class MixedKernelProcess:
     def learn_from(self, sources: Sources) -> None:
         """Take the trials on earlier data sets; no trials are as no sources."""
         self._sources = sources if len(sources.y) else None
-        self._shown = self._first = None
+        self._shown = self._first = self._told = None
 
     def prepare(self, *, rng: np.random.Generator) -> None:
         """Draw the earlier trials and learn the kernel from them, if that has not been done."""
@@ -223,14 +226,23 @@ class MixedKernelProcess:
         if self._first is None:
             self._scale = Scale.of(y, None)
             targets = self._scale.to_common(y)
-            kept = rng.choice(len(y), min(len(y), self.n_learned), replace=False)
-            theta = most_likely(own[kept], targets[kept], X.shape[1], most_steps=self.most_steps)
-            self._told = Conditioned.on(theta, own, targets)
+            self._told = Conditioned.on(self._learned_alone(own, targets, rng), own, targets)
             return
         rows, scores = self._earlier()
         self._scale = Scale.of(y, self._first.predict(own)[0])
         targets = np.concatenate([scores, self._scale.to_common(y)])
         self._told = Conditioned.on(self._first.theta, np.concatenate([rows, own]), targets)
+
+    def _learned_alone(
+        self, own: FloatArray, y: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Parameters of the kernel; above `SMALL` trials learned anew when n grew by a tenth."""
+        n, known = len(y), self._told
+        if known is not None and n < self._learn_at and len(known.theta) == own.shape[1] + 4:
+            return known.theta
+        self._learn_at = n + (n // 10 if n > SMALL else 1)
+        kept = rng.choice(n, min(n, self.n_learned), replace=False)
+        return most_likely(own[kept], y[kept], own.shape[1], most_steps=self.most_steps)
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (m,) of the target's function, without noise."""
