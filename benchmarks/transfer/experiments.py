@@ -1,6 +1,6 @@
 """Document S15's experiments on the folder of published scores.
 
-    python benchmarks/transfer/experiments.py METADATA OUT --profile small|full [--workers 2]
+    python benchmarks/transfer/experiments.py METADATA OUT --profile tiny|small|full [--workers 2]
         [--parts surface tuning uncertainty] [--tables svm adaboost] [--meta all|document]
 
 Every cell (table, target, model or strategy) is one file of OUT; what is there is not run again,
@@ -36,6 +36,7 @@ class Profile:
 
 
 PROFILES = {
+    "tiny": Profile(2, 3, 2, 20, 2, 1, 4),
     "small": Profile(4, 20, 5, 1500, 3, 2, 25),
     "full": Profile(50, 100, 10, 2500, 12, 10, 40),
 }
