@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
+sys.path.append(str(Path(__file__).parents[1] / "search"))
 
 from tables import FEWEST_SCORES, SOURCES, ScoreTable, read_table
 

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from learning import write_once
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
+sys.path.append(str(Path(__file__).parents[1] / "search"))
 
 from matrix import FAMILIES
 
