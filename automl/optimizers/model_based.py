@@ -81,8 +81,8 @@ class ModelBasedOptimizer:
     known
         What the run knows of seconds, for an acquisition per cost.
     sources
-        Trials on earlier data sets, for a surrogate that learns from them. The first proposals
-        then need no initial design: the surrogate is asked once there is a complete trial.
+        Trials on earlier data sets, for a surrogate that learns from them; then the initial
+        design is one point.
     geometry
         Of this space, encoding and candidates, if other optimizers have it already.
 
@@ -116,6 +116,7 @@ class ModelBasedOptimizer:
         self._acquisition = composition.new_acquisition()
         self._maximizer = composition.new_maximizer()
         self._design = composition.new_initial_design()
+        self._n_designed = 1 if self._has_learned else self._design.n_points
         self._observations = Observations()
         self._plan: list[Configuration] | None = None
         self._turn = 0
@@ -146,11 +147,6 @@ class ModelBasedOptimizer:
 
     # --- what to propose --------------------------------------------------------------------
 
-    @property
-    def _n_designed(self) -> int:
-        """Trials that belong to the initial design; with experience the first one alone."""
-        return 1 if self._has_learned else self._design.n_points
-
     def _taken(self, pending: Sequence[Configuration]) -> set[str]:
         return self._observations.known | {configuration.id for configuration in pending}
 
@@ -162,10 +158,8 @@ class ModelBasedOptimizer:
         self._turn += 1
         every = self._composition.interleaving
         is_random = every > 0 and self._turn % every == 0
-        fewest = 1 if self._has_learned else FEWEST
-        is_blind = (
-            self._observations.n_complete < fewest or not self._geometry.encoder.feature_names
-        )
+        n_complete = self._observations.n_complete + self._has_learned
+        is_blind = n_complete < FEWEST or not self._geometry.encoder.feature_names
         if is_random or is_blind:
             return self._draw(taken, rng)
         with _linear_algebra().limit(limits=1, user_api="blas"):

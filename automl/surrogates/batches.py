@@ -50,13 +50,10 @@ class Batch:
     weight: FloatArray
 
 
-def batch_of(examples: Examples, rows: IntArray, own: float = 1.0) -> Batch:
-    """Batch of rows (G, n); rows of the last data set, the target, weigh `own`."""
+def batch_of(examples: Examples, rows: IntArray) -> Batch:
+    """Batch of rows (G, n)."""
     flat = rows.ravel()
     weight = (flat >= 0).astype(examples.X.dtype)
-    if own != 1.0:
-        weight[examples.task[flat] == len(examples.meta) - 1] *= own
-        weight[flat < 0] = 0.0
     return Batch(examples.groups(rows), examples.y[flat], weight)
 
 

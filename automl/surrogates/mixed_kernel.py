@@ -19,7 +19,7 @@ from automl.errors import SettingsError
 from automl.records import FloatArray
 from automl.surrogates.matern import Likelihood, cholesky, constant_mean, solve
 from automl.surrogates.scale import Scale
-from automl.surrogates.sources import Sources, described, descriptors
+from automl.surrogates.sources import Sources, described, target_rows
 
 LENGTH_BOUNDS = (0.05, 30.0)
 DISTANCE_BOUNDS = (0.05, 30.0)
@@ -222,7 +222,7 @@ class MixedKernelProcess:
     def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
         """Condition on the target's trials X (n, d), y (n,) and the earlier ones."""
         self.prepare(rng=rng)
-        own = self._own(X)
+        own = target_rows(self._sources, X)
         if self._first is None:
             self._scale = Scale.of(y, None)
             targets = self._scale.to_common(y)
@@ -247,15 +247,9 @@ class MixedKernelProcess:
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (m,) of the target's function, without noise."""
         assert self._told is not None, "fit comes first"
-        return self._scale.from_common(*self._told.predict(self._own(X)))
+        return self._scale.from_common(*self._told.predict(target_rows(self._sources, X)))
 
     def _earlier(self) -> tuple[FloatArray, FloatArray]:
         assert self._shown is not None
         shown = self._shown
         return described(shown.X, shown.task, shown.meta), shown.y
-
-    def _own(self, X: FloatArray) -> FloatArray:
-        if self._sources is None:
-            return X
-        target = np.full(len(X), self._sources.n_tasks)
-        return described(X, target, descriptors(self._sources))

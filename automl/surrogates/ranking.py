@@ -10,7 +10,7 @@ from automl.errors import SettingsError
 from automl.records import FloatArray, IntArray
 from automl.surrogates.gaussian_process import GaussianProcess
 from automl.surrogates.scale import Scale
-from automl.surrogates.sources import Sources, described, descriptors
+from automl.surrogates.sources import Sources, described, target_rows
 
 PAIRS = 2
 """Pairs of each earlier trial with another one of its data set."""
@@ -129,7 +129,7 @@ class RankingProcess:
         weights = self._weights(X, y, rng)
         ranks = self._own_features(X) @ weights
         self._ranks, self._scale = Scale.of(ranks, None), Scale.of(y, None)
-        rows, targets = self._own_rows(X), ranks
+        rows, targets = target_rows(self._sources, X), ranks
         if self._sources is not None:
             if self._shown is None:
                 self._shown = self._sources.subset(self._drawn(len(self._sources.y), rng))
@@ -142,7 +142,7 @@ class RankingProcess:
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (m,) for the target, on the scale of its scores."""
-        found = self._process.predict(self._own_rows(X))
+        found = self._process.predict(target_rows(self._sources, X))
         mean, std = self._all.from_common(*found)
         spread = self._ranks.spread or 1.0
         return self._scale.from_common((mean - self._ranks.center) / spread, std / spread)
@@ -173,10 +173,3 @@ class RankingProcess:
 
     def _drawn(self, n: int, rng: np.random.Generator) -> IntArray:
         return np.sort(rng.choice(n, min(n, self.most_rows), replace=False))
-
-    def _own_rows(self, X: FloatArray) -> FloatArray:
-        """What the process sees of the target's rows."""
-        if self._sources is None:
-            return X
-        target = np.full(len(X), self._sources.n_tasks)
-        return described(X, target, descriptors(self._sources))

@@ -118,3 +118,10 @@ def design_matrix(X: FloatArray, task: IntArray, meta: FloatArray) -> FloatArray
 def described(X: FloatArray, task: IntArray, meta: FloatArray) -> FloatArray:
     """(n, d + p) rows of encoded configuration and meta-features, without the indicator."""
     return np.concatenate([X, meta[task]], axis=1)
+
+
+def target_rows(sources: Sources | None, X: FloatArray) -> FloatArray:
+    """(m, d + p) the target's rows X (m, d) with its meta-features; X itself without sources."""
+    if sources is None:
+        return X
+    return described(X, np.full(len(X), sources.n_tasks), descriptors(sources))

@@ -17,9 +17,9 @@ from automl.surrogates.laplace import (
     predictive_variance,
     row_gradients,
 )
-from automl.surrogates.network import Shape
 from automl.surrogates.scale import Scale
 from automl.surrogates.sources import Sources, descriptors
+from automl.surrogates.weights import Shape
 
 UNCERTAINTIES = ("ensemble", "laplace")
 MOST_PARAMETERS = 6000

@@ -10,7 +10,7 @@ from automl.errors import SettingsError
 from automl.records import FloatArray
 from automl.surrogates.forest import RandomForest
 from automl.surrogates.scale import Scale
-from automl.surrogates.sources import Sources, described, descriptors
+from automl.surrogates.sources import Sources, described, target_rows
 
 
 @dataclass
@@ -64,7 +64,7 @@ class TransferForest:
     def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
         """Grow the trees from the target's trials X (n, d), y (n,) and earlier ones."""
         self.prepare(rng=rng)
-        own = self._rows(X)
+        own = target_rows(self._sources, X)
         self._scale = Scale.of(y, None if self._first is None else self._first.predict(own)[0])
         targets = self._scale.to_common(y)
         if self._sources is not None:
@@ -76,7 +76,7 @@ class TransferForest:
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (m,) for the target."""
         assert self._forest is not None, "fit comes first"
-        return self._scale.from_common(*self._forest.predict(self._rows(X)))
+        return self._scale.from_common(*self._forest.predict(target_rows(self._sources, X)))
 
     def _new(self) -> RandomForest:
         return RandomForest(self.n_trees, self.feature_share, self.min_split)
@@ -87,9 +87,3 @@ class TransferForest:
             rows = rng.choice(len(sources.y), self.most_rows, replace=False)
             sources = sources.subset(np.sort(rows))
         return described(sources.X, sources.task, sources.meta), sources.y
-
-    def _rows(self, X: FloatArray) -> FloatArray:
-        if self._sources is None:
-            return X
-        target = np.full(len(X), self._sources.n_tasks)
-        return described(X, target, descriptors(self._sources))

@@ -14,9 +14,11 @@ from automl.optimizers.registry import OPTIMIZERS, compose, get_optimizer, optim
 from automl.randomness import Purpose, stream
 from automl.records import Fidelity, FoldResult, Trial, TrialStatus
 from automl.settings import resolve_settings
+from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 from automl.spaces.union import UnionTree
 from automl.surrogates.registry import SURROGATES
+from automl.surrogates.sources import Sources
 from automl.surrogates.targets import TARGETS
 
 UNIT = {"type": "uniform", "low": 0.0, "high": 1.0, "default": 0.9}
@@ -330,3 +332,51 @@ def test_registries_say_what_their_entries_are():
         for kind in kinds.values():
             assert kind.summary
             assert kind.source
+
+
+def sources_for(space, n_tasks=4, n_each=30):
+    """Bowls of other data sets, in the encoding of the space."""
+    encoder = ConfigurationEncoder(space).fit()
+    rng = np.random.default_rng(0)
+    configurations = [space.sample(rng) for _ in range(n_tasks * n_each)]
+    y = np.array([bowl(configuration) for configuration in configurations])
+    task = np.repeat(np.arange(n_tasks), n_each)
+    return Sources(
+        encoder.transform(configurations),
+        (y - y.mean()) / y.std(),
+        task,
+        rng.random((n_tasks, 2)),
+        np.array([0.5, 0.5]),
+    )
+
+
+EXPERIENCED = [name for name, entry in OPTIMIZERS.items() if entry.uses_experience]
+
+
+def test_those_that_learn_from_other_data_sets_are_marked():
+    assert set(EXPERIENCED) == {
+        "fmlp", "mlp_transfer", "fm_transfer", "smac_transfer", "scot", "mkl_gp",
+    }  # fmt: skip
+    assert get_optimizer({"base": "fmlp", "interleaving": 3}).uses_experience
+    assert not get_optimizer({"base": "fmlp", "n_histories": 2}).uses_experience
+
+
+@pytest.mark.parametrize("name", ["fmlp", "smac_transfer", "scot", "mkl_gp"])
+def test_with_sources_the_first_proposals_are_good_ones(name, space):
+    sources = sources_for(space)
+    optimizer = OPTIMIZERS[name].make(space, sources=sources)
+    if name == "fmlp":
+        surrogate = {"name": "factorized_perceptron", "n_members": 5, "n_steps": 600}
+        optimizer = compose({"base": name, "surrogate": surrogate}).make(space, sources=sources)
+    seen = search(optimizer, bowl, 5)
+    assert seen[0][1] == space.default()
+    rng = np.random.default_rng(0)
+    usual = [bowl(space.sample(rng)) for _ in range(500)]
+    assert np.mean([score for score, _ in seen[1:]]) > np.mean(usual) + np.std(usual)
+
+
+def test_no_earlier_trials_are_as_no_sources(space):
+    n = ConfigurationEncoder(space).fit().transform([space.default()]).shape[1]
+    make = OPTIMIZERS["mkl_gp"].make
+    asked = [search(make(space, sources=given), bowl, 8) for given in (None, Sources.none(n))]
+    assert asked[0] == asked[1]

@@ -14,9 +14,10 @@ from automl.surrogates.laplace import (
     predictive_variance,
     row_gradients,
 )
-from automl.surrogates.network import Groups, Shape, by_member, forward, repeated, start, views
+from automl.surrogates.network import Groups, forward
 from automl.surrogates.sources import design_matrix
 from automl.surrogates.training import Block
+from automl.surrogates.weights import Shape, by_member, repeated, start, views
 
 SHAPES = {
     "factorization machine": Shape(3, 4, 2, 1, 0, 3),
@@ -73,7 +74,7 @@ def test_a_network_is_what_its_formula_says(shape):
 def test_derivatives_are_those_of_the_loss(shape):
     members, examples, decay = 2, examples_of(shape), 0.02
     rows = grouped(examples.task, 4, np.random.default_rng(0))
-    batch = batch_of(examples, rows, own=3.0)
+    batch = batch_of(examples, rows)
     theta = networks_of(shape, members)
 
     def loss(at):
