@@ -146,7 +146,8 @@ def main() -> None:
         show_learning(out, flow)
     for flow in FLOWS:
         show_starting(out, [flow])
-    show_starting(out, list(FLOWS))
+    if sum((out / "starting" / flow).is_dir() for flow in FLOWS) > 1:
+        show_starting(out, list(FLOWS))
     show_runtimes(out)
 
 
