@@ -36,7 +36,7 @@ _RULES = (
         "speed is measured by the clock; with trials set cost_aware, or leave speed out",
     ),
     _Rule(
-        ("ensemble_combine", "ensemble_alpha", "ensemble_members"),
+        ("layers", "ensemble_combine", "ensemble_alpha", "ensemble_members"),
         lambda s: s.ensemble == "none",
         "there is no ensemble; choose one by ensemble",
     ),

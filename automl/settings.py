@@ -278,8 +278,6 @@ class Settings(BaseModel):
             raise ValueError("test and test_share cannot be combined; give one of them")
         if self.data_mode == "halves" and self.ensemble != "none":
             raise ValueError("an ensemble needs data_mode all; with halves give ensemble none")
-        if self.layers == 2 and self.ensemble == "none":
-            raise ValueError("layers 2 is a part of an ensemble; give one, or layers 1")
         choose_split(self.alpha_split, self.selection_test, self.alpha)
         return self
 
@@ -290,7 +288,7 @@ class Settings(BaseModel):
     @property
     def has_second_layer(self) -> bool:
         """Whether models that learn from other models' predictions may join the ensemble."""
-        return self.layers == 2 or self.ensemble == "stacking"
+        return self.ensemble == "stacking" or (self.layers == 2 and self.ensemble != "none")
 
     @property
     def seconds(self) -> float | None:
@@ -368,6 +366,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "folds": 8,
         "holdout_above_rows": None,
         "candidate_limit": 20,
+        "layers": 2,
         "bag_up_to_rows": 1_000_000,
         "reserve": 0.25,
     },

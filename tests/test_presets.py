@@ -38,3 +38,9 @@ def test_an_allocator_that_is_named_is_taken(given):
 )
 def test_a_limit_of_the_time_to_predict_and_ranks_by_speed_read_the_clock(given, expected):
     assert reads_clock(resolve_settings({**TABLE, **given}, environment={})) == expected
+
+
+def test_a_preset_with_two_layers_can_do_without_an_ensemble():
+    settings = resolve_settings({**TABLE, "preset": "best", "ensemble": "none"}, environment={})
+    assert not settings.has_second_layer
+    assert resolve_settings({**TABLE, "preset": "best"}, environment={}).has_second_layer
