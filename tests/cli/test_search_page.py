@@ -42,5 +42,5 @@ def test_every_name_is_on_the_page(names):
 
 
 def test_the_example_is_taken():
-    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    (example,) = re.findall(r"```yaml\n# search.yaml\n(.*?)```", PAGE, re.DOTALL)
     check_names(Settings(table="t", target="y", **yaml.safe_load(example)))
