@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,6 +126,17 @@ class Experience:
     origin: str = "run"
     created: str = ""
     training_rows: int = 0
+
+    def scored(self, families: Collection[str]) -> list[tuple[Configuration, float]]:
+        """Configurations of these families with their complete, finite scores."""
+        return [
+            (trial.configuration, trial.score)
+            for trial in self.trials
+            if trial.status is TrialStatus.COMPLETE
+            and trial.score is not None
+            and math.isfinite(trial.score)
+            and trial.configuration.family in families
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form, with the number of the schema."""

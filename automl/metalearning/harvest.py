@@ -47,6 +47,18 @@ def harvest(folder: RunFolder, *, reads_table: bool = True) -> Experience | None
         return None  # a folder that something else has written, or an unfinished copy of one
 
 
+def data_set_facts(folder: RunFolder) -> DataSetFacts:
+    """Facts of the table of a run that has been prepared.
+
+    Raises
+    ------
+    SettingsError
+        If the run does not exist.
+    """
+    facts = folder.read_facts()
+    return _facts(folder, facts, _with_digests(folder, facts["data"]))
+
+
 def collect(
     home: Home, *, among: Sequence[RunFolder] | None = None, reads_tables: bool = True
 ) -> list[str]:

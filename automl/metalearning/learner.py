@@ -18,7 +18,7 @@ import numpy as np
 
 from automl.errors import SettingsError
 from automl.metalearning.experience import DataSetFacts, Experience
-from automl.records import Configuration, FloatArray, IntArray, TrialStatus
+from automl.records import Configuration, FloatArray, IntArray
 from automl.spaces.encoding import ConfigurationEncoder
 
 SIMPLE_LEAVES = 4
@@ -160,7 +160,7 @@ class MetaLearner:
         self._names = meta_feature_names([one.data for one in known])
         rows, scores, task = [], [], []
         for number, one in enumerate(known):
-            found = self._complete(one)
+            found = one.scored(self._families)
             if found:
                 rows.append(self._inputs([configuration for configuration, _ in found], one.data))
                 scores += [score for _, score in found]
@@ -184,16 +184,6 @@ class MetaLearner:
         if not self.n_trials:
             raise SettingsError("the meta-learner must be fitted before it predicts")
         return self._boosting.predict(self._inputs(configurations, data))
-
-    def _complete(self, one: Experience) -> list[tuple[Configuration, float]]:
-        return [
-            (trial.configuration, trial.score)
-            for trial in one.trials
-            if trial.status is TrialStatus.COMPLETE
-            and trial.score is not None
-            and math.isfinite(trial.score)
-            and trial.configuration.family in self._families
-        ]
 
     def _inputs(self, configurations: Sequence[Configuration], data: DataSetFacts) -> FloatArray:
         X = self._encoder.transform(configurations, encoding_facts(data))

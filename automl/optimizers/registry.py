@@ -23,6 +23,7 @@ from automl.optimizers.composition import (
     SMAC,
     SMAC_TRANSFER,
     Composition,
+    Encoding,
     parse_composition,
 )
 from automl.optimizers.esmbo import EnsembleOptimizer
@@ -51,6 +52,8 @@ class OptimizerEntry:
         Bootstraps of the validation rows whose scores trials must bring (`bootstrap_scores`).
     uses_experience
         Whether `make` takes `sources`, trials on earlier data sets in the space's encoding.
+    encoding
+        How nominal hyperparameters are written in `sources`.
     """
 
     make: Callable[..., Optimizer]
@@ -60,6 +63,7 @@ class OptimizerEntry:
     reads_clock: bool = False
     n_bootstraps: int = 0
     uses_experience: bool = False
+    encoding: Encoding = "onehot"
 
 
 RESERVED = ("floor", "portfolio", "default")
@@ -77,6 +81,7 @@ def _composed(composition: Composition, summary: str, source: str) -> OptimizerE
         reads_clock=composition.new_acquisition().needs_seconds,
         n_bootstraps=composition.n_histories,
         uses_experience=composition.uses_experience and not composition.n_histories,
+        encoding=composition.encoding,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from automl.evaluation.plan import EvaluationPlan
@@ -12,8 +12,10 @@ from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.runtime.timings import Known
 from automl.search.turns import Arm
 from automl.settings import Settings
+from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.union import UnionTree
 from automl.stages.search_spaces import space_of
+from automl.surrogates.sources import Sources
 
 
 def arms_of(
@@ -23,6 +25,7 @@ def arms_of(
     *,
     joined: bool,
     known: Known,
+    sources: Callable[[ConfigurationEncoder], Sources] | None = None,
 ) -> dict[str, Arm]:
     """Arms by name, in the order of the families.
 
@@ -34,6 +37,8 @@ def arms_of(
         One arm whose space is the union of all families (SPEC D11), in place of one for each.
     known
         What the run knows of seconds, for optimizers that divide by them.
+    sources
+        Trials on other data sets in an encoding; called for optimizers that learn from them.
     """
     spaces = {name: space_of(plan, family, settings) for name, family in families.items()}
     if joined:
@@ -48,6 +53,8 @@ def arms_of(
             options["levels"] = fidelity_levels(plan, settings, members)
         if entry.reads_clock:
             options["known"] = known
+        if entry.uses_experience and sources is not None:
+            options["sources"] = sources(ConfigurationEncoder(space, form=entry.encoding).fit())
         arms[name] = Arm(space, entry.make(space, **options), called)
     return arms
 

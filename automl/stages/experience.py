@@ -6,6 +6,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from automl.errors import AutoMLError, AutoMLWarning, SettingsError
+from automl.families.family import kind_of
+from automl.metalearning.cleaning import cleaned, spaces_for
 from automl.metalearning.experience import Experience
 from automl.metalearning.harvest import collect, harvest
 from automl.metalearning.knowledge import shipped
@@ -61,6 +63,19 @@ def recall_snapshot(session: Session) -> tuple[Experience, ...]:
             "entries can be read"
         )
     return kept.experiences
+
+
+def learnable(session: Session) -> tuple[Experience, ...]:
+    """What the run may learn from: data sets of its kind of target, trials that its families know.
+
+    Looking at all trials takes time (6 µs each), so that it is done where something learns from them.
+    """
+    task = session.plan.table.task
+    if not session.experience:
+        return ()
+    spaces = spaces_for(task)
+    of_kind = [e for e in session.experience if kind_of(e.data.task) == kind_of(task)]
+    return tuple(cleaned(experience, spaces) for experience in of_kind)
 
 
 def remember(session: Session) -> None:

@@ -17,6 +17,8 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import BestPredictions, PredictionStore
 from automl.families.family import Family
 from automl.families.registry import families, get_family
+from automl.metalearning.harvest import data_set_facts
+from automl.metalearning.transfer import sources_of
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
 from automl.records import Trial, TrialStatus
@@ -76,7 +78,16 @@ class Search:
             seed=settings.seed,
         )
         self.turns = Turns(
-            arms_of(plan, settings, self.families, joined=entry.joins_families, known=known),
+            arms_of(
+                plan,
+                settings,
+                self.families,
+                joined=entry.joins_families,
+                known=known,
+                sources=lambda encoder: sources_of(
+                    session.learnable, encoder, data_set_facts(session.folder)
+                ),
+            ),
             entry.make(),
             opening=opening_of(session, self.families),
             seed=settings.seed,

@@ -25,7 +25,7 @@ from automl.records import Trial
 from automl.settings import Settings
 from automl.stages.description import describe_table
 from automl.stages.experience import STAGE as EXPERIENCE
-from automl.stages.experience import recall_snapshot, remember, take_snapshot
+from automl.stages.experience import learnable, recall_snapshot, remember, take_snapshot
 from automl.stages.ledger import Ledger
 from automl.stages.preparation import check_workers, n_slots, prepare, versions
 from automl.tracking.problem import check_problem
@@ -75,6 +75,11 @@ class Session:
     def plan(self) -> EvaluationPlan:
         """Table, folds and score."""
         return EvaluationPlan(self.folder.path)
+
+    @cached_property
+    def learnable(self) -> tuple[Experience, ...]:
+        """What may be learned from other data sets, and earlier versions of this one."""
+        return learnable(self)
 
     @property
     def is_timed(self) -> bool:

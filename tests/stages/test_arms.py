@@ -12,6 +12,7 @@ from automl.runtime.timings import Known, Workload
 from automl.settings import Settings
 from automl.stages.arms import arms_of
 from automl.stages.preparation import prepare
+from automl.surrogates.sources import Sources
 
 N = 900
 KNOWN = Known(Workload(rows=720, columns=2))
@@ -31,9 +32,10 @@ def settings_of(**options):
     return Settings(table="frame", target="kind", folds=5, **options)
 
 
-def arms(plan, *names, joined=False, **options):
+def arms(plan, *names, joined=False, sources=None, **options):
     families = {name: get_family(name) for name in names}
-    return arms_of(plan, settings_of(**options), families, joined=joined, known=KNOWN)
+    settings = settings_of(**options)
+    return arms_of(plan, settings, families, joined=joined, known=KNOWN, sources=sources)
 
 
 def test_each_family_has_an_arm_with_an_optimizer_of_its_own(plan):
@@ -47,6 +49,19 @@ def test_each_family_has_an_arm_with_an_optimizer_of_its_own(plan):
 def test_optimizers_that_divide_by_seconds_are_told_what_is_known_of_them(plan):
     per_cost = {"base": "smac", "acquisition": "ei_per_cost"}
     assert arms(plan, "knn", optimizer=per_cost)["knn"].optimizer._known == KNOWN
+
+
+def test_optimizers_across_data_sets_are_told_what_is_known_of_others(plan):
+    def sources(encoder):
+        n, d = (6 if encoder.spaces[0].family == "knn" else 0), len(encoder.feature_names)
+        rows, task = np.zeros((n, d)), np.zeros(n, dtype=int)
+        return Sources(rows, np.arange(n) - 2.5, task, np.zeros((1, 2)), np.zeros(2))
+
+    composition = {"base": "fmlp", "surrogate": {"name": "factorized_perceptron", "n_members": 2}}
+    found = arms(plan, "knn", "svm", optimizer=composition, sources=sources)
+    assert found["knn"].optimizer._has_learned
+    assert not found["svm"].optimizer._has_learned
+    arms(plan, "knn", optimizer="tpe", sources=lambda _: pytest.fail("nobody learns from it"))
 
 
 def test_joined_families_have_one_arm_that_knows_the_data(plan):
