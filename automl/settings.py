@@ -113,7 +113,10 @@ class Settings(BaseModel):
         description="What halving, hyperband and bohb save on: folds, training rows, or trees and "
         "rounds; auto takes folds where there are three",
     )
-    portfolio: bool = Field(default=True, description="Begin with the hand-ordered portfolio")
+    portfolio: bool = Field(
+        default=True,
+        description="Begin with the best of earlier runs on the data set, and with a portfolio",
+    )
     experience: bool = Field(default=True, description="Use what earlier runs have tried")
     exclude_experience: tuple[str, ...] = Field(
         default=(),

@@ -16,6 +16,8 @@ MOST_VALUES = 4
 _ORIGINS = {
     "floor": "one of the two models that every run begins with",
     "default": "the default of its family",
+    "past": "among the best of an earlier run on this data set",
+    "knowledge": "from the portfolio that is learned from other data sets",
     "portfolio": "from the portfolio",
 }
 _ENDS = {

@@ -66,7 +66,7 @@ class OptimizerEntry:
     encoding: Encoding = "onehot"
 
 
-RESERVED = ("floor", "portfolio", "default")
+RESERVED = ("floor", "past", "knowledge", "portfolio", "default", "given")
 """Origins of trials that no optimizer proposed."""
 COMPOSED = "composed"
 """Name of a composition that was given none."""

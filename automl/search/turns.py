@@ -23,13 +23,12 @@ from automl.optimizers.protocol import Optimizer, Proposal
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
 from automl.search.decided import Decided
+from automl.search.opening import FLOOR, Opening
 from automl.spaces.tree import SpaceTree
 
 ASK_ATTEMPTS = 20
 DRAW_ATTEMPTS = 100
 WAKE_SECONDS = 0.5
-FLOOR = "floor"
-"""Origin of the configurations that are tried however little time is left."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Turn:
     Parameters
     ----------
     index : decision number
-    origin : `floor`, `portfolio`, `default`, or the optimizer's name
+    origin : one of the opening's, `default`, or the optimizer's name
     sees : number of results that the decision has seen
     incumbent : fold scores of the best complete trial seen, None before there is one
     keep_above : score from which a trial is among the `n_kept` best seen
@@ -80,7 +79,7 @@ class Turns:
     arms
         By name, in prior order: by family, or a single one of all families.
     opening
-        Configurations to begin with and where they come from.
+        What is tried before any optimizer is asked; floors however little time is left.
     lookback
         L, or None under a time budget.
     n_trials
@@ -105,7 +104,7 @@ class Turns:
         arms: Mapping[str, Arm],
         allocator: Allocator,
         *,
-        opening: Sequence[tuple[Configuration, str]],
+        opening: Opening,
         seed: int,
         lookback: int | None,
         n_trials: int | None,
@@ -119,7 +118,7 @@ class Turns:
         self._arms = dict(arms)
         self._arm_of = {part.family: name for name in arms for part in arms[name].space.parts}
         self._allocator = allocator
-        self._opening = deque(opening)
+        self._opening = opening
         self._seed = seed
         self._lookback, self._n_trials, self._n_slots = lookback, n_trials, n_slots
         self._n_kept = n_kept
@@ -285,8 +284,8 @@ class Turns:
         return [self._turns[i].proposal.configuration for i in unseen]
 
     def _next_opening(self) -> tuple[Proposal, str] | None:
-        while self._opening:
-            configuration, origin = self._opening.popleft()
+        while (found := self._opening.pop(self._seen)) is not None:
+            configuration, origin = found
             if self._decided.holds(Proposal(configuration)):
                 continue
             if origin == FLOOR or (

@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
 from automl.families.registry import get_family
-from automl.metalearning.cleaning import is_legal
+from automl.metalearning.cleaning import cleaned, is_legal
+from automl.metalearning.harvest import data_set_facts
+from automl.metalearning.past import is_past_of, past_best
 from automl.metalearning.portfolio import known_scores, learned_portfolio
 from automl.records import Configuration
-from automl.search.turns import FLOOR
+from automl.search.opening import FLOOR, KNOWLEDGE, PAST, PORTFOLIO, Opening
+from automl.spaces.tree import SpaceTree
 from automl.stages.search_spaces import space_of
 from automl.stages.session import Session
 
 FLOORS = ("constant", "lightgbm")
-PORTFOLIO = "portfolio"
 GIVEN = "given"
 """Name of the record, and origin, of configurations that a run is given in place of an opening."""
 
@@ -25,8 +27,6 @@ MOST_LEARNED = 24
 """Configurations of a learned portfolio, beside those of families that it lacks."""
 USUAL_ROWS = 1_000
 """Training rows of known data sets, roughly."""
-
-Opening = list[tuple[Configuration, str]]
 
 
 def give_configurations(session: Session, configurations: Sequence[Configuration]) -> None:
@@ -48,8 +48,10 @@ def given_configurations(session: Session) -> list[Configuration]:
 def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     """Configurations to begin with, and where they come from.
 
-    Those that the run was given; else floors, then the portfolio. Families that neither holds
-    begin with their default on their turn.
+    Those that the run was given; else floors, what was best in earlier runs on this data set, and a
+    portfolio: learned where enough data sets are known, else hand-ordered, which is also what is
+    tried where the learned one turns out to be no good. Families that none of them holds begin
+    with their default on their turn.
 
     Parameters
     ----------
@@ -57,25 +59,39 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
         Those that take part.
     """
     if session.records.read(GIVEN) is not None:
-        return [(configuration, GIVEN) for configuration in given_configurations(session)]
-    opening = _floors(session, families)
-    if session.settings.portfolio:
-        opening += [(found, PORTFOLIO) for found in _portfolio(session, families)]
-    return opening
+        return Opening([(found, GIVEN) for found in given_configurations(session)])
+    floors = [(found, FLOOR) for found in _floors(session, families)]
+    if not session.settings.portfolio:
+        return Opening(floors)
+    past = [(found, PAST) for found in _past(session, families)]
+    learned = [(found, KNOWLEDGE) for found in _learned_portfolio(session, families)]
+    written = [(found, PORTFOLIO) for found in _written_portfolio(session, families)]
+    if learned:
+        return Opening(floors + past + learned, fallback=written)
+    return Opening(floors + past + written)
 
 
-def _floors(session: Session, families: Mapping[str, Family]) -> Opening:
+def _floors(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
     settings, plan = session.settings, session.plan
     return [
-        (space_of(plan, get_family(name), settings).default(), FLOOR)
+        space_of(plan, get_family(name), settings).default()
         for name in FLOORS
         if name in families or name == "constant" or not settings.families
     ]
 
 
-def _portfolio(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
-    """The portfolio that is learned from other data sets; the hand-ordered one where few are known."""
-    return _learned_portfolio(session, families) or _written_portfolio(session, families)
+def _past(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
+    """What was best when this data set, or an earlier version of it, was searched."""
+    if not session.experience:
+        return []
+    data = data_set_facts(session.folder)
+    own = [one for one in session.experience if is_past_of(one.data, data)]
+    spaces = _spaces(session, families)
+    return past_best([cleaned(one, spaces) for one in own], data)
+
+
+def _spaces(session: Session, families: Mapping[str, Family]) -> dict[str, SpaceTree]:
+    return {name: space_of(session.plan, f, session.settings) for name, f in families.items()}
 
 
 def _learned_portfolio(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
@@ -83,7 +99,7 @@ def _learned_portfolio(session: Session, families: Mapping[str, Family]) -> list
     known = known_scores(session.experience, session.plan.table.task)
     if known.n_data_sets < LEAST_DATA_SETS:
         return []
-    spaces = {name: space_of(session.plan, f, session.settings) for name, f in families.items()}
+    spaces = _spaces(session, families)
     usable = [j for j, c in enumerate(known.configurations) if is_legal(c, spaces)]
     return learned_portfolio(
         known.only(usable),

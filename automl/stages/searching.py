@@ -25,8 +25,9 @@ from automl.records import Trial, TrialStatus
 from automl.runtime.earlier import earlier_timings
 from automl.runtime.forecast import Forecast
 from automl.runtime.timings import Known, Workload
+from automl.search.opening import FLOOR
 from automl.search.runner import TrialRunner, work
-from automl.search.turns import FLOOR, Turn, Turns
+from automl.search.turns import Turn, Turns
 from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
 from automl.stages.arms import arms_of

@@ -134,6 +134,7 @@ def test_decisions_do_not_depend_on_slots_or_on_a_resumption(simulation_of_boots
 def simulation_of_bootstraps(space):
     """Turns of one arm, and what runs them with slots that complete in a random order."""
     from automl.bandits.registry import ALLOCATORS
+    from automl.search.opening import Opening
     from automl.search.turns import Turns
 
     def turns(*, n_slots, replay=None):
@@ -141,7 +142,7 @@ def simulation_of_bootstraps(space):
         return Turns(
             {"line": Arm(space, optimizer, "esmbo")},
             ALLOCATORS["uniform"].make(),
-            opening=(),
+            opening=Opening(()),
             seed=7,
             lookback=4,
             n_trials=20,

@@ -6,6 +6,7 @@ import pytest
 from automl.bandits.registry import ALLOCATORS
 from automl.optimizers.registry import OPTIMIZERS, compose
 from automl.records import FoldResult, Trial, TrialStatus
+from automl.search.opening import Opening
 from automl.search.turns import Arm, Turns
 from automl.spaces.tree import SpaceTree
 from automl.spaces.union import UnionTree
@@ -66,7 +67,7 @@ class Simulation:
         return Turns(
             {name: Arm(space, make(space), optimizer) for name, space in spaces.items()},
             entry.make(),
-            opening=opening,
+            opening=Opening(opening),
             seed=seed,
             lookback=lookback,
             n_trials=n_trials,

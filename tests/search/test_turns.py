@@ -14,6 +14,7 @@ from automl.errors import AutoMLError
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import OPTIMIZERS
 from automl.records import Configuration, Fidelity, FoldResult, TrialStatus
+from automl.search.opening import Opening
 from automl.search.turns import Arm, Turns
 
 QUICK = ("random", "annealing", "successive_halving")
@@ -87,7 +88,7 @@ def test_results_are_told_in_the_order_of_their_index(simulation):
     turns = Turns(
         {"alpha": Arm(space, listener, "listener")},
         Uniform(),
-        opening=[],
+        opening=Opening([]),
         seed=0,
         lookback=4,
         n_trials=40,
@@ -142,7 +143,7 @@ def test_a_configuration_comes_once_at_each_fidelity_and_never_after_the_full_on
             pass
 
     arms = {"beta": Arm(space, Scripted(), "scripted")}
-    turns = Turns(arms, Uniform(), opening=[], seed=0, lookback=1, n_trials=6, n_slots=1)
+    turns = Turns(arms, Uniform(), opening=Opening([]), seed=0, lookback=1, n_trials=6, n_slots=1)
     given = simulation.run(turns, 1)
     asked = [(turn.proposal.configuration, turn.proposal.fidelity) for turn in given]
     assert asked[1:] == [
@@ -350,7 +351,7 @@ def test_a_partial_trial_may_fit_where_a_complete_one_does_not(simulation):
 
     arms = {"beta": Arm(space, Climbs(), "climbs")}
     options = {"lookback": None, "n_trials": None, "n_slots": 1}
-    turns = Turns(arms, Uniform(), opening=[], seed=0, fits=fits, **options)
+    turns = Turns(arms, Uniform(), opening=Opening([]), seed=0, fits=fits, **options)
     given = simulation.run(turns, 1)
     assert [turn.proposal.configuration for turn in given[1:]] == [asked[0]]
     assert looked_at[-1][0] == Proposal(asked[1])

@@ -6,6 +6,7 @@ from automl.bandits.registry import ALLOCATORS
 from automl.optimizers.fidelities import fold_levels
 from automl.optimizers.registry import OPTIMIZERS
 from automl.records import Configuration, TrialStatus
+from automl.search.opening import Opening
 from automl.search.turns import Arm, Turns
 from automl.spaces.union import UnionTree
 
@@ -21,7 +22,7 @@ def make(simulation):
         return Turns(
             {union.family: Arm(union, entry.make(union, **levels), optimizer)},
             ALLOCATORS["cash"].make(),
-            opening=options.pop("opening", []),
+            opening=Opening(options.pop("opening", [])),
             seed=5,
             lookback=lookback,
             n_trials=n_trials,

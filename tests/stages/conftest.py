@@ -23,7 +23,8 @@ def session_of(tmp_path):
         rng = np.random.default_rng(1)
         frame = pd.DataFrame({"x": rng.normal(size=200), "y": rng.integers(0, 2, 200)})
         folder = RunFolder(tmp_path)
-        folder.write_facts({"data": prepare(folder, settings, frame=frame)})
+        data = prepare(folder, settings, frame=frame)
+        folder.write_facts({"settings": settings.model_dump(mode="json"), "data": data})
         return SimpleNamespace(
             settings=settings,
             plan=EvaluationPlan(tmp_path),

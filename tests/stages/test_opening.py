@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,8 @@ from automl.evaluation.stage_records import StageRecords
 from automl.families.portfolio import whole_portfolio
 from automl.families.registry import families, get_family
 from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
-from automl.records import Configuration, Task, TrialStatus
+from automl.metalearning.harvest import data_set_facts
+from automl.records import Configuration, Task, Trial, TrialStatus
 from automl.stages import opening as module
 
 FAMILIES = ("lightgbm", "knn", "lda")
@@ -45,8 +47,9 @@ def known(name):
     return Experience(name, facts, "index", trials)
 
 
-def opening(session):
-    return module.opening_of(session, {name: families()[name] for name in FAMILIES})
+def opening(session, seen=()):
+    found = module.opening_of(session, {name: families()[name] for name in FAMILIES})
+    return list(iter(lambda: found.pop(seen), None))
 
 
 def test_without_enough_known_data_sets_the_written_portfolio_follows_the_floors(beginning):
@@ -64,7 +67,7 @@ def test_the_learned_one_holds_every_family_and_under_a_time_budget_the_cheap_co
     beginning, given, first
 ):
     found = opening(beginning(n_known=module.LEAST_DATA_SETS, **given))
-    learned = [c for c, origin in found if origin == "portfolio"]
+    learned = [c for c, origin in found if origin == "knowledge"]
     assert {c.family for c in learned} == set(FAMILIES)
     assert learned[0].family == first
     assert len({c.id for c in learned}) == len(learned) == 3
@@ -74,7 +77,7 @@ def test_the_learned_one_holds_every_family_and_under_a_time_budget_the_cheap_co
 def test_a_narrowed_space_leaves_out_what_is_outside(beginning):
     spaces = {"knn": {"n_neighbors": {"high": 5}}}
     found = opening(beginning(n_known=module.LEAST_DATA_SETS, spaces=spaces))
-    assert "knn" not in [c.family for c, origin in found if origin == "portfolio"]
+    assert "knn" not in [c.family for c, origin in found if origin == "knowledge"]
 
 
 def test_the_setting_leaves_both_out(beginning):
@@ -98,3 +101,26 @@ def test_a_session_that_knows_nothing_has_an_opening(beginning):
     session = beginning()
     session.pool = SimpleNamespace(n_slots=1)
     assert opening(session)
+
+
+def test_the_best_of_an_earlier_run_on_this_data_set_comes_before_any_portfolio(beginning):
+    session = beginning()
+    past = known("t-y")
+    facts = data_set_facts(session.folder)
+    version = replace(past, data=replace(facts, fingerprint="of other rows"))
+    session.experience = (version,)
+    found = opening(session)
+    assert [(c.family, origin) for c, origin in found[2:5]] == [
+        ("lightgbm", "past"),
+        ("knn", "past"),
+        ("lda", "past"),
+    ]
+    assert {origin for _, origin in found[5:]} == {"portfolio"}
+
+
+def test_where_the_learned_portfolio_is_no_good_the_written_one_takes_its_place(beginning):
+    session = beginning(n_known=module.LEAST_DATA_SETS)
+    floor = Trial("r", 0, Configuration("a"), TrialStatus.COMPLETE, 1.0, origin="floor")
+    poor = Trial("r", 1, Configuration("a"), TrialStatus.COMPLETE, 0.5, origin="knowledge")
+    found = opening(session, [floor, *[poor] * 4])
+    assert {origin for _, origin in found} == {"floor", "portfolio"}
