@@ -1,0 +1,196 @@
+"""What knowledge of other data sets saves: runs that have it beside runs that know nothing.
+
+    python benchmarks/knowledge/live.py DATA_FOLDER OUT_FOLDER [--knowledge FILE] [--tables 15]
+        [--trials 100] [--seeds 1]
+
+DATA_FOLDER holds tables, with ``catalog.csv`` and ``schema.json`` or plain. Tables are taken in an order given
+by a hash, those of 200 to 5,000 rows. For each table and seed the search of an ordinary run is made
+twice, with the same folds: `cold` with ``experience`` off, so that it begins with the hand-ordered
+portfolio; `warm` with the shipped knowledge, or that of FILE, of which everything is left out that is called
+as the table, or has its fingerprint or its columns. Nothing else differs. One core.
+
+Every search is one file in OUT_FOLDER/runs: its trials in their order, with scores and processor seconds.
+Finished ones are not repeated. Prints, for each table and over all, the trials and the seconds after
+which `warm` has a score as good as the best of all trials of `cold`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from automl.data.collections import find_data_sets
+from automl.data.readers import read_table
+from automl.errors import AutoMLWarning
+from automl.home import Home
+from automl.learning.facts import target_for
+from automl.metalearning.knowledge import read_knowledge
+from automl.metalearning.store import ExperienceStore
+from automl.records import Trial
+from automl.settings import resolve_settings
+from automl.stages.line import close_line, open_line
+from automl.stages.searching import run_search
+from automl.stages.session import begin
+
+ROWS = (200, 5_000)
+KINDS = ("cold", "warm")
+
+
+def in_turn(names: Sequence[str]) -> list[str]:
+    """Names in an order that has nothing to do with them."""
+    return sorted(names, key=lambda name: hashlib.blake2b(name.encode()).digest())
+
+
+def chosen_tables(data: Path, n_tables: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Tables of a fitting size, with their settings."""
+    found = find_data_sets([str(data)])
+    n_found = 0
+    for name in in_turn(list(found)):
+        frame = read_table(str(found[name]["table"]))
+        if ROWS[0] <= len(frame) <= ROWS[1] and n_found < n_tables:
+            n_found += 1
+            yield name, {**found[name], "target": target_for(found[name], frame)}
+
+
+def search(home: Home, data: dict[str, Any], given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Trials of one search, in the order of their decisions."""
+    settings = resolve_settings({**data, **given, "workers": 1}, environment={})
+    session = begin(settings, home, started=time.monotonic())
+    try:
+        line = open_line(session)
+        try:
+            run_search(line.search)
+            return [line_of(trial) for trial in line.search.turns.trials]
+        finally:
+            close_line(line)
+    finally:
+        session.close()
+        session.release()
+
+
+def line_of(trial: Trial) -> dict[str, Any]:
+    """What is kept of a trial."""
+    return {
+        "family": trial.configuration.family,
+        "origin": trial.origin,
+        "status": str(trial.status),
+        "score": trial.score if trial.is_complete else None,
+        "seconds": trial.processor_seconds or trial.seconds,
+    }
+
+
+def names_of(home: Home, data: dict[str, Any]) -> list[str]:
+    """Name, fingerprint and layout of a table, from a run on it in this home."""
+    facts = home.run_folders()[-1].read_facts()["data"]
+    return [Path(str(data["table"])).name.split(".")[0], facts["fingerprint"], facts["layout"]]
+
+
+def run(out: Path, name: str, data: dict[str, Any], seed: int, options: argparse.Namespace) -> None:
+    """Both searches of one table and seed, as far as they are missing."""
+    left_out: list[str] = []
+    for kind in KINDS:
+        record = out / "runs" / f"{name}-{seed}-{kind}.json"
+        if record.exists():
+            left_out = json.loads(record.read_text())["names"]
+            continue
+        home = Home((out / "homes" / f"{name}-{seed}-{kind}").resolve())
+        shutil.rmtree(home.path, ignore_errors=True)
+        home.prepare()
+        given: dict[str, Any] = {"trials": options.trials, "seed": seed}
+        if kind == "cold":
+            given["experience"] = False
+        else:
+            given["exclude_experience"] = (name, *left_out)
+            if options.knowledge:
+                learn(home, options.knowledge)
+        trials = search(home, data, given)
+        left_out = left_out or names_of(home, data)
+        content = {"table": name, "seed": seed, "kind": kind, "names": left_out, "trials": trials}
+        record.parent.mkdir(parents=True, exist_ok=True)
+        temporary = record.with_suffix(".tmp")
+        temporary.write_text(json.dumps(content))
+        temporary.replace(record)
+        shutil.rmtree(home.path, ignore_errors=True)
+
+
+def learn(home: Home, knowledge: Path) -> None:
+    """Add a file of knowledge to a home's experience."""
+    store = ExperienceStore(home.experience)
+    for experience in read_knowledge(knowledge).experiences:
+        store.add(experience)
+
+
+def best_so_far(trials: list[dict[str, Any]]) -> np.ndarray:
+    """(n,) best score up to each trial; -inf before the first complete one."""
+    scores = [-np.inf if t["score"] is None else t["score"] for t in trials]
+    return np.maximum.accumulate(scores)
+
+
+def saved(cold: list[dict[str, Any]], warm: list[dict[str, Any]]) -> dict[str, float]:
+    """Shares of the cold search's trials and seconds after which the warm one is as good.
+
+    Both are infinite where it never is.
+    """
+    target = best_so_far(cold)[-1]
+    reached = np.flatnonzero(best_so_far(warm) >= target)
+    if not len(reached):
+        return {"trials": np.inf, "seconds": np.inf}
+    seconds = [sum(t["seconds"] for t in trials) for trials in (warm[: reached[0] + 1], cold)]
+    return {"trials": (reached[0] + 1) / len(cold), "seconds": seconds[0] / seconds[1]}
+
+
+def report(out: Path) -> None:
+    """Table of what was saved, and medians over the tables."""
+    shares: dict[str, list[float]] = {"trials": [], "seconds": []}
+    print("| table | seed | cold best | warm best | share of trials | share of seconds |")
+    print("|---|---|---|---|---|---|")
+    for file in sorted((out / "runs").glob("*-warm.json")):
+        warm = json.loads(file.read_text())
+        cold_file = file.with_name(file.name.replace("-warm.json", "-cold.json"))
+        cold = json.loads(cold_file.read_text())
+        found = saved(cold["trials"], warm["trials"])
+        bests = [best_so_far(one["trials"])[-1] for one in (cold, warm)]
+        print(
+            f"| {warm['table']} | {warm['seed']} | {bests[0]:.4f} | {bests[1]:.4f} "
+            f"| {found['trials']:.2f} | {found['seconds']:.2f} |"
+        )
+        for key, values in shares.items():
+            values.append(found[key])
+    for key, values in shares.items():
+        if values:
+            print(f"share of {key}: median {np.median(values):.2f} of {len(values)} searches")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--knowledge", type=Path)
+    parser.add_argument("--tables", type=int, default=15)
+    parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--report", action="store_true", help="only the report")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", AutoMLWarning)
+    if not options.report:
+        tables = list(chosen_tables(options.data, options.tables))
+        for (name, data), seed in product(tables, range(options.seeds)):
+            run(options.out, name, data, seed, options)
+            print(f"{name} {seed} done", flush=True)
+    report(options.out)
+
+
+if __name__ == "__main__":
+    main()
