@@ -34,6 +34,7 @@ def session_of(tmp_path):
             is_timed=settings.trials is None,
             is_reproducible=settings.trials is not None,
             given_up=[],
+            experience=(),
         )
 
     return make

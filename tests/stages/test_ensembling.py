@@ -115,8 +115,8 @@ def test_no_level_takes_an_ensemble_whose_mean_is_not_better(run_of, alpha, nois
 def test_a_level_above_one_half_and_combinations_of_the_wrong_kind_are_refused(run_of):
     with pytest.raises(ValueError, match="ensemble_alpha"):
         Settings(table="t", target="y", ensemble_alpha=0.8)
-    with pytest.raises(ValueError, match="layers 2"):
-        Settings(table="t", target="y", ensemble="none", layers=2)
+    with pytest.raises(SettingsError, match="setting layers: 2 has no effect"):
+        resolve_settings({"table": "t", "target": "y", "ensemble": "none", "layers": 2})
     with pytest.raises(SettingsError, match=r"ensemble_combine.*'y'.*classes"):
         run_of([1.0], ensemble_combine="median")
 
