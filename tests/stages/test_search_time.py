@@ -49,7 +49,7 @@ def search_of(session_of, home):
             "earlier": list(earlier),
             "journal": None,
         }
-        return Search(SimpleNamespace(**vars(session), **more))
+        return Search(SimpleNamespace(**{**vars(session), **more}))
 
     return make
 
