@@ -93,7 +93,7 @@ def experience(
         workers=workers,
     )
     data_sets = find_data_sets(data, target=target)
-    _check(data_sets, conditions)
+    check_data_sets(data_sets, conditions)
     state = open_home(home)
     state.prepare()
     from automl_flows.learning import run_learning  # slow: imports Prefect
@@ -140,7 +140,7 @@ def facts(
                 say(f"{name}: described anew")
 
 
-def _check(data_sets: dict[str, dict[str, Any]], conditions: Conditions) -> None:
+def check_data_sets(data_sets: dict[str, dict[str, Any]], conditions: Conditions) -> None:
     """Refuse files that are not there and settings that no run could have, before the start."""
     from automl.errors import DataError
 

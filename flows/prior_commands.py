@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from automl.errors import SettingsError
-from automl_flows.learn_commands import learn
+from automl_flows.learn_commands import check_data_sets, learn
 from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import TerminationError, open_home, say
 
@@ -124,6 +124,7 @@ def _learned(
 
     data_sets = find_data_sets(sources, target=target)
     conditions = Conditions(draws=draws, seed=seed, workers=workers)
+    check_data_sets(data_sets, conditions)
     run_learning(data_sets, conditions.to_json(), home=home, say=say)
     return list(data_sets)
 
