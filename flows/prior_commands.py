@@ -15,7 +15,7 @@ from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import TerminationError, open_home, say
 
 if TYPE_CHECKING:
-    from automl.home import Home
+    pass
 
 EXPERIENCE_SUFFIX = ".jsonl.gz"
 
@@ -73,20 +73,25 @@ def priors(
         get_family(name)
     files = [_file(source) for source in data if source.endswith(EXPERIENCE_SUFFIX)]
     sources = [source for source in data if not source.endswith(EXPERIENCE_SUFFIX)]
+    from automl.data.collections import find_data_sets  # slow: imports pandas
+    from automl.learning.conditions import Conditions
+
+    conditions = Conditions(draws=draws, seed=seed, workers=workers)
+    data_sets = find_data_sets(sources, target=target) if sources else {}
+    check_data_sets(data_sets, conditions)
     state = open_home(home)
     state.prepare()
     try:
-        names = (
-            _learned(sources, state, target=target, draws=draws, seed=seed, workers=workers)
-            if sources
-            else []
-        )
+        if data_sets:
+            from automl_flows.learning import run_learning  # slow: imports Prefect
+
+            run_learning(data_sets, conditions.to_json(), home=state, say=say)
         from automl_flows.prior_learning import run_prior_learning  # slow: imports Prefect
 
         result = run_prior_learning(
             home=state,
             into=str(into.expanduser().resolve()),
-            tables=names,
+            tables=list(data_sets),
             files=files,
             options={
                 "families": chosen,
@@ -106,27 +111,6 @@ def _file(source: str) -> str:
     if not path.is_file():
         raise SettingsError(f"experience {path} does not exist", file=str(path))
     return str(path)
-
-
-def _learned(
-    sources: list[str],
-    home: Home,
-    *,
-    target: str | None,
-    draws: int,
-    seed: int,
-    workers: int,
-) -> list[str]:
-    """Names of the tables, tried where they were not."""
-    from automl.data.collections import find_data_sets
-    from automl.learning.conditions import Conditions
-    from automl_flows.learning import run_learning  # slow: imports Prefect
-
-    data_sets = find_data_sets(sources, target=target)
-    conditions = Conditions(draws=draws, seed=seed, workers=workers)
-    check_data_sets(data_sets, conditions)
-    run_learning(data_sets, conditions.to_json(), home=home, say=say)
-    return list(data_sets)
 
 
 def _show(result: dict[str, Any], *, as_json: bool) -> None:
