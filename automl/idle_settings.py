@@ -76,6 +76,16 @@ _RULES = (
         "with a time budget decisions see all that has ended; give trials",
     ),
     _Rule(
+        ("warm_start",),
+        lambda s: not (s.portfolio and s.experience),
+        "nothing is taken over from other data sets; that needs portfolio and experience",
+    ),
+    _Rule(
+        ("blend",),
+        lambda s: s.blend > 0 and not s.experience,
+        "the meta-learner knows of no other data sets; that needs experience",
+    ),
+    _Rule(
         ("reserve",),
         lambda s: s.seconds is None,
         "there is no time budget of which a share could be kept; give budget_seconds",

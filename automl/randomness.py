@@ -24,6 +24,7 @@ class Purpose(IntEnum):
     DESIGN = 12
     PRIORS = 13
     META_FEATURES = 14
+    META_LEARNER = 15
 
 
 def stream(root: int, purpose: Purpose, *keys: int) -> np.random.Generator:

@@ -117,6 +117,19 @@ class Settings(BaseModel):
         default=True,
         description="Begin with the best of earlier runs on the data set, and with a portfolio",
     )
+    warm_start: Literal["portfolio", "nearest", "best", "delta", "order"] = Field(
+        default="portfolio",
+        description="What is taken over from other data sets to begin with: portfolio (good on "
+        "many), nearest (best on the most similar), best or delta (three by the meta-learner), "
+        "order (all known ones in its order)",
+    )
+    blend: float = Field(
+        default=0.0,
+        description="Trials of a family that the meta-learner's vote on proposals counts as much "
+        "as; 0: no vote",
+        ge=0,
+        le=10_000,
+    )
     experience: bool = Field(default=True, description="Use what earlier runs have tried")
     exclude_experience: tuple[str, ...] = Field(
         default=(),

@@ -31,6 +31,9 @@ IDLE = [
     ({"final": "refit", "bag_up_to_rows": 100}, "bag_up_to_rows"),
     ({"lookback": 2}, "lookback"),
     ({"trials": 9, "reserve": 0.4}, "reserve"),
+    ({"warm_start": "delta", "portfolio": False}, "warm_start"),
+    ({"warm_start": "nearest", "experience": False}, "warm_start"),
+    ({"blend": 5.0, "experience": False}, "blend"),
 ]
 EFFECTIVE = [
     {"normality": "lilliefors", "selection_test": "thesis"},
@@ -39,6 +42,8 @@ EFFECTIVE = [
     {"stack_features": True, "layers": 2},
     {"stack_features": True, "ensemble": "stacking"},
     {"stack_features": False},
+    {"warm_start": "order"},
+    {"blend": 5.0, "optimizer": "gbqr"},
     {**HALVES, "search_share": 0.7},
     {"preset": "thesis", "halves": "bootstrap"},
     {"trials": 9, "budget_seconds": 60, "reserve": 0.4, "lookback": 2},
@@ -107,3 +112,12 @@ def test_a_fidelity_that_no_trial_would_have_is_refused():
     with pytest.raises(SettingsError, match=r"setting fidelity: 'rows' has no effect: .*random"):
         check_choices(settings)
     check_choices(settings.model_copy(update={"optimizer": "hyperband"}))
+
+
+def test_a_vote_that_the_optimizer_does_not_hear_is_refused():
+    settings = resolve_settings({**TABLE, "blend": 5.0, "optimizer": "tpe"})
+    with pytest.raises(
+        SettingsError, match=r"setting blend: 5.0 has no effect: optimizer tpe has no"
+    ):
+        check_choices(settings)
+    check_choices(settings.model_copy(update={"optimizer": "gbqr"}))

@@ -28,7 +28,7 @@ from automl.learning.folder import LearnedFolder, LearnedTable
 from automl.metalearning.experience import Experience, KnownTrial
 from automl.records import Configuration, Trial
 from automl.stages.opening import GIVEN, give_configurations, given_configurations
-from automl.stages.search_spaces import space_of
+from automl.stages.search_spaces import spaces_of
 from automl.stages.searching import Search, run_search, usable_families
 from automl.stages.session import Session, begin, reopen
 
@@ -197,7 +197,7 @@ def _admitted(session: Session, wanted: Sequence[Configuration]) -> list[Configu
     """Those of families that take this table, and of their spaces."""
     settings, plan = session.settings, session.plan
     usable, _ = usable_families(settings, plan)
-    spaces = {name: space_of(plan, family, settings) for name, family in usable.items()}
+    spaces = spaces_of(plan, usable, settings)
     return [c for c in wanted if c.family in spaces and spaces[c.family].is_legal(c) is None]
 
 

@@ -8,14 +8,66 @@ Here the meta-learner counts as much as k trials of the run do.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from automl.errors import SettingsError
+from automl.metalearning.experience import DataSetFacts, Experience
+from automl.metalearning.learner import MetaLearner
 from automl.records import FloatArray
+from automl.spaces.encoding import ConfigurationEncoder
 
 K = 10.0
 """Trials of the run after which both votes are equal."""
+
+
+@dataclass(frozen=True)
+class MetaVote:
+    """The meta-learner's vote on the proposals of an optimizer.
+
+    Parameters
+    ----------
+    expected
+        Scores (m,) that it predicts for encoded configurations (m, d).
+    k : at least 0, finite
+        Trials that it counts as much as.
+    """
+
+    expected: Callable[[FloatArray], FloatArray]
+    k: float = K
+
+    def beside(self, utilities: FloatArray, X: FloatArray, n_trials: int) -> FloatArray:
+        """(m,) blended votes for the rows of X (m, d); see `blended`."""
+        return blended(self.expected(X), utilities, n_trials, self.k)
+
+
+def vote_on(
+    data: DataSetFacts,
+    known: Sequence[Experience],
+    encoder: ConfigurationEncoder,
+    *,
+    k: float,
+    rng: np.random.Generator,
+) -> MetaVote | None:
+    """Vote of a meta-learner of the encoder's families; None where nothing is known of them.
+
+    Parameters
+    ----------
+    data
+        The data set that is searched.
+    known
+        Without what cannot be used (`automl.metalearning.cleaning`).
+    encoder
+        Fitted, as the optimizer encodes.
+    """
+    families = frozenset(space.family for space in encoder.spaces)
+    used = [one for one in known if one.scored(families)]
+    if not used:
+        return None
+    learner = MetaLearner(encoder).fit(used, rng=rng)
+    return MetaVote(lambda X: learner.predict_encoded(X, data), k)
 
 
 def meta_weight(n_trials: int, k: float = K) -> float:
@@ -51,7 +103,7 @@ def blended(expected: FloatArray, utilities: FloatArray, n_trials: int, k: float
     expected : (m,)
         Predictions of the meta-learner.
     utilities : (m,)
-        Acquisition of the surrogate.
+        Acquisition of the surrogate; NaN is the worst.
 
     Raises
     ------
@@ -67,4 +119,5 @@ def _vote(values: FloatArray) -> FloatArray:
 
     if len(values) < 2:
         return np.ones(len(values))
-    return np.asarray((rankdata(values) - 1.0) / (len(values) - 1.0))
+    known = np.where(np.isnan(values), -np.inf, values)
+    return np.asarray((rankdata(known) - 1.0) / (len(known) - 1.0))

@@ -181,12 +181,27 @@ class MetaLearner:
         SettingsError
             If it was not fitted.
         """
+        return self.predict_encoded(
+            self._encoder.transform(configurations, encoding_facts(data)), data
+        )
+
+    def predict_encoded(self, X: FloatArray, data: DataSetFacts) -> FloatArray:
+        """As `predict`, of encoded configurations (m, d).
+
+        Raises
+        ------
+        SettingsError
+            If it was not fitted.
+        """
         if not self.n_trials:
             raise SettingsError("the meta-learner must be fitted before it predicts")
-        return self._boosting.predict(self._inputs(configurations, data))
+        return self._boosting.predict(self._beside_meta_features(X, data))
 
     def _inputs(self, configurations: Sequence[Configuration], data: DataSetFacts) -> FloatArray:
         X = self._encoder.transform(configurations, encoding_facts(data))
+        return self._beside_meta_features(X, data)
+
+    def _beside_meta_features(self, X: FloatArray, data: DataSetFacts) -> FloatArray:
         meta = meta_matrix([data.meta_features], self._names)
         return np.concatenate([X, np.repeat(meta, len(X), axis=0)], axis=1)
 

@@ -15,6 +15,7 @@ import numpy as np
 from automl.acquisition.criterion import Criterion
 from automl.acquisition.functions import Reference
 from automl.acquisition.maximizers import Ground, best_first
+from automl.metalearning.blend import MetaVote
 from automl.optimizers.composition import Composition
 from automl.optimizers.geometry import Geometry
 from automl.optimizers.observations import Observations, Table
@@ -83,6 +84,8 @@ class ModelBasedOptimizer:
     sources
         Trials on earlier data sets, for a surrogate that learns from them; then the initial
         design is one point.
+    vote
+        Of a meta-learner, which orders the maximizer's points together with the acquisition.
     geometry
         Of this space, encoding and candidates, if other optimizers have it already.
 
@@ -100,6 +103,7 @@ class ModelBasedOptimizer:
         candidates: Sequence[Configuration] | None = None,
         known: Known | None = None,
         sources: Sources | None = None,
+        vote: MetaVote | None = None,
         geometry: Geometry | None = None,
     ) -> None:
         self._space = space
@@ -108,6 +112,7 @@ class ModelBasedOptimizer:
         )
         self._known = known or Known()
         self._composition = composition
+        self._vote = vote
         self._surrogate: Surrogate = composition.new_surrogate()
         self._has_learned = False
         if sources is not None and isinstance(self._surrogate, TransferSurrogate):
@@ -204,7 +209,8 @@ class ModelBasedOptimizer:
             rows = np.array(
                 [i for i, key in enumerate(self._geometry.listed_ids) if key not in taken]
             )
-            first = best_first(criterion(self._geometry.listed_rows[rows]), rng)[0]
+            X = self._geometry.listed_rows[rows]
+            first = best_first(self._voted(criterion(X), X), rng)[0]
             return self._geometry.listed[int(rows[first])]
         return self._search(criterion, table, waiting, taken, rng)
 
@@ -266,8 +272,15 @@ class ModelBasedOptimizer:
             table.scores[rows],
         )
         scored = self._maximizer.search(criterion, ground, rng)
-        best = scored.points.take(best_first(scored.utilities, rng))
+        X = self._geometry.points_encoder.encode(scored.points) if self._vote else np.zeros((0, 0))
+        best = scored.points.take(best_first(self._voted(scored.utilities, X), rng))
         return self._first_new(best, np.concatenate([table.X, waiting]), taken)
+
+    def _voted(self, utilities: FloatArray, X: FloatArray) -> FloatArray:
+        """(m,) what points are ordered by; with a vote X (m, d) are their encodings."""
+        if self._vote is None:
+            return utilities
+        return self._vote.beside(utilities, X, self._observations.n_complete)
 
     def _first_new(
         self, points: Points, known: FloatArray, taken: set[str]

@@ -52,8 +52,10 @@ class OptimizerEntry:
         Bootstraps of the validation rows whose scores trials must bring (`bootstrap_scores`).
     uses_experience
         Whether `make` takes `sources`, trials on earlier data sets in the space's encoding.
+    takes_vote
+        Whether `make` takes `vote`, that of a meta-learner on the proposals.
     encoding
-        How nominal hyperparameters are written in `sources`.
+        How nominal hyperparameters are written in `sources`, and for the `vote`.
     """
 
     make: Callable[..., Optimizer]
@@ -63,6 +65,7 @@ class OptimizerEntry:
     reads_clock: bool = False
     n_bootstraps: int = 0
     uses_experience: bool = False
+    takes_vote: bool = False
     encoding: Encoding = "onehot"
 
 
@@ -81,6 +84,7 @@ def _composed(composition: Composition, summary: str, source: str) -> OptimizerE
         reads_clock=composition.new_acquisition().needs_seconds,
         n_bootstraps=composition.n_histories,
         uses_experience=composition.uses_experience and not composition.n_histories,
+        takes_vote=not composition.n_histories,
         encoding=composition.encoding,
     )
 

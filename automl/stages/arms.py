@@ -7,6 +7,7 @@ from typing import Any
 
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
+from automl.metalearning.blend import MetaVote
 from automl.optimizers.fidelities import Levels, levels_for
 from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.runtime.timings import Known
@@ -14,7 +15,7 @@ from automl.search.turns import Arm
 from automl.settings import Settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.union import UnionTree
-from automl.stages.search_spaces import space_of
+from automl.stages.search_spaces import spaces_of
 from automl.surrogates.sources import Sources
 
 
@@ -26,6 +27,7 @@ def arms_of(
     joined: bool,
     known: Known,
     sources: Callable[[ConfigurationEncoder], Sources] | None = None,
+    votes: Callable[[ConfigurationEncoder], MetaVote | None] | None = None,
 ) -> dict[str, Arm]:
     """Arms by name, in the order of the families.
 
@@ -39,8 +41,10 @@ def arms_of(
         What the run knows of seconds, for optimizers that divide by them.
     sources
         Trials on other data sets in an encoding; called for optimizers that learn from them.
+    votes
+        Vote of a meta-learner on configurations in an encoding.
     """
-    spaces = {name: space_of(plan, family, settings) for name, family in families.items()}
+    spaces = spaces_of(plan, families, settings)
     if joined:
         union = UnionTree.of(list(spaces.values()))
         spaces = {union.family: union}
@@ -55,6 +59,8 @@ def arms_of(
             options["known"] = known
         if entry.uses_experience and sources is not None:
             options["sources"] = sources(ConfigurationEncoder(space, form=entry.encoding).fit())
+        if entry.takes_vote and votes is not None:
+            options["vote"] = votes(ConfigurationEncoder(space, form=entry.encoding).fit())
         arms[name] = Arm(space, entry.make(space, **options), called)
     return arms
 

@@ -20,23 +20,27 @@ def check_choices(settings: Settings) -> None:
     """
     reads_clock(settings)
     check_only_family(settings, settings.takes_part)
-    if is_fidelity_idle(settings):
+    for name, reason in idle_choices(settings).items():
         raise SettingsError(
-            f"setting fidelity: {settings.fidelity!r} has no effect: optimizer "
-            f"{optimizer_name(settings.optimizer)} makes no trials of less than the whole",
-            setting="fidelity",
+            f"setting {name}: {getattr(settings, name)!r} has no effect: {reason}", setting=name
         )
 
 
-def is_fidelity_idle(settings: Settings) -> bool:
-    """Whether a fidelity is chosen that the optimizer does not use.
+def idle_choices(settings: Settings) -> dict[str, str]:
+    """Settings that the chosen optimizer makes no use of, and why.
 
     Raises
     ------
     SettingsError
         If the optimizer is not known.
     """
-    return settings.fidelity != "auto" and not get_optimizer(settings.optimizer).has_levels
+    entry, name = get_optimizer(settings.optimizer), optimizer_name(settings.optimizer)
+    found = {}
+    if settings.fidelity != "auto" and not entry.has_levels:
+        found["fidelity"] = f"optimizer {name} makes no trials of less than the whole"
+    if settings.blend > 0 and not entry.takes_vote:
+        found["blend"] = f"optimizer {name} has no surrogate that a meta-learner could vote beside"
+    return found
 
 
 def reads_clock(settings: Settings) -> bool:

@@ -7,26 +7,18 @@ from collections.abc import Mapping, Sequence
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
 from automl.families.registry import get_family
-from automl.metalearning.cleaning import cleaned, is_legal
+from automl.metalearning.cleaning import cleaned
 from automl.metalearning.harvest import data_set_facts
 from automl.metalearning.past import is_past_of, past_best
-from automl.metalearning.portfolio import known_scores, learned_portfolio
 from automl.records import Configuration
 from automl.search.opening import FLOOR, KNOWLEDGE, PAST, PORTFOLIO, Opening
-from automl.spaces.tree import SpaceTree
-from automl.stages.search_spaces import space_of
+from automl.stages.learned_start import learned_start
+from automl.stages.search_spaces import space_of, spaces_of
 from automl.stages.session import Session
 
 FLOORS = ("constant", "lightgbm")
 GIVEN = "given"
 """Name of the record, and origin, of configurations that a run is given in place of an opening."""
-
-LEAST_DATA_SETS = 10
-"""Known ones of the same kind of target from which a portfolio is learned."""
-MOST_LEARNED = 24
-"""Configurations of a learned portfolio, beside those of families that it lacks."""
-USUAL_ROWS = 1_000
-"""Training rows of known data sets, roughly."""
 
 
 def give_configurations(session: Session, configurations: Sequence[Configuration]) -> None:
@@ -48,9 +40,9 @@ def given_configurations(session: Session) -> list[Configuration]:
 def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     """Configurations to begin with, and where they come from.
 
-    Those that the run was given; else floors, what was best in earlier runs on this data set, and a
-    portfolio: learned where enough data sets are known, else hand-ordered, which is also what is
-    tried where the learned one turns out to be no good. Families that none of them holds begin
+    Those that the run was given; else floors, what was best in earlier runs on this data set, and
+    what other data sets recommend where enough of them are known, else the hand-ordered portfolio,
+    which is also what is tried where the learned one turns out to be no good. Families that none of them holds begin
     with their default on their turn.
 
     Parameters
@@ -64,7 +56,7 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     if not session.settings.portfolio:
         return Opening(floors)
     past = [(found, PAST) for found in _past(session, families)]
-    learned = [(found, KNOWLEDGE) for found in _learned_portfolio(session, families)]
+    learned = [(found, KNOWLEDGE) for found in learned_start(session, families)]
     written = [(found, PORTFOLIO) for found in _written_portfolio(session, families)]
     if learned:
         return Opening(floors + past + learned, fallback=written)
@@ -86,36 +78,8 @@ def _past(session: Session, families: Mapping[str, Family]) -> list[Configuratio
         return []
     data = data_set_facts(session.folder)
     own = [one for one in session.experience if is_past_of(one.data, data)]
-    spaces = _spaces(session, families)
+    spaces = spaces_of(session.plan, families, session.settings)
     return past_best([cleaned(one, spaces) for one in own], data)
-
-
-def _spaces(session: Session, families: Mapping[str, Family]) -> dict[str, SpaceTree]:
-    return {name: space_of(session.plan, f, session.settings) for name, f in families.items()}
-
-
-def _learned_portfolio(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
-    """Configurations of these families and their narrowed spaces; none where too little is known."""
-    known = known_scores(session.experience, session.plan.table.task)
-    if known.n_data_sets < LEAST_DATA_SETS:
-        return []
-    spaces = _spaces(session, families)
-    usable = [j for j, c in enumerate(known.configurations) if is_legal(c, spaces)]
-    return learned_portfolio(
-        known.only(usable),
-        most=MOST_LEARNED,
-        per_second=session.is_timed,
-        growth=_growth(session, families),
-    )
-
-
-def _growth(session: Session, families: Mapping[str, Family]) -> dict[str, float]:
-    """By family, how much longer a fit takes here than on a table of `USUAL_ROWS`."""
-    training, _ = session.plan.rows_of("search", 0, 0)
-    return {
-        name: family.relative_seconds(len(training), 1) / family.relative_seconds(USUAL_ROWS, 1)
-        for name, family in families.items()
-    }
 
 
 def _written_portfolio(session: Session, families: Mapping[str, Family]) -> list[Configuration]:

@@ -39,6 +39,19 @@ def space_of(plan: EvaluationPlan, family: Family, settings: Settings) -> SpaceT
     )
 
 
+def spaces_of(
+    plan: EvaluationPlan, families: Mapping[str, Family], settings: Settings
+) -> dict[str, SpaceTree]:
+    """`space_of` for each of the families, by name.
+
+    Raises
+    ------
+    SettingsError
+        As `space_of`.
+    """
+    return {name: space_of(plan, family, settings) for name, family in families.items()}
+
+
 def keep_priors(folder: RunFolder, settings: Settings) -> None:
     """Copy the file that the setting `priors` names into the run, which then needs it no more.
 

@@ -17,10 +17,12 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import BestPredictions, PredictionStore
 from automl.families.family import Family
 from automl.families.registry import families, get_family
+from automl.metalearning.blend import MetaVote, vote_on
 from automl.metalearning.harvest import data_set_facts
 from automl.metalearning.transfer import sources_of
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
+from automl.randomness import Purpose, stream
 from automl.records import Trial, TrialStatus
 from automl.runtime.earlier import earlier_timings
 from automl.runtime.forecast import Forecast
@@ -29,12 +31,13 @@ from automl.search.opening import FLOOR
 from automl.search.runner import TrialRunner, work
 from automl.search.turns import Turn, Turns
 from automl.settings import Settings
+from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 from automl.stages.arms import arms_of
 from automl.stages.choices import check_only_family, reads_clock
 from automl.stages.opening import opening_of
 from automl.stages.outlook import Outlook, warm_up
-from automl.stages.search_spaces import space_of
+from automl.stages.search_spaces import space_of, spaces_of
 from automl.stages.session import Session
 
 LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
@@ -73,7 +76,7 @@ class Search:
         session.is_reproducible &= not any(trial.status in LIMITED for trial in session.earlier)
         known = known_timings(session)
         self._forecast = Forecast(
-            {name: space_of(plan, family, settings) for name, family in self.families.items()},
+            spaces_of(plan, self.families, settings),
             known,
             n_folds=len(plan.stage("search").jobs),
             seed=settings.seed,
@@ -88,6 +91,7 @@ class Search:
                 sources=lambda encoder: sources_of(
                     session.learnable, encoder, data_set_facts(session.folder)
                 ),
+                votes=votes_of(session),
             ),
             entry.make(),
             opening=opening_of(session, self.families),
@@ -290,6 +294,20 @@ def known_timings(session: Session) -> Known:
         return Known(workload)
     found = earlier_timings(session.experience)
     return Known(workload, tuple(chain.from_iterable(found.values())))
+
+
+def votes_of(session: Session) -> Callable[[ConfigurationEncoder], MetaVote | None] | None:
+    """Votes of meta-learners on what optimizers propose; None where the settings give them none."""
+    settings = session.settings
+    if not settings.blend:
+        return None
+    known, data = session.learnable, data_set_facts(session.folder)
+
+    def vote(encoder: ConfigurationEncoder) -> MetaVote | None:
+        rng = stream(settings.seed, Purpose.META_LEARNER)
+        return vote_on(data, known, encoder, k=settings.blend, rng=rng)
+
+    return vote
 
 
 def usable_families(

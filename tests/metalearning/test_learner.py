@@ -7,6 +7,7 @@ import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
 from automl.errors import SettingsError
+from automl.metalearning.blend import vote_on
 from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.metalearning.learner import (
     MetaLearner,
@@ -129,3 +130,22 @@ def test_the_best_configurations_of_the_most_similar_data_sets_are_different():
     assert nearest_experiences([], facts("new", 0.28)) == []
     with pytest.raises(SettingsError, match="k must be at least 1"):
         best_configurations(near, 0)
+
+
+def test_a_vote_is_the_learners_word_on_encoded_configurations():
+    past = [known(str(top), top) for top in np.linspace(0.0, 1.0, 21)]
+    encoder = ConfigurationEncoder(SPACE).fit()
+    grid = [Configuration("hill", {"x": float(x)}) for x in np.linspace(0.0, 1.0, 51)]
+    X = encoder.transform(grid)
+    rng = np.random.default_rng(0)
+    vote = vote_on(facts("new", 0.3), past, encoder, k=10.0, rng=rng)
+    assert grid[int(vote.beside(X[:, 0], X, 0).argmax())].values["x"] == pytest.approx(
+        0.3, abs=0.15
+    )
+    assert int(vote.beside(X[:, 0], X, 10_000).argmax()) == len(grid) - 1
+    other = SpaceTree.build(
+        "valley", {"x": {"type": "uniform", "low": 0.0, "high": 1.0, "default": 0.5}}
+    )
+    assert (
+        vote_on(facts("new", 0.3), past, ConfigurationEncoder(other).fit(), k=1.0, rng=rng) is None
+    )

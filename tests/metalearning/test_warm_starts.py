@@ -106,3 +106,7 @@ def test_blended_votes_lie_between_the_two_votes(p, n):
     assert np.all((votes >= 0.0) & (votes <= 1.0))
     first = blended(p, -p, 0)
     assert p[np.argmax(first)] == p.max()
+
+
+def test_what_is_no_number_has_the_last_vote():
+    assert np.argmin(blended(np.zeros(3), np.array([1.0, np.nan, 2.0]), 5)) == 1

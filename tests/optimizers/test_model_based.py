@@ -6,6 +6,7 @@ import pytest
 from automl.acquisition.registry import ACQUISITIONS, MAXIMIZERS
 from automl.errors import SettingsError
 from automl.families.registry import get_family
+from automl.metalearning.blend import MetaVote
 from automl.optimizers.composition import NAMED, parse_composition
 from automl.optimizers.initial_design import INITIAL_DESIGNS
 from automl.optimizers.model_based import ModelBasedOptimizer
@@ -380,3 +381,22 @@ def test_no_earlier_trials_are_as_no_sources(space):
     make = OPTIMIZERS["mkl_gp"].make
     asked = [search(make(space, sources=given), bowl, 8) for given in (None, Sources.none(n))]
     assert asked[0] == asked[1]
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_a_strong_vote_decides_what_is_proposed_and_gives_way_to_trials(space, is_listed):
+    encoder = ConfigurationEncoder(space).fit()
+    x = encoder.feature_names.index("x")
+    vote = MetaVote(lambda X: -np.abs(X[:, x] - 0.8), k=1e6)
+    rng = np.random.default_rng(0)
+    candidates = [space.sample(rng) for _ in range(300)] if is_listed else None
+    composition = parse_composition({"base": "gbqr", "maximizer": FAST})
+
+    def proposed(vote):
+        optimizer = ModelBasedOptimizer(space, composition, candidates=candidates, vote=vote)
+        return [c.values["x"] for _, c in search(optimizer, bowl, 12)][composition_design:]
+
+    composition_design = composition.new_initial_design().n_points
+    assert np.allclose(proposed(vote), 0.8, atol=0.05)
+    silent = MetaVote(vote.expected, k=0.0)
+    assert not np.allclose(proposed(silent), 0.8, atol=0.05)

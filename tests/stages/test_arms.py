@@ -32,10 +32,12 @@ def settings_of(**options):
     return Settings(table="frame", target="kind", folds=5, **options)
 
 
-def arms(plan, *names, joined=False, sources=None, **options):
+def arms(plan, *names, joined=False, sources=None, votes=None, **options):
     families = {name: get_family(name) for name in names}
     settings = settings_of(**options)
-    return arms_of(plan, settings, families, joined=joined, known=KNOWN, sources=sources)
+    return arms_of(
+        plan, settings, families, joined=joined, known=KNOWN, sources=sources, votes=votes
+    )
 
 
 def test_each_family_has_an_arm_with_an_optimizer_of_its_own(plan):
@@ -86,3 +88,15 @@ def test_the_ladder_is_one_that_all_families_of_an_arm_can_climb(plan, fidelity,
     (arm,) = found.values()
     assert arm.optimizer._levels == expected
     assert expected[-1] == FULL
+
+
+def test_optimizers_with_a_surrogate_are_given_the_vote_on_their_own_encoding(plan):
+    seen = []
+
+    def votes(encoder):
+        seen.append((encoder.spaces[0].family, encoder.form))
+
+    arms(plan, "knn", "svm", optimizer="gbqr", votes=votes)
+    assert seen == [("knn", "onehot"), ("svm", "onehot")]
+    arms(plan, "knn", optimizer="tpe", votes=votes)
+    assert len(seen) == 2

@@ -14,6 +14,7 @@ from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.metalearning.harvest import data_set_facts
 from automl.records import Configuration, Task, Trial, TrialStatus
 from automl.stages import opening as module
+from automl.stages.learned_start import LEAST_DATA_SETS, META_STARTS
 
 FAMILIES = ("lightgbm", "knn", "lda")
 
@@ -53,7 +54,7 @@ def opening(session, seen=()):
 
 
 def test_without_enough_known_data_sets_the_written_portfolio_follows_the_floors(beginning):
-    found = opening(beginning(n_known=module.LEAST_DATA_SETS - 1))
+    found = opening(beginning(n_known=LEAST_DATA_SETS - 1))
     assert [c.family for c, origin in found if origin == "floor"] == ["constant", "lightgbm"]
     written = {c.id for c in whole_portfolio("binary") if c.family in FAMILIES}
     assert {c.id for c, origin in found if origin == "portfolio"} <= written
@@ -66,7 +67,7 @@ def test_without_enough_known_data_sets_the_written_portfolio_follows_the_floors
 def test_the_learned_one_holds_every_family_and_under_a_time_budget_the_cheap_come_first(
     beginning, given, first
 ):
-    found = opening(beginning(n_known=module.LEAST_DATA_SETS, **given))
+    found = opening(beginning(n_known=LEAST_DATA_SETS, **given))
     learned = [c for c, origin in found if origin == "knowledge"]
     assert {c.family for c in learned} == set(FAMILIES)
     assert learned[0].family == first
@@ -76,12 +77,12 @@ def test_the_learned_one_holds_every_family_and_under_a_time_budget_the_cheap_co
 
 def test_a_narrowed_space_leaves_out_what_is_outside(beginning):
     spaces = {"knn": {"n_neighbors": {"high": 5}}}
-    found = opening(beginning(n_known=module.LEAST_DATA_SETS, spaces=spaces))
+    found = opening(beginning(n_known=LEAST_DATA_SETS, spaces=spaces))
     assert "knn" not in [c.family for c, origin in found if origin == "knowledge"]
 
 
 def test_the_setting_leaves_both_out(beginning):
-    found = opening(beginning(n_known=module.LEAST_DATA_SETS, portfolio=False))
+    found = opening(beginning(n_known=LEAST_DATA_SETS, portfolio=False))
     assert {origin for _, origin in found} == {"floor"}
 
 
@@ -119,8 +120,43 @@ def test_the_best_of_an_earlier_run_on_this_data_set_comes_before_any_portfolio(
 
 
 def test_where_the_learned_portfolio_is_no_good_the_written_one_takes_its_place(beginning):
-    session = beginning(n_known=module.LEAST_DATA_SETS)
+    session = beginning(n_known=LEAST_DATA_SETS)
     floor = Trial("r", 0, Configuration("a"), TrialStatus.COMPLETE, 1.0, origin="floor")
     poor = Trial("r", 1, Configuration("a"), TrialStatus.COMPLETE, 0.5, origin="knowledge")
     found = opening(session, [floor, *[poor] * 4])
     assert {origin for _, origin in found} == {"floor", "portfolio"}
+
+
+@pytest.mark.parametrize("way", ["nearest", *META_STARTS])
+def test_what_other_data_sets_recommend_can_be_chosen_in_each_way(beginning, way):
+    session = beginning(n_known=LEAST_DATA_SETS, warm_start=way)
+    session.experience = (*session.experience, unlike_the_others())
+    found = opening(session)
+    learned = [c for c, origin in found if origin == "knowledge"]
+    assert 1 <= len({c.id for c in learned}) == len(learned) <= 4
+    assert learned[0].family == "lightgbm"
+    assert opening(session) == found
+
+
+def unlike_the_others():
+    """A data set on which nearest neighbors win by far; a tenth of what is known says so."""
+    usual = known("unlike")
+    trials = [
+        replace(trial, score=2.0 if trial.configuration.family == "knn" else 0.0)
+        for trial in usual.trials
+    ]
+    return replace(usual, trials=tuple(trials))
+
+
+def test_the_most_similar_data_set_decides_where_nearest_ones_are_asked(beginning):
+    session = beginning(n_known=LEAST_DATA_SETS, warm_start="nearest")
+    session.records.write("meta_features", {"values": {"skew": 0.2, "entropy": 1.0}})
+
+    def placed(one, skew):
+        return replace(one, data=replace(one.data, meta_features={"skew": skew, "entropy": 1.0}))
+
+    others = [placed(one, 5.0 + i) for i, one in enumerate(session.experience)]
+    session.experience = (*others, placed(unlike_the_others(), 0.1))
+    assert next(c.family for c, origin in opening(session) if origin == "knowledge") == "knn"
+    session.experience = (*others, placed(unlike_the_others(), 50.0))
+    assert next(c.family for c, origin in opening(session) if origin == "knowledge") == "lightgbm"
