@@ -10,15 +10,17 @@ from automl.families.registry import get_family
 from automl.metalearning.cleaning import cleaned
 from automl.metalearning.harvest import data_set_facts
 from automl.metalearning.past import is_past_of, past_best
+from automl.metalearning.recommendation import Target, recommended
 from automl.records import Configuration
 from automl.search.opening import FLOOR, KNOWLEDGE, PAST, PORTFOLIO, Opening
-from automl.stages.learned_start import learned_start
 from automl.stages.search_spaces import space_of, spaces_of
 from automl.stages.session import Session
 
 FLOORS = ("constant", "lightgbm")
 GIVEN = "given"
 """Name of the record, and origin, of configurations that a run is given in place of an opening."""
+USUAL_ROWS = 1_000
+"""Training rows of known data sets, roughly."""
 
 
 def give_configurations(session: Session, configurations: Sequence[Configuration]) -> None:
@@ -56,7 +58,7 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     if not session.settings.portfolio:
         return Opening(floors)
     past = [(found, PAST) for found in _past(session, families)]
-    learned = [(found, KNOWLEDGE) for found in learned_start(session, families)]
+    learned = [(found, KNOWLEDGE) for found in _recommended(session, families)]
     written = [(found, PORTFOLIO) for found in _written_portfolio(session, families)]
     if learned:
         return Opening(floors + past + learned, fallback=written)
@@ -80,6 +82,29 @@ def _past(session: Session, families: Mapping[str, Family]) -> list[Configuratio
     own = [one for one in session.experience if is_past_of(one.data, data)]
     spaces = spaces_of(session.plan, families, session.settings)
     return past_best([cleaned(one, spaces) for one in own], data)
+
+
+def _recommended(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
+    """What other data sets recommend, in the way that the settings name."""
+    if not session.experience:
+        return []
+    settings = session.settings
+    target = Target(
+        data_set_facts(session.folder),
+        spaces_of(session.plan, families, settings),
+        _growth(session, families) if session.is_timed else None,
+        settings.seed,
+    )
+    return recommended(session.experience, target, settings.warm_start)
+
+
+def _growth(session: Session, families: Mapping[str, Family]) -> dict[str, float]:
+    """By family, how much longer a fit takes here than on a table of `USUAL_ROWS`."""
+    training, _ = session.plan.rows_of("search", 0, 0)
+    return {
+        name: family.relative_seconds(len(training), 1) / family.relative_seconds(USUAL_ROWS, 1)
+        for name, family in families.items()
+    }
 
 
 def _written_portfolio(session: Session, families: Mapping[str, Family]) -> list[Configuration]:

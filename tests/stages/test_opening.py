@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 
@@ -12,9 +13,10 @@ from automl.families.portfolio import whole_portfolio
 from automl.families.registry import families, get_family
 from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.metalearning.harvest import data_set_facts
+from automl.metalearning.recommendation import LEAST_DATA_SETS, META_STARTS, WAYS
 from automl.records import Configuration, Task, Trial, TrialStatus
+from automl.settings import Settings
 from automl.stages import opening as module
-from automl.stages.learned_start import LEAST_DATA_SETS, META_STARTS
 
 FAMILIES = ("lightgbm", "knn", "lda")
 
@@ -160,3 +162,7 @@ def test_the_most_similar_data_set_decides_where_nearest_ones_are_asked(beginnin
     assert next(c.family for c, origin in opening(session) if origin == "knowledge") == "knn"
     session.experience = (*others, placed(unlike_the_others(), 50.0))
     assert next(c.family for c, origin in opening(session) if origin == "knowledge") == "lightgbm"
+
+
+def test_the_setting_names_the_ways_that_there_are():
+    assert get_args(Settings.model_fields["warm_start"].annotation) == WAYS

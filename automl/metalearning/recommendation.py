@@ -1,0 +1,98 @@
+"""Which configurations other data sets recommend to begin with, in one of several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from automl.families.family import kind_of
+from automl.metalearning.cleaning import cleaned, is_legal
+from automl.metalearning.experience import DataSetFacts, Experience
+from automl.metalearning.learner import MetaLearner
+from automl.metalearning.neighbors import best_configurations, nearest_experiences
+from automl.metalearning.portfolio import KnownScores, known_scores, learned_portfolio
+from automl.metalearning.warm_starts import best_start, delta_start, meta_order
+from automl.randomness import Purpose, stream
+from automl.records import Configuration, FloatArray, IntArray
+from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.tree import SpaceTree
+
+LEAST_DATA_SETS = 10
+"""Known ones of the same kind of target without which nothing is recommended."""
+MOST = 24
+"""Configurations of a portfolio, beside those of families that it lacks, or of nearest data sets."""
+META_STARTS: dict[str, Callable[[FloatArray], IntArray]] = {
+    "best": best_start,
+    "delta": delta_start,
+    "order": meta_order,
+}
+"""Which configurations are tried, by what the meta-learner predicts for them (SPEC H4)."""
+WAYS = ("portfolio", "nearest", *META_STARTS)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What recommendations are for.
+
+    Parameters
+    ----------
+    data
+        The data set.
+    spaces
+        By family, of those that take part, narrowed as the settings say.
+    growth
+        By family, how much longer its fits take than on the known data sets; where it is given, a
+        portfolio is ordered by what is gained per second.
+    seed
+        Of the meta-learner.
+    """
+
+    data: DataSetFacts
+    spaces: Mapping[str, SpaceTree]
+    growth: Mapping[str, float] | None = None
+    seed: int = 0
+
+
+def recommended(known: Sequence[Experience], target: Target, way: str) -> list[Configuration]:
+    """Configurations to try first, in their order; none where too little is known.
+
+    Parameters
+    ----------
+    known
+        Of any kinds of target, whatever history it came with.
+    way
+        `portfolio`: good on many data sets (SPEC H6); `nearest`: the best of the nearest data sets;
+        `best`, `delta`, `order`: those that a meta-learner prefers (SPEC H4).
+    """
+    scores = known_scores(known, target.data.task)
+    if scores.n_data_sets < LEAST_DATA_SETS:
+        return []
+    if way == "nearest":
+        return best_configurations(nearest_experiences(_usable(known, target), target.data), MOST)
+    legal = [j for j, c in enumerate(scores.configurations) if is_legal(c, target.spaces)]
+    usable = scores.only(legal)
+    if way == "portfolio":
+        return learned_portfolio(
+            usable, most=MOST, per_second=target.growth is not None, growth=target.growth
+        )
+    return _by_meta_learner(known, usable, target, way)
+
+
+def _usable(known: Sequence[Experience], target: Target) -> list[Experience]:
+    """Data sets of the same kind of target, with trials of the spaces."""
+    kind = kind_of(target.data.task)
+    found = [cleaned(one, target.spaces) for one in known if kind_of(one.data.task) == kind]
+    return [one for one in found if one.scored(target.spaces)]
+
+
+def _by_meta_learner(
+    known: Sequence[Experience], scores: KnownScores, target: Target, way: str
+) -> list[Configuration]:
+    """Known configurations by what is expected of them on this data set."""
+    usable = _usable(known, target)
+    if not usable:
+        return []
+    learner = MetaLearner(ConfigurationEncoder(list(target.spaces.values())).fit())
+    learner.fit(usable, rng=stream(target.seed, Purpose.META_LEARNER))
+    chosen = META_STARTS[way](learner.predict(scores.configurations, target.data))
+    return [scores.configurations[j] for j in chosen]

@@ -1,0 +1,254 @@
+"""What a bad history costs a run: replays of whole searches on the shipped knowledge.
+
+    python benchmarks/knowledge/guard.py [--knowledge FILE] [--seeds 20] [--ways portfolio ...]
+
+The knowledge holds the score of every configuration of a list on every data set. Each data set in turn is
+searched among these, with what is known of all others as its history; nothing is fitted. A search begins
+with the floors and goes on as runs do (`automl.search.opening`); when the opening is over it draws from the
+rest of the list at random, in an order that depends on the seed alone. `cold` begins with the
+hand-ordered portfolio. Histories:
+
+- `true`: as it is;
+- `inverted`: on each data set the best score becomes the worst;
+- `shuffled`: on each data set scores change places;
+- `half`: every other data set inverted;
+- `praised`: the five worst configurations of each data set have its best score, all others its worst;
+- `past`: the true history, and an inverted record of the data set itself;
+- `scaled`: one data set, inverted, stands there fifty times under other names, with scores times a million.
+
+Prints, for each history and number of trials, the mean loss: the score that a cold search has reached
+less that of one with this history (0: the baseline, 1: perfect), with its 95 % interval over data sets.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from automl.families.family import Family
+from automl.families.portfolio import portfolio
+from automl.families.registry import families
+from automl.metalearning.cleaning import cleaned
+from automl.metalearning.experience import Experience, KnownTrial
+from automl.metalearning.knowledge import read_knowledge, shipped
+from automl.metalearning.past import past_best
+from automl.metalearning.recommendation import WAYS, Target, recommended
+from automl.randomness import Purpose, stream
+from automl.records import Configuration, FloatArray, Trial, TrialStatus
+from automl.search.opening import FLOOR, KNOWLEDGE, PAST, PORTFOLIO, Opening
+from automl.spaces.tree import SpaceTree
+
+COLD = "cold"
+MARKS = (10, 25, 50, 100)
+LEAST_TRIALS = 100
+N_BOOTSTRAPS = 2_000
+History = list[Experience]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A data set that is searched among the configurations that it has been tried with."""
+
+    own: Experience
+    others: tuple[Experience, ...]
+
+    @cached_property
+    def scores(self) -> dict[str, float]:
+        """Score by configuration; a failed trial has none."""
+        return {t.configuration.id: float(t.score) for t in self.own.trials if is_scored(t)}
+
+    @cached_property
+    def configurations(self) -> dict[str, Configuration]:
+        """What can be tried, by id."""
+        return {t.configuration.id: t.configuration for t in self.own.trials}
+
+    @cached_property
+    def families(self) -> dict[str, Family]:
+        """Those that there are trials of."""
+        names = {c.family for c in self.configurations.values()}
+        return {name: one for name, one in families(self.own.data.task).items() if name in names}
+
+    @cached_property
+    def spaces(self) -> dict[str, SpaceTree]:
+        """Their spaces."""
+        data = self.own.data
+        facts = {"n_rows": data.rows, "n_columns": data.columns, "n_classes": data.classes}
+        return {
+            name: family.space(data.task).with_facts(**facts)
+            for name, family in self.families.items()
+        }
+
+    @cached_property
+    def written(self) -> list[Configuration]:
+        """The hand-ordered portfolio for a table of this size."""
+        data = self.own.data
+        return portfolio(data.task, self.own.training_rows, data.columns)
+
+    def opening(self, history: History | None, way: str) -> Opening:
+        """How a search begins; without a history as a cold one does."""
+        default = self.spaces["lightgbm"].default() if "lightgbm" in self.spaces else None
+        floors = [(default, FLOOR)] if default is not None else []
+        written = [(found, PORTFOLIO) for found in self.written]
+        if history is None:
+            return Opening([*floors, *written])
+        past = past_best([cleaned(one, self.spaces) for one in history], self.own.data)
+        learned = [
+            (found, KNOWLEDGE)
+            for found in recommended(history, Target(self.own.data, self.spaces), way)
+        ]
+        remembered = [(found, PAST) for found in past]
+        if learned:
+            return Opening([*floors, *remembered, *learned], fallback=written)
+        return Opening([*floors, *remembered, *written])
+
+    def search(self, opening: Opening, seed: int, n_trials: int) -> FloatArray:
+        """(n_trials,) best score after each trial."""
+        rest = list(self.configurations)
+        order = stream(seed, Purpose.SAMPLE).permutation(len(rest))
+        draws = iter([rest[i] for i in order])
+        seen: list[Trial] = []
+        tried: set[str] = set()
+        while len(seen) < n_trials:
+            found = opening.pop(seen) or next(
+                ((self.configurations[key], "draw") for key in draws if key not in tried), None
+            )
+            if found is None:
+                break
+            configuration, origin = found
+            if configuration.id in tried or configuration.id not in self.configurations:
+                continue
+            tried.add(configuration.id)
+            seen.append(self._trial(configuration, origin, len(seen)))
+        best = np.maximum.accumulate([-np.inf if t.score is None else t.score for t in seen])
+        return np.pad(best, (0, n_trials - len(best)), mode="edge")
+
+    def _trial(self, configuration: Configuration, origin: str, index: int) -> Trial:
+        score = self.scores.get(configuration.id)
+        status = TrialStatus.FAILED if score is None else TrialStatus.COMPLETE
+        return Trial("replay", index, configuration, status, score, origin=origin, seconds=1.0)
+
+
+def is_scored(trial: KnownTrial) -> bool:
+    """Whether a trial has a score."""
+    return trial.status is TrialStatus.COMPLETE and trial.score is not None
+
+
+def with_scores(one: Experience, change: Callable[[FloatArray], FloatArray]) -> Experience:
+    """The same with other scores."""
+    scored = [trial for trial in one.trials if is_scored(trial)]
+    changed = change(np.array([float(t.score or 0.0) for t in scored]))
+    pairs = zip(scored, changed, strict=True)
+    return replace(one, trials=tuple(replace(t, score=float(s)) for t, s in pairs))
+
+
+def inverted(scores: FloatArray) -> FloatArray:
+    """The best becomes the worst."""
+    return scores.max() + scores.min() - scores
+
+
+def praised(scores: FloatArray) -> FloatArray:
+    """The five worst are the best."""
+    found = np.full(len(scores), scores.min())
+    found[np.argsort(scores, kind="stable")[:5]] = scores.max()
+    return found
+
+
+def shuffled(one: Experience) -> Experience:
+    """Scores change places."""
+    rng = stream(len(one.trials), Purpose.SAMPLE)
+    return with_scores(one, rng.permutation)
+
+
+def histories(problem: Problem) -> dict[str, History]:
+    """Histories by name."""
+    others = list(problem.others)
+    upside_down = [with_scores(one, inverted) for one in others]
+    loud = with_scores(others[0], lambda scores: 1e6 * inverted(scores))
+    copies = [
+        replace(loud, id=f"copy-{i}", data=replace(loud.data, name=f"copy-{i}", fingerprint=f"{i}"))
+        for i in range(50)
+    ]
+    return {
+        "true": others,
+        "inverted": upside_down,
+        "shuffled": [shuffled(one) for one in others],
+        "half": [one if i % 2 else upside_down[i] for i, one in enumerate(others)],
+        "praised": [with_scores(one, praised) for one in others],
+        "past": [*others, with_scores(problem.own, inverted)],
+        "scaled": [*others, *copies],
+    }
+
+
+def problems(known: Sequence[Experience]) -> Iterator[Problem]:
+    """Data sets with enough trials, each with all others as its past."""
+    for one in known:
+        if sum(map(is_scored, one.trials)) >= LEAST_TRIALS:
+            rest = (
+                other
+                for other in known
+                if other.data.fingerprint != one.data.fingerprint
+                and other.data.name != one.data.name
+                and other.data.layout != one.data.layout
+            )
+            yield Problem(one, tuple(rest))
+
+
+def curves(problem: Problem, way: str, n_seeds: int) -> dict[str, FloatArray]:
+    """(n_seeds, marks) scores reached, by history; `cold` without any."""
+    found = {}
+    for name, history in {COLD: None, **histories(problem)}.items():
+        rows = [
+            problem.search(problem.opening(history, way), seed, MARKS[-1])[np.array(MARKS) - 1]
+            for seed in range(n_seeds)
+        ]
+        found[name] = np.array(rows)
+    return found
+
+
+def interval(losses: FloatArray) -> tuple[float, float]:
+    """95 % interval of the mean over data sets, by bootstrap."""
+    rng = stream(0, Purpose.BOOTSTRAP)
+    draws = rng.integers(len(losses), size=(N_BOOTSTRAPS, len(losses)))
+    low, high = np.quantile(losses[draws].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def report(way: str, found: Sequence[dict[str, FloatArray]]) -> None:
+    """Table of the losses."""
+    print(f"\n{way}, {len(found)} data sets\n")
+    print("| history | " + " | ".join(f"{mark} trials" for mark in MARKS) + " |")
+    print("|---" * (len(MARKS) + 1) + "|")
+    for name in found[0]:
+        if name == COLD:
+            continue
+        cells = []
+        for k in range(len(MARKS)):
+            losses = np.array([(one[COLD] - one[name])[:, k].mean() for one in found])
+            low, high = interval(losses)
+            cells.append(f"{losses.mean():+.4f} [{low:+.4f}, {high:+.4f}]")
+        print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--knowledge", type=Path)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--ways", nargs="+", default=["portfolio"], choices=WAYS)
+    options = parser.parse_args()
+    known = read_knowledge(options.knowledge).experiences if options.knowledge else shipped()
+    found = list(problems(known))
+    if not found:
+        parser.error("the knowledge holds no data set with enough trials")
+    for way in options.ways:
+        report(way, [curves(problem, way, options.seeds) for problem in found])
+
+
+if __name__ == "__main__":
+    main()
