@@ -150,5 +150,5 @@ def bartlett(groups: Sequence[ArrayLike]) -> TestResult:
         return TestResult("Bartlett", 0.0, 1.0, df)
     if any(constant):
         return TestResult("Bartlett", float("inf"), 0.0, df)
-    result = stats.bartlett(*samples)
-    return TestResult("Bartlett", float(result.statistic), float(result.pvalue), df)
+    statistic = max(float(stats.bartlett(*samples).statistic), 0.0)
+    return TestResult("Bartlett", statistic, float(stats.chi2.sf(statistic, df[0])), df)

@@ -167,6 +167,18 @@ def test_pvalues_are_probabilities_and_do_not_depend_on_the_order(seed, k, decim
         )
 
 
+@given(seed=SEEDS, k=st.integers(2, 5), n=st.integers(3, 30))
+@settings(max_examples=100, deadline=None)
+def test_groups_of_the_same_values_in_another_order_cannot_be_told_apart(seed, k, n):
+    rng = np.random.default_rng(seed)
+    sample = 1.0 - rng.exponential(0.05, n)  # as the scores of models that are nearly perfect
+    g = [rng.permutation(sample) for _ in range(k)]
+    for test in (anova, kruskal_wallis, bartlett):
+        assert test(g).pvalue == pytest.approx(1.0, abs=1e-6)
+    for pairwise in (tukey, nemenyi_joint_ranks):
+        assert pairwise(g).pvalue == pytest.approx(np.ones((k, k)), abs=1e-6)
+
+
 def test_groups_without_spread_have_defined_results():
     equal, apart = [np.ones(5)] * 3, [np.zeros(5), np.ones(5), np.ones(5)]
     for test in (anova, kruskal_wallis, friedman, bartlett):
