@@ -14,6 +14,7 @@ from automl_flows.session import TerminationError, open_home, say
 
 if TYPE_CHECKING:
     from automl.errors import AutoMLError
+    from automl.home import Home
     from automl.learning.conditions import Conditions
 
 USABLE = ("learned", "known")
@@ -42,7 +43,8 @@ def experience(
         typer.Option(
             "--into",
             metavar="FILE",
-            help="Also write what is known of these tables as a file of knowledge",
+            help="Also write what is known of these tables as a file of knowledge; what it already "
+            "holds of them is not run again",
         ),
     ] = None,
     target: Annotated[
@@ -96,6 +98,8 @@ def experience(
     check_data_sets(data_sets, conditions)
     state = open_home(home)
     state.prepare()
+    if into is not None and into.exists():
+        _take_over(into, data_sets, state)
     from automl_flows.learning import run_learning  # slow: imports Prefect
 
     try:
@@ -182,6 +186,18 @@ def _show(result: dict[str, Any], *, as_json: bool) -> None:
     for row in rows:
         if row not in usable:
             emit(f"{row['status']}: {row['table']}: {row['reason']}")
+
+
+def _take_over(path: Path, data_sets: dict[str, dict[str, Any]], home: Home) -> None:
+    """Begin with what an earlier command has written."""
+    from automl.learning.folder import LearnedFolder
+    from automl.learning.knowledge_file import take_over
+
+    folder = LearnedFolder(home)
+    with folder.only_one():
+        taken = take_over(folder, data_sets, path)
+    if taken:
+        say(f"{path}: what it holds of {len(taken)} tables is not run again")
 
 
 def _write_knowledge(path: Path, data_sets: dict[str, dict[str, Any]], home: Path) -> str:

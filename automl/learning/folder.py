@@ -38,7 +38,7 @@ class LearnedTable:
     ----------
     table : settings that belong to it, its source among them
     measure : what the scores depend on, see `Conditions.measure`
-    rows : of the whole table
+    rows : of the whole table; 0 where nobody knows
     asked : ids of the configurations that were asked for; those that the table admits were tried
     left_out : ids of those that there was no time for
     table_seconds : that all trials were given

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from automl.addresses import whole_address
+from automl.addresses import public_address, whole_address
 from automl.data.readers import read_table
 from automl.data.table import prepare_table
 from automl.errors import DataError
@@ -15,7 +16,7 @@ from automl.learning.conditions import sample_rows
 from automl.learning.facts import PREPARED_BY, facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
 from automl.metalearning.experience import Experience
-from automl.metalearning.knowledge import Knowledge, write_knowledge
+from automl.metalearning.knowledge import Knowledge, read_knowledge, write_knowledge
 
 SCORE_DIGITS, SECONDS_DIGITS = 6, 3
 """Digits behind the point that a file of knowledge keeps; less is noise."""
@@ -50,6 +51,42 @@ def make_knowledge(
     path.parent.mkdir(parents=True, exist_ok=True)
     write_knowledge(path, knowledge)
     return knowledge
+
+
+def take_over(
+    folder: LearnedFolder, data_sets: Mapping[str, Mapping[str, Any]], path: Path
+) -> list[str]:
+    """Make records of the tables that a file of knowledge holds and the folder does not.
+
+    What the file holds of a table is then not run again; what else is asked for joins it.
+
+    Parameters
+    ----------
+    data_sets
+        Settings that belong to the tables, by name; others of the file are left alone.
+
+    Returns
+    -------
+    Names of the tables.
+
+    Raises
+    ------
+    SettingsError
+        If the file is not whole.
+    """
+    knowledge = read_knowledge(path)
+    taken = []
+    for experience in knowledge.experiences:
+        name = experience.data.name
+        if name not in data_sets or folder.read(name) is not None:
+            continue
+        table = {**data_sets[name], "table": public_address(str(data_sets[name]["table"]))}
+        asked = frozenset(trial.configuration.id for trial in experience.trials)
+        folder.write(
+            LearnedTable(experience, table, knowledge.conditions, 0, asked, frozenset(), 0.0)
+        )
+        taken.append(name)
+    return taken
 
 
 def refresh_facts(folder: LearnedFolder, name: str) -> LearnedTable | None:

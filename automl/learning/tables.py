@@ -25,7 +25,7 @@ from automl.learning.conditions import Conditions, sample_rows
 from automl.learning.design import design
 from automl.learning.facts import facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
-from automl.metalearning.experience import Experience, KnownTrial
+from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.records import Configuration, Trial
 from automl.stages.opening import GIVEN, give_configurations, given_configurations
 from automl.stages.search_spaces import spaces_of
@@ -86,7 +86,7 @@ def learn_table(folder: LearnedFolder, request: Request) -> Outcome:
     Raises
     ------
     DataError
-        With every problem of the table.
+        With every problem of the table, or if its content is not what was learned.
     SettingsError
         If the record holds scores that were measured otherwise, or another process drives the run.
     InterruptedRunError
@@ -142,13 +142,15 @@ def _run(folder: LearnedFolder, request: Request, known: LearnedTable | None) ->
     frame.attrs["source"] = public_address(source)
     session = _session(folder, request, frame)
     try:
+        facts = facts_of(request.name, request.data, session.plan.table, frame)
+        _check_content(known, facts, source)
         given = _given(session, request, known)
         n_search = request.conditions.search_trials - (0 if known is None else known.searched)
         session.settings = session.settings.model_copy(
             update={"trials": max(len(given) + max(n_search, 0), 1)}
         )
         trials = _search(session, request.conditions) if given or n_search > 0 else []
-        return _joined(_learned(request, session, trials, frame), known)
+        return _joined(_learned(request, session, trials, facts, len(frame)), known)
     finally:
         session.close()
         session.release()
@@ -225,11 +227,22 @@ def _joined(learned: LearnedTable, known: LearnedTable | None) -> LearnedTable:
     )
 
 
+def _check_content(known: LearnedTable | None, facts: DataSetFacts, source: str) -> None:
+    if known is not None and known.experience.data.fingerprint != facts.fingerprint:
+        raise DataError(
+            f"{facts.name} is not the table that it was when it was learned: the content of "
+            f"{public_address(source)} has changed; give it another name, or use another --home"
+        )
+
+
 def _learned(
-    request: Request, session: Session, trials: Sequence[Trial], frame: pd.DataFrame
+    request: Request,
+    session: Session,
+    trials: Sequence[Trial],
+    facts: DataSetFacts,
+    n_rows: int,
 ) -> LearnedTable:
     conditions = request.conditions
-    facts = facts_of(request.name, request.data, session.plan.table, frame)
     measure = conditions.measure()
     experience = Experience(
         f"{ORIGIN}-{facts.name}-{_digest(measure)}",
@@ -245,7 +258,7 @@ def _learned(
         experience,
         {**request.data, "table": public_address(str(request.data["table"]))},
         measure,
-        len(frame),
+        n_rows,
         asked=frozenset(c.id for c in _design(facts.task, conditions)),
         left_out=frozenset(c.id for c in given_configurations(session) if c.id not in tried),
         table_seconds=conditions.table_seconds,

@@ -18,7 +18,7 @@ from automl.home import Home
 from automl.learning import tables as module
 from automl.learning.conditions import Conditions
 from automl.learning.folder import LearnedFolder
-from automl.learning.knowledge_file import make_knowledge, refresh_facts
+from automl.learning.knowledge_file import make_knowledge, refresh_facts, take_over
 from automl.learning.tables import Request, in_turn, learn_table
 from automl.metalearning.fingerprints import fingerprint
 from automl.metalearning.store import ExperienceStore
@@ -195,6 +195,35 @@ def test_knowledge_is_what_is_learned_of_the_named_tables(folder, request_of, tm
     kept, known = made.experiences[0].trials, learned.experience.trials
     assert [t.configuration for t in kept] == [t.configuration for t in known]
     assert [t.score for t in kept] == pytest.approx([t.score for t in known], abs=1e-6)
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_file_of_knowledge_is_gone_on_with_in_another_home(folder, request_of, tmp_path):
+    path = tmp_path / "k.jsonl.gz"
+    learn_table(folder, request_of())
+    before = make_knowledge(folder, ["data"], path, command="c").experiences[0].trials
+    other = LearnedFolder(Home(tmp_path / "other"))
+    request = request_of(draws=1)
+    assert take_over(other, {"unknown": request.data}, path) == []
+    assert take_over(other, {"data": request.data}, path) == ["data"]
+    assert take_over(other, {"data": request.data}, path) == []
+    outcome = learn_table(other, request)
+    assert outcome.n_new == 1
+    after = make_knowledge(other, ["data"], path, command="c").experiences[0].trials
+    assert after[:-1] == before
+    with pytest.raises(SettingsError, match="most_rows 100"):
+        learn_table(other, request_of(draws=2, most_rows=120))
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_another_table_under_the_same_name_is_refused(folder, request_of):
+    request = request_of()
+    learn_table(folder, request)
+    path = request.data["table"]
+    pd.read_csv(path).iloc[5:].to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"data is not the table that it was .* has changed"):
+        learn_table(folder, request_of(draws=1))
+    assert not folder.run_home("data").path.exists()
 
 
 def test_tables_come_in_an_order_of_their_own():
