@@ -22,7 +22,7 @@ import json
 import shutil
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from automl.records import Trial
 from automl.settings import resolve_settings
 from automl.stages.line import close_line, open_line
 from automl.stages.searching import run_search
-from automl.stages.session import begin
+from automl.stages.session import Session, begin
 
 ROWS = (200, 5_000)
 KINDS = ("cold", "warm")
@@ -62,7 +62,13 @@ def chosen_tables(data: Path, n_tables: int) -> Iterator[tuple[str, dict[str, An
             yield name, {**found[name], "target": target_for(found[name], frame)}
 
 
-def search(home: Home, data: dict[str, Any], given: dict[str, Any]) -> list[dict[str, Any]]:
+def search(
+    home: Home,
+    data: dict[str, Any],
+    given: dict[str, Any],
+    *,
+    at_end: Callable[[Session], None] = lambda session: None,
+) -> list[dict[str, Any]]:
     """Trials of one search, in the order of their decisions."""
     settings = resolve_settings({**data, **given, "workers": 1}, environment={})
     session = begin(settings, home, started=time.monotonic())
@@ -70,6 +76,7 @@ def search(home: Home, data: dict[str, Any], given: dict[str, Any]) -> list[dict
         line = open_line(session)
         try:
             run_search(line.search)
+            at_end(session)
             return [line_of(trial) for trial in line.search.turns.trials]
         finally:
             close_line(line)
@@ -81,6 +88,7 @@ def search(home: Home, data: dict[str, Any], given: dict[str, Any]) -> list[dict
 def line_of(trial: Trial) -> dict[str, Any]:
     """What is kept of a trial."""
     return {
+        "configuration": trial.configuration.id,
         "family": trial.configuration.family,
         "origin": trial.origin,
         "status": str(trial.status),
