@@ -32,7 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.comparison.plan import ADDRESSES, Cell, ComparisonPlan
-from automl.errors import AutoMLWarning, DataError, ServiceError, SettingsError
+from automl.durable import write_whole
+from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.evaluation.stage_records import StageRecords
 from automl.records import FloatArray, IntArray
 
@@ -238,22 +239,8 @@ class ComparisonFolder:
         if rows is not None:
             packed = _packed(rows)
             content["rows"] = hashlib.blake2b(packed, digest_size=16).hexdigest()
-            self._write_rows(record.cell, packed)
+            write_whole(self._rows_file(record.cell), [packed], "the test rows", makes_folder=True)
         self._records(record.cell).write(_stem(record.cell), content)
-
-    def _write_rows(self, cell: Cell, packed: bytes) -> None:
-        path = self._rows_file(cell)
-        draft = path.with_name(f".{path.name}-{os.getpid()}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("wb") as file:
-                file.write(packed)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-        except OSError as error:
-            draft.unlink(missing_ok=True)
-            raise ServiceError(f"{path} cannot be written: {error}") from error
 
     def read(self, cell: Cell) -> CellRecord | None:
         """Record of a cell, or None if there is none that is whole.

@@ -21,6 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from automl.durable import sync_folder
 from automl.errors import AutoMLWarning, ServiceError
 
 _NAME = re.compile(r"segment-(\d+)\.jsonl")
@@ -300,15 +301,6 @@ def _new_segment(folder: Path) -> int:
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o644)
             sync_folder(folder)
             return descriptor
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _warn(message: str) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-from automl.errors import AutoMLWarning, ServiceError
-from automl.evaluation.journal import plain, sync_folder
+from automl.durable import write_whole
+from automl.errors import AutoMLWarning
+from automl.evaluation.journal import plain
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SUFFIX = ".json"
@@ -50,19 +48,7 @@ class StageRecords:
         """
         path = self._path(name)
         text = json.dumps(dict(data), default=plain, indent=1)
-        draft = self._folder / f".{name}-{uuid4().hex}"
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with draft.open("x", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            sync_folder(self._folder)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
-            raise ServiceError(f"{path}: the stage record cannot be written: {error}") from error
+        write_whole(path, [text.encode()], "the stage record", makes_folder=True)
 
     def read(self, name: str) -> dict[str, Any] | None:
         """The record, or None if there is none (or a damaged one: AutoMLWarning)."""

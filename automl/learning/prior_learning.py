@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
+from automl.durable import write_whole
 from automl.errors import DataError, SettingsError
 from automl.learning.folder import LearnedFolder
 from automl.metalearning.accepted_values import PriorSettings
@@ -14,7 +15,7 @@ from automl.metalearning.experience import Experience
 from automl.metalearning.knowledge import read_knowledge
 from automl.metalearning.prior_files import Priors
 from automl.metalearning.priors import LearnedPrior, learn_priors
-from automl.metalearning.store import read_export, write_whole
+from automl.metalearning.store import read_export
 
 
 def gathered(
@@ -82,5 +83,5 @@ def make_priors(
         "data_sets": sorted({experience.data.name for experience in experiences}),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, [Priors.of(learned).text(record).encode()])
+    write_whole(path, [Priors.of(learned).text(record).encode()], "the file of priors")
     return learned

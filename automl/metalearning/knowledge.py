@@ -17,10 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from automl.durable import write_whole
 from automl.errors import SettingsError
 from automl.metalearning.entries import EntryError, pack, unpack
 from automl.metalearning.experience import Experience
-from automl.metalearning.store import write_whole
 
 FOLDER = Path(__file__).parent / "knowledge"
 SUFFIX = ".jsonl.gz"
@@ -86,7 +86,7 @@ def write_knowledge(path: Path, knowledge: Knowledge) -> None:
     }
     line = json.dumps(head).encode() + b"\n"
     parts = [gzip.compress(line, mtime=0), *map(pack, knowledge.experiences)]
-    write_whole(path, parts)
+    write_whole(path, parts, "the file of knowledge")
 
 
 def read_knowledge(path: Path) -> Knowledge:

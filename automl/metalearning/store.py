@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from uuid import uuid4
 
+from automl.durable import write_whole
 from automl.errors import ServiceError, SettingsError
-from automl.evaluation.journal import sync_folder
 from automl.metalearning.entries import EntryError, pack, unpack
 from automl.metalearning.experience import Experience
 
@@ -75,7 +73,7 @@ class ExperienceStore:
             self._mark(experience.id).unlink(missing_ok=True)
         except OSError as error:
             raise ServiceError(f"{path}: the experience cannot be written: {error}") from error
-        write_whole(path, [data])
+        write_whole(path, [data], "the experience")
         return True
 
     def read(self) -> Reading:
@@ -151,29 +149,7 @@ def write_export(path: Path, experiences: Iterable[Experience]) -> None:
     ServiceError
         If it cannot be written.
     """
-    write_whole(path, map(pack, experiences))
-
-
-def write_whole(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file that is there whole or not at all, and durable when this returns.
-
-    Raises
-    ------
-    ServiceError
-        If it cannot be written; what was there before stays.
-    """
-    draft = path.with_name(f".{path.name}-{uuid4().hex}")
-    try:
-        with draft.open("xb") as file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
-        raise ServiceError(f"{path}: the experience cannot be written: {error}") from error
+    write_whole(path, map(pack, experiences), "the experience")
 
 
 def read_export(path: Path) -> Reading:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from automl.errors import AutoMLWarning, ServiceError
-from automl.evaluation import stage_records as module
 from automl.evaluation.stage_records import StageRecords
 
 
@@ -32,7 +32,7 @@ def test_a_failed_write_keeps_the_earlier_record(
     records = StageRecords(tmp_path)
     records.write("search", {"n": 1})
     with monkeypatch.context() as patch:
-        patch.setattr(module.os, "fsync", fail)
+        patch.setattr(os, "fsync", fail)
         with pytest.raises(ServiceError, match="No space left"):
             records.write("search", {"n": 2})
     assert records.read("search") == {"n": 1}

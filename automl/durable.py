@@ -1,0 +1,53 @@
+"""Files that are there whole or not at all, however a process ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from uuid import uuid4
+
+from automl.errors import ServiceError
+
+
+def write_whole(
+    path: Path, parts: Iterable[bytes], what: str, *, makes_folder: bool = False
+) -> None:
+    """Write or replace a file; durable when this returns.
+
+    Parameters
+    ----------
+    what
+        That the file is, for the error.
+    makes_folder
+        Whether its folder is made where it is missing.
+
+    Raises
+    ------
+    ServiceError
+        If it cannot be written; what was there before stays.
+    """
+    draft = path.with_name(f".{path.name}-{uuid4().hex}")
+    try:
+        if makes_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("xb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise ServiceError(f"{path}: {what} cannot be written: {error}") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
