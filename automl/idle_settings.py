@@ -81,6 +81,11 @@ _RULES = (
         "nothing is taken over from other data sets; that needs portfolio and experience",
     ),
     _Rule(
+        ("priors",),
+        lambda s: s.priors == "learned" and not s.experience,
+        "there is nothing to learn priors from; that needs experience",
+    ),
+    _Rule(
         ("blend",),
         lambda s: s.blend > 0 and not s.experience,
         "the meta-learner knows of no other data sets; that needs experience",

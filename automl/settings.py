@@ -30,6 +30,8 @@ from automl.significance import AlphaSplit, choose_split, parse_alpha
 PresetName = Literal["thesis", "fast", "balanced", "best"]
 AUTO = "auto"
 """The allocator by expected gain that fits the budget."""
+LEARNED = "learned"
+"""Value of `priors`: those that experience teaches."""
 DEFAULT_BUDGET_SECONDS = 600.0
 MINIMUM_BUDGET_SECONDS = 10.0
 
@@ -95,7 +97,8 @@ class Settings(BaseModel):
     )
     priors: str | None = Field(
         default=None,
-        description="File of learned priors, which take the place of the families' plain ranges",
+        description="Priors that take the place of the families' plain ranges: a file that `automl "
+        "learn priors` has written, or learned, from what earlier runs have tried",
         min_length=1,
     )
     roles: dict[str, str] = Field(default={}, description="Column roles that override detection")

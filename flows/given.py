@@ -32,7 +32,8 @@ def given_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     matrix = given["cost_matrix"]
     given["cost_matrix"] = None if matrix is None else read_cost_matrix(matrix)
     for key in ("table", "test", "priors"):
-        given[key] = _absolute(given[key])
+        if not (key == "priors" and given[key] == "learned"):
+            given[key] = _absolute(given[key])
     return {key: value for key, value in given.items() if value is not None}
 
 

@@ -93,7 +93,10 @@ def train(
     ] = None,
     priors: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Priors that `automl learn priors` has written"),
+        typer.Option(
+            metavar="FILE|learned",
+            help="Priors that `automl learn priors` has written, or those that earlier runs teach",
+        ),
     ] = None,
     selection_test: Annotated[
         Literal["thesis", "paired", "friedman", "mcb"] | None,

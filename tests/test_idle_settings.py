@@ -34,6 +34,7 @@ IDLE = [
     ({"warm_start": "delta", "portfolio": False}, "warm_start"),
     ({"warm_start": "nearest", "experience": False}, "warm_start"),
     ({"blend": 5.0, "experience": False}, "blend"),
+    ({"priors": "learned", "experience": False}, "priors"),
 ]
 EFFECTIVE = [
     {"normality": "lilliefors", "selection_test": "thesis"},

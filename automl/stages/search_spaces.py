@@ -15,7 +15,7 @@ from automl.families.registry import get_family, load_families
 from automl.home import RunFolder
 from automl.metalearning.prior_files import Priors
 from automl.records import Task
-from automl.settings import Settings
+from automl.settings import LEARNED, Settings
 from automl.spaces.tree import SpaceTree
 
 
@@ -60,7 +60,7 @@ def keep_priors(folder: RunFolder, settings: Settings) -> None:
     SettingsError
         If it fits no family; names file, key and reason.
     """
-    if settings.priors:
+    if settings.priors and settings.priors != LEARNED:
         check_priors(settings)
         shutil.copyfile(Path(settings.priors).expanduser(), folder.priors)
 
@@ -75,7 +75,7 @@ def check_priors(settings: Settings) -> None:
     """
     if settings.family_folder:
         load_families(settings.family_folder)
-    if settings.priors:
+    if settings.priors and settings.priors != LEARNED:
         Priors.read(Path(settings.priors).expanduser()).check()
 
 

@@ -27,6 +27,7 @@ from automl.stages.description import describe_table
 from automl.stages.experience import STAGE as EXPERIENCE
 from automl.stages.experience import learnable, recall_snapshot, remember, take_snapshot
 from automl.stages.ledger import Ledger
+from automl.stages.own_priors import keep_own_priors
 from automl.stages.preparation import check_workers, n_slots, prepare, versions
 from automl.tracking.problem import check_problem
 
@@ -191,6 +192,7 @@ def begin(
             data = prepare(folder, settings, frame=frame)
         describe_table(session)
         session.experience = take_snapshot(session)
+        keep_own_priors(session)
         facts["experience"] = (session.records.read(EXPERIENCE) or {}).get("digest", "")
         folder.write_facts({**facts, "data": data, "status": "running"})
         session.records.write("data", data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from automl.errors import AutoMLWarning
 from automl.evaluation.journal import Journal
+from automl.families.registry import get_family
 from automl.home import Home
 from automl.metalearning import knowledge
 from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
@@ -21,6 +23,7 @@ from automl.settings import Settings
 from automl.stages import experience as stage
 from automl.stages import session as module
 from automl.stages.result import experience_of
+from automl.stages.search_spaces import space_of
 from automl.stages.session import begin, reopen
 
 
@@ -290,3 +293,25 @@ def test_a_store_that_cannot_be_written_costs_a_warning_alone(home, frame):
     assert other.experience == ()
     assert "could not be remembered" in other.warnings[0]
     other.release()
+
+
+def legal(one):
+    space = get_family("ridge").space(Task.BINARY)
+    whole = (space.complete(dict(trial.configuration.values)) for trial in one.trials)
+    pairs = zip(one.trials, whole, strict=True)
+    return replace(one, trials=tuple(replace(trial, configuration=c) for trial, c in pairs))
+
+
+@pytest.mark.parametrize(("n_known", "is_learned"), [(3, True), (2, False)])
+def test_priors_are_learned_from_what_a_run_knows_and_stay_with_it(
+    home, store, frame, n_known, is_learned
+):
+    for digits in "abc"[:n_known]:
+        store.add(legal(known(digits, name=digits, digits=digits, n_trials=5)))
+    session = begin(settings(priors="learned"), home, frame=frame)
+    assert session.folder.priors.exists() is is_learned
+    text = f"setting priors: {n_known} runs on classification tables are known, too few"
+    assert any(text in warning for warning in session.warnings) is not is_learned
+    space = space_of(session.plan, get_family("ridge"), session.settings)
+    assert bool(space.priors) is is_learned
+    ended(session)

@@ -1,0 +1,41 @@
+"""Priors that a run learns itself, from what it knows of other data sets (SPEC O1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from automl.durable import write_whole
+from automl.families.family import kind_of
+from automl.metalearning.prior_files import Priors
+from automl.metalearning.priors import learn_priors
+from automl.settings import LEARNED
+
+if TYPE_CHECKING:
+    from automl.stages.session import Session
+
+
+def keep_own_priors(session: Session) -> None:
+    """Learn priors where the setting `priors` says so, and keep them in the run as a file of priors.
+
+    Says so where too little is known for any.
+
+    Raises
+    ------
+    ServiceError
+        If they cannot be written.
+    """
+    settings = session.settings
+    if settings.priors != LEARNED:
+        return
+    kind = kind_of(session.plan.table.task)
+    known = [one for one in session.experience if kind_of(one.data.task) == kind]
+    learned = learn_priors(known, families=settings.families, seed=settings.seed)
+    if not learned:
+        session.warnings.append(
+            f"setting priors: {len(known)} runs on {kind} tables are known, too few to learn priors "
+            "from; the plain ranges are searched"
+        )
+        return
+    names = sorted({one.data.name for one in known})
+    text = Priors.of(learned).text({"seed": settings.seed, "data_sets": names})
+    write_whole(session.folder.priors, [text.encode()], "the file of priors")
