@@ -116,14 +116,18 @@ class RunFolder:
         Raises
         ------
         SettingsError
-            If the run does not exist or never got as far as its first line.
+            If the run does not exist, never got as far as its first line, or the file is damaged.
         """
         try:
-            facts: dict[str, Any] = json.loads(self.facts_file.read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
+            facts = json.loads(self.facts_file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise SettingsError(f"run {self.run_id} has no run.json", run=self.run_id) from None
+        except ValueError:
+            facts = None
+        if not isinstance(facts, dict):
             raise SettingsError(
-                f"run {self.run_id} has no readable run.json", run=self.run_id
-            ) from None
+                f"{self.facts_file} is damaged: it holds no JSON object", run=self.run_id
+            )
         return facts
 
     def write_facts(self, facts: dict[str, Any]) -> None:

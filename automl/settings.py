@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +36,9 @@ DEFAULT_BUDGET_SECONDS = 600.0
 MINIMUM_BUDGET_SECONDS = 10.0
 
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h|d)?\s*$")
+_PREFIX = "AUTOML_"
+_OTHER_VARIABLES = ("AUTOML_HOME", "AUTOML_TRUST", "AUTOML_SLOTS", "AUTOML_TABLE_ADDRESSES")
+"""Variables that are no settings: of the home, of models, and of our own processes."""
 _UNION_PARTS = ("str", "dict[str,float]")
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
@@ -497,9 +500,14 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    known = {f"{_PREFIX}{field.upper()}": field for field in Settings.model_fields}
+    for name, text in environment.items():
+        if text and name.startswith(_PREFIX) and name not in {*known, *_OTHER_VARIABLES}:
+            raise SettingsError(
+                f"environment variable {name} names no setting{_hint(name, known)}", setting=name
+            )
     found: dict[str, Any] = {}
-    for field in Settings.model_fields:
-        name = f"AUTOML_{field.upper()}"
+    for name, field in known.items():
         text = environment.get(name, "")
         if text[:1] in ("[", "{"):
             from automl.spaces.yaml_loader import parse_yaml  # slow, only where there is one
@@ -514,6 +522,10 @@ def _refuse_unknown(values: Mapping[str, Any], where: str) -> None:
     for key in values:
         if key in Settings.model_fields:
             continue
-        near = difflib.get_close_matches(str(key), Settings.model_fields, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = _hint(str(key), Settings.model_fields)
         raise SettingsError(f"{where}: unknown setting {key!r}{hint}", setting=str(key))
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -29,6 +29,7 @@ _PREPARED_BY = {
     "class_weight",
     "cost_matrix",
     "data_mode",
+    "ensemble_combine",
     "folds",
     "halves",
     "holdout_above_rows",

@@ -13,8 +13,9 @@ from automl.errors import SettingsError
 from automl.home import Home
 from automl.metalearning.experience import Experience
 from automl.metalearning.harvest import collect
+from automl.metalearning.knowledge import read_knowledge
 from automl.metalearning.snapshot import is_named
-from automl.metalearning.store import ExperienceStore, read_export, take_in
+from automl.metalearning.store import ExperienceStore, Reading, read_export, take_in
 from automl_flows.session import say
 
 
@@ -111,7 +112,7 @@ def named(names: Sequence[str], experiences: Sequence[Experience]) -> list[str]:
 
 
 def import_file(path: Path, home: Home) -> Import:
-    """Add what a file has that `automl experience export` wrote.
+    """Add what a file has: an export of `automl experience export`, or a file of knowledge.
 
     Raises
     ------
@@ -120,9 +121,16 @@ def import_file(path: Path, home: Home) -> Import:
     ServiceError
         If the store cannot be written.
     """
-    reading = read_export(path)
+    reading = _read(path)
     home.prepare()
     return _taken(home, reading.experiences, "imported", notes=reading.notes)
+
+
+def _read(path: Path) -> Reading:
+    try:
+        return Reading(read_knowledge(path).experiences, ())
+    except SettingsError:
+        return read_export(path)
 
 
 def import_store(uri: str, home: Home) -> Import:

@@ -77,7 +77,7 @@ def ensemble_row(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def honest_text(result: Mapping[str, Any]) -> str | None:
-    """``0.812 [0.781, 0.840] (cross-validated 0.829)``, or why there is none."""
+    """``0.812 [0.781, 0.840] (uncorrected 0.829)``, or why there is none."""
     honest = result.get("honest")
     if not honest:
         return None
@@ -86,7 +86,7 @@ def honest_text(result: Mapping[str, Any]) -> str | None:
         return f"none: {honest['reason']}" if honest["reason"] else None
     return (
         f"{found['score']:.3f} [{found['low']:.3f}, {found['high']:.3f}] "
-        f"(cross-validated {found['naive']:.3f})"
+        f"(uncorrected {found['naive']:.3f})"
     )
 
 

@@ -12,13 +12,14 @@ from automl.errors import SettingsError
 from automl.home import RunFolder
 from automl.problem_names import problem_name
 
-FINISHED, PREPARING, RUNNING, INTERRUPTED, FAILED, EMPTY = (
+FINISHED, PREPARING, RUNNING, INTERRUPTED, FAILED, EMPTY, DAMAGED = (
     "finished",
     "preparing",
     "running",
     "interrupted",
     "failed",
     "empty",
+    "damaged",
 )
 
 
@@ -30,7 +31,7 @@ class RunStatus:
     ----------
     status
         `running` (a process drives it), `interrupted` (it can be resumed), `finished`, `failed`,
-        or `empty` (it ended before its table was read).
+        `empty` (it ended before its table was read), or `damaged` (its `run.json` cannot be read).
     started_at : unix seconds
     seconds : of the finished run, or since the start of a running one
     registration
@@ -65,7 +66,8 @@ def describe(folder: RunFolder) -> RunStatus:
     try:
         facts = folder.read_facts()
     except SettingsError:
-        return RunStatus(folder.run_id, RUNNING if is_driven else EMPTY)
+        unread = DAMAGED if folder.facts_file.exists() else EMPTY
+        return RunStatus(folder.run_id, RUNNING if is_driven else unread)
     status = RUNNING if is_driven else str(facts.get("status", RUNNING))
     if status in (RUNNING, PREPARING) and not is_driven:
         status = INTERRUPTED if "data" in facts else EMPTY

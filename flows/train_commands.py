@@ -184,7 +184,7 @@ def resume(
 
     if status == "running":
         raise SettingsError(f"run {folder.run_id} is being driven by another process")
-    if status in {"finished", "empty"}:
+    if status in {"finished", "empty", "damaged"}:
         raise SettingsError(f"run {folder.run_id} cannot be resumed: it is {status}")
     _drive(state.path, as_json=as_json, run_id=folder.run_id)
 

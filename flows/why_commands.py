@@ -185,13 +185,20 @@ def _check(known: Known, *, as_json: bool) -> None:
         raise typer.Exit(DOES_NOT_ADD_UP)
 
 
+def _yet(known: Known) -> str:
+    from automl_flows.run_status import FINISHED
+
+    return "" if known.status.status == FINISHED else " yet"
+
+
 def _record(known: Known) -> dict[str, Any]:
     from automl.errors import SettingsError
 
     record = dict(known.stages["selection"])
     if not record:
         raise SettingsError(
-            f"run {known.run_id} has no record of a selection yet: it is {known.status.status}",
+            f"run {known.run_id} has no record of a selection{_yet(known)}: it is "
+            f"{known.status.status}",
             run=known.run_id,
         )
     return record

@@ -14,7 +14,7 @@ MOST_VALUES = 4
 """Hyperparameters that a sentence names."""
 
 _ORIGINS = {
-    "floor": "one of the two models that every run begins with",
+    "floor": "a floor, one of the models that a run has to beat",
     "default": "the default of its family",
     "past": "among the best of an earlier run on this data set",
     "knowledge": "from the portfolio that is learned from other data sets",

@@ -23,6 +23,7 @@ IDLE = [
     ({"stack_features": True}, "stack_features"),
     ({"stack_features": True, "ensemble": "agnostic_bayes", "layers": 1}, "stack_features"),
     ({"layers": 1, "ensemble": "stacking"}, "layers"),
+    ({"layers": 2, "ensemble": "stacking"}, "layers"),
     ({"halves": "bootstrap"}, "halves"),
     ({"search_share": 0.7}, "search_share"),
     ({**HALVES, "halves": "all", "search_share": 0.7}, "search_share"),

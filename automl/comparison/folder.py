@@ -25,6 +25,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -254,11 +255,7 @@ class ComparisonFolder:
         if content is None:
             return None
         if "rows" in content and content["rows"] != self._digest(cell):
-            warnings.warn(
-                f"{self._rows_file(cell)} is missing or damaged; the cell counts as not run",
-                AutoMLWarning,
-                stacklevel=2,
-            )
+            _warn_of_damage(self._rows_file(cell))
             return None
         return CellRecord.from_json(content)
 
@@ -293,6 +290,14 @@ class ComparisonFolder:
         except OSError:
             return ""
         return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+@cache
+def _warn_of_damage(path: Path) -> None:
+    """Say so once, however often the record is looked at."""
+    warnings.warn(
+        f"{path} is missing or damaged; the cell counts as not run", AutoMLWarning, stacklevel=3
+    )
 
 
 def _stem(cell: Cell) -> str:

@@ -23,6 +23,22 @@ def target_for(data: Mapping[str, Any], frame: pd.DataFrame) -> str:
     return str(data.get("target") or target_of(list(frame.columns), str(data["table"])))
 
 
+def content_of(data: Mapping[str, Any], frame: pd.DataFrame) -> str:
+    """Fingerprint of a table with these settings.
+
+    Raises
+    ------
+    DataError
+        With every problem of the table.
+    """
+    return fingerprint(_whole(data, frame, target_for(data, frame)))
+
+
+def _whole(data: Mapping[str, Any], frame: pd.DataFrame, target: str) -> Table:
+    options = {key: data[key] for key in PREPARED_BY if key in data}
+    return prepare_table(frame, target=target, **options)
+
+
 def facts_of(name: str, data: Mapping[str, Any], used: Table, frame: pd.DataFrame) -> DataSetFacts:
     """Facts of a table: digests of the whole, sizes of the part that is used.
 
@@ -34,8 +50,7 @@ def facts_of(name: str, data: Mapping[str, Any], used: Table, frame: pd.DataFram
     """
     whole = used
     if len(frame) > len(used):
-        options = {key: data[key] for key in PREPARED_BY if key in data}
-        whole = prepare_table(frame, target=used.target, **options)
+        whole = _whole(data, frame, used.target)
     return DataSetFacts(
         name,
         fingerprint(whole),

@@ -23,7 +23,7 @@ from automl.errors import DataError, ServiceError, SettingsError
 from automl.families.family import kind_of
 from automl.learning.conditions import Conditions, sample_rows
 from automl.learning.design import design
-from automl.learning.facts import facts_of, target_for
+from automl.learning.facts import content_of, facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
 from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.records import Configuration, Trial
@@ -93,14 +93,16 @@ def learn_table(folder: LearnedFolder, request: Request) -> Outcome:
         If the run is being stopped; the same call continues it.
     """
     known = folder.read(request.name)
+    frame = _read(request)
     n_known = 0
     if known is not None:
         _check_measure(known, request, folder)
+        _check_content(known, request, frame)
         if is_done(known, request):
             return Outcome(known)
         n_known = len(known.experience.trials)
     try:
-        learned = _run(folder, request, known)
+        learned = _run(folder, request, known, frame)
     except DataError:
         shutil.rmtree(folder.run_home(request.name).path, ignore_errors=True)
         raise
@@ -136,20 +138,26 @@ def _check_measure(known: LearnedTable, request: Request, folder: LearnedFolder)
             )
 
 
-def _run(folder: LearnedFolder, request: Request, known: LearnedTable | None) -> LearnedTable:
+def _read(request: Request) -> pd.DataFrame:
     source = str(request.data["table"])
     frame = read_table(whole_address(source))
     frame.attrs["source"] = public_address(source)
+    return frame
+
+
+def _run(
+    folder: LearnedFolder, request: Request, known: LearnedTable | None, frame: pd.DataFrame
+) -> LearnedTable:
     session = _session(folder, request, frame)
     try:
         facts = facts_of(request.name, request.data, session.plan.table, frame)
-        _check_content(known, facts, source)
         given = _given(session, request, known)
         n_search = request.conditions.search_trials - (0 if known is None else known.searched)
         session.settings = session.settings.model_copy(
             update={"trials": max(len(given) + max(n_search, 0), 1)}
         )
-        trials = _search(session, request.conditions) if given or n_search > 0 else []
+        spent = 0.0 if known is None else sum(trial.seconds for trial in known.experience.trials)
+        trials = _search(session, request.conditions, spent) if given or n_search > 0 else []
         return _joined(_learned(request, session, trials, facts, len(frame)), known)
     finally:
         session.close()
@@ -203,11 +211,12 @@ def _admitted(session: Session, wanted: Sequence[Configuration]) -> list[Configu
     return [c for c in wanted if c.family in spaces and spaces[c.family].is_legal(c) is None]
 
 
-def _search(session: Session, conditions: Conditions) -> list[Trial]:
+def _search(session: Session, conditions: Conditions, spent: float) -> list[Trial]:
+    """Trials until the time of the table is over, of which `spent` seconds are gone."""
     search = Search(session, keeps_models=False)
 
     def is_late() -> bool:
-        return sum(processor_seconds(search.turns.trials)) >= conditions.table_seconds
+        return spent + sum(processor_seconds(search.turns.trials)) >= conditions.table_seconds
 
     run_search(search, until=is_late)
     return search.turns.trials
@@ -227,11 +236,11 @@ def _joined(learned: LearnedTable, known: LearnedTable | None) -> LearnedTable:
     )
 
 
-def _check_content(known: LearnedTable | None, facts: DataSetFacts, source: str) -> None:
-    if known is not None and known.experience.data.fingerprint != facts.fingerprint:
+def _check_content(known: LearnedTable, request: Request, frame: pd.DataFrame) -> None:
+    if known.experience.data.fingerprint != content_of(request.data, frame):
         raise DataError(
-            f"{facts.name} is not the table that it was when it was learned: the content of "
-            f"{public_address(source)} has changed; give it another name, or use another --home"
+            f"{public_address(str(request.data['table']))} has changed since it was learned as "
+            f"{request.name}; give the table another name, or use another --home"
         )
 
 

@@ -10,9 +10,10 @@ from automl.families.registry import get_family
 from automl.metalearning.cleaning import cleaned
 from automl.metalearning.harvest import data_set_facts
 from automl.metalearning.past import is_past_of, past_best
-from automl.metalearning.recommendation import Target, recommended
+from automl.metalearning.recommendation import LEAST_DATA_SETS, Target, recommended
 from automl.records import Configuration
 from automl.search.opening import FLOOR, KNOWLEDGE, PAST, PORTFOLIO, Opening
+from automl.settings import Settings
 from automl.stages.search_spaces import space_of, spaces_of
 from automl.stages.session import Session
 
@@ -86,8 +87,6 @@ def _past(session: Session, families: Mapping[str, Family]) -> list[Configuratio
 
 def _recommended(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
     """What other data sets recommend, in the way that the settings name."""
-    if not session.experience:
-        return []
     settings = session.settings
     target = Target(
         data_set_facts(session.folder),
@@ -95,7 +94,13 @@ def _recommended(session: Session, families: Mapping[str, Family]) -> list[Confi
         _growth(session, families) if session.is_timed else None,
         settings.seed,
     )
-    return recommended(session.experience, target, settings.warm_start)
+    found = recommended(session.experience, target, settings.warm_start)
+    if not found and settings.warm_start != Settings.model_fields["warm_start"].default:
+        session.warnings.append(
+            f"setting warm_start: {settings.warm_start} needs {LEAST_DATA_SETS} known data sets of "
+            "this kind of target and finds fewer; the run begins with the hand-ordered portfolio"
+        )
+    return found
 
 
 def _growth(session: Session, families: Mapping[str, Family]) -> dict[str, float]:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from automl.records import Trial
-from automl.selection.dispositions import Disposition
+from automl.selection.dispositions import Disposition, Status
 from automl.stages.experience import STAGE as EXPERIENCE
 from automl.stages.session import Session
 from automl.stages.stacking import STAGE as STACK
 
 FEW_TRIALS = 20
+_FOUND_WORSE = (Status.WORSE, Status.SCREENED_OUT)
 HONEST = ("single", "ensemble", "chosen", "n_bootstraps", "n_trials", "reason")
 
 
@@ -59,7 +60,7 @@ def make_result(
             "threshold": final["threshold"],
         },
         "given_up": list(dict.fromkeys(session.given_up)),
-        "warnings": [*session.warnings, *remarks(trials, champion)],
+        "warnings": [*session.warnings, *remarks(trials, champion, stages["selection"])],
         "experience": experience_of(session),
         "reproducible": session.is_reproducible,
     }
@@ -131,8 +132,14 @@ def disposition_texts(trials: Sequence[Trial], stages: Mapping[str, Any]) -> dic
     return texts
 
 
-def remarks(trials: Sequence[Trial], champion: Trial) -> list[str]:
-    """Plain words where the result deserves little trust."""
+def remarks(trials: Sequence[Trial], champion: Trial, selection: Mapping[str, Any]) -> list[str]:
+    """Plain words where the result deserves little trust.
+
+    Parameters
+    ----------
+    selection
+        Record of the selection, whose tests may have found the default LightGBM to be worse.
+    """
     found = []
     complete = [trial for trial in trials if trial.is_complete]
     if len(complete) < FEW_TRIALS:
@@ -143,7 +150,10 @@ def remarks(trials: Sequence[Trial], champion: Trial) -> list[str]:
     floor = next(
         (t for t in complete if t.origin == "floor" and t.configuration.family == "lightgbm"), None
     )
-    if floor is not None and floor.id != champion.id and _is_like(champion, floor):
+    if floor is None or floor.id == champion.id:
+        return found
+    is_worse = selection["dispositions"][floor.id]["status"] in _FOUND_WORSE
+    if not is_worse and _is_like(champion, floor):
         found.append("the champion is indistinguishable from a default LightGBM on these folds")
     return found
 

@@ -302,6 +302,8 @@ def votes_of(session: Session) -> Callable[[ConfigurationEncoder], MetaVote | No
     if not settings.blend:
         return None
     known, data = session.learnable, data_set_facts(session.folder)
+    if not known:
+        session.warnings.append("setting blend: no other data set of this kind is known; no vote")
 
     def vote(encoder: ConfigurationEncoder) -> MetaVote | None:
         rng = stream(settings.seed, Purpose.META_LEARNER)

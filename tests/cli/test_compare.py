@@ -32,6 +32,10 @@ def methods(tmp_path: Path) -> Path:
             "the common metric on data set table: metric rmse",
         ),
         ("methods: {a: {folds: 1}, b: {}}", "method a: setting folds"),
+        (
+            "methods: {a: {}, b: {ensemble_combine: median}}",
+            "method b on data set table: setting ensemble_combine",
+        ),
     ],
 )
 def test_a_method_that_cannot_run_is_refused_before_the_start(

@@ -106,6 +106,16 @@ def test_a_file_carries_everything_to_another_home(automl, known, own_home, tmp_
     assert {origin for entry in listed for origin in entry["origins"]} == {"imported"}
 
 
+def test_a_file_of_knowledge_can_be_imported(automl, known, own_home, tmp_path):
+    automl("experience", "list")
+    experiences = ExperienceStore(own_home.experience).read().experiences
+    file = tmp_path / "tables.jsonl.gz"
+    knowledge.write_knowledge(file, knowledge.Knowledge("learn", "2026-01-01", experiences, {}))
+    other = Home(tmp_path / "other")
+    automl("experience", "import", file, "--home", other.path)
+    assert entries(other) == entries(own_home)
+
+
 def test_what_is_forgotten_stays_forgotten_though_the_run_is_there(automl, known, own_home):
     outcome = automl("experience", "forget", "beans")
     assert outcome.code == 2

@@ -48,6 +48,16 @@ def test_a_cost_matrix_that_is_none_is_refused_by_name(tmp_path, name, text):
         read_cost_matrix(path)
 
 
+def test_an_environment_variable_that_names_no_setting_is_refused():
+    given = {"table": "t", "target": "y"}
+    with pytest.raises(
+        SettingsError, match=r"AUTOML_SEDE names no setting; did you mean 'AUTOML_SEED'"
+    ):
+        resolve_settings(given, environment={"AUTOML_SEDE": "7"})
+    ours = {"AUTOML_HOME": "h", "AUTOML_TRUST": "1", "AUTOML_SEDE": "", "AUTOMLX": "1"}
+    assert resolve_settings(given, environment=ours) == resolve_settings(given, environment={})
+
+
 def test_command_line_beats_environment_beats_file_beats_preset(
     automl, table, tmp_path, monkeypatch
 ):

@@ -24,12 +24,12 @@ def result_of(**honest):
 
 def test_it_is_one_line():
     text = honest_text(result_of())
-    assert text == "0.812 [0.781, 0.840] (cross-validated 0.829)"
+    assert text == "0.812 [0.781, 0.840] (uncorrected 0.829)"
 
 
 def test_it_is_that_of_the_model():
     text = honest_text(result_of(chosen="single"))
-    assert text == "0.800 [0.750, 0.840] (cross-validated 0.820)"
+    assert text == "0.800 [0.750, 0.840] (uncorrected 0.820)"
     assert ensemble_row(result_of(chosen="single")) is None
 
 

@@ -73,6 +73,16 @@ def test_an_empty_run_folder_is_listed(automl, own_home):
     assert automl("show", "20260104").code == 0
 
 
+@pytest.mark.parametrize("damage", ["x{", "[1]", ""])
+def test_a_damaged_run_is_no_empty_one(automl, own_home, damage):
+    folder = own_home.create_run()
+    folder.path.mkdir(parents=True, exist_ok=True)
+    folder.facts_file.write_text(damage)
+    assert automl("runs", "--json").json[0]["status"] == "damaged"
+    outcome = automl("resume", folder.run_id)
+    assert (outcome.code, "it is damaged" in outcome.err) == (2, True)
+
+
 def test_a_run_killed_before_its_table_was_read_is_empty(automl, own_home):
     folder = own_home.create_run()
     folder.write_facts({"run_id": folder.run_id, "status": "preparing", "settings": {}})

@@ -216,12 +216,29 @@ def test_a_file_of_knowledge_is_gone_on_with_in_another_home(folder, request_of,
 
 
 @pytest.mark.usefixtures("one_slot")
+def test_what_a_file_says_was_spent_counts_against_the_time_of_a_table(
+    folder, request_of, tmp_path
+):
+    path = tmp_path / "k.jsonl.gz"
+    learn_table(folder, request_of())
+    spent = sum(
+        trial.seconds
+        for trial in make_knowledge(folder, ["data"], path, command="c").experiences[0].trials
+    )
+    other = LearnedFolder(Home(tmp_path / "other"))
+    take_over(other, {"data": request_of().data}, path)
+    late = learn_table(other, request_of(draws=2, table_seconds=spent / 2))
+    assert (late.n_new, len(late.learned.left_out)) == (0, 2)
+    assert learn_table(other, request_of(draws=2, table_seconds=spent + 100)).n_new == 2
+
+
+@pytest.mark.usefixtures("one_slot")
 def test_another_table_under_the_same_name_is_refused(folder, request_of):
     request = request_of()
     learn_table(folder, request)
     path = request.data["table"]
     pd.read_csv(path).iloc[5:].to_csv(path, index=False)
-    with pytest.raises(DataError, match=r"data is not the table that it was .* has changed"):
+    with pytest.raises(DataError, match=r"data\.csv has changed since it was learned as data"):
         learn_table(folder, request_of(draws=1))
     assert not folder.run_home("data").path.exists()
 

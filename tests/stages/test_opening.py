@@ -140,6 +140,13 @@ def test_what_other_data_sets_recommend_can_be_chosen_in_each_way(beginning, way
     assert opening(session) == found
 
 
+def test_a_way_that_needs_more_data_sets_than_are_known_says_so(beginning):
+    session = beginning(n_known=2, warm_start="delta")
+    session.warnings = []
+    assert "knowledge" not in {origin for _, origin in opening(session)}
+    assert "setting warm_start: delta needs 10 known data sets" in session.warnings[0]
+
+
 def unlike_the_others():
     """A data set on which nearest neighbors win by far; a tenth of what is known says so."""
     usual = known("unlike")

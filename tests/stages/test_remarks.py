@@ -1,0 +1,40 @@
+"""Plain words of a result that deserves little trust."""
+
+import pytest
+
+from automl.records import Configuration, FoldResult, Trial, TrialStatus
+from automl.stages.result import FEW_TRIALS, remarks
+
+
+def trial(index, origin, family, scores):
+    folds = tuple(FoldResult(0, i, score, 40, 0.1, 0.01) for i, score in enumerate(scores))
+    return Trial(
+        "r",
+        index,
+        Configuration(family, {}),
+        TrialStatus.COMPLETE,
+        sum(scores) / len(scores),
+        folds,
+        origin=origin,
+        seconds=1.0,
+    )
+
+
+FLOOR = trial(0, "floor", "lightgbm", [0.1, 0.5, 0.2, 0.6, 0.3])
+CHAMPION = trial(1, "smac", "svm", [0.6, 0.5, 0.7, 0.6, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("status", "is_told"), [("worse", False), ("screened_out", False), ("finalist", True)]
+)
+def test_a_default_that_the_selection_has_dropped_is_not_called_as_good(status, is_told):
+    selection = {"dispositions": {FLOOR.id: {"status": status}}}
+    found = remarks([FLOOR, CHAMPION], CHAMPION, selection)
+    assert any("indistinguishable from a default LightGBM" in text for text in found) is is_told
+
+
+def test_few_trials_are_named():
+    champion = trial(0, "floor", "lightgbm", [0.1, 0.2])
+    assert "only 1 trials were completed" in remarks([champion], champion, {})[0]
+    many = [trial(i, "smac", "svm", [0.1, 0.2]) for i in range(FEW_TRIALS)]
+    assert remarks(many, many[0], {}) == []
