@@ -126,11 +126,16 @@ def result_facts(result: Mapping[str, Any], home: Home) -> dict[str, Any]:
         "test score": test.get("score"),
         "trials": f"{result.get('trials')} of {result.get('families')} families",
         "seconds": seconds_text(result.get("seconds")),
-        "reproducible": result.get("reproducible"),
+        "reproducible": _reproducible(result.get("reproducible")),
         "model": model.get("bundle"),
         "registered": registered,
         **{f"link {key}": value for key, value in (result.get("links") or {}).items()},
     }
+
+
+def _reproducible(found: bool | None) -> bool | str | None:
+    """Equal settings need not give an equal run where a budget, a limit or a criterion is of seconds."""
+    return "no: measured time decided something" if found is False else found
 
 
 def short_id(trial_id: str) -> str:

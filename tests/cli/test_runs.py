@@ -122,8 +122,10 @@ def test_a_finished_run_shows_its_warnings_and_how_to_complete_it(
 def test_the_result_tells_what_was_noticed_about_the_table(runs, finish, own_home, capsys):
     finish(runs[0])
     result = json.loads((runs[0].stages / "result.json").read_text())
-    show_result(result, own_home, as_json=False)
-    assert "note: 1 row repeats" in capsys.readouterr().out
+    show_result({**result, "reproducible": False}, own_home, as_json=False)
+    told = capsys.readouterr().out
+    assert "note: 1 row repeats" in told
+    assert "no: measured time decided something" in told
 
 
 def test_stop_ends_the_driver_and_waits(automl, driven):
