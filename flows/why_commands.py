@@ -59,7 +59,7 @@ def why(
     folder = open_home(home).run(run)
     known = known_of(folder)
     _refuse_unreadable(known, folder)
-    with _legible(known):
+    with _legible(known, folder):
         if trial is not None:
             _tell_trial(known, trial, as_json=as_json)
             return
@@ -87,12 +87,14 @@ def _refuse_unreadable(known: Known, folder: RunFolder) -> None:
         file = folder.stages / f"{name}.json"
         if not record and file.exists():
             raise AutoMLError(
-                f"a record of run {known.run_id} cannot be read: {file}", run=known.run_id
+                f"a record of run {known.run_id} cannot be read: {file} must hold the JSON object "
+                f"that the stage {name} has written",
+                run=known.run_id,
             )
 
 
 @contextmanager
-def _legible(known: Known) -> Iterator[None]:
+def _legible(known: Known, folder: RunFolder) -> Iterator[None]:
     """One sentence about records that lack what is told of them.
 
     Raises
@@ -108,9 +110,9 @@ def _legible(known: Known) -> Iterator[None]:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise AutoMLError(
-            f"the records of run {known.run_id} are damaged or incomplete "
-            f"({type(error).__name__} {error}); automl why {known.run_id} --check says what is "
-            "wrong with that of the selection",
+            f"the records of run {known.run_id} in {folder.stages} are damaged or incomplete: what "
+            f"is told of them is not there ({type(error).__name__} {error}); automl why "
+            f"{known.run_id} --check looks at that of the selection",
             run=known.run_id,
         ) from error
 

@@ -133,8 +133,8 @@ def _check_measure(known: LearnedTable, request: Request, folder: LearnedFolder)
     for key, value in wanted.items():
         if known.measure.get(key) != value:
             raise SettingsError(
-                f"{request.name} was measured with {key} {known.measure.get(key)} in {folder.path}, "
-                f"now it is {value}; use another --home"
+                f"in {folder.path} scores were measured with {key} {known.measure.get(key)}, now it "
+                f"is {value}; use another --home"
             )
 
 

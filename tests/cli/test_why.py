@@ -304,7 +304,8 @@ def test_a_record_without_decisions_has_one_sentence(automl, selected):
     file.write_text(json.dumps(record))
     outcome = automl("why", RUN_ID)
     assert (outcome.code, outcome.out, len(outcome.err.splitlines())) == (1, "", 1)
-    assert "damaged or incomplete (KeyError 'decisions')" in outcome.err
+    assert f"{selected.stages} are damaged or incomplete" in outcome.err
+    assert "is not there (KeyError 'decisions')" in outcome.err
 
 
 @pytest.mark.parametrize("key", ["winner", "decisions", "trials", "dispositions"])

@@ -156,7 +156,9 @@ def test_an_ordinary_search_may_follow(folder, request_of):
 @pytest.mark.usefixtures("one_slot")
 def test_scores_of_another_measure_are_not_set_beside(folder, request_of):
     learn_table(folder, request_of())
-    with pytest.raises(SettingsError, match=r"data was measured with most_rows 100.*now it is 90"):
+    with pytest.raises(
+        SettingsError, match=r"scores were measured with most_rows 100.*now it is 90"
+    ):
         learn_table(folder, request_of(most_rows=90))
 
 
