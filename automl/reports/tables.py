@@ -12,6 +12,10 @@ DEFAULT_ORIGINS = ("default", "floor")
 BASELINE_FAMILY = "constant"
 
 
+ROUNDING = 1e-9
+"""Scores of one configuration that were summed up in another order may differ by so much."""
+
+
 @dataclass(frozen=True)
 class BoostRow:
     """Worst and best default, optimized score and its family on one data set.
@@ -48,8 +52,10 @@ class BoostRow:
 
     @property
     def is_above(self) -> bool:
-        """Whether the optimized score is greater than that of the best default."""
-        return self.score is not None and (self.best is None or self.score > self.best)
+        """Whether the optimized score is greater than that of the best default, beyond rounding."""
+        if self.score is None:
+            return False
+        return self.best is None or self.score > self.best + ROUNDING
 
 
 def boost_row(
