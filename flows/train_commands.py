@@ -44,7 +44,7 @@ def train(
         typer.Option(metavar="COLUMN=ROLE", help="Role of a column, instead of the detected one"),
     ] = None,
     test: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="Untouched rows for the honest score")
+        str | None, typer.Option(metavar="TABLE", help="Untouched rows for the test score")
     ] = None,
     test_share: Annotated[
         float | None, typer.Option(metavar="SHARE", help="Share of rows set aside as test rows")
