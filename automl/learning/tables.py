@@ -25,7 +25,7 @@ from automl.learning.conditions import Conditions, sample_rows
 from automl.learning.design import design
 from automl.learning.facts import content_of, facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
-from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
+from automl.metalearning.experience import Experience, KnownTrial
 from automl.records import Configuration, Trial
 from automl.stages.opening import GIVEN, give_configurations, given_configurations
 from automl.stages.search_spaces import spaces_of
@@ -150,7 +150,6 @@ def _run(
 ) -> LearnedTable:
     session = _session(folder, request, frame)
     try:
-        facts = facts_of(request.name, request.data, session.plan.table, frame)
         given = _given(session, request, known)
         n_search = request.conditions.search_trials - (0 if known is None else known.searched)
         session.settings = session.settings.model_copy(
@@ -158,7 +157,7 @@ def _run(
         )
         spent = 0.0 if known is None else sum(trial.seconds for trial in known.experience.trials)
         trials = _search(session, request.conditions, spent) if given or n_search > 0 else []
-        return _joined(_learned(request, session, trials, facts, len(frame)), known)
+        return _joined(_learned(request, session, trials, frame), known)
     finally:
         session.close()
         session.release()
@@ -245,13 +244,10 @@ def _check_content(known: LearnedTable, request: Request, frame: pd.DataFrame) -
 
 
 def _learned(
-    request: Request,
-    session: Session,
-    trials: Sequence[Trial],
-    facts: DataSetFacts,
-    n_rows: int,
+    request: Request, session: Session, trials: Sequence[Trial], frame: pd.DataFrame
 ) -> LearnedTable:
     conditions = request.conditions
+    facts = facts_of(request.name, request.data, session.plan.table, frame)
     measure = conditions.measure()
     experience = Experience(
         f"{ORIGIN}-{facts.name}-{_digest(measure)}",
@@ -267,7 +263,7 @@ def _learned(
         experience,
         {**request.data, "table": public_address(str(request.data["table"]))},
         measure,
-        n_rows,
+        len(frame),
         asked=frozenset(c.id for c in _design(facts.task, conditions)),
         left_out=frozenset(c.id for c in given_configurations(session) if c.id not in tried),
         table_seconds=conditions.table_seconds,

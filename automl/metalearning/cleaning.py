@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from automl.families.family import kind_of
 from automl.families.registry import families
 from automl.metalearning.experience import Experience, KnownTrial
 from automl.records import Configuration, Task, TrialStatus
 from automl.spaces.tree import SpaceTree
+
+
+def of_kind(experiences: Iterable[Experience], task: Task | str) -> list[Experience]:
+    """Those whose target is of the same kind, classes or numbers."""
+    kind = kind_of(task)
+    return [experience for experience in experiences if kind_of(experience.data.task) == kind]
 
 
 def spaces_for(task: Task) -> dict[str, SpaceTree]:

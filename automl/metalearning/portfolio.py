@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automl.families.family import kind_of
+from automl.metalearning.cleaning import of_kind
 from automl.metalearning.experience import Experience, KnownTrial
 from automl.records import Configuration, FloatArray, IntArray, Task, TrialStatus
 
@@ -82,8 +82,7 @@ def known_scores(experiences: Sequence[Experience], task: Task | str) -> KnownSc
 
     A configuration that an entry holds more than once counts with its last score there.
     """
-    kind = kind_of(task)
-    used = [e for e in experiences if kind_of(e.data.task) == kind]
+    used = of_kind(experiences, task)
     columns: dict[str, int] = {}
     configurations: list[Configuration] = []
     cells: list[tuple[int, int, float, float]] = []

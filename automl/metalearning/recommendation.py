@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from automl.families.family import kind_of
-from automl.metalearning.cleaning import cleaned, is_legal
+from automl.metalearning.cleaning import cleaned, is_legal, of_kind
 from automl.metalearning.experience import DataSetFacts, Experience
 from automl.metalearning.learner import MetaLearner
 from automl.metalearning.neighbors import best_configurations, nearest_experiences
@@ -80,8 +79,7 @@ def recommended(known: Sequence[Experience], target: Target, way: str) -> list[C
 
 def _usable(known: Sequence[Experience], target: Target) -> list[Experience]:
     """Data sets of the same kind of target, with trials of the spaces."""
-    kind = kind_of(target.data.task)
-    found = [cleaned(one, target.spaces) for one in known if kind_of(one.data.task) == kind]
+    found = [cleaned(one, target.spaces) for one in of_kind(known, target.data.task)]
     return [one for one in found if one.scored(target.spaces)]
 
 

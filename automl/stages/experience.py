@@ -6,8 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from automl.errors import AutoMLError, AutoMLWarning, SettingsError
-from automl.families.family import kind_of
-from automl.metalearning.cleaning import cleaned, spaces_for
+from automl.metalearning.cleaning import cleaned, of_kind, spaces_for
 from automl.metalearning.experience import Experience
 from automl.metalearning.harvest import collect, harvest
 from automl.metalearning.knowledge import shipped
@@ -74,8 +73,7 @@ def learnable(session: Session) -> tuple[Experience, ...]:
     if not session.experience:
         return ()
     spaces = spaces_for(task)
-    of_kind = [e for e in session.experience if kind_of(e.data.task) == kind_of(task)]
-    return tuple(cleaned(experience, spaces) for experience in of_kind)
+    return tuple(cleaned(experience, spaces) for experience in of_kind(session.experience, task))
 
 
 def remember(session: Session) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from automl.durable import write_whole
 from automl.families.family import kind_of
+from automl.metalearning.cleaning import of_kind
 from automl.metalearning.prior_files import Priors
 from automl.metalearning.priors import learn_priors
 from automl.settings import LEARNED
@@ -27,12 +28,12 @@ def keep_own_priors(session: Session) -> None:
     settings = session.settings
     if settings.priors != LEARNED:
         return
-    kind = kind_of(session.plan.table.task)
-    known = [one for one in session.experience if kind_of(one.data.task) == kind]
+    task = session.plan.table.task
+    known = of_kind(session.experience, task)
     learned = learn_priors(known, families=settings.families, seed=settings.seed)
     if not learned:
         session.warnings.append(
-            f"setting priors: {len(known)} runs on {kind} tables are known, too few to learn priors "
+            f"setting priors: {len(known)} runs on {kind_of(task)} tables are known, too few to learn priors "
             "from; the plain ranges are searched"
         )
         return

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from automl.addresses import ENVIRONMENT
 from automl.errors import SettingsError
+from automl.evaluation.launch import MARKER
+from automl.inference.pyfunc import TRUST_VARIABLE
 from automl.settings import resolve_settings
 from automl_flows.given import parse_metric, parse_roles, read_cost_matrix
 
@@ -56,6 +59,11 @@ def test_an_environment_variable_that_names_no_setting_is_refused():
         resolve_settings(given, environment={"AUTOML_SEDE": "7"})
     ours = {"AUTOML_HOME": "h", "AUTOML_TRUST": "1", "AUTOML_SEDE": "", "AUTOMLX": "1"}
     assert resolve_settings(given, environment=ours) == resolve_settings(given, environment={})
+
+
+def test_variables_of_our_own_are_no_misspelt_settings():
+    own = dict.fromkeys((MARKER, ENVIRONMENT, TRUST_VARIABLE), "1")
+    resolve_settings({"table": "t", "target": "y"}, environment=own)
 
 
 def test_command_line_beats_environment_beats_file_beats_preset(
