@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -83,7 +84,7 @@ class Configuration:
         """``family/name=value/…``, the context of the numerical hyperparameters."""
         return "/".join((self.family, *self.path))
 
-    @property
+    @cached_property
     def id(self) -> str:
         """16 hexadecimal digits, equal for equal family and values."""
         text = json.dumps([self.family, dict(self.values)], sort_keys=True)

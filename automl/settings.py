@@ -1,22 +1,14 @@
-"""Settings of a run and the presets that fill them.
-
-Precedence: command line or argument > environment (`AUTOML_*`) > settings file > preset > default.
-"""
+"""Settings of a run."""
 
 from __future__ import annotations
 
-import difflib
-import os
 import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -36,10 +28,6 @@ DEFAULT_BUDGET_SECONDS = 600.0
 MINIMUM_BUDGET_SECONDS = 10.0
 
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h|d)?\s*$")
-_PREFIX = "AUTOML_"
-_OTHER_VARIABLES = ("AUTOML_HOME", "AUTOML_TRUST", "AUTOML_SLOTS", "AUTOML_TABLE_ADDRESSES")
-"""Variables that are no settings: of the home, of models, and of our own processes."""
-_UNION_PARTS = ("str", "dict[str,float]")
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
 
@@ -123,11 +111,12 @@ class Settings(BaseModel):
         default=True,
         description="Begin with the best of earlier runs on the data set, and with a portfolio",
     )
-    warm_start: Literal["portfolio", "nearest", "best", "delta", "order"] = Field(
-        default="portfolio",
-        description="What is taken over from other data sets to begin with: portfolio (good on "
-        "many), nearest (best on the most similar), best or delta (three by the meta-learner), "
-        "order (all known ones in its order)",
+    warm_start: Literal["adaptive", "portfolio", "nearest", "best", "delta", "order"] = Field(
+        default="adaptive",
+        description="What is taken over from other data sets to begin with: adaptive (what is "
+        "expected to be best after each score here), portfolio (good on many), nearest (best on the "
+        "most similar), best or delta (three by the meta-learner), order (all known ones in its "
+        "order)",
     )
     blend: float = Field(
         default=0.0,
@@ -348,184 +337,3 @@ class Settings(BaseModel):
     def problem(self) -> str:
         """Name of the experiment: `name`, else table stem and target."""
         return problem_name({"name": self.name, "table": self.table, "target": self.target})
-
-
-_SEARCH = {"optimizer": "gp_sampled", "allocator": AUTO}
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "thesis": {
-        "data_mode": "halves",
-        "folds": 10,
-        "holdout_above_rows": None,
-        "adapt_folds": False,
-        "portfolio": False,
-        "racing": False,
-        "candidate_repeats": 3,
-        "selection_test": "thesis",
-        "criteria": {
-            "generalization": 0.8,
-            "speed": 0.05,
-            "stability": 0.05,
-            "simplicity": 0.05,
-            "interpretability": 0.05,
-        },
-        "ensemble": "none",
-        "final": "refit",
-        "reserve": 0.4,
-    },
-    "fast": {
-        **_SEARCH,
-        "folds": 3,
-        "holdout_above_rows": 10_000,
-        "candidate_limit": 4,
-        "candidate_repeats": 1,
-        "final": "refit",
-        "reserve": 0.15,
-    },
-    "balanced": _SEARCH,
-    "best": {
-        **_SEARCH,
-        "folds": 8,
-        "holdout_above_rows": None,
-        "candidate_limit": 20,
-        "layers": 2,
-        "bag_up_to_rows": 1_000_000,
-        "reserve": 0.25,
-    },
-}
-
-
-def resolve_settings(
-    given: Mapping[str, Any],
-    *,
-    file: str | Path | None = None,
-    environment: Mapping[str, str] | None = None,
-    allows_idle: bool = False,
-) -> Settings:
-    """Settings from every source, in their order of precedence.
-
-    A value that has no effect beside the others is refused: any that is in `given`, and one of the
-    file or the environment that differs from the preset's.
-
-    Parameters
-    ----------
-    given
-        Values of the command line or the call; None means not given.
-    file
-        YAML file with the same keys.
-    environment
-        Defaults to the process environment; `AUTOML_BUDGET_SECONDS=60` sets `budget_seconds`.
-    allows_idle
-        Whether values without an effect are let through.
-
-    Raises
-    ------
-    SettingsError
-        If a key is unknown (the nearest known name is proposed), a value is not usable, or has no
-        effect.
-    """
-    from_file = _read_file(Path(file)) if file else {}
-    from_environment = _read_environment(os.environ if environment is None else environment)
-    explicit = {key: value for key, value in given.items() if value is not None}
-    merged = {**from_file, **from_environment, **explicit}
-    _refuse_unknown(merged, "settings")
-    preset = str(merged.get("preset", "balanced"))
-    if preset not in PRESETS:
-        raise SettingsError(
-            f"preset must be one of {', '.join(PRESETS)}; got {preset!r}", setting="preset"
-        )
-    defaults = {**_implied(merged), **PRESETS[preset]}
-    settings = _validated({**defaults, **merged})
-    if not allows_idle:
-        usual = Settings.model_construct(**defaults)
-        differing = {k for k in merged if getattr(settings, k) != getattr(usual, k, None)}
-        _refuse_idle(settings, {k: v for k, v in merged.items() if k in {*explicit, *differing}})
-    return settings
-
-
-def _refuse_idle(settings: Settings, asked: Mapping[str, Any]) -> None:
-    from automl.idle_settings import idle_among
-
-    if found := idle_among(settings, asked):
-        name, reason = found
-        raise SettingsError(
-            f"setting {name}: {asked[name]!r} has no effect: {reason}", setting=name
-        )
-
-
-def _implied(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that follow from others, unless they or the preset say something else.
-
-    The optimizer esmbo searches for the members of an agnostic Bayes ensemble (L14, Algorithm 2).
-    """
-    optimizer = given.get("optimizer")
-    if isinstance(optimizer, Mapping):
-        is_esmbo = bool(optimizer.get("n_histories", optimizer.get("base") == "esmbo"))
-    else:
-        is_esmbo = optimizer == "esmbo"
-    return {"ensemble": "agnostic_bayes"} if is_esmbo else {}
-
-
-def _validated(values: Mapping[str, Any]) -> Settings:
-    try:
-        return Settings(**values)
-    except ValidationError as error:
-        first = max(error.errors(), key=lambda found: len(found["loc"]))  # of a union the nearest
-        setting = ".".join(str(part) for part in first["loc"] if part not in _UNION_PARTS)
-        if first["type"] == "missing":
-            raise SettingsError(f"setting {setting} is missing", setting=setting) from None
-        found = "" if first["type"] == "value_error" else f"; got {first['input']!r}"
-        if first["type"] == "string_type" and isinstance(first["input"], int | float):
-            found += ", write it in quotes"
-        reason = first["msg"].removeprefix("Value error, ") + found
-        named = f"setting {setting}: {reason}" if setting else reason
-        raise SettingsError(named, setting=setting or "settings") from None
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    from automl.spaces.yaml_loader import parse_yaml  # slow, only where there is a file
-
-    try:
-        content = parse_yaml(path.read_text(encoding="utf-8"), f"settings file {path}")
-    except FileNotFoundError:
-        raise SettingsError(f"settings file {path} does not exist", file=str(path)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"settings file {path} cannot be read: {error}") from None
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise SettingsError(f"settings file {path} must hold keys and values", file=str(path))
-    _refuse_unknown(content, f"settings file {path}")
-    return content
-
-
-def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    known = {f"{_PREFIX}{field.upper()}": field for field in Settings.model_fields}
-    for name, text in environment.items():
-        if text and name.startswith(_PREFIX) and name not in {*known, *_OTHER_VARIABLES}:
-            raise SettingsError(
-                f"environment variable {name} names no setting{_hint(name, known)}", setting=name
-            )
-    found: dict[str, Any] = {}
-    for name, field in known.items():
-        text = environment.get(name, "")
-        if text[:1] in ("[", "{"):
-            from automl.spaces.yaml_loader import parse_yaml  # slow, only where there is one
-
-            found[field] = parse_yaml(text, name)
-        elif text:
-            found[field] = text
-    return found
-
-
-def _refuse_unknown(values: Mapping[str, Any], where: str) -> None:
-    for key in values:
-        if key in Settings.model_fields:
-            continue
-        hint = _hint(str(key), Settings.model_fields)
-        raise SettingsError(f"{where}: unknown setting {key!r}{hint}", setting=str(key))
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -19,7 +19,8 @@ from sklearn.exceptions import NotFittedError
 from automl.errors import DataError, SettingsError
 from automl.home import Home, default_home
 from automl.inference.model import TableModel
-from automl.settings import Settings, resolve_settings
+from automl.setting_sources import resolve_settings
+from automl.settings import Settings
 from automl_flows.environment import prepare_environment
 from automl_flows.given import check_names
 

@@ -13,7 +13,7 @@ from automl.errors import SettingsError
 from automl.home import Home
 from automl.metalearning.experience import Experience
 from automl.metalearning.harvest import collect
-from automl.metalearning.knowledge import read_knowledge
+from automl.metalearning.knowledge import SHIPPED, read_knowledge
 from automl.metalearning.snapshot import is_named
 from automl.metalearning.store import ExperienceStore, Reading, read_export, take_in
 from automl_flows.session import say
@@ -105,9 +105,10 @@ def named(names: Sequence[str], experiences: Sequence[Experience]) -> list[str]:
     for name in names:
         if not any(is_named(known, name) for known in experiences):
             there = sorted({known.data.name for known in experiences})
-            raise SettingsError(
-                f"nothing that is remembered is called {name!r}{nearest(name, there)}"
-            )
+            hint = nearest(name, there)
+            if name == SHIPPED:
+                hint = "; what the package brings is left out with --exclude-experience shipped"
+            raise SettingsError(f"nothing that is remembered is called {name!r}{hint}")
     return [known.id for known in experiences if any(is_named(known, name) for name in names)]
 
 

@@ -26,11 +26,12 @@ def register(app: typer.Typer) -> None:
 def list_experience(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List the data sets of which something is known, home's and shipped, newest runs first."""
     from automl.metalearning.knowledge import shipped
+    from automl.metalearning.snapshot import Snapshot
     from automl_flows.experience import by_data_set, remembered
     from automl_flows.rendering import emit_json, emit_table
 
     state = open_home(home)
-    found = by_data_set([*remembered(state), *shipped()])
+    found = by_data_set(Snapshot.of([*remembered(state), *shipped()]).experiences)
     if as_json:
         emit_json([known.to_json() for known in found])
         return

@@ -154,7 +154,7 @@ def train(
 ) -> None:
     """Search, select, fit and register a model for a table."""
     options = dict(locals())
-    from automl.settings import resolve_settings
+    from automl.setting_sources import resolve_settings
     from automl_flows.given import given_settings
 
     state = open_home(home)

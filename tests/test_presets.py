@@ -4,7 +4,9 @@ import pytest
 
 from automl.bandits.registry import get_allocator
 from automl.optimizers.registry import get_optimizer
-from automl.settings import PRESETS, Settings, resolve_settings
+from automl.presets import PRESETS
+from automl.setting_sources import resolve_settings
+from automl.settings import Settings
 from automl.stages.choices import reads_clock
 
 TABLE = {"table": "sklearn:iris", "target": "target"}

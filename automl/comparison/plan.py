@@ -16,7 +16,8 @@ from automl.addresses import public_address
 from automl.data.collections import DATA_SETTINGS, check_name, read_yaml_file
 from automl.errors import SettingsError
 from automl.idle_settings import idle_settings
-from automl.settings import Settings, resolve_settings
+from automl.setting_sources import resolve_settings
+from automl.settings import Settings
 from automl.stages.choices import idle_choices
 
 ADDRESSES = ("table", "test")

@@ -11,7 +11,8 @@ import pandas as pd
 
 from automl.data.target import MAX_INTEGER_CLASSES
 from automl.randomness import Purpose, stream
-from automl.settings import Settings, resolve_settings
+from automl.setting_sources import resolve_settings
+from automl.settings import Settings
 
 SMALL_ROWS = 1_000
 SMALL_FOLDS, LARGE_FOLDS = 5, 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -11,6 +10,9 @@ from automl.families.registry import families
 from automl.metalearning.experience import Experience, KnownTrial
 from automl.records import Configuration, Task, TrialStatus
 from automl.spaces.tree import SpaceTree
+
+LARGEST = 1e100
+"""Greatest absolute value that anybody could have measured."""
 
 
 def of_kind(experiences: Iterable[Experience], task: Task | str) -> list[Experience]:
@@ -28,10 +30,10 @@ def cleaned(experience: Experience, spaces: Mapping[str, SpaceTree]) -> Experien
     """The experience without what nobody could have measured, or could use now.
 
     Left out are trials of families that are not in `spaces`; configurations that are not legal
-    there any more; complete trials without a finite score; seconds that are negative or not finite;
-    meta-features that are not finite.
+    there any more; complete trials without a score, and scores, seconds and meta-features that
+    nobody could have measured; negative seconds.
     """
-    features = {k: v for k, v in experience.data.meta_features.items() if math.isfinite(v)}
+    features = {k: v for k, v in experience.data.meta_features.items() if is_measurable(v)}
     return replace(
         experience,
         data=replace(experience.data, meta_features=features),
@@ -40,9 +42,9 @@ def cleaned(experience: Experience, spaces: Mapping[str, SpaceTree]) -> Experien
 
 
 def _is_usable(trial: KnownTrial, spaces: Mapping[str, SpaceTree]) -> bool:
-    if trial.status is TrialStatus.COMPLETE and not _is_finite(trial.score):
+    if trial.status is TrialStatus.COMPLETE and not is_measurable(trial.score):
         return False
-    if not _is_finite(trial.seconds) or trial.seconds < 0:
+    if not is_measurable(trial.seconds) or trial.seconds < 0:
         return False
     return is_legal(trial.configuration, spaces)
 
@@ -56,5 +58,6 @@ def is_legal(configuration: Configuration, spaces: Mapping[str, SpaceTree]) -> b
         return False
 
 
-def _is_finite(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
+def is_measurable(value: float | None) -> bool:
+    """Whether a number can be a measurement: finite, and not so large that sums of it are not."""
+    return value is not None and abs(value) <= LARGEST

@@ -120,7 +120,7 @@ def unpack(data: bytes, start: int = 0) -> tuple[Experience, int]:
         head, body = _migrated(head, body)
         packed, digest = _compressed(body), _digest(body)
     try:
-        return _experience(head, PackedTrials(packed, digest, int(head["trials"]))), end
+        return _experience(head, PackedTrials(packed, digest, _n_trials(head, body))), end
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise EntryError(f"its head cannot be understood: {error!r}") from None
 
@@ -152,6 +152,14 @@ def _experience(head: Mapping[str, Any], trials: PackedTrials) -> Experience:
     return Experience(
         data=_facts(head["data"]), trials=trials, training_rows=int(head["training_rows"]), **texts
     )
+
+
+def _n_trials(head: Mapping[str, Any], body: bytes) -> int:
+    """How many trials a head tells of; not more than fit into the body."""
+    found = int(head["trials"])
+    if not 0 <= found <= len(body):
+        raise ValueError(f"there cannot be {found} trials in {len(body)} bytes")
+    return found
 
 
 def _facts(data: Mapping[str, Any]) -> DataSetFacts:

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from automl.errors import SettingsError
+from automl.metalearning.cleaning import LARGEST
 from automl.metalearning.experience import DataSetFacts, Experience
 from automl.records import Configuration, FloatArray, IntArray
 from automl.spaces.encoding import ConfigurationEncoder
@@ -221,6 +222,7 @@ def meta_feature_names(data_sets: Sequence[DataSetFacts]) -> tuple[str, ...]:
 
 
 def meta_matrix(values: Sequence[Mapping[str, float]], names: Sequence[str]) -> FloatArray:
-    """(t, p) array of meta-features by name; NaN where a data set lacks one."""
+    """(t, p) array of meta-features by name; NaN where a data set lacks one, or it cannot be right."""
     rows = [[float(one.get(name, math.nan)) for name in names] for one in values]
-    return np.array(rows, dtype=float).reshape(len(values), len(names))
+    found = np.array(rows, dtype=float).reshape(len(values), len(names))
+    return np.where(np.abs(found) <= LARGEST, found, np.nan)

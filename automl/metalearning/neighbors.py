@@ -18,6 +18,9 @@ from automl.metalearning.experience import DataSetFacts, Experience
 from automl.metalearning.learner import meta_feature_names, meta_matrix
 from automl.records import Configuration, FloatArray, IntArray, TrialStatus
 
+FARTHEST = 3.0
+WIDTH = 0.7
+
 
 def comparable(meta: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Meta-features without gaps and of equal scale: median for unknown, then standardized.
@@ -74,6 +77,26 @@ def nearest_data_sets(meta: FloatArray, target: FloatArray, *, order: float = 1.
     return np.argsort(distances, kind="stable")
 
 
+def similarities(meta: FloatArray, target: FloatArray) -> FloatArray:
+    """(t,) weights in (0, 1] of the known data sets, by their distance to another one.
+
+    exp(-(d / (WIDTH median d))²) with d the mean absolute difference of the meta-features, each at
+    most `FARTHEST` standard deviations from the mean, so that no single one decides. All 1 where no
+    meta-feature differs.
+
+    Parameters
+    ----------
+    meta : (t, p), NaN where unknown
+    target : (p,), NaN where unknown
+    """
+    known, goal = (np.clip(part, -FARTHEST, FARTHEST) for part in comparable(meta, target))
+    distances = np.abs(known - goal).sum(axis=1)
+    usual = float(np.median(distances)) if len(distances) else 0.0
+    if usual <= 0.0:
+        return np.ones(len(known))
+    return np.asarray(np.exp(-((distances / (WIDTH * usual)) ** 2)))
+
+
 def nearest_experiences(
     known: Sequence[Experience], data: DataSetFacts, *, order: float = 1.0
 ) -> list[Experience]:
@@ -90,10 +113,24 @@ def nearest_experiences(
     """
     if not known:
         return []
+    meta, target = _meta_features(known, data)
+    return [known[i] for i in nearest_data_sets(meta, target, order=order)]
+
+
+def weights_by_similarity(known: Sequence[Experience], data: DataSetFacts) -> FloatArray:
+    """(t,) how much each known data set tells about this one, see `similarities`."""
+    if not known:
+        return np.ones(0)
+    return similarities(*_meta_features(known, data))
+
+
+def _meta_features(
+    known: Sequence[Experience], data: DataSetFacts
+) -> tuple[FloatArray, FloatArray]:
+    """(t, p) of the known data sets, by all names that any of them has, and (p,) of another one."""
     names = meta_feature_names([one.data for one in known])
     meta = meta_matrix([one.data.meta_features for one in known], names)
-    target = meta_matrix([data.meta_features], names)[0]
-    return [known[i] for i in nearest_data_sets(meta, target, order=order)]
+    return meta, meta_matrix([data.meta_features], names)[0]
 
 
 def best_configurations(nearest: Sequence[Experience], k: int = 3) -> list[Configuration]:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automl.metalearning.cleaning import of_kind
+from automl.metalearning.cleaning import is_measurable, of_kind
 from automl.metalearning.experience import Experience, KnownTrial
 from automl.records import Configuration, FloatArray, IntArray, Task, TrialStatus
 
@@ -54,17 +54,20 @@ class KnownScores:
     scores : (t, m)
     seconds : (t, m), per fold
     weights : (t,), sum 1; entries of one data set share its weight
+    data_sets : t, which data set each entry is of
     """
 
     configurations: tuple[Configuration, ...]
     scores: FloatArray
     seconds: FloatArray
     weights: FloatArray
+    data_sets: tuple[str, ...]
 
     @property
     def n_data_sets(self) -> int:
-        """Entries with a score."""
-        return int(np.isfinite(self.scores).any(axis=1).sum()) if self.scores.size else 0
+        """Different data sets with a score."""
+        has = np.flatnonzero(np.isfinite(self.scores).any(axis=1))
+        return len({self.data_sets[i] for i in has})
 
     def only(self, columns: Sequence[int]) -> KnownScores:
         """The same of some configurations."""
@@ -74,6 +77,7 @@ class KnownScores:
             self.scores[:, chosen],
             self.seconds[:, chosen],
             self.weights,
+            self.data_sets,
         )
 
 
@@ -88,7 +92,7 @@ def known_scores(experiences: Sequence[Experience], task: Task | str) -> KnownSc
     cells: list[tuple[int, int, float, float]] = []
     for row, experience in enumerate(used):
         for trial in experience.trials:
-            if trial.status is not TrialStatus.COMPLETE or not _is_number(trial.score):
+            if trial.status is not TrialStatus.COMPLETE or not is_measurable(trial.score):
                 continue
             column = columns.setdefault(trial.configuration.id, len(columns))
             if column == len(configurations):
@@ -98,11 +102,8 @@ def known_scores(experiences: Sequence[Experience], task: Task | str) -> KnownSc
     seconds = scores.copy()
     for row, column, score, duration in cells:
         scores[row, column], seconds[row, column] = score, duration
-    return KnownScores(tuple(configurations), scores, seconds, _weights(used))
-
-
-def _is_number(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
+    names = tuple(experience.data.fingerprint or experience.id for experience in used)
+    return KnownScores(tuple(configurations), scores, seconds, _weights(names), names)
 
 
 def _fold_seconds(trial: KnownTrial) -> float:
@@ -111,10 +112,25 @@ def _fold_seconds(trial: KnownTrial) -> float:
     return seconds if 0.0 < seconds < math.inf else math.nan
 
 
-def _weights(experiences: Sequence[Experience]) -> FloatArray:
-    names = [experience.data.fingerprint or experience.id for experience in experiences]
+def _weights(names: Sequence[str]) -> FloatArray:
     weights = np.array([1.0 / names.count(name) for name in names])
     return weights / weights.sum() if len(weights) else weights
+
+
+def stretched(S: FloatArray) -> FloatArray:
+    """(t, m) scores S, of each data set shifted and stretched: the best is 1, the median 0.
+
+    NaN where unknown.
+    """
+    found = np.full_like(S, np.nan)
+    if not S.size:
+        return found
+    known = np.isfinite(S).any(axis=1)
+    rows = S[known]
+    best = np.nanmax(rows, axis=1, keepdims=True)
+    width = np.maximum(best - np.nanmedian(rows, axis=1, keepdims=True), LEAST_RANGE)
+    found[known] = 1.0 - (best - rows) / width
+    return found
 
 
 def standardized(S: FloatArray) -> FloatArray:
@@ -123,15 +139,7 @@ def standardized(S: FloatArray) -> FloatArray:
     Each data set is shifted and stretched by itself, with its best score at 1 and its median at 0;
     what is below counts as the median.
     """
-    if not S.size:
-        return np.zeros_like(S)
-    known = np.isfinite(S).any(axis=1)
-    G = np.zeros_like(S)
-    rows = S[known]
-    best = np.nanmax(rows, axis=1, keepdims=True)
-    stretch = np.maximum(best - np.nanmedian(rows, axis=1, keepdims=True), LEAST_RANGE)
-    G[known] = np.nan_to_num(np.clip(1.0 - (best - rows) / stretch, 0.0, 1.0), nan=0.0)
-    return G
+    return np.nan_to_num(np.clip(stretched(S), 0.0, 1.0), nan=0.0)
 
 
 def relative_seconds(C: FloatArray) -> FloatArray:
@@ -153,6 +161,18 @@ def relative_seconds(C: FloatArray) -> FloatArray:
         own = np.nanmedian(logs - rows, axis=0)
     effects[seen] = own - np.median(own)
     return np.exp(effects)
+
+
+def expected_seconds(known: KnownScores, growth: Mapping[str, float]) -> FloatArray:
+    """(m,) what trials take, in units of the median configuration's, with what they cost beside.
+
+    Parameters
+    ----------
+    growth
+        By family, how much longer its fits take than on the known data sets; 1 where not given.
+    """
+    factors = [growth.get(found.family, 1.0) for found in known.configurations]
+    return np.asarray(relative_seconds(known.seconds) * np.array(factors) + OVERHEAD)
 
 
 def value(G: FloatArray, chosen: Sequence[int] | IntArray, w: FloatArray) -> float:
@@ -249,9 +269,6 @@ def learned_portfolio(
         return []
     G = standardized(known.scores)
     families = [configuration.family for configuration in known.configurations]
-    seconds = None
-    if per_second:
-        factors = np.array([(growth or {}).get(family, 1.0) for family in families])
-        seconds = relative_seconds(known.seconds) * factors + OVERHEAD
+    seconds = expected_seconds(known, growth or {}) if per_second else None
     chosen = greedy(G, known.weights, most=most, seconds=seconds)
     return [known.configurations[j] for j in with_every_family(chosen, G, known.weights, families)]

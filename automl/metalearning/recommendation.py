@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from automl.metalearning.agreement import agreement
 from automl.metalearning.cleaning import cleaned, is_legal, of_kind
 from automl.metalearning.experience import DataSetFacts, Experience
 from automl.metalearning.learner import MetaLearner
-from automl.metalearning.neighbors import best_configurations, nearest_experiences
+from automl.metalearning.neighbors import (
+    best_configurations,
+    nearest_experiences,
+    weights_by_similarity,
+)
 from automl.metalearning.portfolio import KnownScores, known_scores, learned_portfolio
 from automl.metalearning.warm_starts import best_start, delta_start, meta_order
 from automl.randomness import Purpose, stream
-from automl.records import Configuration, FloatArray, IntArray
+from automl.records import Configuration, FloatArray, IntArray, Task
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 
 LEAST_DATA_SETS = 10
 """Known ones of the same kind of target without which nothing is recommended."""
+LEAST_AGREEMENT = 0.3
+"""Mean correlation of their scores below which known data sets recommend nothing.
+
+110 tables have 0.65 and 0.69; with their scores shuffled 0.05 to 0.2, every other one upside down 0.05.
+"""
 MOST = 24
 """Configurations of a portfolio, beside those of families that it lacks, or of nearest data sets."""
 META_STARTS: dict[str, Callable[[FloatArray], IntArray]] = {
@@ -26,7 +38,9 @@ META_STARTS: dict[str, Callable[[FloatArray], IntArray]] = {
     "order": meta_order,
 }
 """Which configurations are tried, by what the meta-learner predicts for them (SPEC H4)."""
-WAYS = ("portfolio", "nearest", *META_STARTS)
+ADAPTIVE = "adaptive"
+"""The way whose next configuration depends on what the others scored; see `automl.search.guide`."""
+WAYS = (ADAPTIVE, "portfolio", "nearest", *META_STARTS)
 
 
 @dataclass(frozen=True)
@@ -60,21 +74,66 @@ def recommended(known: Sequence[Experience], target: Target, way: str) -> list[C
     known
         Of any kinds of target, whatever history it came with.
     way
-        `portfolio`: good on many data sets (SPEC H6); `nearest`: the best of the nearest data sets;
-        `best`, `delta`, `order`: those that a meta-learner prefers (SPEC H4).
+        Any but `adaptive`. `portfolio`: good on many data sets (SPEC H6); `nearest`: the best of the
+        nearest data sets; `best`, `delta`, `order`: those that a meta-learner prefers (SPEC H4).
     """
-    scores = known_scores(known, target.data.task)
-    if scores.n_data_sets < LEAST_DATA_SETS:
+    usable = _usable_scores(known, target)
+    if usable is None:
         return []
     if way == "nearest":
         return best_configurations(nearest_experiences(_usable(known, target), target.data), MOST)
-    legal = [j for j, c in enumerate(scores.configurations) if is_legal(c, target.spaces)]
-    usable = scores.only(legal)
     if way == "portfolio":
         return learned_portfolio(
             usable, most=MOST, per_second=target.growth is not None, growth=target.growth
         )
     return _by_meta_learner(known, usable, target, way)
+
+
+def similar_scores(known: Sequence[Experience], target: Target) -> KnownScores | None:
+    """Known scores of usable configurations, more similar data sets with more weight.
+
+    None where too little is known.
+    """
+    usable = _usable_scores(known, target)
+    if usable is None or not usable.configurations:
+        return None
+    similar = weights_by_similarity(of_kind(known, target.data.task), target.data)
+    weights = usable.weights * similar
+    return replace(usable, weights=weights / weights.sum())
+
+
+def obstacle(known: Sequence[Experience], task: Task | str) -> str:
+    """Why nothing is recommended to data sets of this kind of target; empty: nothing is in the way."""
+    return _obstacle(known_scores(known, task))
+
+
+def _obstacle(scores: KnownScores) -> str:
+    if scores.n_data_sets < LEAST_DATA_SETS:
+        return (
+            f"{LEAST_DATA_SETS} known data sets of this kind of target are needed, found "
+            f"{scores.n_data_sets}"
+        )
+    found = agreement(scores)
+    if np.isnan(found):
+        return (
+            f"the {scores.n_data_sets} known data sets share too few configurations to be compared"
+        )
+    if found < LEAST_AGREEMENT:
+        return (
+            f"what is known of {scores.n_data_sets} data sets does not agree: the mean correlation of "
+            f"their scores is {found:.2f}, and {LEAST_AGREEMENT} at least where it can be trusted"
+        )
+    return ""
+
+
+def _usable_scores(known: Sequence[Experience], target: Target) -> KnownScores | None:
+    """Scores of the configurations that are of the spaces; None where there is an obstacle."""
+    scores = known_scores(known, target.data.task)
+    if _obstacle(scores):
+        return None
+    return scores.only(
+        [j for j, c in enumerate(scores.configurations) if is_legal(c, target.spaces)]
+    )
 
 
 def _usable(known: Sequence[Experience], target: Target) -> list[Experience]:

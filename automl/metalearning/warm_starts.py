@@ -70,6 +70,8 @@ def delta_score(p: FloatArray, delta: float) -> FloatArray:
 def delta_start(p: FloatArray, deltas: Sequence[float] = DELTAS) -> IntArray:
     """One candidate for each Δ, the best by `delta_score` that no earlier Δ has taken.
 
+    Of equal measures the greater prediction counts: scaling can round small differences away.
+
     With the Δ of H18 that is one triple, however many candidates there are.
 
     Raises
@@ -79,7 +81,7 @@ def delta_start(p: FloatArray, deltas: Sequence[float] = DELTAS) -> IntArray:
     """
     chosen: list[int] = []
     for delta in deltas[: len(p)]:
-        order = meta_order(delta_score(p, delta))
+        order = np.lexsort((-np.asarray(p, dtype=float), -delta_score(p, delta)))
         chosen.append(next(int(i) for i in order if int(i) not in chosen))
     return np.array(chosen, dtype=np.intp)
 

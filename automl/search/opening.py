@@ -4,23 +4,43 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from automl.records import Configuration, Trial
+from automl.search.guide import Guide
+from automl.search.origins import FLOOR, KNOWLEDGE, LEARNED
 
-FLOOR = "floor"
-"""Origin of what every run tries, so that it ends with a model."""
-PAST = "past"
-"""Origin of what was best in earlier runs on the same data set."""
-KNOWLEDGE = "knowledge"
-"""Origin of what is good on the data sets that are known."""
-PORTFOLIO = "portfolio"
-"""Origin of the hand-ordered list."""
-ORIGINS = (FLOOR, PAST, KNOWLEDGE, PORTFOLIO)
-LEARNED = (PAST, KNOWLEDGE)
 ON_TRIAL = 4
 """Learned configurations that have ended until they are judged."""
+PATIENCE = 100
+"""Trials for which families wait that other data sets speak against."""
 
 Given = Sequence[tuple[Configuration, str]]
+
+
+@dataclass(frozen=True)
+class Hopeless:
+    """What is hardly expected to improve on the best trial.
+
+    Parameters
+    ----------
+    configurations : ids
+    families : those of which no known configuration gives hope
+    """
+
+    configurations: frozenset[str] = frozenset()
+    families: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, guide: Guide, seen: Sequence[Trial]) -> Hopeless:
+        """By a guide, after these trials."""
+        without = frozenset(found.id for found in guide.without_hope(seen))
+        known = guide.model.configurations
+        promising = {found.family for found in known if found.id not in without}
+        return cls(without, frozenset({found.family for found in known} - promising))
+
+
+NOTHING = Hopeless()
 
 
 class Opening:
@@ -36,12 +56,18 @@ class Opening:
         In the order in which they are tried.
     fallback
         What is tried after `given` where the learned ones were given up.
+    guide
+        Chooses what follows `given` otherwise, of origin `KNOWLEDGE`.
     """
 
-    def __init__(self, given: Given, fallback: Given = ()) -> None:
+    def __init__(self, given: Given, fallback: Given = (), guide: Guide | None = None) -> None:
         self._left = deque(given)
+        self._guide = guide
         self._fallback = deque(fallback)
+        self._popped: list[Configuration] = []
+        self._passed_over: list[Configuration] = []
         self._is_misled = False
+        self._hopeless: tuple[int, Hopeless] = (-1, NOTHING)
 
     def pop(self, seen: Sequence[Trial]) -> tuple[Configuration, str] | None:
         """The next one; None when there is none left.
@@ -52,11 +78,41 @@ class Opening:
             Trials that the decision may know.
         """
         self._is_misled = self._is_misled or is_misled(seen)
+        found = self._next(seen)
+        if found is not None:
+            self._popped.append(found[0])
+        return found
+
+    def pass_over(self, configuration: Configuration) -> None:
+        """Take note that what was popped last is not tried."""
+        self._popped.remove(configuration)
+        self._passed_over.append(configuration)
+
+    def hopeless(self, seen: Sequence[Trial]) -> Hopeless:
+        """What is not worth a turn by what other data sets teach; after `PATIENCE` trials nothing is.
+
+        Parameters
+        ----------
+        seen
+            Trials that the decision may know.
+        """
+        if self._guide is None or self._is_misled or len(seen) >= PATIENCE:
+            return NOTHING
+        if self._hopeless[0] != len(seen):
+            self._hopeless = len(seen), Hopeless.of(self._guide, seen)
+        return self._hopeless[1]
+
+    def _next(self, seen: Sequence[Trial]) -> tuple[Configuration, str] | None:
         while self._left:
             configuration, origin = self._left.popleft()
             if not (self._is_misled and origin in LEARNED):
                 return configuration, origin
-        return self._fallback.popleft() if self._is_misled and self._fallback else None
+        if self._is_misled:
+            return self._fallback.popleft() if self._fallback else None
+        if self._guide is None:
+            return None
+        guided = self._guide.next(seen, self._popped, self._passed_over)
+        return None if guided is None else (guided, KNOWLEDGE)
 
 
 def is_misled(seen: Sequence[Trial]) -> bool:

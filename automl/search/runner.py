@@ -13,7 +13,7 @@ from automl.evaluation.plan import StageRows
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
 from automl.evaluation.trial import TrialSummary
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
-from automl.search.opening import ORIGINS
+from automl.search.origins import ORIGINS
 from automl.search.turns import Turn, Turns
 
 UNRACED = ORIGINS

@@ -23,7 +23,8 @@ from automl.optimizers.protocol import Optimizer, Proposal
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
 from automl.search.decided import Decided
-from automl.search.opening import FLOOR, Opening
+from automl.search.opening import Opening
+from automl.search.origins import FLOOR
 from automl.spaces.tree import SpaceTree
 
 ASK_ATTEMPTS = 20
@@ -136,6 +137,7 @@ class Turns:
         self._taken: set[int] = set()
         self._queues: dict[str, deque[Turn]] = {}
         self._decided = Decided()
+        self._begun: set[str] = set()
         self.dropped: dict[str, str] = {}
         self._is_over = False
         if lookback is None:
@@ -286,13 +288,15 @@ class Turns:
     def _next_opening(self) -> tuple[Proposal, str] | None:
         while (found := self._opening.pop(self._seen)) is not None:
             configuration, origin = found
-            if self._decided.holds(Proposal(configuration)):
-                continue
-            if origin == FLOOR or (
-                not self._is_futile(configuration.family)
-                and self._can_finish(Proposal(configuration))
+            if not self._decided.holds(Proposal(configuration)) and (
+                origin == FLOOR
+                or (
+                    not self._is_futile(configuration.family)
+                    and self._can_finish(Proposal(configuration))
+                )
             ):
                 return Proposal(configuration), origin
+            self._opening.pass_over(configuration)
         return None
 
     def _can_finish(self, proposal: Proposal) -> bool:
@@ -324,7 +328,8 @@ class Turns:
             if not arms:
                 break
             rng = stream(self._seed, Purpose.ALLOCATOR, self._next, len(late))
-            name = self._allocator.choose(arms, pending=waiting, rng=rng)
+            wanted = [a for a in arms if not self._is_hopeless(a)] or arms
+            name = self._allocator.choose(wanted, pending=waiting, rng=rng)
             arm = self._arms[name]
             own = [c for c in pending if self._arm_of.get(c.family) == name]
             proposed = self._first_default(arm) or self._propose(name, arm, own)
@@ -336,11 +341,25 @@ class Turns:
                 late.add(name)
         return None
 
+    def _is_hopeless(self, name: str) -> bool:
+        """Whether no family of an arm was ever tried, and other data sets speak against all."""
+        families = {part.family for part in self._arms[name].space.parts}
+        if families & self._begun:
+            return False
+        return families <= self._opening.hopeless(self._seen).families
+
     def _first_default(self, arm: Arm) -> tuple[Proposal, str] | None:
-        """Default of the first family of the arm that has not had it, of a union one that fits."""
+        """Default of the first family of the arm that has not had it, of a union one that fits.
+
+        Passed over where other data sets speak against it and something else of the family was tried.
+        """
         parts = arm.space.parts
+        hopeless = self._opening.hopeless(self._seen)
         for part in parts:
             proposal = Proposal(part.default())
+            is_known = part.family in self._begun or part.family in hopeless.families
+            if is_known and proposal.configuration.id in hopeless.configurations:
+                continue
             if not self._decided.holds(proposal) and (
                 len(parts) == 1 or self._can_finish(proposal)
             ):
@@ -396,6 +415,7 @@ class Turns:
         self._next += 1
         self._turns[turn.index] = turn
         self._decided.add(proposal.configuration, proposal.fidelity)
+        self._begun.add(proposal.configuration.family)
         known = self._replay.pop(turn.index, None)
         if known is not None:
             self._check_replay(turn, known)
@@ -425,6 +445,7 @@ class Turns:
             trial = self._replay[index]
             self._results[index] = trial
             self._decided.add(trial.configuration, trial.fidelity)
+            self._begun.add(trial.configuration.family)
             self._learn(trial)
             self._next = index + 1
         self._replay.clear()

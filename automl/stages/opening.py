@@ -10,9 +10,20 @@ from automl.families.registry import get_family
 from automl.metalearning.cleaning import cleaned
 from automl.metalearning.harvest import data_set_facts
 from automl.metalearning.past import is_past_of, past_best
-from automl.metalearning.recommendation import LEAST_DATA_SETS, Target, recommended
+from automl.metalearning.portfolio import known_scores
+from automl.metalearning.recommendation import (
+    ADAPTIVE,
+    LEAST_DATA_SETS,
+    MOST,
+    Target,
+    obstacle,
+    recommended,
+    similar_scores,
+)
 from automl.records import Configuration
-from automl.search.opening import FLOOR, KNOWLEDGE, PAST, PORTFOLIO, Opening
+from automl.search.guide import Guide
+from automl.search.opening import Opening
+from automl.search.origins import FLOOR, KNOWLEDGE, PAST, PORTFOLIO
 from automl.settings import Settings
 from automl.stages.search_spaces import space_of, spaces_of
 from automl.stages.session import Session
@@ -59,11 +70,11 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     if not session.settings.portfolio:
         return Opening(floors)
     past = [(found, PAST) for found in _past(session, families)]
-    learned = [(found, KNOWLEDGE) for found in _recommended(session, families)]
     written = [(found, PORTFOLIO) for found in _written_portfolio(session, families)]
-    if learned:
-        return Opening(floors + past + learned, fallback=written)
-    return Opening(floors + past + written)
+    guide, learned = _knowledge(session, families)
+    if guide is None and not learned:
+        return Opening(floors + past + written)
+    return Opening(floors + past + [(found, KNOWLEDGE) for found in learned], written, guide)
 
 
 def _floors(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
@@ -85,22 +96,38 @@ def _past(session: Session, families: Mapping[str, Family]) -> list[Configuratio
     return past_best([cleaned(one, spaces) for one in own], data)
 
 
-def _recommended(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
-    """What other data sets recommend, in the way that the settings name."""
+def _knowledge(
+    session: Session, families: Mapping[str, Family]
+) -> tuple[Guide | None, list[Configuration]]:
+    """What other data sets recommend in the way that the settings name; neither: they do not."""
     settings = session.settings
+    growth = _growth(session, families) if session.is_timed else None
     target = Target(
         data_set_facts(session.folder),
         spaces_of(session.plan, families, settings),
-        _growth(session, families) if session.is_timed else None,
+        growth,
         settings.seed,
     )
-    found = recommended(session.experience, target, settings.warm_start)
-    if not found and settings.warm_start != Settings.model_fields["warm_start"].default:
+    guide, found = None, []
+    if settings.warm_start != ADAPTIVE:
+        found = recommended(session.experience, target, settings.warm_start)
+    elif (known := similar_scores(session.experience, target)) is not None:
+        guide = Guide.of(known, most=MOST, growth=growth)
+    if guide is None and not found:
+        _say_why(session)
+    return guide, found
+
+
+def _say_why(session: Session) -> None:
+    """Warn that nothing is taken over, unless too little is known and nobody asked for it."""
+    way, task = session.settings.warm_start, session.plan.table.task
+    reason = obstacle(session.experience, task)
+    knows_enough = known_scores(session.experience, task).n_data_sets >= LEAST_DATA_SETS
+    if reason and (knows_enough or way != Settings.model_fields["warm_start"].default):
         session.warnings.append(
-            f"setting warm_start: {settings.warm_start} needs {LEAST_DATA_SETS} known data sets of "
-            "this kind of target and finds fewer; the run begins with the hand-ordered portfolio"
+            f"setting warm_start: {way} finds nothing to begin with: {reason}; the run begins with "
+            "the hand-ordered portfolio"
         )
-    return found
 
 
 def _growth(session: Session, families: Mapping[str, Family]) -> dict[str, float]:

@@ -27,7 +27,7 @@ from automl.records import Trial, TrialStatus
 from automl.runtime.earlier import earlier_timings
 from automl.runtime.forecast import Forecast
 from automl.runtime.timings import Known, Workload
-from automl.search.opening import FLOOR
+from automl.search.origins import FLOOR
 from automl.search.runner import TrialRunner, work
 from automl.search.turns import Turn, Turns
 from automl.settings import Settings

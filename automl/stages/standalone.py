@@ -37,7 +37,7 @@ from automl.selection.candidates import Candidate
 from automl.selection.comparison import Normality, Procedure
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
-from automl.settings import resolve_settings
+from automl.setting_sources import resolve_settings
 from automl.significance import choose_split, parse_alpha
 from automl.stages.preparation import prepare
 

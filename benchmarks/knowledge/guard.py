@@ -37,15 +37,24 @@ from automl.metalearning.cleaning import cleaned
 from automl.metalearning.experience import Experience, KnownTrial
 from automl.metalearning.knowledge import read_knowledge, shipped
 from automl.metalearning.past import past_best
-from automl.metalearning.recommendation import WAYS, Target, recommended
+from automl.metalearning.recommendation import (
+    ADAPTIVE,
+    MOST,
+    WAYS,
+    Target,
+    recommended,
+    similar_scores,
+)
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
-from automl.search.opening import FLOOR, KNOWLEDGE, PAST, PORTFOLIO, Opening
+from automl.search.guide import Guide
+from automl.search.opening import Opening
+from automl.search.origins import FLOOR, KNOWLEDGE, PAST, PORTFOLIO
 from automl.spaces.tree import SpaceTree
 
 COLD = "cold"
 MARKS = (10, 25, 50, 100)
-LEAST_TRIALS = 100
+LEAST_TRIALS = 60
 N_BOOTSTRAPS = 2_000
 History = list[Experience]
 
@@ -89,7 +98,12 @@ class Problem:
         data = self.own.data
         return portfolio(data.task, self.own.training_rows, data.columns)
 
-    def opening(self, history: History | None, way: str) -> Opening:
+    @cached_property
+    def seconds(self) -> dict[str, float]:
+        """Seconds of each trial, by configuration."""
+        return {trial.configuration.id: trial.seconds for trial in self.own.trials}
+
+    def opening(self, history: History | None, way: str, *, is_timed: bool = False) -> Opening:
         """How a search begins; without a history as a cold one does."""
         default = self.spaces["lightgbm"].default() if "lightgbm" in self.spaces else None
         floors = [(default, FLOOR)] if default is not None else []
@@ -97,34 +111,34 @@ class Problem:
         if history is None:
             return Opening([*floors, *written])
         past = past_best([cleaned(one, self.spaces) for one in history], self.own.data)
-        learned = [
-            (found, KNOWLEDGE)
-            for found in recommended(history, Target(self.own.data, self.spaces), way)
-        ]
-        remembered = [(found, PAST) for found in past]
-        if learned:
-            return Opening([*floors, *remembered, *learned], fallback=written)
-        return Opening([*floors, *remembered, *written])
+        given = [*floors, *((found, PAST) for found in past)]
+        target = Target(self.own.data, self.spaces, {} if is_timed else None)
+        if way == ADAPTIVE:
+            known = similar_scores(history, target)
+            if known is not None:
+                return Opening(given, written, Guide.of(known, most=MOST, growth=target.growth))
+        elif learned := recommended(history, target, way):
+            return Opening([*given, *((found, KNOWLEDGE) for found in learned)], fallback=written)
+        return Opening([*given, *written])
 
-    def search(self, opening: Opening, seed: int, n_trials: int) -> FloatArray:
-        """(n_trials,) best score after each trial."""
-        rest = list(self.configurations)
-        order = stream(seed, Purpose.SAMPLE).permutation(len(rest))
-        draws = iter([rest[i] for i in order])
+    def begin(self, opening: Opening, n_trials: int) -> list[Trial]:
+        """Trials of the opening, whatever the seed is."""
         seen: list[Trial] = []
         tried: set[str] = set()
-        while len(seen) < n_trials:
-            found = opening.pop(seen) or next(
-                ((self.configurations[key], "draw") for key in draws if key not in tried), None
-            )
-            if found is None:
-                break
+        while len(seen) < n_trials and (found := opening.pop(seen)) is not None:
             configuration, origin = found
-            if configuration.id in tried or configuration.id not in self.configurations:
-                continue
-            tried.add(configuration.id)
-            seen.append(self._trial(configuration, origin, len(seen)))
-        best = np.maximum.accumulate([-np.inf if t.score is None else t.score for t in seen])
+            if configuration.id not in tried and configuration.id in self.configurations:
+                tried.add(configuration.id)
+                seen.append(self._trial(configuration, origin, len(seen)))
+        return seen
+
+    def go_on(self, begun: Sequence[Trial], seed: int, n_trials: int) -> FloatArray:
+        """(n_trials,) best score after each trial: those of the opening, then draws."""
+        tried = {trial.configuration.id for trial in begun}
+        rest = [key for key in self.configurations if key not in tried]
+        order = stream(seed, Purpose.SAMPLE).permutation(len(rest))
+        scores = [trial.score for trial in begun] + [self.scores.get(rest[i]) for i in order]
+        best = np.maximum.accumulate([-np.inf if s is None else s for s in scores[:n_trials]])
         return np.pad(best, (0, n_trials - len(best)), mode="edge")
 
     def _trial(self, configuration: Configuration, origin: str, index: int) -> Trial:
@@ -184,6 +198,11 @@ def histories(problem: Problem) -> dict[str, History]:
     }
 
 
+def only(one: Experience, ids: set[str]) -> Experience:
+    """The same with the trials of some configurations: what else is known cannot be replayed."""
+    return replace(one, trials=tuple(t for t in one.trials if t.configuration.id in ids))
+
+
 def problems(known: Sequence[Experience]) -> Iterator[Problem]:
     """Data sets with enough trials, each with all others as its past."""
     for one in known:
@@ -195,27 +214,31 @@ def problems(known: Sequence[Experience]) -> Iterator[Problem]:
                 and other.data.name != one.data.name
                 and other.data.layout != one.data.layout
             )
-            yield Problem(one, tuple(rest))
+            ids = {trial.configuration.id for trial in one.trials}
+            yield Problem(one, tuple(only(other, ids) for other in rest))
 
 
 def curves(problem: Problem, way: str, n_seeds: int) -> dict[str, FloatArray]:
     """(n_seeds, marks) scores reached, by history; `cold` without any."""
     found = {}
     for name, history in {COLD: None, **histories(problem)}.items():
-        rows = [
-            problem.search(problem.opening(history, way), seed, MARKS[-1])[np.array(MARKS) - 1]
-            for seed in range(n_seeds)
-        ]
-        found[name] = np.array(rows)
+        begun = problem.begin(problem.opening(history, way), MARKS[-1])
+        rows = [problem.go_on(begun, seed, MARKS[-1]) for seed in range(n_seeds)]
+        found[name] = np.array(rows)[:, np.array(MARKS) - 1]
     return found
 
 
-def interval(losses: FloatArray) -> tuple[float, float]:
+def interval(values: FloatArray) -> tuple[float, float]:
     """95 % interval of the mean over data sets, by bootstrap."""
     rng = stream(0, Purpose.BOOTSTRAP)
-    draws = rng.integers(len(losses), size=(N_BOOTSTRAPS, len(losses)))
-    low, high = np.quantile(losses[draws].mean(axis=1), [0.025, 0.975])
+    draws = rng.integers(len(values), size=(N_BOOTSTRAPS, len(values)))
+    low, high = np.quantile(values[draws].mean(axis=1), [0.025, 0.975])
     return float(low), float(high)
+
+
+def losses(found: Sequence[dict[str, FloatArray]], name: str) -> FloatArray:
+    """(data sets, marks) what a history costs, mean over seeds."""
+    return np.array([(one[COLD] - one[name]).mean(axis=0) for one in found])
 
 
 def report(way: str, found: Sequence[dict[str, FloatArray]]) -> None:
@@ -227,10 +250,9 @@ def report(way: str, found: Sequence[dict[str, FloatArray]]) -> None:
         if name == COLD:
             continue
         cells = []
-        for k in range(len(MARKS)):
-            losses = np.array([(one[COLD] - one[name])[:, k].mean() for one in found])
-            low, high = interval(losses)
-            cells.append(f"{losses.mean():+.4f} [{low:+.4f}, {high:+.4f}]")
+        for of_mark in losses(found, name).T:
+            low, high = interval(of_mark)
+            cells.append(f"{of_mark.mean():+.4f} [{low:+.4f}, {high:+.4f}]")
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 
@@ -240,7 +262,7 @@ def main() -> None:
     )
     parser.add_argument("--knowledge", type=Path)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--ways", nargs="+", default=["portfolio"], choices=WAYS)
+    parser.add_argument("--ways", nargs="+", default=[ADAPTIVE], choices=WAYS)
     options = parser.parse_args()
     known = read_knowledge(options.knowledge).experiences if options.knowledge else shipped()
     found = list(problems(known))

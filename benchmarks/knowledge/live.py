@@ -37,7 +37,7 @@ from automl.learning.facts import target_for
 from automl.metalearning.knowledge import read_knowledge
 from automl.metalearning.store import ExperienceStore
 from automl.records import Trial
-from automl.settings import resolve_settings
+from automl.setting_sources import resolve_settings
 from automl.stages.line import close_line, open_line
 from automl.stages.searching import run_search
 from automl.stages.session import Session, begin

@@ -44,7 +44,7 @@ from automl.evaluation.trial import fit_fold
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.inference.prediction import raw_prediction
-from automl.settings import resolve_settings
+from automl.setting_sources import resolve_settings
 from automl.stages.preparation import prepare
 
 PROFILES = ("ours", "2013", "2013_scaled")

@@ -30,7 +30,7 @@ from automl.errors import AutoMLError, AutoMLWarning
 from automl.evaluation.journal import read
 from automl.home import Home, RunFolder
 from automl.records import Trial
-from automl.settings import resolve_settings
+from automl.setting_sources import resolve_settings
 from automl.stages.line import Line, close_line, open_line
 from automl.stages.searching import run_search
 from automl.stages.session import begin

@@ -38,7 +38,7 @@ class Profile:
 PROFILES = {
     "tiny": Profile(2, 3, 2, 20, 2, 1, 4),
     "small": Profile(4, 20, 5, 1500, 3, 2, 25),
-    "full": Profile(50, 100, 10, 2500, 12, 10, 40),
+    "full": Profile(50, 100, 5, 1500, 12, 10, 40),
 }
 
 

@@ -190,6 +190,8 @@ def changed(experience, **given):
         {"id": ""},
         {"id": ["a"]},
         {"trials": "x"},
+        {"trials": -1},
+        {"trials": 10**30},
         {"metric": None},
         {"trials_digest": "0"},
         {"format": "other"},

@@ -56,6 +56,18 @@ def test_meta_features_are_scaled_over_the_others_and_gaps_are_filled():
     np.testing.assert_allclose(sources.target_meta, [0.5, 2.0])
 
 
+def test_meta_features_that_nobody_could_have_measured_are_gaps():
+    known = [
+        entry("a", [0.0, 1.0], {"p": 1.7e308}),
+        entry("b", [0.0, 1.0], {"p": -1.7e308}),
+        entry("c", [0.0, 1.0], {"p": 1.0}),
+        entry("d", [0.0, 1.0], {"p": 2.0}),
+    ]
+    sources = sources_of(known, ENCODER, facts("target", {"p": 1.7e308}))
+    np.testing.assert_allclose(sources.meta[:, 0], [0.5, 0.5, 0.0, 1.0])
+    np.testing.assert_allclose(sources.target_meta, [0.5])
+
+
 def test_other_families_and_entries_without_a_score_are_no_sources():
     known = [entry("a", [1.0, 2.0], {"p": 1.0}, family="valley"), entry("b", [None], {"p": 2.0})]
     sources = sources_of(known, ENCODER, facts("target", {}))

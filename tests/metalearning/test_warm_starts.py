@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
@@ -35,6 +35,7 @@ def test_starts_are_different_positions_in_the_order_of_the_predictions(p):
 
 
 @given(predictions)
+@example(np.array([0.0, 1.4e-45, -1.0]))
 def test_delta_is_one_triple_of_different_configurations_with_the_best_first(p):
     chosen = delta_start(p)
     assert len(set(chosen.tolist())) == 3

@@ -14,7 +14,7 @@ from automl.optimizers.observations import Observations
 from automl.optimizers.registry import OPTIMIZERS, compose, get_optimizer, optimizer_name
 from automl.randomness import Purpose, stream
 from automl.records import Fidelity, FoldResult, Trial, TrialStatus
-from automl.settings import resolve_settings
+from automl.setting_sources import resolve_settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 from automl.spaces.union import UnionTree

@@ -67,7 +67,7 @@ class Simulation:
         return Turns(
             {name: Arm(space, make(space), optimizer) for name, space in spaces.items()},
             entry.make(),
-            opening=Opening(opening),
+            opening=opening if isinstance(opening, Opening) else Opening(opening),
             seed=seed,
             lookback=lookback,
             n_trials=n_trials,

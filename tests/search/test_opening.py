@@ -1,11 +1,13 @@
 """What is tried first, and when what was learned elsewhere is given up."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from automl.records import Configuration, Trial, TrialStatus
-from automl.search.opening import LEARNED, ON_TRIAL, Opening
+from automl.search.opening import NOTHING, ON_TRIAL, PATIENCE, Opening
+from automl.search.origins import LEARNED
 
 
 def trial(score, origin, status=TrialStatus.COMPLETE):
@@ -60,3 +62,64 @@ def test_a_verdict_stays():
 def test_without_learned_ones_nothing_is_given_up():
     opening = Opening([*GIVEN[:1], *FALLBACK], [])
     assert taken(opening, [FLOOR] * 9) == [*GIVEN[:1], *FALLBACK]
+
+
+class Counting:
+    """Stands for a guide that knows three configurations, of which the last two give no hope."""
+
+    model = SimpleNamespace(
+        configurations=(*configurations("guided", 3), *configurations("poor", 1))
+    )
+
+    def without_hope(self, seen):
+        return [*self.model.configurations[1:]] if len(seen) < 3 else []
+
+    def next(self, seen, given, passed_over):
+        left = [c for c in configurations("guided", 3) if c not in [*given, *passed_over]]
+        return left[0] if left else None
+
+
+def test_a_guide_follows_what_is_given_and_is_told_what_was_chosen():
+    found = taken(Opening(GIVEN, FALLBACK, Counting()), [FLOOR, trial(0.6, "past")])
+    assert found == [*GIVEN, *((c, "knowledge") for c in configurations("guided", 3))]
+
+
+def test_a_guide_that_misled_is_not_asked_again():
+    opening = Opening(GIVEN[:3], FALLBACK, Counting())
+    good = [FLOOR, *[trial(0.1, "knowledge")] * (ON_TRIAL - 1)]
+    assert [opening.pop(good)[1] for _ in range(4)][-1] == "knowledge"
+    assert taken(opening, [*good, trial(0.2, "knowledge")]) == FALLBACK
+
+
+def test_a_family_is_hopeless_where_none_of_its_known_configurations_gives_hope():
+    found = Opening(GIVEN, FALLBACK, Counting()).hopeless([FLOOR])
+    assert found.families == {"poor"}
+    assert found.configurations == {c.id for c in Counting.model.configurations[1:]}
+    assert Opening(GIVEN, FALLBACK, Counting()).hopeless([FLOOR] * 3) == type(found)()
+
+
+def test_nothing_is_hopeless_without_a_guide_or_after_patience_or_where_it_misled():
+    assert Opening(GIVEN, FALLBACK).hopeless([FLOOR]) == NOTHING
+    patient = Counting()
+    patient.without_hope = lambda seen: list(Counting.model.configurations)
+    assert Opening((), (), patient).hopeless([FLOOR] * (PATIENCE - 1)).families
+    assert Opening((), (), patient).hopeless([FLOOR] * PATIENCE) == NOTHING
+    misled = Opening(GIVEN, FALLBACK, patient)
+    bad = [FLOOR, *[trial(0.1, "knowledge")] * ON_TRIAL]
+    misled.pop(bad)
+    assert misled.hopeless(bad) == NOTHING
+
+
+def test_the_guide_is_told_what_was_passed_over():
+    told = []
+
+    class Listening(Counting):
+        def next(self, seen, given, passed_over):
+            told.append((list(given), list(passed_over)))
+            return super().next(seen, given, passed_over)
+
+    opening = Opening(GIVEN[:1], (), Listening())
+    floor, first = opening.pop([])[0], opening.pop([])[0]
+    opening.pass_over(first)
+    assert opening.pop([])[0] not in (None, first)
+    assert told[-1] == ([floor], [first])

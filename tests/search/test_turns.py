@@ -14,7 +14,7 @@ from automl.errors import AutoMLError
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import OPTIMIZERS
 from automl.records import Configuration, Fidelity, FoldResult, TrialStatus
-from automl.search.opening import Opening
+from automl.search.opening import NOTHING, Hopeless, Opening
 from automl.search.turns import Arm, Turns
 
 QUICK = ("random", "annealing", "successive_halving")
@@ -176,6 +176,38 @@ def test_the_opening_comes_first_in_its_order_and_defaults_begin_their_families(
     assert rest[0] == ("gamma", "default")
     assert ("beta", "default") in rest
     assert ("alpha", "default") not in rest
+
+
+class Against(Opening):
+    """An opening that speaks against families and configurations, until so many trials are seen."""
+
+    def __init__(self, given, without, until):
+        super().__init__(given)
+        self._without, self._until = without, until
+
+    def hopeless(self, seen):
+        return self._without if len(seen) < self._until else NOTHING
+
+
+@pytest.mark.parametrize("allocator", ["uniform", "expected_gain", "cash"])
+def test_a_family_that_gives_no_hope_waits_and_so_does_a_poor_default(simulation, allocator):
+    space = simulation.spaces["alpha"]
+    without = Hopeless(frozenset({space.default().id}), frozenset({"beta"}))
+    opening = Against([(space.complete({"C": 3.0}), "portfolio")], without, 15)
+    turns = simulation.turns(opening=opening, allocator=allocator, optimizer="random", n_trials=40)
+    given = simulation.run(turns, 2)
+    early = [turn for turn in given if turn.sees < 15]
+    if allocator != "cash":
+        assert "beta" not in {turn.family for turn in early}
+    assert space.default().id not in {turn.proposal.configuration.id for turn in early}
+    assert ("gamma", "default") in {(turn.family, turn.origin) for turn in early}
+    assert "beta" in {turn.family for turn in given}
+
+
+def test_where_no_family_gives_hope_they_have_their_turns_all_the_same(simulation):
+    opening = Against((), Hopeless(frozenset(), frozenset(simulation.spaces)), 99)
+    given = simulation.run(simulation.turns(opening=opening, n_trials=12), 2)
+    assert len(given) == 12
 
 
 def test_exhausted_families_are_dropped_and_the_others_go_on(simulation):

@@ -12,7 +12,7 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.metalearning.meta_features import MetaFeatures
-from automl.settings import resolve_settings
+from automl.setting_sources import resolve_settings
 from automl.stages import description
 from automl.stages.description import describe_table
 from automl.stages.preparation import prepare

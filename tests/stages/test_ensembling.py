@@ -11,7 +11,8 @@ from automl.errors import DataError, SettingsError
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import combined
 from automl.records import Configuration
-from automl.settings import Settings, resolve_settings
+from automl.setting_sources import resolve_settings
+from automl.settings import Settings
 from automl.stages import ensembling
 from automl.stages.ensembling import build_ensemble
 from automl.stages.stacking import second_layer_folds

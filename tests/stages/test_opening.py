@@ -13,7 +13,7 @@ from automl.families.portfolio import whole_portfolio
 from automl.families.registry import families, get_family
 from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.metalearning.harvest import data_set_facts
-from automl.metalearning.recommendation import LEAST_DATA_SETS, META_STARTS, WAYS
+from automl.metalearning.recommendation import LEAST_DATA_SETS, WAYS
 from automl.records import Configuration, Task, Trial, TrialStatus
 from automl.settings import Settings
 from automl.stages import opening as module
@@ -69,7 +69,7 @@ def test_without_enough_known_data_sets_the_written_portfolio_follows_the_floors
 def test_the_learned_one_holds_every_family_and_under_a_time_budget_the_cheap_come_first(
     beginning, given, first
 ):
-    found = opening(beginning(n_known=LEAST_DATA_SETS, **given))
+    found = opening(beginning(n_known=LEAST_DATA_SETS, warm_start="portfolio", **given))
     learned = [c for c, origin in found if origin == "knowledge"]
     assert {c.family for c in learned} == set(FAMILIES)
     assert learned[0].family == first
@@ -129,9 +129,23 @@ def test_where_the_learned_portfolio_is_no_good_the_written_one_takes_its_place(
     assert {origin for _, origin in found} == {"floor", "portfolio"}
 
 
-@pytest.mark.parametrize("way", ["nearest", *META_STARTS])
+@pytest.mark.parametrize(
+    ("given", "first"), [({"trials": 9, "budget_seconds": None}, "lightgbm"), ({}, "knn")]
+)
+def test_by_default_what_is_expected_of_known_configurations_decides_by_second_under_a_time_budget(
+    beginning, given, first
+):
+    session = beginning(n_known=LEAST_DATA_SETS, **given)
+    assert session.settings.warm_start == "adaptive"
+    learned = [c for c, origin in opening(session) if origin == "knowledge"]
+    assert learned[0].family == first
+    assert {c.family for c in learned} >= {"knn", "lightgbm"}
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_what_other_data_sets_recommend_can_be_chosen_in_each_way(beginning, way):
-    session = beginning(n_known=LEAST_DATA_SETS, warm_start=way)
+    counted = {"trials": 9, "budget_seconds": None}
+    session = beginning(n_known=LEAST_DATA_SETS, warm_start=way, **counted)
     session.experience = (*session.experience, unlike_the_others())
     found = opening(session)
     learned = [c for c, origin in found if origin == "knowledge"]
@@ -144,7 +158,32 @@ def test_a_way_that_needs_more_data_sets_than_are_known_says_so(beginning):
     session = beginning(n_known=2, warm_start="delta")
     session.warnings = []
     assert "knowledge" not in {origin for _, origin in opening(session)}
-    assert "setting warm_start: delta needs 10 known data sets" in session.warnings[0]
+    assert (
+        "setting warm_start: delta finds nothing to begin with: 10 known data sets"
+        in session.warnings[0]
+    )
+
+
+def test_data_sets_that_contradict_each_other_recommend_nothing_and_the_run_says_so(beginning):
+    session = beginning(n_known=LEAST_DATA_SETS)
+    session.warnings = []
+    spaces = get_family("knn").space("classification")
+    many = [spaces.complete({"n_neighbors": n}) for n in range(1, 9)]
+
+    def scored(one, sign):
+        trials = [
+            KnownTrial(c, TrialStatus.COMPLETE, 0.1 * sign * n, 1.0, 5) for n, c in enumerate(many)
+        ]
+        return replace(one, trials=tuple(trials))
+
+    session.experience = tuple(
+        scored(one, sign=1 if i % 2 else -1) for i, one in enumerate(session.experience)
+    )
+    assert {origin for _, origin in opening(session)} == {"floor", "portfolio"}
+    assert "of 10 data sets does not agree" in session.warnings[0]
+    session.experience = tuple(scored(one, sign=1) for one in session.experience)
+    assert "knowledge" in {origin for _, origin in opening(session)}
+    assert len(session.warnings) == 1
 
 
 def unlike_the_others():

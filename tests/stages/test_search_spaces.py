@@ -14,7 +14,8 @@ from automl.errors import SettingsError
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.records import Task
-from automl.settings import Settings, resolve_settings
+from automl.setting_sources import resolve_settings
+from automl.settings import Settings
 from automl.stages.search_spaces import check_priors, check_spaces, keep_priors, space_of
 
 

@@ -1,0 +1,14 @@
+"""Where the configurations of an opening come from."""
+
+from __future__ import annotations
+
+FLOOR = "floor"
+"""Origin of what every run tries, so that it ends with a model."""
+PAST = "past"
+"""Origin of what was best in earlier runs on the same data set."""
+KNOWLEDGE = "knowledge"
+"""Origin of what is good on the data sets that are known."""
+PORTFOLIO = "portfolio"
+"""Origin of the hand-ordered list."""
+ORIGINS = (FLOOR, PAST, KNOWLEDGE, PORTFOLIO)
+LEARNED = (PAST, KNOWLEDGE)
