@@ -58,12 +58,22 @@ class Opening:
         What is tried after `given` where the learned ones were given up.
     guide
         Chooses what follows `given` otherwise, of origin `KNOWLEDGE`.
+    unknown
+        What the guide knows nothing of; tried in turn with what it chooses.
     """
 
-    def __init__(self, given: Given, fallback: Given = (), guide: Guide | None = None) -> None:
+    def __init__(
+        self,
+        given: Given,
+        fallback: Given = (),
+        guide: Guide | None = None,
+        unknown: Given = (),
+    ) -> None:
         self._left = deque(given)
         self._guide = guide
         self._fallback = deque(fallback)
+        self._unknown = deque(unknown)
+        self._is_unknown_next = False
         self._popped: list[Configuration] = []
         self._passed_over: list[Configuration] = []
         self._is_misled = False
@@ -109,10 +119,20 @@ class Opening:
                 return configuration, origin
         if self._is_misled:
             return self._fallback.popleft() if self._fallback else None
+        return self._guided(seen)
+
+    def _guided(self, seen: Sequence[Trial]) -> tuple[Configuration, str] | None:
+        """What the guide chooses, in turn with what it knows nothing of."""
         if self._guide is None:
             return None
+        if self._unknown and self._is_unknown_next:
+            self._is_unknown_next = False
+            return self._unknown.popleft()
+        self._is_unknown_next = True
         guided = self._guide.next(seen, self._popped, self._passed_over)
-        return None if guided is None else (guided, KNOWLEDGE)
+        if guided is not None:
+            return guided, KNOWLEDGE
+        return self._unknown.popleft() if self._unknown else None
 
 
 def is_misled(seen: Sequence[Trial]) -> bool:

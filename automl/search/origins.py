@@ -10,5 +10,7 @@ KNOWLEDGE = "knowledge"
 """Origin of what is good on the data sets that are known."""
 PORTFOLIO = "portfolio"
 """Origin of the hand-ordered list."""
+DEFAULT = "default"
+"""Origin of the default of a family."""
 ORIGINS = (FLOOR, PAST, KNOWLEDGE, PORTFOLIO)
 LEARNED = (PAST, KNOWLEDGE)

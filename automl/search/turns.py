@@ -24,7 +24,7 @@ from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
 from automl.search.decided import Decided
 from automl.search.opening import Opening
-from automl.search.origins import FLOOR
+from automl.search.origins import DEFAULT, FLOOR
 from automl.spaces.tree import SpaceTree
 
 ASK_ATTEMPTS = 20
@@ -363,7 +363,7 @@ class Turns:
             if not self._decided.holds(proposal) and (
                 len(parts) == 1 or self._can_finish(proposal)
             ):
-                return proposal, "default"
+                return proposal, DEFAULT
         return None
 
     def _propose(

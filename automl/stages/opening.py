@@ -23,7 +23,7 @@ from automl.metalearning.recommendation import (
 from automl.records import Configuration
 from automl.search.guide import Guide
 from automl.search.opening import Opening
-from automl.search.origins import FLOOR, KNOWLEDGE, PAST, PORTFOLIO
+from automl.search.origins import DEFAULT, FLOOR, KNOWLEDGE, PAST, PORTFOLIO
 from automl.settings import Settings
 from automl.stages.search_spaces import space_of, spaces_of
 from automl.stages.session import Session
@@ -55,9 +55,9 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     """Configurations to begin with, and where they come from.
 
     Those that the run was given; else floors, what was best in earlier runs on this data set, and
-    what other data sets recommend where enough of them are known, else the hand-ordered portfolio,
-    which is also what is tried where the learned one turns out to be no good. Families that none of them holds begin
-    with their default on their turn.
+    what other data sets recommend where enough of them are known, in turn with the defaults of families that
+    they know nothing of; else the hand-ordered portfolio, which is also what is tried where what was learned
+    turns out to be no good. Families that none of them holds begin with their default on their turn.
 
     Parameters
     ----------
@@ -74,7 +74,22 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     guide, learned = _knowledge(session, families)
     if guide is None and not learned:
         return Opening(floors + past + written)
-    return Opening(floors + past + [(found, KNOWLEDGE) for found in learned], written, guide)
+    given = floors + past + [(found, KNOWLEDGE) for found in learned]
+    return Opening(given, written, guide, _unknown(session, families, guide))
+
+
+def _unknown(
+    session: Session, families: Mapping[str, Family], guide: Guide | None
+) -> list[tuple[Configuration, str]]:
+    """Defaults of the families of which the guide knows nothing."""
+    if guide is None:
+        return []
+    known = {configuration.family for configuration in guide.model.configurations}
+    return [
+        (space_of(session.plan, family, session.settings).default(), DEFAULT)
+        for name, family in families.items()
+        if name not in known
+    ]
 
 
 def _floors(session: Session, families: Mapping[str, Family]) -> list[Configuration]:

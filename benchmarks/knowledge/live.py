@@ -1,17 +1,19 @@
 """What knowledge of other data sets saves: runs that have it beside runs that know nothing.
 
     python benchmarks/knowledge/live.py DATA_FOLDER OUT_FOLDER [--knowledge FILE] [--tables 15]
-        [--trials 100] [--seeds 1]
+        [--trials 100] [--seeds 1] [--kinds cold bare warm priors blend] [--part 1/2] [--report]
 
 DATA_FOLDER holds tables, with ``catalog.csv`` and ``schema.json`` or plain. Tables are taken in an order given
 by a hash, those of 200 to 5,000 rows. For each table and seed the search of an ordinary run is made
-twice, with the same folds: `cold` with ``experience`` off, so that it begins with the hand-ordered
-portfolio; `warm` with the shipped knowledge, or that of FILE, of which everything is left out that is called
-as the table, or has its fingerprint or its columns. Nothing else differs. One core.
+once for each kind, with the same folds: `cold` with ``experience`` off, so that it begins with the hand-ordered
+portfolio; `bare` without even that; `warm` with the shipped knowledge, or that of FILE, of which everything
+is left out that is called as the table, or has its fingerprint or its columns; `priors` and `blend` as
+`warm`, with ``priors: learned`` or ``blend: 20``. Nothing else differs. One core.
 
 Every search is one file in OUT_FOLDER/runs: its trials in their order, with scores and processor seconds.
 Finished ones are not repeated. Prints, for each table and over all, the trials and the seconds after
-which `warm` has a score as good as the best of all trials of `cold`.
+which each kind that knows something has a score as good as the best of all trials of `cold`, or as good
+but for .005 or .01 of the index.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import json
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -43,7 +45,15 @@ from automl.stages.searching import run_search
 from automl.stages.session import Session, begin
 
 ROWS = (200, 5_000)
-KINDS = ("cold", "warm")
+KINDS: Mapping[str, dict[str, Any]] = {
+    "cold": {"experience": False},
+    "bare": {"experience": False, "portfolio": False},
+    "warm": {},
+    "priors": {"priors": "learned"},
+    "blend": {"blend": 20},
+}
+"""Settings of each kind of search."""
+TOLERANCES = (0.0, 0.005, 0.01)
 
 
 def in_turn(names: Sequence[str]) -> list[str]:
@@ -104,9 +114,9 @@ def names_of(home: Home, data: dict[str, Any]) -> list[str]:
 
 
 def run(out: Path, name: str, data: dict[str, Any], seed: int, options: argparse.Namespace) -> None:
-    """Both searches of one table and seed, as far as they are missing."""
+    """The searches of one table and seed, as far as they are missing; a cold one is the first."""
     left_out: list[str] = []
-    for kind in KINDS:
+    for kind in dict.fromkeys(["cold", *options.kinds]):
         record = out / "runs" / f"{name}-{seed}-{kind}.json"
         if record.exists():
             left_out = json.loads(record.read_text())["names"]
@@ -114,10 +124,8 @@ def run(out: Path, name: str, data: dict[str, Any], seed: int, options: argparse
         home = Home((out / "homes" / f"{name}-{seed}-{kind}").resolve())
         shutil.rmtree(home.path, ignore_errors=True)
         home.prepare()
-        given: dict[str, Any] = {"trials": options.trials, "seed": seed}
-        if kind == "cold":
-            given["experience"] = False
-        else:
+        given = {"trials": options.trials, "seed": seed, **KINDS[kind]}
+        if given.get("experience", True):
             given["exclude_experience"] = (name, *left_out)
             if options.knowledge:
                 learn(home, options.knowledge)
@@ -144,12 +152,18 @@ def best_so_far(trials: list[dict[str, Any]]) -> np.ndarray:
     return np.maximum.accumulate(scores)
 
 
-def saved(cold: list[dict[str, Any]], warm: list[dict[str, Any]]) -> dict[str, float]:
+def saved(
+    cold: list[dict[str, Any]], warm: list[dict[str, Any]], *, tolerance: float = 0.0
+) -> dict[str, float]:
     """Shares of the cold search's trials and seconds after which the warm one is as good.
 
     Both are infinite where it never is.
+
+    Parameters
+    ----------
+    tolerance : what may be missing from the best of the cold one
     """
-    target = best_so_far(cold)[-1]
+    target = best_so_far(cold)[-1] - tolerance
     reached = np.flatnonzero(best_so_far(warm) >= target)
     if not len(reached):
         return {"trials": np.inf, "seconds": np.inf}
@@ -157,26 +171,38 @@ def saved(cold: list[dict[str, Any]], warm: list[dict[str, Any]]) -> dict[str, f
     return {"trials": (reached[0] + 1) / len(cold), "seconds": seconds[0] / seconds[1]}
 
 
+def records_of(out: Path, kind: str) -> dict[str, list[dict[str, Any]]]:
+    """Trials of the searches of a kind, by table and seed."""
+    suffix = f"-{kind}.json"
+    files = sorted((out / "runs").glob(f"*{suffix}"))
+    return {f.name.removesuffix(suffix): json.loads(f.read_text())["trials"] for f in files}
+
+
 def report(out: Path) -> None:
-    """Table of what was saved, and medians over the tables."""
-    shares: dict[str, list[float]] = {"trials": [], "seconds": []}
-    print("| table | seed | cold best | warm best | share of trials | share of seconds |")
-    print("|---|---|---|---|---|---|")
-    for file in sorted((out / "runs").glob("*-warm.json")):
-        warm = json.loads(file.read_text())
-        cold_file = file.with_name(file.name.replace("-warm.json", "-cold.json"))
-        cold = json.loads(cold_file.read_text())
-        found = saved(cold["trials"], warm["trials"])
-        bests = [best_so_far(one["trials"])[-1] for one in (cold, warm)]
-        print(
-            f"| {warm['table']} | {warm['seed']} | {bests[0]:.4f} | {bests[1]:.4f} "
-            f"| {found['trials']:.2f} | {found['seconds']:.2f} |"
-        )
-        for key, values in shares.items():
-            values.append(found[key])
-    for key, values in shares.items():
-        if values:
-            print(f"share of {key}: median {np.median(values):.2f} of {len(values)} searches")
+    """A table for each kind of what was saved, and medians over the tables."""
+    cold = records_of(out, "cold")
+    for kind in KINDS:
+        other = records_of(out, kind)
+        if kind == "cold" or not other:
+            continue
+        print(f"\n| table, seed | cold best | {kind} best | share of trials | share of seconds |")
+        print("|---|---|---|---|---|")
+        for name, trials in other.items():
+            found = saved(cold[name], trials)
+            bests = [best_so_far(one)[-1] for one in (cold[name], trials)]
+            print(
+                f"| {name} | {bests[0]:.4f} | {bests[1]:.4f} "
+                f"| {found['trials']:.2f} | {found['seconds']:.2f} |"
+            )
+        for tolerance in TOLERANCES:
+            shares = [
+                saved(cold[name], trials, tolerance=tolerance) for name, trials in other.items()
+            ]
+            medians = [np.median([one[key] for one in shares]) for key in ("trials", "seconds")]
+            print(
+                f"{kind}, within {tolerance:g} of the cold best: median of {len(other)} searches "
+                f"{medians[0]:.2f} of its trials, {medians[1]:.2f} of its seconds"
+            )
 
 
 def main() -> None:
@@ -189,11 +215,14 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=15)
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=["cold", "warm"])
+    parser.add_argument("--part", default="1/1", help="of the tables: 1/2, 2/2, ...")
     parser.add_argument("--report", action="store_true", help="only the report")
     options = parser.parse_args()
     warnings.simplefilter("ignore", AutoMLWarning)
     if not options.report:
-        tables = list(chosen_tables(options.data, options.tables))
+        part, n_parts = (int(number) for number in options.part.split("/"))
+        tables = list(chosen_tables(options.data, options.tables))[part - 1 :: n_parts]
         for (name, data), seed in product(tables, range(options.seeds)):
             run(options.out, name, data, seed, options)
             print(f"{name} {seed} done", flush=True)

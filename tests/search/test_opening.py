@@ -110,6 +110,20 @@ def test_nothing_is_hopeless_without_a_guide_or_after_patience_or_where_it_misle
     assert misled.hopeless(bad) == NOTHING
 
 
+def test_what_the_guide_does_not_know_is_tried_in_turn_with_what_it_chooses():
+    unknown = [(c, "default") for c in configurations("unknown", 5)]
+    found = taken(Opening(GIVEN[:1], FALLBACK, Counting(), unknown), [FLOOR])
+    families = [configuration.family for configuration, _ in found]
+    assert families[:7] == ["floor", *["guided", "unknown"] * 3]
+    assert families[7:] == ["unknown"] * 2
+
+
+def test_what_the_guide_does_not_know_is_left_to_its_turn_where_it_misled():
+    unknown = [(c, "default") for c in configurations("unknown", 5)]
+    bad = [FLOOR, *[trial(0.1, "knowledge")] * ON_TRIAL]
+    assert taken(Opening((), FALLBACK, Counting(), unknown), bad) == FALLBACK
+
+
 def test_the_guide_is_told_what_was_passed_over():
     told = []
 

@@ -142,6 +142,15 @@ def test_by_default_what_is_expected_of_known_configurations_decides_by_second_u
     assert {c.family for c in learned} >= {"knn", "lightgbm"}
 
 
+def test_a_family_of_which_nothing_is_known_is_not_left_behind(beginning):
+    session = beginning(n_known=LEAST_DATA_SETS)
+    taking_part = {name: families()[name] for name in (*FAMILIES, "ridge", "qda")}
+    found = module.opening_of(session, taking_part)
+    origins = [origin for _, origin in iter(lambda: found.pop(()), None)]
+    assert origins[:6] == ["floor"] * 2 + ["knowledge", "default"] * 2
+    assert origins.count("default") == 2
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_what_other_data_sets_recommend_can_be_chosen_in_each_way(beginning, way):
     counted = {"trials": 9, "budget_seconds": None}
