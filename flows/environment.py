@@ -10,13 +10,16 @@ TELEMETRY_OFF = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
 }
 _QUIET = {
-    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "WARNING",
+    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
     "PREFECT_CLI_COLORS": "false",
 }
 
 
 def prepare_environment() -> None:
-    """No telemetry, and no chatter of libraries on the terminal unless the user asks for it."""
+    """No telemetry, and no chatter of libraries on the terminal unless the user asks for it.
+
+    What fails is told in one line by the commands, and with its log on Prefect's page.
+    """
     os.environ.update(TELEMETRY_OFF)
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from automl.learning.conditions import Conditions
 
 USABLE = ("learned", "known")
+TrialLimit = Annotated[str, typer.Option(metavar="TIME", help="Limit of one trial, all folds")]
+TableLimit = Annotated[
+    str, typer.Option(metavar="TIME", help="Processor time of all trials of a table together")
+]
 
 learn = typer.Typer(name="learn", help="Learn from a folder of tables.", no_args_is_help=True)
 
@@ -64,12 +68,8 @@ def experience(
     most_rows: Annotated[
         int, typer.Option(metavar="N", min=50, help="Larger tables are sampled to so many rows")
     ] = 2_000,
-    trial_limit: Annotated[
-        str, typer.Option(metavar="TIME", help="Limit of one trial, all folds")
-    ] = "2m",
-    table_limit: Annotated[
-        str, typer.Option(metavar="TIME", help="Processor time of all trials of a table together")
-    ] = "250s",
+    trial_limit: TrialLimit = "2m",
+    table_limit: TableLimit = "250s",
     seed: Annotated[int, typer.Option(metavar="N", min=0)] = 0,
     workers: Annotated[
         int, typer.Option(metavar="N", min=0, help="Trials at a time; 0: one per core")
@@ -145,14 +145,14 @@ def facts(
 
 
 def check_data_sets(data_sets: dict[str, dict[str, Any]], conditions: Conditions) -> None:
-    """Refuse files that are not there and settings that no run could have, before the start."""
+    """Refuse settings that no run could have, and tables of which none is there, before the start."""
     from automl.errors import DataError
 
     for data in data_sets.values():
-        table = str(data["table"])
-        if ":" not in table and not Path(table).exists():
-            raise DataError(f"there is no file {table}")
         conditions.settings({"target": "target", **data}, n_rows=conditions.most_rows)
+    tables = [str(data["table"]) for data in data_sets.values()]
+    if tables and all(":" not in table and not Path(table).exists() for table in tables):
+        raise DataError.of([f"there is no file {table}" for table in tables])
 
 
 def _nothing_learned(rows: list[dict[str, Any]]) -> AutoMLError:

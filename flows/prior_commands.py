@@ -5,17 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from automl.errors import SettingsError
-from automl_flows.learn_commands import check_data_sets, learn
+from automl_flows.learn_commands import USABLE, TableLimit, TrialLimit, check_data_sets, learn
 from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import TerminationError, open_home, say
-
-if TYPE_CHECKING:
-    pass
 
 EXPERIENCE_SUFFIX = ".jsonl.gz"
 
@@ -55,6 +52,8 @@ def priors(
             help="Random configurations of a family on a new table, times its share",
         ),
     ] = 8,
+    trial_limit: TrialLimit = "2m",
+    table_limit: TableLimit = "250s",
     seed: Annotated[int, typer.Option(metavar="N", min=0)] = 0,
     workers: Annotated[
         int, typer.Option(metavar="N", min=0, help="Trials at a time; 0: one per core")
@@ -75,8 +74,15 @@ def priors(
     sources = [source for source in data if not source.endswith(EXPERIENCE_SUFFIX)]
     from automl.data.collections import find_data_sets  # slow: imports pandas
     from automl.learning.conditions import Conditions
+    from automl.settings import parse_duration
 
-    conditions = Conditions(draws=draws, seed=seed, workers=workers)
+    conditions = Conditions(
+        draws=draws,
+        trial_seconds=parse_duration(trial_limit),
+        table_seconds=parse_duration(table_limit),
+        seed=seed,
+        workers=workers,
+    )
     data_sets = find_data_sets(sources, target=target) if sources else {}
     check_data_sets(data_sets, conditions)
     state = open_home(home)
@@ -85,7 +91,10 @@ def priors(
         if data_sets:
             from automl_flows.learning import run_learning  # slow: imports Prefect
 
-            run_learning(data_sets, conditions.to_json(), home=state, say=say)
+            found = run_learning(data_sets, conditions.to_json(), home=state, say=say)
+            for row in found["tables"]:
+                if row["status"] not in USABLE:
+                    say(f"{row['status']}: {row['table']}: {row['reason']}")
         from automl_flows.prior_learning import run_prior_learning  # slow: imports Prefect
 
         result = run_prior_learning(

@@ -42,7 +42,6 @@ STOP_SECONDS = 20.0
 RUNS_AT_ONCE = 2
 SERVER_LOST_AFTER = 3
 SCHEDULER_SECONDS = 60.0
-_CONSOLE_LEVEL = "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"
 
 Say = Callable[[str], None]
 
@@ -58,8 +57,6 @@ def serve_plan(plan: Plan, home: Home, *, say: Say) -> None:
         If the Prefect server cannot be started, or is lost.
     """
     plan.check(home)
-    if os.environ.get(_CONSOLE_LEVEL) == "WARNING":
-        os.environ[_CONSOLE_LEVEL] = "CRITICAL"  # what fails is told in one line, and on the page
     with _only_server_of(plan, home), _api(home, say) as api_url, ExitStack() as stack:
         watcher = _watcher(plan, home, say)
         if watcher is not None:

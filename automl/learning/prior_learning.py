@@ -73,7 +73,7 @@ def make_priors(
     if not learned:
         raise DataError(
             f"no priors can be learned: no signature has {settings.least_trials} complete trials "
-            f"on each of {settings.least_data_sets} data sets"
+            f"on each of {settings.least_data_sets} data sets; more tables, or a longer --table-limit, help"
         )
     record = {
         "command": command,

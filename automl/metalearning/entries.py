@@ -169,6 +169,8 @@ def _facts(data: Mapping[str, Any]) -> DataSetFacts:
     rows, columns, classes = (int(data[key]) for key in ("rows", "columns", "classes"))
     if min(rows, columns, classes) < 0:
         raise ValueError("rows, columns and classes must not be negative")
+    if data["task"] not in list(Task):
+        raise ValueError(f"task must be one of {', '.join(Task)}; got {data['task']!r}")
     features = {str(key): float(value) for key, value in dict(data["meta_features"]).items()}
     return DataSetFacts(name, digest, names, Task(data["task"]), rows, columns, classes, features)
 

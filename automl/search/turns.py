@@ -247,7 +247,7 @@ class Turns:
         n_seen = len(self._seen)
         proposed = None
         if n_seen != self._nothing_at:  # what was found without a result since then stays so
-            proposed = self._next_opening() or self._ask()
+            proposed = self._propose_next()
         if proposed is None:
             self._nothing_at = n_seen
             if not self._under_way:
@@ -256,6 +256,12 @@ class Turns:
             return False
         self._give(*proposed)
         return True
+
+    def _propose_next(self) -> tuple[Proposal, str] | None:
+        """What is next of the opening, else of the optimizers; where they share, in turn."""
+        if self._opening.shares_turns(self._seen) and self._next % 2:
+            return self._ask() or self._next_opening()
+        return self._next_opening() or self._ask()
 
     def _knows_enough(self) -> bool:
         if self._n_trials is not None and self._next >= self._n_trials:
