@@ -13,7 +13,7 @@ from automl.errors import SettingsError
 from automl.home import Home
 from automl.metalearning.experience import Experience
 from automl.metalearning.harvest import collect
-from automl.metalearning.knowledge import SHIPPED, read_knowledge
+from automl.metalearning.knowledge import SHIPPED, read_knowledge, shipped
 from automl.metalearning.snapshot import is_named
 from automl.metalearning.store import ExperienceStore, Reading, read_export, take_in
 from automl_flows.session import say
@@ -161,7 +161,9 @@ def _taken(
     skipped: Mapping[str, int] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Import:
-    added = set(take_in(ExperienceStore(home.experience), experiences, origin=origin))
+    in_package = {known.id: len(known.trials) for known in shipped()}
+    others = [known for known in experiences if len(known.trials) > in_package.get(known.id, -1)]
+    added = set(take_in(ExperienceStore(home.experience), others, origin=origin))
     n_trials = sum(len(known.trials) for known in experiences if known.id in added)
     n_known = len(experiences) - len(added)
     return Import(len(added), n_known, n_trials, dict(skipped or {}), notes)

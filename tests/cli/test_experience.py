@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -114,6 +115,22 @@ def test_a_file_of_knowledge_can_be_imported(automl, known, own_home, tmp_path):
     other = Home(tmp_path / "other")
     automl("experience", "import", file, "--home", other.path)
     assert entries(other) == entries(own_home)
+
+
+def test_what_the_package_brings_is_not_imported_once_more(automl, known, own_home, monkeypatch):
+    automl("experience", "list")
+    experiences = ExperienceStore(own_home.experience).read().experiences
+    brought = own_home.path / "brought"
+    brought.mkdir()
+    content = knowledge.Knowledge("learn", "2026-01-01", experiences[:2], {})
+    knowledge.write_knowledge(brought / "tables.jsonl.gz", content)
+    monkeypatch.setattr(knowledge, "FOLDER", brought)
+    file = own_home.path / "all.jsonl.gz"
+    knowledge.write_knowledge(file, replace(content, experiences=experiences))
+    other = Home(own_home.path / "other")
+    taken = automl("experience", "import", file, "--home", other.path, "--json").json
+    assert (taken["added"], taken["known"]) == (1, 2)
+    assert entries(other) == [experiences[2].id]
 
 
 def test_what_is_forgotten_stays_forgotten_though_the_run_is_there(automl, known, own_home):
