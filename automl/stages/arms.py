@@ -11,7 +11,7 @@ from automl.metalearning.blend import MetaVote
 from automl.optimizers.fidelities import Levels, levels_for
 from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.runtime.timings import Known
-from automl.search.turns import Arm
+from automl.search.proposing import Arm
 from automl.settings import Settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.union import UnionTree

@@ -28,6 +28,7 @@ from automl.runtime.earlier import earlier_timings
 from automl.runtime.forecast import Forecast
 from automl.runtime.timings import Known, Workload
 from automl.search.origins import FLOOR
+from automl.search.proposing import Proposer
 from automl.search.runner import TrialRunner, work
 from automl.search.turns import Turn, Turns
 from automl.settings import Settings
@@ -81,7 +82,7 @@ class Search:
             n_folds=len(plan.stage("search").jobs),
             seed=settings.seed,
         )
-        self.turns = Turns(
+        proposer = Proposer(
             arms_of(
                 plan,
                 settings,
@@ -96,13 +97,16 @@ class Search:
             entry.make(),
             opening=opening_of(session, self.families),
             seed=settings.seed,
+            races=settings.racing,
+            fits=self._fits,
+            has_time=self._has_time,
+        )
+        self.turns = Turns(
+            proposer,
             lookback=None if session.is_timed else settings.lookback,
             n_trials=settings.trials,
             n_slots=session.pool.n_slots,
             n_kept=N_KEPT,
-            races=settings.racing,
-            fits=self._fits,
-            has_time=self._has_time,
             replay={t.index: t for t in session.earlier if t.stage == "search"},
         )
         self._outlook = Outlook(session, lambda: self.turns.trials, self._forecast.usual_seconds)

@@ -12,7 +12,7 @@ from automl.optimizers.registry import compose, get_optimizer
 from automl.parts import Part
 from automl.randomness import Purpose, stream
 from automl.records import Trial, TrialStatus
-from automl.search.turns import Arm
+from automl.search.proposing import Arm, Proposer
 from automl.spaces.tree import SpaceTree
 
 UNIT = {"type": "uniform", "low": 0.0, "high": 1.0, "default": 0.5}
@@ -140,10 +140,12 @@ def simulation_of_bootstraps(space):
     def turns(*, n_slots, replay=None):
         optimizer = EnsembleOptimizer(space, replace(INNER, n_histories=3))
         return Turns(
-            {"line": Arm(space, optimizer, "esmbo")},
-            ALLOCATORS["uniform"].make(),
-            opening=Opening(()),
-            seed=7,
+            Proposer(
+                {"line": Arm(space, optimizer, "esmbo")},
+                ALLOCATORS["uniform"].make(),
+                opening=Opening(()),
+                seed=7,
+            ),
             lookback=4,
             n_trials=20,
             n_slots=n_slots,

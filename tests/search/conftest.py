@@ -7,7 +7,8 @@ from automl.bandits.registry import ALLOCATORS
 from automl.optimizers.registry import OPTIMIZERS, compose
 from automl.records import FoldResult, Trial, TrialStatus
 from automl.search.opening import Opening
-from automl.search.turns import Arm, Turns
+from automl.search.proposing import Arm, Proposer
+from automl.search.turns import Turns
 from automl.spaces.tree import SpaceTree
 from automl.spaces.union import UnionTree
 
@@ -64,11 +65,15 @@ class Simulation:
         if entry.joins_families:
             union = UnionTree.of(list(spaces.values()))
             spaces = {union.family: union}
+        chosen = ("fits", "has_time", "races")
         return Turns(
-            {name: Arm(space, make(space), optimizer) for name, space in spaces.items()},
-            entry.make(),
-            opening=opening if isinstance(opening, Opening) else Opening(opening),
-            seed=seed,
+            Proposer(
+                {name: Arm(space, make(space), optimizer) for name, space in spaces.items()},
+                entry.make(),
+                opening=opening if isinstance(opening, Opening) else Opening(opening),
+                seed=seed,
+                **{key: options.pop(key) for key in chosen if key in options},
+            ),
             lookback=lookback,
             n_trials=n_trials,
             n_slots=n_slots,

@@ -15,7 +15,8 @@ from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import OPTIMIZERS
 from automl.records import Configuration, Fidelity, FoldResult, TrialStatus
 from automl.search.opening import NOTHING, Hopeless, Opening
-from automl.search.turns import Arm, Turns
+from automl.search.proposing import Arm, Proposer
+from automl.search.turns import Turns
 
 QUICK = ("random", "annealing", "successive_halving")
 """Optimizers that take no time: with pending trials, without, and with partial ones."""
@@ -86,10 +87,9 @@ def test_results_are_told_in_the_order_of_their_index(simulation):
     space = simulation.spaces["alpha"]
     listener = Listener(space)
     turns = Turns(
-        {"alpha": Arm(space, listener, "listener")},
-        Uniform(),
-        opening=Opening([]),
-        seed=0,
+        Proposer(
+            {"alpha": Arm(space, listener, "listener")}, Uniform(), opening=Opening([]), seed=0
+        ),
         lookback=4,
         n_trials=40,
         n_slots=4,
@@ -143,7 +143,8 @@ def test_a_configuration_comes_once_at_each_fidelity_and_never_after_the_full_on
             pass
 
     arms = {"beta": Arm(space, Scripted(), "scripted")}
-    turns = Turns(arms, Uniform(), opening=Opening([]), seed=0, lookback=1, n_trials=6, n_slots=1)
+    proposer = Proposer(arms, Uniform(), opening=Opening([]), seed=0)
+    turns = Turns(proposer, lookback=1, n_trials=6, n_slots=1)
     given = simulation.run(turns, 1)
     asked = [(turn.proposal.configuration, turn.proposal.fidelity) for turn in given]
     assert asked[1:] == [
@@ -251,8 +252,8 @@ def test_a_finite_space_is_not_given_up_while_much_of_it_is_new(simulation, opti
 
 def test_an_illegal_proposal_is_our_fault(simulation):
     turns = simulation.turns(families=("alpha",), n_trials=4)
-    turns._arms["alpha"] = dataclasses.replace(
-        turns._arms["alpha"], space=simulation.spaces["beta"]
+    turns._proposer.arms["alpha"] = dataclasses.replace(
+        turns._proposer.arms["alpha"], space=simulation.spaces["beta"]
     )
     with pytest.raises(AutoMLError, match="optimizer hypercube proposed for alpha"):
         simulation.run(turns, 1)
@@ -398,8 +399,8 @@ def test_a_partial_trial_may_fit_where_a_complete_one_does_not(simulation):
         )
 
     arms = {"beta": Arm(space, Climbs(), "climbs")}
-    options = {"lookback": None, "n_trials": None, "n_slots": 1}
-    turns = Turns(arms, Uniform(), opening=Opening([]), seed=0, fits=fits, **options)
+    proposer = Proposer(arms, Uniform(), opening=Opening([]), seed=0, fits=fits)
+    turns = Turns(proposer, lookback=None, n_trials=None, n_slots=1)
     given = simulation.run(turns, 1)
     assert [turn.proposal.configuration for turn in given[1:]] == [asked[0]]
     assert looked_at[-1][0] == Proposal(asked[1])

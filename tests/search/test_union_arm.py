@@ -7,7 +7,8 @@ from automl.optimizers.fidelities import fold_levels
 from automl.optimizers.registry import OPTIMIZERS
 from automl.records import Configuration, TrialStatus
 from automl.search.opening import Opening
-from automl.search.turns import Arm, Turns
+from automl.search.proposing import Arm, Proposer
+from automl.search.turns import Turns
 from automl.spaces.union import UnionTree
 
 QUICK = ("random", "hypercube", "tpe", "annealing", "bohb")
@@ -19,11 +20,15 @@ def make(simulation):
         union = UnionTree.of(list(simulation.spaces.values()))
         entry = OPTIMIZERS[optimizer]
         levels = {"levels": fold_levels(3)} if entry.has_levels else {}
+        chosen = {key: options.pop(key) for key in ("fits", "has_time") if key in options}
         return Turns(
-            {union.family: Arm(union, entry.make(union, **levels), optimizer)},
-            ALLOCATORS["cash"].make(),
-            opening=Opening(options.pop("opening", [])),
-            seed=5,
+            Proposer(
+                {union.family: Arm(union, entry.make(union, **levels), optimizer)},
+                ALLOCATORS["cash"].make(),
+                opening=Opening(options.pop("opening", [])),
+                seed=5,
+                **chosen,
+            ),
             lookback=lookback,
             n_trials=n_trials,
             n_slots=n_slots,
@@ -56,7 +61,7 @@ def test_every_family_begins_with_its_default_and_is_told_to_the_one_optimizer(m
         ("gamma", "default"),
     ]
     assert {turn.origin for turn in given[3:]} == {"tpe"}
-    (arm,) = turns._arms.values()
+    (arm,) = turns._proposer.arms.values()
     assert len(arm.optimizer._scores) == 40 - 4
 
 

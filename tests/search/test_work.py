@@ -73,7 +73,7 @@ def test_threads_that_take_any_turn_make_the_same_decisions(simulation):
 
 def test_threads_under_a_time_budget_stop_when_nothing_fits(simulation):
     turns = simulation.turns(lookback=None, n_trials=None, n_slots=2)
-    turns._fits = lambda *_: len(turns._results) < 20
+    turns._proposer._fits = lambda *_: len(turns._results) < 20
     run_threads(turns, Runner(simulation), simulation.spaces)
     assert 20 <= len(turns.trials) <= 22
 

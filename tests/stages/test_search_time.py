@@ -119,7 +119,7 @@ def test_an_optimizer_that_reads_the_clock_needs_leave_under_trials(search_of):
 
 def test_an_acquisition_per_cost_begins_with_what_earlier_runs_took(search_of, slow_knn):
     search = search_of(optimizer=PER_COST, allocator="cash")
-    (arm,) = search.turns._arms.values()
+    (arm,) = search.turns._proposer.arms.values()
     configurations = [get_family(name).space("classification").default() for name in FAMILIES]
     arm.optimizer._runtime.fit(np.random.default_rng(0))
     lightgbm, knn, _ = arm.optimizer._runtime.seconds(configurations)

@@ -1,0 +1,237 @@
+"""What is tried next: of the opening, or of the optimizer of the family whose turn it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from math import inf
+
+from automl.bandits.protocol import Allocator
+from automl.errors import AutoMLError
+from automl.evaluation.racing import is_far_behind
+from automl.optimizers.protocol import Optimizer, Proposal
+from automl.randomness import Purpose, stream
+from automl.records import Configuration, Trial
+from automl.search.decided import Decided
+from automl.search.opening import Opening
+from automl.search.origins import DEFAULT, FLOOR
+from automl.spaces.tree import SpaceTree
+
+ASK_ATTEMPTS = 20
+DRAW_ATTEMPTS = 100
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What a turn is given to: a space, its optimizer and the optimizer's name.
+
+    The space is that of a family, or a union of which the optimizer chooses the family.
+    """
+
+    space: SpaceTree
+    optimizer: Optimizer
+    optimizer_name: str
+
+
+class Proposer:
+    """Knows what was tried and what it gave, and says what comes next.
+
+    Parameters
+    ----------
+    arms
+        By name, in prior order: by family, or a single one of all families.
+    opening
+        What is tried before any optimizer is asked; floors however little time is left.
+    races
+        Whether the opening leaves out further configurations of a family that is far behind.
+    fits
+        Under a time budget: whether a trial of this proposal can still finish, given the partial
+        trial whose folds it takes over.
+    has_time
+        Under a time budget: whether any trial can still finish. Nobody is asked where none can.
+    """
+
+    def __init__(
+        self,
+        arms: Mapping[str, Arm],
+        allocator: Allocator,
+        *,
+        opening: Opening,
+        seed: int,
+        races: bool = False,
+        fits: Callable[[Proposal, Trial | None], bool] = lambda *_: True,
+        has_time: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.arms = dict(arms)
+        self._arm_of = {part.family: name for name in arms for part in arms[name].space.parts}
+        self._allocator = allocator
+        self._opening = opening
+        self._seed = seed
+        self._races = races
+        self._fits, self._has_time = fits, has_time
+        self._decided = Decided()
+        self._begun: set[str] = set()
+        self.seen: list[Trial] = []
+        self.dropped: dict[str, str] = {}
+
+    def takes_part(self, family: str) -> bool:
+        """Whether the family is of an arm; a floor may be of none."""
+        return family in self._arm_of
+
+    def learn(self, trial: Trial) -> None:
+        """Take a result, in the order in which decisions see them."""
+        self.seen.append(trial)
+        self._allocator.update(trial)
+        name = self._arm_of.get(trial.configuration.family)
+        if name is not None:
+            self.arms[name].optimizer.tell(trial)
+        self._decided.learn(trial)
+
+    def note(self, proposal: Proposal) -> None:
+        """Take note that a proposal is tried."""
+        self._decided.add(proposal.configuration, proposal.fidelity)
+        self._begun.add(proposal.configuration.family)
+
+    def earlier(self, proposal: Proposal) -> Trial | None:
+        """Partial trial whose folds a proposal takes over."""
+        return self._decided.earlier(proposal)
+
+    def best(self, family: str | None = None) -> Trial | None:
+        """Best complete trial seen, of a family or of all."""
+        complete = (
+            trial
+            for trial in self.seen
+            if trial.is_complete and family in (None, trial.configuration.family)
+        )
+        return max(complete, key=lambda t: (t.score or 0.0, -t.index), default=None)
+
+    def score_of_rank(self, n: int) -> float:
+        """The n-th best score seen, -inf where there are fewer."""
+        scores = [t.score for t in self.seen if t.is_complete and t.score is not None]
+        return nlargest(n, scores)[-1] if len(scores) >= n else -inf
+
+    def propose(self, number: int, pending: Sequence[Configuration]) -> tuple[Proposal, str] | None:
+        """What comes next and its origin: of the opening, else of an optimizer; where they share, in turn.
+
+        Parameters
+        ----------
+        number
+            Of the decision; draws depend on it.
+        pending
+            What was decided and is not seen.
+
+        Returns
+        -------
+        None where nothing is left, or nothing that can still finish.
+        """
+        if self._opening.shares_turns(self.seen) and number % 2:
+            return self._ask(number, pending) or self._next_opening()
+        return self._next_opening() or self._ask(number, pending)
+
+    def _next_opening(self) -> tuple[Proposal, str] | None:
+        while (found := self._opening.pop(self.seen)) is not None:
+            configuration, origin = found
+            if not self._decided.holds(Proposal(configuration)) and (
+                origin == FLOOR
+                or (
+                    not self._is_futile(configuration.family)
+                    and self._can_finish(Proposal(configuration))
+                )
+            ):
+                return Proposal(configuration), origin
+            self._opening.pass_over(configuration)
+        return None
+
+    def _can_finish(self, proposal: Proposal) -> bool:
+        return self._fits(proposal, self._decided.earlier(proposal))
+
+    def _is_futile(self, family: str) -> bool:
+        """Whether a family has shown on all folds that it is far behind the best one."""
+        best = self.best()
+        own = self.best(family)
+        if not self._races or best is None or own is None:
+            return False
+        return is_far_behind(own.fold_scores, best.fold_scores)
+
+    def _ask(self, number: int, pending: Sequence[Configuration]) -> tuple[Proposal, str] | None:
+        waiting = [self._arm_of.get(c.family, c.family) for c in pending]
+        late: set[str] = set()
+        while self._has_time():
+            arms = [a for a in self.arms if a not in self.dropped and a not in late]
+            if not arms:
+                break
+            rng = stream(self._seed, Purpose.ALLOCATOR, number, len(late))
+            wanted = [a for a in arms if not self._is_hopeless(a)] or arms
+            name = self._allocator.choose(wanted, pending=waiting, rng=rng)
+            arm = self.arms[name]
+            own = [c for c in pending if self._arm_of.get(c.family) == name]
+            proposed = self._first_default(arm) or self._ask_arm(name, number, own)
+            if proposed is None:
+                self.dropped[name] = "its search space is exhausted"
+            elif self._can_finish(proposed[0]):
+                return proposed
+            else:
+                late.add(name)
+        return None
+
+    def _is_hopeless(self, name: str) -> bool:
+        """Whether no family of an arm was ever tried, and other data sets speak against all."""
+        families = {part.family for part in self.arms[name].space.parts}
+        if families & self._begun:
+            return False
+        return families <= self._opening.hopeless(self.seen).families
+
+    def _first_default(self, arm: Arm) -> tuple[Proposal, str] | None:
+        """Default of the first family of the arm that has not had it, of a union one that fits.
+
+        Passed over where other data sets speak against it and something else of the family was tried.
+        """
+        parts = arm.space.parts
+        hopeless = self._opening.hopeless(self.seen)
+        for part in parts:
+            proposal = Proposal(part.default())
+            is_known = part.family in self._begun or part.family in hopeless.families
+            if is_known and proposal.configuration.id in hopeless.configurations:
+                continue
+            if not self._decided.holds(proposal) and (
+                len(parts) == 1 or self._can_finish(proposal)
+            ):
+                return proposal, DEFAULT
+        return None
+
+    def _ask_arm(
+        self, name: str, number: int, pending: Sequence[Configuration]
+    ) -> tuple[Proposal, str] | None:
+        """New proposal of the arm's optimizer; where it only repeats itself, a draw from the prior.
+
+        None when the optimizer says so, or when not even the draws are new. In a union one that
+        can still finish, if there is any.
+        """
+        arm = self.arms[name]
+        late: tuple[Proposal, str] | None = None
+        for attempt in range(ASK_ATTEMPTS):
+            rng = stream(self._seed, Purpose.OPTIMIZER, number, attempt)
+            proposal = arm.optimizer.ask(pending=pending, rng=rng)
+            if proposal is None:
+                return late
+            illegal = arm.space.is_legal(proposal.configuration)
+            if illegal is not None:
+                raise AutoMLError(f"optimizer {arm.optimizer_name} proposed for {name}: {illegal}")
+            if self._decided.holds(proposal):
+                continue
+            late = proposal, arm.optimizer_name
+            if len(arm.space.parts) == 1 or self._can_finish(proposal):
+                return late
+        return self._draw(arm, number) or late
+
+    def _draw(self, arm: Arm, number: int) -> tuple[Proposal, str] | None:
+        """New draw from the prior, of a union one that fits; None where there is none."""
+        rng = stream(self._seed, Purpose.OPTIMIZER, number, ASK_ATTEMPTS)
+        for _ in range(DRAW_ATTEMPTS):
+            proposal = Proposal(arm.space.sample(rng))
+            if not self._decided.holds(proposal) and (
+                len(arm.space.parts) == 1 or self._can_finish(proposal)
+            ):
+                return proposal, "random"
+        return None
