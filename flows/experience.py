@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from automl.data.findings import nearest
 from automl.errors import SettingsError
 from automl.home import Home
+from automl.metalearning.cleaning import is_measurable
 from automl.metalearning.experience import Experience
 from automl.metalearning.harvest import collect
 from automl.metalearning.knowledge import SHIPPED, read_knowledge, shipped
@@ -164,7 +164,7 @@ def _taken(
     in_package = {known.id: len(known.trials) for known in shipped()}
     others = [known for known in experiences if len(known.trials) > in_package.get(known.id, -1)]
     added = set(take_in(ExperienceStore(home.experience), others, origin=origin))
-    n_trials = sum(len(known.trials) for known in experiences if known.id in added)
+    n_trials = sum(1 for known in experiences if known.id in added for _ in known.trials)
     n_known = len(experiences) - len(added)
     return Import(len(added), n_known, n_trials, dict(skipped or {}), notes)
 
@@ -181,7 +181,7 @@ def _data_set(group: Sequence[Experience]) -> KnownDataSet:
         columns=data.columns,
         trials=len(scores),
         runs=tuple(known.id for known in group),
-        best=max((s for s in scores if s is not None and isfinite(s)), default=None),
+        best=max((s for s in scores if s is not None and is_measurable(s)), default=None),
         metrics=tuple(dict.fromkeys(known.metric for known in group)),
         origins=tuple(dict.fromkeys(known.origin for known in group)),
         newest=max(known.created for known in group),

@@ -75,7 +75,7 @@ def export_experience(
     if target.is_dir():
         raise SettingsError(f"{target} is a folder; a file is expected")
     write_export(target, found)
-    n_trials = sum(len(known.trials) for known in found)
+    n_trials = sum(1 for known in found for _ in known.trials)
     if as_json:
         emit_json({"file": str(target), "runs": len(found), "trials": n_trials})
     else:

@@ -72,14 +72,14 @@ def emit_facts(facts: Mapping[str, Any]) -> None:
 
 
 def text_of(value: Any) -> str:
-    """Short text of one cell."""
+    """Short text of one cell, without characters that would move the cursor."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}" if math.isfinite(value) else "-"
-    return str(value)
+    return "".join(c if c.isprintable() else "?" for c in str(value))
 
 
 def seconds_text(seconds: float | None) -> str:

@@ -110,10 +110,10 @@ def _tables_of_catalog(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if not lines or not lines[0].get("file"):
         raise SettingsError(f"{path} must have a column called file, with a line for each table")
     kinds = _kinds_of_columns(folder / SCHEMA)
-    for line in lines:
+    for number, line in enumerate(lines, start=2):
         table = folder / line["file"]
         name = line.get("name") or _name_of(str(table))
-        check_name(name, "data set")
+        check_name(name, f"{path}, line {number}: data set")
         settings: dict[str, Any] = {"table": str(table.resolve())}
         settings |= {key: line[key] for key in ("target", "task") if line.get(key)}
         if name in kinds:

@@ -44,11 +44,12 @@ class PackedTrials(Sequence[KnownTrial]):
     packed : gzip member
     digest : of the line in it
     length : number of trials as the head says
+    name : what warnings call them by
     """
 
-    def __init__(self, packed: bytes, digest: str, length: int) -> None:
+    def __init__(self, packed: bytes, digest: str, length: int, name: str = "") -> None:
         self.packed, self.digest = packed, digest
-        self._length = length
+        self._length, self._name = length, name
         self._trials: tuple[KnownTrial, ...] | None = None
 
     @overload
@@ -72,14 +73,14 @@ class PackedTrials(Sequence[KnownTrial]):
         return self._decoded() == tuple(other)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PackedTrials, (self.packed, self.digest, self._length)
+        return PackedTrials, (self.packed, self.digest, self._length, self._name)
 
     def _decoded(self) -> tuple[KnownTrial, ...]:
         if self._trials is None:
             self._trials = _decode(_member(self.packed)[0])
             if len(self._trials) < self._length:
                 warnings.warn(
-                    f"{self._length - len(self._trials)} of {self._length} trials of an experience "
+                    f"{self._length - len(self._trials)} of {self._length} trials of {self._name or 'an experience'} "
                     "cannot be read and are left out",
                     AutoMLWarning,
                     stacklevel=3,
@@ -120,9 +121,12 @@ def unpack(data: bytes, start: int = 0) -> tuple[Experience, int]:
         head, body = _migrated(head, body)
         packed, digest = _compressed(body), _digest(body)
     try:
-        return _experience(head, PackedTrials(packed, digest, _n_trials(head, body))), end
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise EntryError(f"its head cannot be understood: {error!r}") from None
+        name = f"experience {head['id']} of {head['data']['name']}"
+        return _experience(head, PackedTrials(packed, digest, _n_trials(head, body), name)), end
+    except KeyError as error:
+        raise EntryError(f"its head cannot be understood: it has no {error}") from None
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
+        raise EntryError(f"its head cannot be understood: {error}") from None
 
 
 def digest_of(experience: Experience) -> str:

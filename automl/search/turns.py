@@ -20,6 +20,8 @@ from automl.records import Configuration, Trial
 from automl.search.proposing import Proposer
 
 WAKE_SECONDS = 0.5
+END_SECONDS = 1.0
+"""Time that the end waits for a decision that is being made."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Turns:
         """
         with self._condition:
             while True:
-                turn = self._queued(family)
+                turn = None if self._is_over else self._queued(family)
                 if turn is not None:
                     self._taken.add(turn.index)
                     return turn
@@ -131,11 +133,18 @@ class Turns:
             self._condition.notify_all()
 
     def end(self) -> None:
-        """Decide nothing more; threads that wait return."""
-        with self._condition:
-            self._is_over = True
+        """Decide nothing more; threads that wait return.
+
+        An optimizer that is thinking is not waited for; what it proposes is not tried.
+        """
+        self._is_over = True
+        if not self._condition.acquire(timeout=END_SECONDS):
+            return
+        try:
             self._queues.clear()
             self._condition.notify_all()
+        finally:
+            self._condition.release()
 
     def wake(self) -> None:
         """Let waiting threads look at their conditions again."""
@@ -206,6 +215,8 @@ class Turns:
         proposed = None
         if n_seen != self._nothing_at:  # what was found without a result since then stays so
             proposed = self._proposer.propose(self._next, self._pending())
+        if self._is_over:
+            return False
         if proposed is None:
             self._nothing_at = n_seen
             if not self._under_way:

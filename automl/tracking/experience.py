@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 FOREIGN = "experiments that this program has not made"
+OWN = "runs of this home, which it remembers itself"
 UNFINISHED = "runs that still go on"
 NAMELESS = "runs without a fingerprint of their data, by an earlier version"
 ILLEGIBLE = "runs whose tags cannot be understood"
 EMPTY = "runs without a trial"
 ILLEGIBLE_TRIALS = "trials that cannot be understood"
 
+MOST_TEXTS = 3
+"""Values of a configuration that are texts and look like something else."""
 _PAGE = 1000
 _DEFAULT_EXPERIMENT = "0"
 _BAD = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
@@ -69,6 +73,10 @@ def read_history(uri: str, home: Path, *, besides: Collection[str] = ()) -> Hist
         If a SQLite file does not exist.
     """
     address = store_address(home, uri=uri)
+    if "://" not in address.uri:
+        raise SettingsError(
+            f"a tracking store must be an address such as sqlite:///PATH or http://HOST:PORT; got {uri}"
+        )
     if address.sqlite_file is not None and not address.sqlite_file.is_file():
         raise SettingsError(f"there is no tracking store {address.sqlite_file}", uri=uri)
     client = open_store(address)
@@ -88,6 +96,7 @@ class _History:
         found: dict[str, Experience] = {}
         for run in self._search(experiments, _kind("run")) if experiments else ():
             if run.data.tags.get(layout.RUN_ID_TAG) in self._besides:
+                self._skipped[OWN] += 1
                 continue
             read = self._experience(run)
             if isinstance(read, Experience):
@@ -204,11 +213,20 @@ def _configuration(tags: Mapping[str, str], params: Mapping[str, str]) -> Config
             path.append(part)
         else:  # a value that holds a slash
             path[-1] += f"/{part}"
+    for values in _readings(params):
+        found = Configuration(family, values, tuple(path))
+        if found.id == tags["automl.configuration"]:
+            return found
+    raise ValueError(f"the parameters are not those of {tags['automl.configuration']}")
+
+
+def _readings(params: Mapping[str, str]) -> Iterator[dict[str, JsonScalar]]:
+    """What the values may have been: a text such as ``256`` is written as the number is."""
     values = {name: _value(text) for name, text in params.items()}
-    found = Configuration(family, values, tuple(path))
-    if found.id != tags["automl.configuration"]:
-        raise ValueError(f"the parameters are not those of {tags['automl.configuration']}")
-    return found
+    doubtful = [name for name, value in values.items() if not isinstance(value, str)]
+    for n_texts in range(min(len(doubtful), MOST_TEXTS) + 1):
+        for names in combinations(doubtful, n_texts):
+            yield {**values, **{name: params[name] for name in names}}
 
 
 def _value(text: str) -> JsonScalar:

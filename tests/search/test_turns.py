@@ -410,6 +410,35 @@ def test_a_partial_trial_may_fit_where_a_complete_one_does_not(simulation):
     assert promoted.earlier == turns.trials[given[1].index]
 
 
+def test_the_end_does_not_wait_for_an_optimizer_that_is_thinking(simulation, monkeypatch):
+    monkeypatch.setattr("automl.search.turns.END_SECONDS", 0.05)
+    thinking, may_answer = threading.Event(), threading.Event()
+    space = simulation.spaces["alpha"]
+
+    class Slow:
+        def ask(self, *, pending, rng):
+            thinking.set()
+            may_answer.wait(10)
+            return Proposal(space.sample(rng))
+
+        def tell(self, trial):
+            pass
+
+    opening = Opening([(space.default(), "floor")])
+    proposer = Proposer({"alpha": Arm(space, Slow(), "slow")}, Uniform(), opening=opening, seed=0)
+    turns = Turns(proposer, lookback=None, n_trials=9, n_slots=2)
+    turns.take()
+    taken = []
+    thread = threading.Thread(target=lambda: taken.append(turns.take()))
+    thread.start()
+    assert thinking.wait(10)
+    turns.end()
+    assert not taken
+    may_answer.set()
+    thread.join(timeout=10)
+    assert taken == [None]
+
+
 def test_the_end_waits_for_what_any_thread_still_runs_and_for_nothing_else(simulation):
     turns = simulation.turns(n_trials=3, n_slots=3)
     running = turns.take()

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from automl.errors import SettingsError
 from automl.evaluation.stage_records import StageRecords
+from automl.families.registry import families
 from automl.home import RunFolder
 from automl.metalearning.entries import digest_of
 from automl.metalearning.harvest import harvest
@@ -65,10 +67,33 @@ def test_a_trial_is_read_as_it_was(configuration, status, fidelity):
     assert found.fidelity == trial.fidelity
 
 
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_configurations_of_every_family_are_read_as_they_were(task):
+    for family in families(task).values():
+        space = family.space(task)
+        for i in range(20):
+            configuration = space.sample(np.random.default_rng(i))
+            trial = Trial("r", 0, configuration, TrialStatus.COMPLETE, 0.5)
+            assert read_back(trial).configuration == configuration
+
+
+def test_texts_that_look_like_numbers_are_told_from_numbers():
+    values = {"layers": "256", "n": 256, "on": "true", "off": False, "no": "null"}
+    trial = Trial("r", 0, Configuration("mlp", values), TrialStatus.COMPLETE, 0.5)
+    assert read_back(trial).configuration.values == values
+
+
 def test_parameters_that_are_not_the_configuration_s_are_no_trial():
-    trial = Trial("r", 0, Configuration("knn", {"k": "5"}), TrialStatus.COMPLETE, 0.5)
+    trial = Trial("r", 0, Configuration("knn", {"k": 5}), TrialStatus.COMPLETE, 0.5)
+    content = layout.trial_content(
+        {"run_id": "r", "settings": {"table": "t.csv", "target": "y"}},
+        trial,
+        decision={},
+        family_run="f",
+        extra_tags={},
+    )
     with pytest.raises(ValueError, match="are not those of"):
-        read_back(trial)
+        trial_of(content.tags, {"k": "6"}, content.metrics)
 
 
 def test_meta_features_become_a_tag_where_they_fit():
@@ -79,6 +104,11 @@ def test_meta_features_become_a_tag_where_they_fit():
     assert layout.meta_features_tags({}) == {}
     many = {f"a_long_name_of_a_feature_{i}": 0.1 for i in range(1000)}
     assert layout.meta_features_tags({"values": many}) == {}
+
+
+def test_an_address_that_is_none_is_refused(tmp_path):
+    with pytest.raises(SettingsError, match=r"such as sqlite:///PATH.*got mlflow\.db"):
+        read_history("mlflow.db", tmp_path)
 
 
 def test_a_store_that_is_not_there_is_named(tmp_path):
