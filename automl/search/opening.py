@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from automl.records import Configuration, Trial
 from automl.search.guide import Guide
@@ -13,8 +12,6 @@ from automl.search.origins import FLOOR, KNOWLEDGE, LEARNED
 
 ON_TRIAL = 4
 """Learned configurations that have ended until they are judged."""
-ALONE = 10
-"""Configurations that a guide chooses before it shares the turns with the optimizers."""
 PATIENCE = 100
 """Trials for which families wait that other data sets speak against."""
 
@@ -41,12 +38,6 @@ class Hopeless:
         known = guide.model.configurations
         promising = {found.family for found in known if found.id not in without}
         return cls(without, frozenset({found.family for found in known} - promising))
-
-    @classmethod
-    def all_of(cls, guide: Guide) -> Hopeless:
-        """All that a guide knows."""
-        known = guide.model.configurations
-        return cls(frozenset(c.id for c in known), frozenset(c.family for c in known))
 
 
 NOTHING = Hopeless()
@@ -83,7 +74,6 @@ class Opening:
         self._fallback = deque(fallback)
         self._unknown = deque(unknown)
         self._is_unknown_next = False
-        self._is_guide_done = guide is None
         self._popped: list[Configuration] = []
         self._passed_over: list[Configuration] = []
         self._is_misled = False
@@ -108,22 +98,8 @@ class Opening:
         self._popped.remove(configuration)
         self._passed_over.append(configuration)
 
-    def shares_turns(self, seen: Sequence[Trial]) -> bool:
-        """Whether the optimizers have every second turn.
-
-        Parameters
-        ----------
-        seen
-            Trials that the decision may know.
-        """
-        if self._is_guide_done or self._is_misled:
-            return False
-        return sum(trial.origin == KNOWLEDGE for trial in seen) >= ALONE
-
     def hopeless(self, seen: Sequence[Trial]) -> Hopeless:
         """What is not worth a turn by what other data sets teach; after `PATIENCE` trials nothing is.
-
-        While turns are shared all that the guide knows is left to it.
 
         Parameters
         ----------
@@ -132,15 +108,9 @@ class Opening:
         """
         if self._guide is None or self._is_misled or len(seen) >= PATIENCE:
             return NOTHING
-        if self.shares_turns(seen):
-            return self._all
         if self._hopeless[0] != len(seen):
             self._hopeless = len(seen), Hopeless.of(self._guide, seen)
         return self._hopeless[1]
-
-    @cached_property
-    def _all(self) -> Hopeless:
-        return NOTHING if self._guide is None else Hopeless.all_of(self._guide)
 
     def _next(self, seen: Sequence[Trial]) -> tuple[Configuration, str] | None:
         while self._left:
@@ -160,7 +130,6 @@ class Opening:
             return self._unknown.popleft()
         self._is_unknown_next = True
         guided = self._guide.next(seen, self._popped, self._passed_over)
-        self._is_guide_done = guided is None
         if guided is not None:
             return guided, KNOWLEDGE
         return self._unknown.popleft() if self._unknown else None

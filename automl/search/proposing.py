@@ -112,7 +112,7 @@ class Proposer:
         return nlargest(n, scores)[-1] if len(scores) >= n else -inf
 
     def propose(self, number: int, pending: Sequence[Configuration]) -> tuple[Proposal, str] | None:
-        """What comes next and its origin: of the opening, else of an optimizer; where they share, in turn.
+        """What comes next and its origin: of the opening, else of an optimizer.
 
         Parameters
         ----------
@@ -125,8 +125,6 @@ class Proposer:
         -------
         None where nothing is left, or nothing that can still finish.
         """
-        if self._opening.shares_turns(self.seen) and number % 2:
-            return self._ask(number, pending) or self._next_opening()
         return self._next_opening() or self._ask(number, pending)
 
     def _next_opening(self) -> tuple[Proposal, str] | None:

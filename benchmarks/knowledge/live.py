@@ -99,6 +99,7 @@ def line_of(trial: Trial) -> dict[str, Any]:
     """What is kept of a trial."""
     return {
         "configuration": trial.configuration.id,
+        "content": trial.configuration.to_json(),
         "family": trial.configuration.family,
         "origin": trial.origin,
         "status": str(trial.status),

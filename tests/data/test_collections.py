@@ -42,7 +42,11 @@ def test_a_schema_says_what_columns_are(folder):
     [
         ("name\na\n", None, "must have a column called file"),
         ("file\n", None, "must have a column called file"),
-        ("file,name\na.csv,a/b\n", None, r"catalog\.csv, line 2: data set .* a name must not contain '/'"),
+        (
+            "file,name\na.csv,a/b\n",
+            None,
+            r"catalog\.csv, line 2: data set .* a name must not contain '/'",
+        ),
         ("file\na.csv\n", "[1]", "must hold columns and their kinds"),
         ("file\na.csv\n", '{"a": {"columns": 3}}', "must hold columns and their kinds"),
     ],

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from automl.records import Configuration, Trial, TrialStatus
-from automl.search.opening import ALONE, NOTHING, ON_TRIAL, PATIENCE, Opening
+from automl.search.opening import NOTHING, ON_TRIAL, PATIENCE, Opening
 from automl.search.origins import LEARNED
 
 
@@ -96,21 +96,6 @@ def test_a_family_is_hopeless_where_none_of_its_known_configurations_gives_hope(
     assert found.families == {"poor"}
     assert found.configurations == {c.id for c in Counting.model.configurations[1:]}
     assert Opening(GIVEN, FALLBACK, Counting()).hopeless([FLOOR] * 3) == type(found)()
-
-
-def test_a_guide_shares_the_turns_once_it_has_had_its_own_and_until_it_has_no_hope():
-    opening = Opening((), (), Counting())
-    good = [trial(0.9, "knowledge")] * ALONE
-    assert not Opening((), FALLBACK).shares_turns(good)
-    opening.pop([])
-    assert not opening.shares_turns(good[1:])
-    assert opening.shares_turns(good)
-    known = Counting.model.configurations
-    assert opening.hopeless(good).configurations == {c.id for c in known}
-    assert opening.hopeless(good).families == {"guided", "poor"}
-    taken(opening, good)
-    assert not opening.shares_turns(good)
-    assert opening.hopeless(good) == NOTHING
 
 
 def test_nothing_is_hopeless_without_a_guide_or_after_patience_or_where_it_misled():

@@ -211,22 +211,6 @@ def test_where_no_family_gives_hope_they_have_their_turns_all_the_same(simulatio
     assert len(given) == 12
 
 
-class Sharing(Opening):
-    """An opening that shares the turns from the beginning."""
-
-    def shares_turns(self, seen):
-        return True
-
-
-def test_where_turns_are_shared_the_optimizers_have_every_second_one(simulation):
-    space = simulation.spaces["alpha"]
-    opening = Sharing([(space.complete({"C": float(c)}), "knowledge") for c in range(1, 5)])
-    turns = simulation.turns(opening=opening, optimizer="random", n_trials=12)
-    origins = [turn.origin for turn in simulation.run(turns, 1)]
-    assert origins[:8:2] == ["knowledge"] * 4
-    assert not set(origins[1:8:2] + origins[8:]) & {"knowledge"}
-
-
 def test_exhausted_families_are_dropped_and_the_others_go_on(simulation):
     turns = simulation.turns(n_trials=40)
     given = simulation.run(turns, 2)
