@@ -11,9 +11,12 @@ is left out that is called as the table, or has its fingerprint or its columns; 
 `warm`, with ``priors: learned`` or ``blend: 20``. Nothing else differs. One core.
 
 Every search is one file in OUT_FOLDER/runs: its trials in their order, with scores and processor seconds.
-Finished ones are not repeated. Prints, for each table and over all, the trials and the seconds after
-which each kind that knows something has a score as good as the best of all trials of `cold`, or as good
-but for .005 or .01 of the index.
+Finished ones are not repeated. What was the best of a search at any time is then scored on folds of three
+other seeds, which no search has seen: the best of a hundred scores is better by chance than it is in truth.
+
+Prints, for each table and over all, the shares of the trials and of the seconds of `cold` after which each other kind
+is as good as `cold` is in the end, or as good but for .005 or .01 of the index: by the scores that the searches
+had themselves, and by those on fresh folds.
 """
 
 from __future__ import annotations
@@ -38,9 +41,10 @@ from automl.home import Home
 from automl.learning.facts import target_for
 from automl.metalearning.knowledge import read_knowledge
 from automl.metalearning.store import ExperienceStore
-from automl.records import Trial
+from automl.records import Configuration, Trial
 from automl.setting_sources import resolve_settings
 from automl.stages.line import close_line, open_line
+from automl.stages.opening import give_configurations
 from automl.stages.searching import run_search
 from automl.stages.session import Session, begin
 
@@ -54,6 +58,8 @@ KINDS: Mapping[str, dict[str, Any]] = {
 }
 """Settings of each kind of search."""
 TOLERANCES = (0.0, 0.005, 0.01)
+JUDGES = (1_001, 1_002, 1_003)
+"""Seeds of the folds on which the best of the searches are compared."""
 
 
 def in_turn(names: Sequence[str]) -> list[str]:
@@ -77,12 +83,15 @@ def search(
     data: dict[str, Any],
     given: dict[str, Any],
     *,
+    configurations: Sequence[Configuration] = (),
     at_end: Callable[[Session], None] = lambda session: None,
 ) -> list[dict[str, Any]]:
-    """Trials of one search, in the order of their decisions."""
+    """Trials of one search, in the order of their decisions; of these configurations alone where there are any."""
     settings = resolve_settings({**data, **given, "workers": 1}, environment={})
     session = begin(settings, home, started=time.monotonic())
     try:
+        if configurations:
+            give_configurations(session, configurations)
         line = open_line(session)
         try:
             run_search(line.search)
@@ -133,11 +142,48 @@ def run(out: Path, name: str, data: dict[str, Any], seed: int, options: argparse
         trials = search(home, data, given)
         left_out = left_out or names_of(home, data)
         content = {"table": name, "seed": seed, "kind": kind, "names": left_out, "trials": trials}
-        record.parent.mkdir(parents=True, exist_ok=True)
-        temporary = record.with_suffix(".tmp")
-        temporary.write_text(json.dumps(content))
-        temporary.replace(record)
+        write_json(record, content)
         shutil.rmtree(home.path, ignore_errors=True)
+
+
+def judge(out: Path, name: str, data: dict[str, Any], seed: int) -> None:
+    """Score whatever was the best so far of any kind of search on folds that no search has seen."""
+    record = out / "judged" / f"{name}-{seed}.json"
+    wanted: dict[str, Configuration] = {}
+    for file in (out / "runs").glob(f"{name}-{seed}-*.json"):
+        trials = json.loads(file.read_text())["trials"]
+        for place in set(incumbents(trials)):
+            wanted[trials[place]["configuration"]] = Configuration.from_json(
+                trials[place]["content"]
+            )
+    known = json.loads(record.read_text()) if record.exists() else {}
+    missing = [found for key, found in wanted.items() if key not in known]
+    scores: dict[str, list[float | None]] = {}
+    for other in JUDGES if missing else ():
+        home = Home((out / "homes" / f"{name}-{seed}-judge").resolve())
+        shutil.rmtree(home.path, ignore_errors=True)
+        home.prepare()
+        given = {"seed": other, "trials": len(missing), "experience": False, "racing": False}
+        for trial in search(home, data, given, configurations=missing):
+            scores.setdefault(trial["configuration"], []).append(trial["score"])
+        shutil.rmtree(home.path, ignore_errors=True)
+    write_json(record, {**known, **scores})
+
+
+def incumbents(trials: list[dict[str, Any]]) -> list[int]:
+    """For each trial, which one is the best so far; the first complete one before there is any."""
+    scores = np.array([-np.inf if t["score"] is None else t["score"] for t in trials])
+    best = [int(np.argmax(scores[: i + 1])) for i in range(len(scores))]
+    first = int(np.flatnonzero(np.isfinite(scores))[0])
+    return [max(place, first) for place in best]
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a file that is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(content))
+    temporary.replace(path)
 
 
 def learn(home: Home, knowledge: Path) -> None:
@@ -153,23 +199,36 @@ def best_so_far(trials: list[dict[str, Any]]) -> np.ndarray:
     return np.maximum.accumulate(scores)
 
 
+Judged = dict[str, list[float | None]]
+
+
+def on_fresh_folds(trials: list[dict[str, Any]], judged: Judged) -> np.ndarray:
+    """(n,) what the best one so far scores on folds that no search has seen."""
+    means = {
+        key: -np.inf if None in scores else float(np.mean(np.array(scores, float)))
+        for key, scores in judged.items()
+    }
+    return np.array([means[trials[place]["configuration"]] for place in incumbents(trials)])
+
+
 def saved(
-    cold: list[dict[str, Any]], warm: list[dict[str, Any]], *, tolerance: float = 0.0
-) -> dict[str, float]:
+    cold: np.ndarray, warm: np.ndarray, seconds: tuple[np.ndarray, np.ndarray], tolerance: float
+) -> tuple[float, float]:
     """Shares of the cold search's trials and seconds after which the warm one is as good.
 
     Both are infinite where it never is.
 
     Parameters
     ----------
-    tolerance : what may be missing from the best of the cold one
+    cold, warm : (n,) and (m,), the best so far
+    seconds : (n,) and (m,), of each trial
+    tolerance : what may be missing from the last of `cold`
     """
-    target = best_so_far(cold)[-1] - tolerance
-    reached = np.flatnonzero(best_so_far(warm) >= target)
+    reached = np.flatnonzero(warm >= cold[-1] - tolerance)
     if not len(reached):
-        return {"trials": np.inf, "seconds": np.inf}
-    seconds = [sum(t["seconds"] for t in trials) for trials in (warm[: reached[0] + 1], cold)]
-    return {"trials": (reached[0] + 1) / len(cold), "seconds": seconds[0] / seconds[1]}
+        return np.inf, np.inf
+    n = reached[0] + 1
+    return n / len(cold), seconds[1][:n].sum() / seconds[0].sum()
 
 
 def records_of(out: Path, kind: str) -> dict[str, list[dict[str, Any]]]:
@@ -180,30 +239,43 @@ def records_of(out: Path, kind: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def report(out: Path) -> None:
-    """A table for each kind of what was saved, and medians over the tables."""
+    """For each kind and each way of comparing a table of what was saved, and medians over the tables."""
     cold = records_of(out, "cold")
+    judged = {f.stem: json.loads(f.read_text()) for f in sorted((out / "judged").glob("*.json"))}
     for kind in KINDS:
-        other = records_of(out, kind)
-        if kind == "cold" or not other:
+        if kind == "cold" or not (found := records_of(out, kind)):
             continue
-        print(f"\n| table, seed | cold best | {kind} best | share of trials | share of seconds |")
-        print("|---|---|---|---|---|")
-        for name, trials in other.items():
-            found = saved(cold[name], trials)
-            bests = [best_so_far(one)[-1] for one in (cold[name], trials)]
-            print(
-                f"| {name} | {bests[0]:.4f} | {bests[1]:.4f} "
-                f"| {found['trials']:.2f} | {found['seconds']:.2f} |"
-            )
-        for tolerance in TOLERANCES:
-            shares = [
-                saved(cold[name], trials, tolerance=tolerance) for name, trials in other.items()
-            ]
-            medians = [np.median([one[key] for one in shares]) for key in ("trials", "seconds")]
-            print(
-                f"{kind}, within {tolerance:g} of the cold best: median of {len(other)} searches "
-                f"{medians[0]:.2f} of its trials, {medians[1]:.2f} of its seconds"
-            )
+        pairs = {name: (cold[name], trials) for name, trials in found.items() if name in judged}
+        _show(f"{kind}, on its own folds", pairs, lambda _, trials: best_so_far(trials))
+        _show(
+            f"{kind}, on fresh folds",
+            pairs,
+            lambda name, trials: on_fresh_folds(trials, judged[name]),
+        )
+
+
+def _show(
+    title: str,
+    pairs: Mapping[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]],
+    curve: Callable[[str, list[dict[str, Any]]], np.ndarray],
+) -> None:
+    """One table: cold and other search of each table, compared by a curve of the best so far."""
+    print(f"\n| {title} | cold | other | share of trials | share of seconds |")
+    print("|---|---|---|---|---|")
+    shares: dict[float, list[tuple[float, float]]] = {tolerance: [] for tolerance in TOLERANCES}
+    for name, pair in pairs.items():
+        cold, other = (curve(name, trials) for trials in pair)
+        first, second = (np.array([t["seconds"] for t in trials]) for trials in pair)
+        for tolerance, found in shares.items():
+            found.append(saved(cold, other, (first, second), tolerance))
+        trials, seconds = shares[0.0][-1]
+        print(f"| {name} | {cold[-1]:.4f} | {other[-1]:.4f} | {trials:.2f} | {seconds:.2f} |")
+    for tolerance, found in shares.items():
+        medians = np.median(found, axis=0)
+        print(
+            f"median of {len(found)} searches to within {tolerance:g} of the cold one: "
+            f"{medians[0]:.2f} of its trials, {medians[1]:.2f} of its seconds"
+        )
 
 
 def main() -> None:
@@ -226,6 +298,7 @@ def main() -> None:
         tables = list(chosen_tables(options.data, options.tables))[part - 1 :: n_parts]
         for (name, data), seed in product(tables, range(options.seeds)):
             run(options.out, name, data, seed, options)
+            judge(options.out, name, data, seed)
             print(f"{name} {seed} done", flush=True)
     report(options.out)
 
