@@ -155,6 +155,15 @@ def check_data_sets(data_sets: dict[str, dict[str, Any]], conditions: Conditions
         raise DataError.of([f"there is no file {table}" for table in tables])
 
 
+def unusable(rows: list[dict[str, Any]]) -> list[str]:
+    """A line for each table that nothing is learned from."""
+    return [
+        f"{row['status']}: {row['table']}: {row['reason']}"
+        for row in rows
+        if row["status"] not in USABLE
+    ]
+
+
 def _nothing_learned(rows: list[dict[str, Any]]) -> AutoMLError:
     """The error of a command that could learn from none of its tables."""
     from automl.errors import DataError, ServiceError
@@ -183,9 +192,8 @@ def _show(result: dict[str, Any], *, as_json: bool) -> None:
             "knowledge": result.get("knowledge", ""),
         }
     )
-    for row in rows:
-        if row not in usable:
-            emit(f"{row['status']}: {row['table']}: {row['reason']}")
+    for line in unusable(rows):
+        emit(line)
 
 
 def _take_over(path: Path, data_sets: dict[str, dict[str, Any]], home: Home) -> None:

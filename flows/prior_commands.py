@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from automl.errors import SettingsError
-from automl_flows.learn_commands import USABLE, TableLimit, TrialLimit, check_data_sets, learn
+from automl_flows.learn_commands import TableLimit, TrialLimit, check_data_sets, learn, unusable
 from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import TerminationError, open_home, say
 
@@ -92,9 +92,8 @@ def priors(
             from automl_flows.learning import run_learning  # slow: imports Prefect
 
             found = run_learning(data_sets, conditions.to_json(), home=state, say=say)
-            for row in found["tables"]:
-                if row["status"] not in USABLE:
-                    say(f"{row['status']}: {row['table']}: {row['reason']}")
+            for line in unusable(found["tables"]):
+                say(line)
         from automl_flows.prior_learning import run_prior_learning  # slow: imports Prefect
 
         result = run_prior_learning(
