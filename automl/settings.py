@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -242,6 +242,14 @@ class Settings(BaseModel):
     cost_aware: bool = Field(
         default=False, description="Let measured seconds influence decisions under a trial budget"
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        kind = cls.model_fields[str(info.field_name)].annotation
+        if isinstance(value, bool) and {int, float} & {kind, *get_args(kind)}:
+            raise ValueError(f"must be a number; got {value!r}")
+        return value
 
     @field_validator("budget_seconds", "trial_seconds", mode="before")
     @classmethod

@@ -171,6 +171,20 @@ def _runs(home: Home) -> Iterable[Finding]:
         yield Finding("registration", "warn", f"{pending} models pending", "automl sync")
 
 
+def _experience(home: Home) -> Iterable[Finding]:
+    """Entries that no run can read."""
+    from automl.metalearning.store import ExperienceStore
+
+    reading = ExperienceStore(home.experience).read()
+    found = f"{len(reading.experiences)} data sets and runs remembered"
+    if not reading.notes:
+        yield Finding("experience", "ok", found)
+        return
+    left = f"{found}, {len(reading.notes)} left out: {reading.notes[0]}"
+    fix = f"remove what is damaged from {home.experience}, or leave it: no run uses it"
+    yield Finding("experience", "warn", left, fix)
+
+
 def _tracking(home: Home) -> Iterable[Finding]:
     uri = os.environ.get("MLFLOW_TRACKING_URI", "")
     if uri.startswith(("http://", "https://")):
@@ -250,6 +264,7 @@ _CHECKS: tuple[Callable[[Home], Iterable[Finding]], ...] = (
     _clock,
     _ports,
     _runs,
+    _experience,
     _tracking,
     _orchestrator,
     _services,

@@ -3,6 +3,7 @@
 import pytest
 
 from automl.bandits.registry import get_allocator
+from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer
 from automl.presets import PRESETS
 from automl.setting_sources import resolve_settings
@@ -40,6 +41,12 @@ def test_an_allocator_that_is_named_is_taken(given):
 )
 def test_a_limit_of_the_time_to_predict_and_ranks_by_speed_read_the_clock(given, expected):
     assert reads_clock(resolve_settings({**TABLE, **given}, environment={})) == expected
+
+
+@pytest.mark.parametrize("setting", ["blend", "trials", "seed", "memory_mib", "top_n", "workers"])
+def test_a_number_is_no_truth_value(setting):
+    with pytest.raises(SettingsError, match=f"setting {setting}: must be a number; got True"):
+        resolve_settings({**TABLE, setting: True}, environment={})
 
 
 def test_a_preset_with_two_layers_can_do_without_an_ensemble():

@@ -26,8 +26,9 @@ from automl.learning.design import design
 from automl.learning.facts import content_of, facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
 from automl.metalearning.experience import Experience, KnownTrial
+from automl.origins import GIVEN
 from automl.records import Configuration, Trial
-from automl.stages.opening import GIVEN, give_configurations, given_configurations
+from automl.stages.opening import give_configurations, given_configurations
 from automl.stages.search_spaces import spaces_of
 from automl.stages.searching import Search, run_search, usable_families
 from automl.stages.session import Session, begin, reopen

@@ -36,6 +36,7 @@ from automl.optimizers.parametric import ParametricDensity
 from automl.optimizers.protocol import Optimizer
 from automl.optimizers.random_search import RandomSearch
 from automl.optimizers.tpe import TPE
+from automl.origins import RESERVED
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,6 @@ class OptimizerEntry:
     encoding: Encoding = "onehot"
 
 
-RESERVED = ("floor", "past", "knowledge", "portfolio", "default", "given")
-"""Origins of trials that no optimizer proposed."""
 COMPOSED = "composed"
 """Name of a composition that was given none."""
 

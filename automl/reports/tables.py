@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from automl.errors import DataError
+from automl.origins import DEFAULT, FLOOR
 from automl.records import Trial
 
-DEFAULT_ORIGINS = ("default", "floor")
+DEFAULT_ORIGINS = (DEFAULT, FLOOR)
 BASELINE_FAMILY = "constant"
 
 

@@ -12,8 +12,8 @@ from automl.acquisition.improvement import expected_improvement
 from automl.metalearning.agreement import LEAST_SCORE
 from automl.metalearning.portfolio import KnownScores, expected_seconds
 from automl.metalearning.score_model import ScoreModel
+from automl.origins import KNOWLEDGE
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
-from automl.search.origins import KNOWLEDGE
 
 LEAST_HOPE = 0.003
 """Expected improvement that is worth a trial, where 1 is from the median to the best known.

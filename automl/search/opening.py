@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from automl.origins import FLOOR, KNOWLEDGE, LEARNED
 from automl.records import Configuration, Trial
 from automl.search.guide import Guide
-from automl.search.origins import FLOOR, KNOWLEDGE, LEARNED
 
 ON_TRIAL = 4
 """Learned configurations that have ended until they are judged."""

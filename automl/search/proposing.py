@@ -11,11 +11,11 @@ from automl.bandits.protocol import Allocator
 from automl.errors import AutoMLError
 from automl.evaluation.racing import is_far_behind
 from automl.optimizers.protocol import Optimizer, Proposal
+from automl.origins import DEFAULT, FLOOR
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
 from automl.search.decided import Decided
 from automl.search.opening import Opening
-from automl.search.origins import DEFAULT, FLOOR
 from automl.spaces.tree import SpaceTree
 
 ASK_ATTEMPTS = 20

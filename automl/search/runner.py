@@ -12,8 +12,8 @@ from automl.errors import InterruptedRunError
 from automl.evaluation.plan import StageRows
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
 from automl.evaluation.trial import TrialSummary
+from automl.origins import ORIGINS
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
-from automl.search.origins import ORIGINS
 from automl.search.turns import Turn, Turns
 
 UNRACED = ORIGINS

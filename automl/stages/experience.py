@@ -10,7 +10,7 @@ from automl.metalearning.cleaning import cleaned, of_kind, spaces_for
 from automl.metalearning.experience import Experience
 from automl.metalearning.harvest import collect, harvest
 from automl.metalearning.knowledge import shipped
-from automl.metalearning.snapshot import Snapshot
+from automl.metalearning.snapshot import LEAST_DIGITS, Snapshot
 from automl.metalearning.store import ExperienceStore, read_export, write_export
 from automl.runtime.earlier import MOST_RUNS
 
@@ -102,7 +102,8 @@ def _snapshot(session: Session) -> Snapshot:
     snapshot = Snapshot.of(known, settings.exclude_experience)
     session.warnings += reading.notes
     session.warnings += [
-        f"setting exclude_experience: nothing that is remembered is called {text!r}"
+        f"setting exclude_experience: nothing that is remembered is called {text!r}, and no "
+        f"fingerprint or layout begins so (they need {LEAST_DIGITS} digits or more)"
         for text in snapshot.unknown
     ]
     return snapshot

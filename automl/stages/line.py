@@ -155,6 +155,11 @@ class Line:
                 f"the tracking store lacks {missing} of {len(self.trials)} trials"
                 f"{f' ({found.reason})' if found.reason else ''}; automl sync completes them"
             )
+        elif found.status == "pending":
+            session.warnings.append(
+                f"the model is not registered yet{f' ({found.reason})' if found.reason else ''}; "
+                "automl sync completes it"
+            )
         made["warnings"] += [w for w in session.warnings if w not in made["warnings"]]
         complete = {
             **made,

@@ -20,17 +20,15 @@ from automl.metalearning.recommendation import (
     recommended,
     similar_scores,
 )
+from automl.origins import DEFAULT, FLOOR, GIVEN, KNOWLEDGE, PAST, PORTFOLIO
 from automl.records import Configuration
 from automl.search.guide import Guide
 from automl.search.opening import Opening
-from automl.search.origins import DEFAULT, FLOOR, KNOWLEDGE, PAST, PORTFOLIO
 from automl.settings import Settings
 from automl.stages.search_spaces import space_of, spaces_of
 from automl.stages.session import Session
 
 FLOORS = ("constant", "lightgbm")
-GIVEN = "given"
-"""Name of the record, and origin, of configurations that a run is given in place of an opening."""
 USUAL_ROWS = 1_000
 """Training rows of known data sets, roughly."""
 

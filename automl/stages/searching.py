@@ -22,12 +22,12 @@ from automl.metalearning.harvest import data_set_facts
 from automl.metalearning.transfer import sources_of
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
+from automl.origins import FLOOR
 from automl.randomness import Purpose, stream
 from automl.records import Trial, TrialStatus
 from automl.runtime.earlier import earlier_timings
 from automl.runtime.forecast import Forecast
 from automl.runtime.timings import Known, Workload
-from automl.search.origins import FLOOR
 from automl.search.proposing import Proposer
 from automl.search.runner import TrialRunner, work
 from automl.search.turns import Turn, Turns

@@ -31,6 +31,7 @@ from automl.inference.model import TableModel
 from automl.metrics.index import IndexSpec, PerformanceIndex
 from automl.metrics.stacked import stacked_scores
 from automl.metrics.weightings import many_scores
+from automl.origins import GIVEN
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, FoldResult, Task, Trial, TrialStatus
 from automl.selection.candidates import Candidate
@@ -369,5 +370,5 @@ def _evaluate(plan: EvaluationPlan, configuration: Configuration) -> Trial:
         folds,
         metrics=dict(summary.metrics),
         seconds=sum(f.fit_seconds + f.predict_seconds for f in folds),
-        origin="given",
+        origin=GIVEN,
     )

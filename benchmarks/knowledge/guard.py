@@ -45,11 +45,11 @@ from automl.metalearning.recommendation import (
     recommended,
     similar_scores,
 )
+from automl.origins import FLOOR, KNOWLEDGE, PAST, PORTFOLIO
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
 from automl.search.guide import Guide
 from automl.search.opening import Opening
-from automl.search.origins import FLOOR, KNOWLEDGE, PAST, PORTFOLIO
 from automl.spaces.tree import SpaceTree
 
 COLD = "cold"

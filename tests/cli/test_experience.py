@@ -84,6 +84,9 @@ def test_a_damaged_entry_is_named_and_the_rest_is_there(automl, known, own_home)
     assert outcome.code == 0
     assert str(path) in outcome.err
     assert sum(len(entry["runs"]) for entry in outcome.json) == 2
+    findings = {finding["check"]: finding for finding in automl("doctor", "--json").json}
+    assert findings["experience"]["level"] == "warn"
+    assert str(path) in findings["experience"]["found"]
 
 
 def test_a_file_carries_everything_to_another_home(automl, known, own_home, tmp_path):

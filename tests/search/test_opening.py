@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from automl.origins import LEARNED
 from automl.records import Configuration, Trial, TrialStatus
 from automl.search.opening import NOTHING, ON_TRIAL, PATIENCE, Opening
-from automl.search.origins import LEARNED
 
 
 def trial(score, origin, status=TrialStatus.COMPLETE):

@@ -14,3 +14,7 @@ DEFAULT = "default"
 """Origin of the default of a family."""
 ORIGINS = (FLOOR, PAST, KNOWLEDGE, PORTFOLIO)
 LEARNED = (PAST, KNOWLEDGE)
+GIVEN = "given"
+"""Origin of configurations that a run is given in place of an opening, and name of their record."""
+RESERVED = (*ORIGINS, DEFAULT, GIVEN)
+"""What no optimizer may be called."""
