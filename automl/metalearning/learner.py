@@ -21,6 +21,7 @@ from automl.metalearning.cleaning import LARGEST
 from automl.metalearning.experience import DataSetFacts, Experience
 from automl.records import Configuration, FloatArray, IntArray
 from automl.spaces.encoding import ConfigurationEncoder
+from automl.surrogates.targets import winsorized
 
 SIMPLE_LEAVES = 4
 COMPLEX_LEAVES = 16
@@ -28,8 +29,10 @@ COMPLEX_LEAVES = 16
 _SEEDS = 2**31 - 1
 
 
-def standardized(scores: FloatArray, task: IntArray) -> FloatArray:
-    """(n,) scores less the mean of their data set, over its standard deviation.
+def common_scores(scores: FloatArray, task: IntArray) -> FloatArray:
+    """(n,) scores standardized per data set, where those far below the rest are raised first.
+
+    An index has no lower end: a single regression at -1000 would leave no spread to all others.
 
     Parameters
     ----------
@@ -39,14 +42,13 @@ def standardized(scores: FloatArray, task: IntArray) -> FloatArray:
 
     References
     ----------
-    .. [1] van Hoof (2018), section 6.2.1.
+    .. [1] van Hoof (2018), section 6.2.1, without the limit.
     """
-    _, group = np.unique(task, return_inverse=True)
-    counts = np.bincount(group)
-    centered = scores - (np.bincount(group, scores) / counts)[group]
-    spread = np.sqrt(np.bincount(group, centered**2) / counts)
-    usable = spread > 1e-12 * np.maximum(1.0, np.bincount(group, np.abs(scores)) / counts)
-    return np.asarray(np.where(usable[group], centered / np.where(usable, spread, 1.0)[group], 0.0))
+    found = np.empty(len(scores))
+    for one in np.unique(task):
+        rows = task == one
+        found[rows] = winsorized(scores[rows])
+    return found
 
 
 @dataclass
@@ -170,7 +172,7 @@ class MetaLearner:
             families = ", ".join(sorted(self._families))
             raise SettingsError(f"the meta-learner needs a complete trial of {families}; got none")
         self.n_trials = len(scores)
-        y = standardized(np.array(scores), np.array(task))
+        y = common_scores(np.array(scores), np.array(task))
         self._boosting.fit(np.concatenate(rows), y, rng=rng)
         return self
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from automl.metalearning.experience import DataSetFacts, Experience
 from automl.metalearning.learner import (
+    common_scores,
     encoding_facts,
     meta_feature_names,
     meta_matrix,
-    standardized,
 )
 from automl.records import FloatArray
 from automl.spaces.encoding import ConfigurationEncoder
@@ -23,7 +23,8 @@ def sources_of(
 ) -> Sources:
     """Complete trials of the encoder's families on other data sets.
 
-    Scores are standardized per data set over these trials (S15, section 4.1). Each entry counts as
+    Scores are standardized per data set over these trials (S15, section 4.1), those far below the
+    rest raised. Each entry counts as
     a data set of its own, also two runs on one table.
 
     Parameters
@@ -44,7 +45,7 @@ def sources_of(
     task = np.repeat(np.arange(len(used)), [len(found) for _, found in used])
     scores = np.array([score for _, found in used for _, score in found])
     meta, target_meta = _scaled([one.data for one, _ in used], data)
-    return Sources(np.concatenate(X), standardized(scores, task), task, meta, target_meta)
+    return Sources(np.concatenate(X), common_scores(scores, task), task, meta, target_meta)
 
 
 def _scaled(others: Sequence[DataSetFacts], data: DataSetFacts) -> tuple[FloatArray, FloatArray]:

@@ -21,10 +21,10 @@ sys.path.append(str(Path(__file__).parents[1] / "search"))
 
 from tables import FEWEST_SCORES, SOURCES, ScoreTable, read_table
 
-from automl.metalearning.learner import standardized
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray
 from automl.spaces.encoding import ConfigurationEncoder
+from automl.surrogates.targets import standard
 
 FLOWS = ("flow_forest", "flow_adaboost", "flow_svc")
 TABLE_6_3 = (
@@ -89,7 +89,10 @@ class FlowData:
     @cached_property
     def y(self) -> FloatArray:
         """(n,) scores standardized per data set."""
-        return standardized(self.scores, self.task)
+        y = np.empty(len(self.scores))
+        for number in range(len(self.tables)):
+            y[self.rows(number)] = standard(self.scores[self.rows(number)])
+        return y
 
     def rows(self, number: int) -> IntArray:
         """Positions of the runs of a data set."""

@@ -12,9 +12,9 @@ from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.metalearning.learner import (
     MetaLearner,
     ScoreBoosting,
+    common_scores,
     meta_feature_names,
     meta_matrix,
-    standardized,
 )
 from automl.metalearning.neighbors import (
     NearestRuns,
@@ -53,8 +53,15 @@ def learner() -> MetaLearner:
 
 def test_scores_are_standardized_by_data_set():
     scores, task = np.array([1.0, 3.0, 10.0, 30.0, 5.0, 5.0]), np.array([7, 7, 2, 2, 4, 4])
-    assert standardized(scores, task) == pytest.approx([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0])
-    assert standardized(np.array([0.1 + 0.2, 0.3]), np.zeros(2)) == pytest.approx([0.0, 0.0])
+    assert common_scores(scores, task) == pytest.approx([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0])
+    assert common_scores(np.array([0.1 + 0.2, 0.3]), np.zeros(2)) == pytest.approx([0.0, 0.0])
+
+
+def test_a_score_without_a_lower_end_leaves_the_others_their_spread():
+    good = np.linspace(0.4, 0.9, 20)
+    y = common_scores(np.array([-5e5, *good]), np.zeros(21))
+    assert np.ptp(y[1:]) > 1.0
+    assert y[0] == y.min()
 
 
 def test_it_learns_that_the_best_configuration_depends_on_the_meta_feature():
