@@ -123,7 +123,8 @@ class Proposer:
 
         Returns
         -------
-        None where nothing is left, or nothing that can still finish.
+        None where nothing is left, nothing that can still finish, or nothing before a pending
+        result is seen.
         """
         return self._next_opening() or self._ask(number, pending)
 
@@ -165,12 +166,11 @@ class Proposer:
             arm = self.arms[name]
             own = [c for c in pending if self._arm_of.get(c.family) == name]
             proposed = self._first_default(arm) or self._ask_arm(name, number, own)
-            if proposed is None:
-                self.dropped[name] = "its search space is exhausted"
-            elif self._can_finish(proposed[0]):
+            if proposed is not None and self._can_finish(proposed[0]):
                 return proposed
-            else:
-                late.add(name)
+            if proposed is None and not own:
+                self.dropped[name] = "its search space is exhausted"
+            late.add(name)
         return None
 
     def _is_hopeless(self, name: str) -> bool:

@@ -219,12 +219,16 @@ class Turns:
             return False
         if proposed is None:
             self._nothing_at = n_seen
-            if not self._under_way:
-                self._is_over = True
-                self._condition.notify_all()
-            return False
+            return not self._under_way and self._looks_ahead() and self._decide()
         self._give(*proposed)
         return True
+
+    def _looks_ahead(self) -> bool:
+        """See all results where there is no decision without them; False if the search is over."""
+        self._is_over = not self._untold
+        self._tell(everything=True)
+        self._condition.notify_all()
+        return not self._is_over
 
     def _knows_enough(self) -> bool:
         if self._n_trials is not None and self._next >= self._n_trials:
@@ -234,8 +238,9 @@ class Turns:
         needed = self._next - self._lookback
         return all(i in self._results for i in range(len(self._proposer.seen), needed + 1))
 
-    def _tell(self) -> None:
-        visible = None if self._lookback is None else self._next - self._lookback
+    def _tell(self, *, everything: bool = False) -> None:
+        sees_all = everything or self._lookback is None
+        visible = None if sees_all else self._next - (self._lookback or 0)
         for i in sorted(self._untold):
             if visible is not None and i > visible:
                 break

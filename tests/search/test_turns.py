@@ -228,6 +228,19 @@ def test_the_search_is_over_when_all_spaces_are_exhausted(simulation, optimizer)
     assert turns.take("gamma") is None
 
 
+@pytest.mark.parametrize("lookback", [1, 4, 9, None])
+@pytest.mark.parametrize("optimizer", ["successive_halving", "hyperband", "bohb"])
+def test_a_family_whose_optimizer_waits_for_results_is_not_given_up(
+    simulation, optimizer, lookback
+):
+    chosen = {"families": ("gamma",), "optimizer": optimizer, "lookback": lookback}
+    given = simulation.run(simulation.turns(**chosen), 2)
+    if lookback is not None:
+        assert simulation.run(simulation.turns(**chosen, n_slots=4), 4, order=3) == given
+    in_full = {turn.proposal.configuration for turn in given if turn.proposal.fidelity.is_full}
+    assert len(in_full) == 3
+
+
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_finite_space_is_not_given_up_while_much_of_it_is_new(simulation, optimizer):
     turns = simulation.turns(families=("beta",), optimizer=optimizer, n_trials=300)
