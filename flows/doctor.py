@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
+from automl.addresses import public_address
 from automl.home import Home
 
 Level = Literal["ok", "warn", "fail"]
@@ -187,12 +188,13 @@ def _experience(home: Home) -> Iterable[Finding]:
 
 def _tracking(home: Home) -> Iterable[Finding]:
     uri = os.environ.get("MLFLOW_TRACKING_URI", "")
+    shown = public_address(uri)
     if uri.startswith(("http://", "https://")):
-        yield _reachable("tracking", uri, f"{uri.rstrip('/')}/health", "MLFLOW_TRACKING_URI")
+        yield _reachable("tracking", shown, f"{uri.rstrip('/')}/health", "MLFLOW_TRACKING_URI")
         return
     path = Path(uri.removeprefix("sqlite:///")) if uri else home.path / "mlflow.db"
     if uri and not uri.startswith("sqlite:///"):
-        yield Finding("tracking", "ok", f"{uri} (not checked)")
+        yield Finding("tracking", "ok", f"{shown} (not checked)")
     elif not path.exists():
         yield Finding("tracking", "ok", f"{path} will be created")
     else:
@@ -202,7 +204,9 @@ def _tracking(home: Home) -> Iterable[Finding]:
 def _orchestrator(home: Home) -> Iterable[Finding]:
     url = os.environ.get("PREFECT_API_URL", "")
     if url:
-        yield _reachable("prefect", url, f"{url.rstrip('/')}/health", "PREFECT_API_URL")
+        yield _reachable(
+            "prefect", public_address(url), f"{url.rstrip('/')}/health", "PREFECT_API_URL"
+        )
         return
     path = home.path / "prefect" / "prefect.db"
     if path.exists():

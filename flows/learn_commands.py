@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from automl_flows.options import HomeOption, JsonOption
-from automl_flows.session import TerminationError, open_home, say
+from automl_flows.session import TerminationError, command_given, open_home, say
 
 if TYPE_CHECKING:
     from automl.errors import AutoMLError
@@ -98,8 +96,9 @@ def experience(
     check_data_sets(data_sets, conditions)
     state = open_home(home)
     state.prepare()
+    into = None if into is None else into.expanduser().resolve()
     if into is not None and into.exists():
-        _take_over(into, data_sets, state)
+        _take_over(into, data_sets, state, conditions)
     from automl_flows.learning import run_learning  # slow: imports Prefect
 
     try:
@@ -110,7 +109,7 @@ def experience(
     if not any(row["status"] in USABLE for row in result["tables"]):
         raise _nothing_learned(result["tables"])
     if into is not None:
-        result["knowledge"] = _write_knowledge(into, data_sets, state.path)
+        result["knowledge"] = _write_knowledge(into, data_sets, state, conditions)
     _show(result, as_json=as_json)
 
 
@@ -196,25 +195,32 @@ def _show(result: dict[str, Any], *, as_json: bool) -> None:
         emit(line)
 
 
-def _take_over(path: Path, data_sets: dict[str, dict[str, Any]], home: Home) -> None:
+def _take_over(
+    path: Path, data_sets: dict[str, dict[str, Any]], home: Home, conditions: Conditions
+) -> None:
     """Begin with what an earlier command has written."""
     from automl.learning.folder import LearnedFolder
     from automl.learning.knowledge_file import take_over
 
     folder = LearnedFolder(home)
     with folder.only_one():
-        taken = take_over(folder, data_sets, path)
+        taken = take_over(folder, data_sets, path, measure=conditions.measure())
     if taken:
         say(f"{path}: what it holds of {len(taken)} tables is not run again")
 
 
-def _write_knowledge(path: Path, data_sets: dict[str, dict[str, Any]], home: Path) -> str:
+def _write_knowledge(
+    file: Path, data_sets: dict[str, dict[str, Any]], home: Home, conditions: Conditions
+) -> str:
     """Write the file; where it is, and how large."""
-    from automl.home import Home
     from automl.learning.folder import LearnedFolder
     from automl.learning.knowledge_file import make_knowledge
 
-    file = path.expanduser().resolve()
-    command = shlex.join(["automl", *sys.argv[1:]])
-    found = make_knowledge(LearnedFolder(Home(home)), data_sets, file, command=command)
+    found = make_knowledge(
+        LearnedFolder(home),
+        data_sets,
+        file,
+        measure=conditions.measure(),
+        command=command_given(),
+    )
     return f"{file}: {len(found.experiences)} data sets, {file.stat().st_size / 2**20:.1f} MiB"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,7 +10,7 @@ import typer
 from automl.errors import SettingsError
 from automl_flows.learn_commands import TableLimit, TrialLimit, check_data_sets, learn, unusable
 from automl_flows.options import HomeOption, JsonOption
-from automl_flows.session import TerminationError, open_home, say
+from automl_flows.session import TerminationError, command_given, open_home, say
 
 EXPERIENCE_SUFFIX = ".jsonl.gz"
 
@@ -105,7 +103,7 @@ def priors(
                 "families": chosen,
                 "seed": seed,
                 "settings": {"acceptance": acceptance},
-                "command": shlex.join(["automl", *sys.argv[1:]]),
+                "command": command_given(),
             },
         )
     except (KeyboardInterrupt, TerminationError):

@@ -15,10 +15,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from automl.errors import ServiceError
 from automl_flows.environment import TELEMETRY_OFF
@@ -310,12 +313,22 @@ def running(server: LocalServer | None, drain_seconds: float) -> Iterator[None]:
 
 
 def answers(url: str, timeout: float = 1.0) -> bool:
-    """Whether a GET of `url` succeeds within `timeout` seconds."""
+    """Whether a GET of `url`, which may name a user, succeeds within `timeout` seconds."""
     try:
-        with urllib.request.urlopen(url, timeout=timeout) as response:  # noqa: S310 http only
+        with urllib.request.urlopen(_request(url), timeout=timeout) as response:  # noqa: S310 http only
             return bool(response.status == 200)
-    except (OSError, ValueError):
+    except (OSError, ValueError, HTTPException):
         return False
+
+
+def _request(url: str) -> urllib.request.Request:
+    parts = urlsplit(url)
+    user, _, host = parts.netloc.rpartition("@")
+    request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)))  # noqa: S310 http only
+    if user:
+        digits = b64encode(unquote(user).encode()).decode()
+        request.add_header("Authorization", f"Basic {digits}")
+    return request
 
 
 def listen(port: int) -> socket.socket:

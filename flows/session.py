@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from automl.addresses import public_address
 from automl.errors import AutoMLError, AutoMLWarning, DataError
 from automl.home import Home, default_home
 
@@ -94,6 +96,11 @@ def show_warnings() -> None:
     warnings.showwarning = _show  # type: ignore[assignment] # its other arguments are not needed
     warnings.simplefilter("ignore")
     warnings.simplefilter("default", AutoMLWarning)
+
+
+def command_given() -> str:
+    """The command line of this process as it can be given again, without secrets in addresses."""
+    return shlex.join(["automl", *map(public_address, sys.argv[1:])])
 
 
 def say(text: str) -> None:

@@ -107,17 +107,20 @@ def _tables_of_catalog(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             lines = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SettingsError(f"{path} cannot be read: {error}") from None
-    if not lines or not lines[0].get("file"):
+    if not lines or "file" not in lines[0]:
         raise SettingsError(f"{path} must have a column called file, with a line for each table")
     kinds = _kinds_of_columns(folder / SCHEMA)
     for number, line in enumerate(lines, start=2):
+        if not line["file"]:
+            raise SettingsError(f"{path}, line {number}: there is no file")
         table = folder / line["file"]
         name = line.get("name") or _name_of(str(table))
         check_name(name, f"{path}, line {number}: data set")
         settings: dict[str, Any] = {"table": str(table.resolve())}
         settings |= {key: line[key] for key in ("target", "task") if line.get(key)}
         if name in kinds:
-            settings["roles"] = kinds[name]
+            roles = {c: role for c, role in kinds[name].items() if c != settings.get("target")}
+            settings["roles"] = roles
         yield name, settings
 
 

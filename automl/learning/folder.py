@@ -4,7 +4,7 @@
 
     home/learned/
       lock               held while a process learns
-      NAME.json          record of a table: there whole or not at all
+      NAME.json          record of a table: there whole or not at all; a digest for an odd name
       runs/NAME/         home of the run under way; removed with the record
 
 A table is learned when its record is there and holds all that is asked for; else what it lacks is
@@ -24,7 +24,7 @@ from automl.errors import SettingsError
 from automl.evaluation.stage_records import StageRecords
 from automl.home import Home
 from automl.metalearning.experience import Experience
-from automl.metalearning.store import ExperienceStore
+from automl.metalearning.store import ExperienceStore, file_name
 
 FORMAT = 1
 LOCK_SECONDS = 0.5
@@ -96,7 +96,7 @@ class LearnedFolder:
 
     def run_home(self, name: str) -> Home:
         """Home of the run on a table while it is under way."""
-        return Home(self.path / "runs" / name)
+        return Home(self.path / "runs" / file_name(name))
 
     def read(self, name: str) -> LearnedTable | None:
         """Record of a table, or None if there is none that is whole.
@@ -106,12 +106,12 @@ class LearnedFolder:
         SettingsError
             If it was written by a later version.
         """
-        content = self._records.read(name)
+        content = self._records.read(file_name(name))
         if content is None:
             return None
         if content.get("format") != FORMAT:
             raise SettingsError(
-                f"{self.path / name}.json has format {content.get('format')!r}; known is {FORMAT}"
+                f"{self.path / file_name(name)}.json has format {content.get('format')!r}; known is {FORMAT}"
             )
         return LearnedTable.from_json(content)
 
@@ -124,18 +124,19 @@ class LearnedFolder:
             If it cannot be written.
         """
         ExperienceStore(self.home.experience).add(learned.experience)
-        self._records.write(learned.experience.data.name, learned.to_json())
+        self._records.write(file_name(learned.experience.data.name), learned.to_json())
 
     def written_at(self, name: str) -> int | None:
         """When the record of a table was written, in nanoseconds; None where there is none."""
         try:
-            return (self.path / f"{name}.json").stat().st_mtime_ns
+            return (self.path / f"{file_name(name)}.json").stat().st_mtime_ns
         except OSError:
             return None
 
     def names(self) -> list[str]:
         """Tables that have a record."""
-        return self._records.names()
+        records = (self._records.read(file) for file in self._records.names())
+        return sorted(found["experience"]["data"]["name"] for found in records if found)
 
     @contextmanager
     def only_one(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ from typing import Any
 from automl.addresses import public_address, whole_address
 from automl.data.readers import read_table
 from automl.data.table import prepare_table
-from automl.errors import DataError
+from automl.errors import DataError, SettingsError
 from automl.learning.conditions import sample_rows
 from automl.learning.facts import PREPARED_BY, facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
@@ -23,38 +23,75 @@ SCORE_DIGITS, SECONDS_DIGITS = 6, 3
 
 
 def make_knowledge(
-    folder: LearnedFolder, names: Iterable[str], path: Path, *, command: str
+    folder: LearnedFolder,
+    names: Iterable[str],
+    path: Path,
+    *,
+    measure: Mapping[str, Any],
+    command: str,
 ) -> Knowledge:
-    """Write what is known of some tables as one file; those that are not learned are left out.
+    """Write what is known of some tables as one file; what it holds of others stays in it.
+
+    Left out are tables that are not learned, or whose scores were measured otherwise.
 
     Parameters
     ----------
+    measure
+        What the scores depend on, see `Conditions.measure`.
     command
         That makes the file, as it can be given again.
 
     Raises
     ------
     DataError
-        If none of them is learned.
+        If none of them is learned so.
+    SettingsError
+        If there is a file that is not whole, or holds scores that were measured otherwise.
     ServiceError
         If the file cannot be written.
     """
-    found = [learned for name in sorted(names) if (learned := folder.read(name)) is not None]
-    if not found:
+    learned = [found for name in names if (found := folder.read(name)) is not None]
+    fresh = {one.experience.data.name: one for one in learned if one.measure == measure}
+    if not fresh:
         raise DataError(f"none of these tables is learned in {folder.path}")
+    known = read_measured(path, measure).experiences if path.exists() else ()
+    kept = [experience for experience in known if experience.data.name not in fresh]
+    every = [*kept, *(_rounded(one.experience) for one in fresh.values())]
     knowledge = Knowledge(
         command,
         datetime.now(UTC).date().isoformat(),
-        tuple(_rounded(learned.experience) for learned in found),
-        found[0].measure,
+        tuple(sorted(every, key=lambda experience: experience.data.name)),
+        dict(measure),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_knowledge(path, knowledge)
     return knowledge
 
 
+def read_measured(path: Path, measure: Mapping[str, Any]) -> Knowledge:
+    """A file of knowledge whose scores can be set beside those of a measure.
+
+    Raises
+    ------
+    SettingsError
+        If the file is not whole, or its scores were measured otherwise.
+    """
+    knowledge = read_knowledge(path)
+    for key, value in measure.items():
+        if knowledge.conditions.get(key) != value:
+            raise SettingsError(
+                f"in {path} scores were measured with {key} {knowledge.conditions.get(key)}, now "
+                f"it is {value}; use another file"
+            )
+    return knowledge
+
+
 def take_over(
-    folder: LearnedFolder, data_sets: Mapping[str, Mapping[str, Any]], path: Path
+    folder: LearnedFolder,
+    data_sets: Mapping[str, Mapping[str, Any]],
+    path: Path,
+    *,
+    measure: Mapping[str, Any],
 ) -> list[str]:
     """Make records of the tables that a file of knowledge holds and the folder does not.
 
@@ -64,6 +101,8 @@ def take_over(
     ----------
     data_sets
         Settings that belong to the tables, by name; others of the file are left alone.
+    measure
+        What the scores depend on now, see `Conditions.measure`.
 
     Returns
     -------
@@ -72,9 +111,9 @@ def take_over(
     Raises
     ------
     SettingsError
-        If the file is not whole.
+        If the file is not whole, or its scores were measured otherwise.
     """
-    knowledge = read_knowledge(path)
+    knowledge = read_measured(path, measure)
     taken = []
     for experience in knowledge.experiences:
         name = experience.data.name

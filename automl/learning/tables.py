@@ -20,12 +20,13 @@ import pandas as pd
 from automl.addresses import public_address, whole_address
 from automl.data.readers import read_table
 from automl.errors import DataError, ServiceError, SettingsError
+from automl.evaluation.stage_records import StageRecords
 from automl.families.family import kind_of
 from automl.learning.conditions import Conditions, sample_rows
 from automl.learning.design import design
 from automl.learning.facts import content_of, facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
-from automl.metalearning.experience import Experience, KnownTrial
+from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.origins import GIVEN
 from automl.records import Configuration, Trial
 from automl.stages.opening import give_configurations, given_configurations
@@ -34,6 +35,9 @@ from automl.stages.searching import Search, run_search, usable_families
 from automl.stages.session import Session, begin, reopen
 
 ORIGIN = "learned"
+FINGERPRINT_DIGITS = 8
+ASKED = "asked"
+"""Name of the record of what a run was begun for: the measure of its scores, and configurations."""
 
 
 @dataclass(frozen=True)
@@ -97,19 +101,30 @@ def learn_table(folder: LearnedFolder, request: Request) -> Outcome:
     frame = _read(request)
     n_known = 0
     if known is not None:
-        _check_measure(known, request, folder)
+        _check_measure(known.measure, request, folder)
         _check_content(known, request, frame)
         if is_done(known, request):
             return Outcome(known)
         n_known = len(known.experience.trials)
+    is_continued = bool(folder.run_home(request.name).run_folders())
+    learned = _run_and_keep(folder, request, known, frame)
+    if is_continued and not is_done(learned, request):  # it was begun with less to do
+        learned = _run_and_keep(folder, request, learned, frame)
+    return Outcome(learned, len(learned.experience.trials) - n_known)
+
+
+def _run_and_keep(
+    folder: LearnedFolder, request: Request, known: LearnedTable | None, frame: pd.DataFrame
+) -> LearnedTable:
+    home = folder.run_home(request.name)
     try:
         learned = _run(folder, request, known, frame)
     except DataError:
-        shutil.rmtree(folder.run_home(request.name).path, ignore_errors=True)
+        shutil.rmtree(home.path, ignore_errors=True)
         raise
     folder.write(learned)
-    shutil.rmtree(folder.run_home(request.name).path, ignore_errors=True)
-    return Outcome(learned, len(learned.experience.trials) - n_known)
+    shutil.rmtree(home.path, ignore_errors=True)
+    return learned
 
 
 def in_turn(names: Iterable[str], seed: int) -> list[str]:
@@ -129,13 +144,12 @@ def _design(task: str, conditions: Conditions) -> list[Configuration]:
     return design(kind_of(task), draws=conditions.draws, seed=conditions.seed)
 
 
-def _check_measure(known: LearnedTable, request: Request, folder: LearnedFolder) -> None:
-    wanted = request.conditions.measure()
-    for key, value in wanted.items():
-        if known.measure.get(key) != value:
+def _check_measure(known: Mapping[str, Any], request: Request, folder: LearnedFolder) -> None:
+    for key, value in request.conditions.measure().items():
+        if known.get(key) != value:
             raise SettingsError(
-                f"in {folder.path} scores were measured with {key} {known.measure.get(key)}, now it "
-                f"is {value}; use another --home"
+                f"in {folder.path} scores of {request.name} were measured with {key} "
+                f"{known.get(key)}, now it is {value}; use another --home"
             )
 
 
@@ -171,13 +185,18 @@ def _session(folder: LearnedFolder, request: Request, frame: pd.DataFrame) -> Se
     ------
     ServiceError
         If another process drives the run.
+    SettingsError
+        If the scores of the interrupted run were measured otherwise.
     """
     home = folder.run_home(request.name)
     for run in reversed(home.run_folders()):
         if run.is_driven():
             raise ServiceError(f"run {run.run_id} on {request.name} is driven by another process")
-        if "data" in run.read_facts():
+        asked = StageRecords(run.stages).read(ASKED)
+        if asked is not None:
+            _check_measure(asked["measure"], request, folder)
             return reopen(run.run_id, home)
+    shutil.rmtree(home.path, ignore_errors=True)  # killed before its first trial
     target = target_for(request.data, frame)
     used = _used_rows(request, frame)
     data = {key: value for key, value in request.data.items() if key != "test"}
@@ -199,6 +218,8 @@ def _given(session: Session, request: Request, known: LearnedTable | None) -> li
     wanted = _design(session.plan.table.task, request.conditions)
     there = set() if known is None else known.asked - known.left_out
     given = _admitted(session, [c for c in wanted if c.id not in there])
+    measure = request.conditions.measure()
+    session.records.write(ASKED, {"measure": measure, "ids": [c.id for c in wanted]})
     give_configurations(session, given)
     return given
 
@@ -228,10 +249,13 @@ def _joined(learned: LearnedTable, known: LearnedTable | None) -> LearnedTable:
         return learned
     trials = (*known.experience.trials, *learned.experience.trials)
     each_once = {(t.configuration.id, t.fidelity): t for t in reversed(trials)}
+    still_open = known.left_out - {trial.configuration.id for trial in trials} - learned.left_out
     return replace(
         learned,
         experience=replace(learned.experience, trials=tuple(reversed(each_once.values()))),
         asked=learned.asked | known.asked,
+        left_out=learned.left_out | still_open,
+        table_seconds=known.table_seconds if still_open else learned.table_seconds,
         searched=learned.searched + known.searched,
     )
 
@@ -247,11 +271,11 @@ def _check_content(known: LearnedTable, request: Request, frame: pd.DataFrame) -
 def _learned(
     request: Request, session: Session, trials: Sequence[Trial], frame: pd.DataFrame
 ) -> LearnedTable:
-    conditions = request.conditions
     facts = facts_of(request.name, request.data, session.plan.table, frame)
-    measure = conditions.measure()
+    record = session.records.read(ASKED) or {}
+    measure = record["measure"]
     experience = Experience(
-        f"{ORIGIN}-{facts.name}-{_digest(measure)}",
+        identity_of(facts, measure),
         facts,
         measure["metric"],
         _known(trials),
@@ -265,9 +289,9 @@ def _learned(
         {**request.data, "table": public_address(str(request.data["table"]))},
         measure,
         len(frame),
-        asked=frozenset(c.id for c in _design(facts.task, conditions)),
+        asked=frozenset(record["ids"]),
         left_out=frozenset(c.id for c in given_configurations(session) if c.id not in tried),
-        table_seconds=conditions.table_seconds,
+        table_seconds=request.conditions.table_seconds,
         searched=sum(trial.origin != GIVEN for trial in trials),
     )
 
@@ -296,6 +320,8 @@ def processor_seconds(trials: Sequence[Trial]) -> list[float]:
     ]
 
 
-def _digest(measure: Mapping[str, Any]) -> str:
+def identity_of(facts: DataSetFacts, measure: Mapping[str, Any]) -> str:
+    """Id of what is learned of a table: its name, and digits of its content and of the measure."""
     text = json.dumps(measure, sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    digits = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    return f"{ORIGIN}-{facts.name}-{facts.fingerprint[:FINGERPRINT_DIGITS]}-{digits}"

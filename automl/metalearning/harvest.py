@@ -88,7 +88,9 @@ def collect(
 
 
 def _is_known(store: ExperienceStore, folder: RunFolder) -> bool:
-    """Whether the store has all of a run: nothing was journaled since its entry was written."""
+    """Whether the store has all of a run, as nothing was journaled since, or shall forget it."""
+    if store.is_forgotten(folder.run_id):
+        return True
     written = store.written_at(folder.run_id)
     if written is None:
         return False

@@ -107,7 +107,7 @@ def read_knowledge(path: Path) -> Knowledge:
         while start < len(data):
             experience, start = unpack(data, start)
             experiences.append(experience)
-    except (EntryError, KeyError, TypeError, ValueError, zlib.error) as error:
+    except (EntryError, KeyError, RecursionError, TypeError, ValueError, zlib.error) as error:
         raise SettingsError(f"{path} is no whole file of knowledge: {error}") from None
     return Knowledge(head["command"], head["date"], tuple(experiences), head["conditions"])
 
@@ -115,6 +115,6 @@ def read_knowledge(path: Path) -> Knowledge:
 def _head(data: bytes) -> tuple[dict[str, Any], int]:
     reader = zlib.decompressobj(wbits=31)
     head = json.loads(reader.decompress(data))
-    if head.get("format") != FORMAT or head.get("version") != VERSION:
+    if not isinstance(head, dict) or head.get("format") != FORMAT or head.get("version") != VERSION:
         raise ValueError(f"its first line must name {FORMAT} {VERSION}")
     return head, len(data) - len(reader.unused_data)

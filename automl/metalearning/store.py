@@ -54,7 +54,7 @@ class ExperienceStore:
 
     def path_of(self, identity: str) -> Path:
         """File of an entry, whether it is there or not."""
-        return self.folder / f"{_file_name(identity)}{SUFFIX}"
+        return self.folder / f"{file_name(identity)}{SUFFIX}"
 
     def add(self, experience: Experience) -> bool:
         """Write an entry, or replace that of the same id; whether anything has changed.
@@ -80,7 +80,11 @@ class ExperienceStore:
         """Every entry that can be read."""
         found: dict[str, Experience] = {}
         notes = []
-        for path in self._files():
+        try:
+            files = self._files()
+        except OSError as error:
+            return Reading((), (f"{self.folder} is left out of the experience: {error.strerror}",))
+        for path in files:
             try:
                 experience = _read_file(path)
             except (EntryError, OSError) as error:
@@ -94,18 +98,19 @@ class ExperienceStore:
 
     def read_one(self, identity: str) -> Experience | None:
         """The entry of an id; None where there is none that can be read."""
-        try:
-            experience = _read_file(self.path_of(identity))
-        except (EntryError, OSError):
-            return None
-        return experience if experience.id == identity else None
+        experience = _read_if_whole(self.path_of(identity))
+        return experience if experience is not None and experience.id == identity else None
 
     def written_at(self, identity: str) -> int | None:
-        """When an entry was written or forgotten, in nanoseconds; None where it never was."""
-        for path in (self.path_of(identity), self._mark(identity)):
-            with contextlib.suppress(OSError):
-                return path.stat().st_mtime_ns
-        return None
+        """When an entry was written, in nanoseconds; None where there is none of its own name."""
+        try:
+            return self.path_of(identity).stat().st_mtime_ns
+        except OSError:
+            return None
+
+    def is_forgotten(self, identity: str) -> bool:
+        """Whether an entry was forgotten, and not written again since."""
+        return self._mark(identity).exists()
 
     def forget(self, identity: str) -> bool:
         """Delete an entry for good; whether there was one.
@@ -115,21 +120,27 @@ class ExperienceStore:
         ServiceError
             If it cannot be deleted.
         """
-        mark = self._mark(identity)
+        path, mark = self._find(identity), self._mark(identity)
+        if path is None:
+            return False
         try:
-            if not self.path_of(identity).exists():
-                return False
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()
-            self.path_of(identity).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
         except OSError as error:
-            raise ServiceError(
-                f"{self.path_of(identity)}: the experience cannot be deleted: {error}"
-            ) from error
+            raise ServiceError(f"{path}: the experience cannot be deleted: {error}") from error
         return True
 
+    def _find(self, identity: str) -> Path | None:
+        """File of an entry, which somebody may have copied under another name."""
+        path = self.path_of(identity)
+        if path.exists():
+            return path
+        others = ((other, _read_if_whole(other)) for other in self._files())
+        return next((other for other, one in others if one and one.id == identity), None)
+
     def _mark(self, identity: str) -> Path:
-        return self.folder / FORGOTTEN / _file_name(identity)
+        return self.folder / FORGOTTEN / file_name(identity)
 
     def _files(self) -> list[Path]:
         if not self.folder.is_dir():
@@ -201,6 +212,13 @@ def take_in(store: ExperienceStore, experiences: Iterable[Experience], *, origin
     return added
 
 
+def _read_if_whole(path: Path) -> Experience | None:
+    try:
+        return _read_file(path)
+    except (EntryError, OSError):
+        return None
+
+
 def _read_file(path: Path) -> Experience:
     data = path.read_bytes()
     experience, end = unpack(data)
@@ -209,7 +227,8 @@ def _read_file(path: Path) -> Experience:
     return experience
 
 
-def _file_name(identity: str) -> str:
+def file_name(identity: str) -> str:
+    """A name that every file system takes: the text itself, or a digest of it."""
     if _NAME.fullmatch(identity):
         return identity
     return hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from automl.errors import SettingsError
+from automl.metalearning.entries import pack, unpack
 from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.records import Configuration, Fidelity, JsonScalar, Task, TrialStatus
 from automl.tracking import layout
@@ -33,6 +34,7 @@ ILLEGIBLE_TRIALS = "trials that cannot be understood"
 MOST_TEXTS = 3
 """Values of a configuration that are texts and look like something else."""
 _PAGE = 1000
+_RUN_ID = re.compile(r"[\w.-]+")
 _DEFAULT_EXPERIMENT = "0"
 _BAD = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 _FOLDS, _ROWS, _ITERATIONS = (
@@ -131,10 +133,10 @@ class _History:
             return NAMELESS
         try:
             empty = experience_of_parent(parent.data.tags, parent.info.start_time)
+            trials = self._trials(parent)
+            return unpack(pack(replace(empty, trials=trials)))[0] if trials else EMPTY
         except _BAD:
             return ILLEGIBLE
-        trials = self._trials(parent)
-        return replace(empty, trials=trials) if trials else EMPTY
 
     def _trials(self, parent: Run) -> tuple[KnownTrial, ...]:
         own = f"tags.`{layout.RUN_ID_TAG}` = '{parent.data.tags[layout.RUN_ID_TAG]}'"
@@ -159,6 +161,8 @@ def experience_of_parent(tags: Mapping[str, str], started_ms: int | None) -> Exp
     KeyError, ValueError
         If a tag is missing, or not what `automl.tracking.layout` writes.
     """
+    if not _RUN_ID.fullmatch(tags[layout.RUN_ID_TAG]):
+        raise ValueError(f"no run is called {tags[layout.RUN_ID_TAG]!r}")
     features = json.loads(tags.get(layout.META_FEATURES_TAG, "{}"))
     facts = DataSetFacts(
         name=tags["automl.problem"],

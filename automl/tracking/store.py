@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 
-from automl.errors import ServiceError
+from automl.addresses import public_address, public_text
+from automl.errors import ServiceError, SettingsError
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -52,6 +53,11 @@ class StoreAddress:
 
     uri: str
     home: Path
+
+    @property
+    def shown(self) -> str:
+        """The address without user and password."""
+        return public_address(self.uri)
 
     @property
     def is_server(self) -> bool:
@@ -97,7 +103,7 @@ class StoreAddress:
             lock.acquire(timeout=max(0.0, seconds), poll_interval=0.02)
         except Timeout:
             raise ServiceError(
-                f"tracking store {self.uri} is kept busy by another process", uri=self.uri
+                f"tracking store {self.shown} is kept busy by another process", uri=self.shown
             ) from None
         try:
             yield
@@ -167,17 +173,21 @@ def service_errors(address: StoreAddress) -> Iterator[None]:
     except (MlflowException, RequestException, SQLAlchemyError, sqlite3.Error, OSError) as error:
         reason = " ".join(str(error).split())[:300]
         raise ServiceError(
-            f"tracking store {address.uri} failed: {reason}", uri=address.uri
+            f"tracking store {address.shown} failed: {public_text(reason)}", uri=address.shown
         ) from error
 
 
 def _require_listener(uri: str) -> None:
+    shown = public_address(uri)
     parts = urlsplit(uri)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError as error:
+        raise SettingsError(f"tracking server {shown}: {error}", uri=shown) from None
     try:
         socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
     except OSError as error:
-        raise ServiceError(f"tracking server {uri} does not answer: {error}", uri=uri) from None
+        raise ServiceError(f"tracking server {shown} does not answer: {error}", uri=shown) from None
 
 
 def _is_unmade(file: Path) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from automl.errors import DataError, SettingsError
+from automl.errors import DataError, InterruptedRunError, SettingsError
 from automl.evaluation.slots import JobOutcome
 from automl.evaluation.trial import evaluate
 from automl.families.registry import get_family
@@ -21,8 +21,11 @@ from automl.learning.folder import LearnedFolder
 from automl.learning.knowledge_file import make_knowledge, refresh_facts, take_over
 from automl.learning.tables import Request, in_turn, learn_table
 from automl.metalearning.fingerprints import fingerprint
+from automl.metalearning.knowledge import read_knowledge
 from automl.metalearning.store import ExperienceStore
 from automl.records import TrialStatus
+
+MEASURE = Conditions(most_rows=100).measure()
 
 
 class OneSlot:
@@ -157,7 +160,7 @@ def test_an_ordinary_search_may_follow(folder, request_of):
 def test_scores_of_another_measure_are_not_set_beside(folder, request_of):
     learn_table(folder, request_of())
     with pytest.raises(
-        SettingsError, match=r"scores were measured with most_rows 100.*now it is 90"
+        SettingsError, match=r"scores of data were measured with most_rows 100.*now it is 90"
     ):
         learn_table(folder, request_of(most_rows=90))
 
@@ -189,9 +192,11 @@ def test_facts_can_be_computed_anew(folder, request_of, tmp_path):
 @pytest.mark.usefixtures("one_slot")
 def test_knowledge_is_what_is_learned_of_the_named_tables(folder, request_of, tmp_path):
     with pytest.raises(DataError, match="none of these tables is learned"):
-        make_knowledge(folder, ["data"], tmp_path / "k.jsonl.gz", command="c")
+        make_knowledge(folder, ["data"], tmp_path / "k.jsonl.gz", measure=MEASURE, command="c")
     learned = learn_table(folder, request_of()).learned
-    made = make_knowledge(folder, ["data", "other"], tmp_path / "k.jsonl.gz", command="c")
+    made = make_knowledge(
+        folder, ["data", "other"], tmp_path / "k.jsonl.gz", measure=MEASURE, command="c"
+    )
     assert made.data_sets == ("data",)
     assert made.conditions == learned.measure
     kept, known = made.experiences[0].trials, learned.experience.trials
@@ -203,15 +208,19 @@ def test_knowledge_is_what_is_learned_of_the_named_tables(folder, request_of, tm
 def test_a_file_of_knowledge_is_gone_on_with_in_another_home(folder, request_of, tmp_path):
     path = tmp_path / "k.jsonl.gz"
     learn_table(folder, request_of())
-    before = make_knowledge(folder, ["data"], path, command="c").experiences[0].trials
+    before = (
+        make_knowledge(folder, ["data"], path, measure=MEASURE, command="c").experiences[0].trials
+    )
     other = LearnedFolder(Home(tmp_path / "other"))
     request = request_of(draws=1)
-    assert take_over(other, {"unknown": request.data}, path) == []
-    assert take_over(other, {"data": request.data}, path) == ["data"]
-    assert take_over(other, {"data": request.data}, path) == []
+    assert take_over(other, {"unknown": request.data}, path, measure=MEASURE) == []
+    assert take_over(other, {"data": request.data}, path, measure=MEASURE) == ["data"]
+    assert take_over(other, {"data": request.data}, path, measure=MEASURE) == []
     outcome = learn_table(other, request)
     assert outcome.n_new == 1
-    after = make_knowledge(other, ["data"], path, command="c").experiences[0].trials
+    after = (
+        make_knowledge(other, ["data"], path, measure=MEASURE, command="c").experiences[0].trials
+    )
     assert after[:-1] == before
     with pytest.raises(SettingsError, match="most_rows 100"):
         learn_table(other, request_of(draws=2, most_rows=120))
@@ -225,13 +234,96 @@ def test_what_a_file_says_was_spent_counts_against_the_time_of_a_table(
     learn_table(folder, request_of())
     spent = sum(
         trial.seconds
-        for trial in make_knowledge(folder, ["data"], path, command="c").experiences[0].trials
+        for trial in make_knowledge(folder, ["data"], path, measure=MEASURE, command="c")
+        .experiences[0]
+        .trials
     )
     other = LearnedFolder(Home(tmp_path / "other"))
-    take_over(other, {"data": request_of().data}, path)
+    take_over(other, {"data": request_of().data}, path, measure=MEASURE)
     late = learn_table(other, request_of(draws=2, table_seconds=spent / 2))
     assert (late.n_new, len(late.learned.left_out)) == (0, 2)
     assert learn_table(other, request_of(draws=2, table_seconds=spent + 100)).n_new == 2
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_file_of_knowledge_keeps_what_other_commands_wrote(folder, request_of, tmp_path):
+    path = tmp_path / "k.jsonl.gz"
+    learn_table(folder, request_of())
+    make_knowledge(folder, ["data"], path, measure=MEASURE, command="c")
+    other = LearnedFolder(Home(tmp_path / "other"))
+    learn_table(other, replace(request_of(), name="a (1)"))
+    made = make_knowledge(other, ["a (1)"], path, measure=MEASURE, command="d")
+    assert made.data_sets == ("a (1)", "data")
+    assert read_knowledge(path).data_sets == made.data_sets
+    elsewhere = {**MEASURE, "seed": 1}
+    with pytest.raises(SettingsError, match="measured with seed 0, now it is 1"):
+        take_over(other, {}, path, measure=elsewhere)
+    with pytest.raises(DataError, match="none of these tables is learned"):
+        make_knowledge(other, ["a (1)"], tmp_path / "n.gz", measure=elsewhere, command="d")
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_table_may_have_any_name(folder, request_of):
+    learn_table(folder, replace(request_of(), name="iris (1) + ö"))
+    assert folder.names() == ["iris (1) + ö"]
+    assert folder.read("iris (1) + ö") is not None
+    assert learn_table(folder, replace(request_of(), name="iris (1) + ö")).n_new == 0
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_tables_of_one_name_are_told_apart_by_their_content(folder, request_of, tmp_path):
+    first = learn_table(folder, request_of()).learned.experience
+    path = request_of().data["table"]
+    pd.read_csv(path).iloc[5:].to_csv(path, index=False)
+    second = learn_table(LearnedFolder(Home(tmp_path / "other")), request_of()).learned.experience
+    assert first.data.name == second.data.name
+    assert first.id != second.id
+
+
+@pytest.fixture
+def interrupted(folder, request_of, monkeypatch):
+    """A run on a table that was interrupted after its first trial."""
+
+    def search(session, conditions, spent):
+        found = module.Search(session, keeps_models=False)
+        module.run_search(found, until=lambda: bool(found.turns.trials))
+        raise InterruptedRunError("stopped")
+
+    with monkeypatch.context() as context:
+        context.setattr(module, "_search", search)
+        with pytest.raises(InterruptedRunError):
+            learn_table(folder, request_of())
+
+
+@pytest.mark.usefixtures("one_slot", "interrupted")
+def test_an_interrupted_run_that_had_less_to_do_is_followed_by_another(folder, request_of):
+    outcome = learn_table(folder, request_of(draws=2))
+    assert len(outcome.learned.experience.trials) == outcome.n_new == 4
+    assert len(outcome.learned.asked) == 4
+    assert not outcome.learned.left_out
+
+
+@pytest.mark.usefixtures("one_slot", "interrupted")
+def test_an_interrupted_run_is_not_continued_under_another_measure(folder, request_of):
+    with pytest.raises(SettingsError, match=r"measured with most_rows 100, now it is 90"):
+        learn_table(folder, request_of(most_rows=90))
+    assert len(learn_table(folder, request_of()).learned.experience.trials) == 2
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_run_that_was_killed_before_it_began_is_begun_anew(folder, request_of):
+    (folder.run_home("data").path / "runs" / "20260101-000000-aaaa").mkdir(parents=True)
+    assert learn_table(folder, request_of()).n_new == 2
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_what_is_left_out_stays_so_when_less_is_asked_for(folder, request_of):
+    late = learn_table(folder, request_of(draws=4, table_seconds=1e-9)).learned
+    fewer = learn_table(folder, request_of(table_seconds=100.0)).learned
+    assert fewer.left_out < late.left_out
+    whole = learn_table(folder, request_of(draws=4, table_seconds=100.0)).learned
+    assert len(whole.experience.trials) == 6
+    assert not whole.left_out
 
 
 @pytest.mark.usefixtures("one_slot")

@@ -5,6 +5,7 @@ import json
 import math
 import multiprocessing
 import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -340,6 +341,27 @@ def test_what_is_forgotten_is_gone(store):
     assert store.forget("a")
     assert not store.forget("a")
     assert store.read().experiences == ()
-    assert store.written_at("a") is not None
+    assert store.is_forgotten("a")
     store.add(experience_of("a"))
+    assert not store.is_forgotten("a")
     assert len(store.read().experiences) == 1
+
+
+def test_an_entry_that_was_copied_under_another_name_can_be_forgotten(store):
+    store.add(experience_of("a"))
+    path = store.path_of("a")
+    path.rename(path.with_name("from-bob.json.gz"))
+    assert store.forget("a")
+    assert store.read().experiences == ()
+
+
+def test_a_folder_that_cannot_be_listed_is_a_note(store, monkeypatch):
+    store.add(experience_of("a"))
+
+    def refused(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    reading = store.read()
+    assert reading.experiences == ()
+    assert reading.notes == (f"{store.folder} is left out of the experience: Permission denied",)
