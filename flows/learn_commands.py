@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,6 +84,7 @@ def experience(
     from automl.learning.conditions import Conditions
     from automl.settings import parse_duration
 
+    into = None if into is None else checked_file(into)
     conditions = Conditions(
         draws=draws,
         search_trials=search_trials,
@@ -96,7 +98,6 @@ def experience(
     check_data_sets(data_sets, conditions)
     state = open_home(home)
     state.prepare()
-    into = None if into is None else into.expanduser().resolve()
     if into is not None and into.exists():
         _take_over(into, data_sets, state, conditions)
     from automl_flows.learning import run_learning  # slow: imports Prefect
@@ -152,6 +153,23 @@ def check_data_sets(data_sets: dict[str, dict[str, Any]], conditions: Conditions
     tables = [str(data["table"]) for data in data_sets.values()]
     if tables and all(":" not in table and not Path(table).exists() for table in tables):
         raise DataError.of([f"there is no file {table}" for table in tables])
+
+
+def checked_file(into: Path) -> Path:
+    """A file that is to be written at the end, refused at once where it cannot be.
+
+    Raises
+    ------
+    SettingsError
+        If it is a folder, or there can be no file.
+    """
+    from automl.errors import SettingsError
+
+    path = into.expanduser().resolve()
+    folder = next(parent for parent in path.parents if parent.exists())
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise SettingsError(f"--into {path}: no file can be written there", file=str(path))
+    return path
 
 
 def unusable(rows: list[dict[str, Any]]) -> list[str]:

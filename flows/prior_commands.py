@@ -8,7 +8,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 from automl.errors import SettingsError
-from automl_flows.learn_commands import TableLimit, TrialLimit, check_data_sets, learn, unusable
+from automl_flows.learn_commands import (
+    TableLimit,
+    TrialLimit,
+    check_data_sets,
+    checked_file,
+    learn,
+    unusable,
+)
 from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import TerminationError, command_given, open_home, say
 
@@ -68,6 +75,7 @@ def priors(
     chosen = [name.strip() for name in (families or "").split(",") if name.strip()]
     for name in chosen:
         get_family(name)
+    into = checked_file(into)
     files = [_file(source) for source in data if source.endswith(EXPERIENCE_SUFFIX)]
     sources = [source for source in data if not source.endswith(EXPERIENCE_SUFFIX)]
     from automl.data.collections import find_data_sets  # slow: imports pandas
@@ -96,7 +104,7 @@ def priors(
 
         result = run_prior_learning(
             home=state,
-            into=str(into.expanduser().resolve()),
+            into=str(into),
             tables=list(data_sets),
             files=files,
             options={
@@ -120,6 +128,7 @@ def _file(source: str) -> str:
 
 
 def _show(result: dict[str, Any], *, as_json: bool) -> None:
+    from automl.reports.priors import pictures_folder
     from automl_flows.rendering import emit, emit_facts, emit_json, emit_table
 
     if as_json:
@@ -134,5 +143,5 @@ def _show(result: dict[str, Any], *, as_json: bool) -> None:
     emit_table(columns, rows, right=columns[2:])
     emit("")
     file = Path(result["file"])
-    emit_facts({"priors": str(file), "pictures": str(file.with_suffix(""))})
+    emit_facts({"priors": str(file), "pictures": str(pictures_folder(file))})
     emit(f"use them: automl train TABLE --priors {file}")

@@ -28,7 +28,7 @@ def learn_priors_of(
     from automl.learning.folder import LearnedFolder
     from automl.learning.prior_learning import gathered, make_priors
     from automl.metalearning.accepted_values import PriorSettings
-    from automl.reports.priors import save_prior_pictures
+    from automl.reports.priors import pictures_folder, save_prior_pictures
 
     known = gathered(LearnedFolder(Home(Path(home))), tables, map(Path, files))
     priors = make_priors(
@@ -39,7 +39,7 @@ def learn_priors_of(
         seed=options.get("seed", 0),
         command=options.get("command", ""),
     )
-    pictures = save_prior_pictures(priors, Path(into).with_suffix(""))
+    pictures = save_prior_pictures(priors, pictures_folder(Path(into)))
     get_run_logger().info(
         "%s priors of %s data sets, %s pictures", len(priors), len(known), len(pictures)
     )

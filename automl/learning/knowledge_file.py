@@ -63,7 +63,6 @@ def make_knowledge(
         tuple(sorted(every, key=lambda experience: experience.data.name)),
         dict(measure),
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_knowledge(path, knowledge)
     return knowledge
 

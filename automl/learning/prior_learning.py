@@ -82,6 +82,6 @@ def make_priors(
         "settings": asdict(settings),
         "data_sets": sorted({experience.data.name for experience in experiences}),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, [Priors.of(learned).text(record).encode()], "the file of priors")
+    text = Priors.of(learned).text(record)
+    write_whole(path, [text.encode()], "the file of priors", makes_folder=True)
     return learned

@@ -86,7 +86,7 @@ def write_knowledge(path: Path, knowledge: Knowledge) -> None:
     }
     line = json.dumps(head).encode() + b"\n"
     parts = [gzip.compress(line, mtime=0), *map(pack, knowledge.experiences)]
-    write_whole(path, parts, "the file of knowledge")
+    write_whole(path, parts, "the file of knowledge", makes_folder=True)
 
 
 def read_knowledge(path: Path) -> Knowledge:

@@ -137,6 +137,7 @@ def best_configurations(nearest: Sequence[Experience], k: int = 3) -> list[Confi
     """KNN-k of experience: the best configuration of each of the first k data sets, all different.
 
     A data set whose best is taken gives its next best; one without complete trials gives none.
+    Several runs on one data set give one configuration together.
 
     Parameters
     ----------
@@ -156,8 +157,15 @@ def best_configurations(nearest: Sequence[Experience], k: int = 3) -> list[Confi
     if k < 1:
         raise SettingsError(f"k must be at least 1; got {k}")
     chosen: dict[str, Configuration] = {}
+    taken: set[str] = set()
     for one in nearest:
-        trials = [t for t in one.trials if t.status is TrialStatus.COMPLETE and t.score is not None]
+        data_set = one.data.fingerprint or one.id
+        if data_set in taken:
+            continue
+        taken.add(data_set)
+        entries = [e for e in nearest if (e.data.fingerprint or e.id) == data_set]
+        known = [t for e in entries if e.metric == one.metric for t in e.trials]
+        trials = [t for t in known if t.status is TrialStatus.COMPLETE and t.score is not None]
         free = [t for t in trials if t.configuration.id not in chosen]
         if free and len(chosen) < k:
             best = max(free, key=lambda trial: float(trial.score or 0.0))

@@ -80,8 +80,14 @@ class LearnedPrior:
 class _DataSet:
     """Trials of one data set, measured by one metric, by signature."""
 
-    key: str
+    identity: str
+    metric: str
     trials: Mapping[str, Sequence[KnownTrial]]
+
+    @property
+    def key(self) -> str:
+        """What its stream of random numbers depends on."""
+        return f"{self.identity} {self.metric}"
 
 
 def learn_priors(
@@ -143,14 +149,15 @@ def _data_sets(
     experiences: Iterable[Experience], spaces: Mapping[str, SpaceTree]
 ) -> list[_DataSet]:
     """Usable trials at full fidelity by data set, in an order of their own."""
-    found: dict[str, dict[str, list[KnownTrial]]] = {}
+    found: dict[tuple[str, str], dict[str, list[KnownTrial]]] = {}
     for experience in experiences:
         usable = cleaned(experience, spaces)
-        by_signature = found.setdefault(f"{usable.data.fingerprint} {usable.metric}", {})
+        identity = usable.data.fingerprint or usable.id
+        by_signature = found.setdefault((identity, usable.metric), {})
         for trial in usable.trials:
             if trial.status is not TrialStatus.PARTIAL:
                 by_signature.setdefault(trial.configuration.signature, []).append(trial)
-    return [_DataSet(key, found[key]) for key in sorted(found)]
+    return [_DataSet(*key, found[key]) for key in sorted(found)]
 
 
 @dataclass(frozen=True)
@@ -165,19 +172,23 @@ class _Context:
     def priors(self, data_sets: Sequence[_DataSet]) -> Iterator[LearnedPrior]:
         """Priors of the numbers of this signature; none where too few data sets know it."""
         known = [
-            (data_set.key, trials)
+            (data_set, trials)
             for data_set in data_sets
             if self._is_known(trials := data_set.trials.get(self.signature.name, ()))
         ]
-        if len(known) < self.settings.least_data_sets:
+        if len({one.identity for one, _ in known}) < self.settings.least_data_sets:
             return
         for leaf in self.signature.numericals:
             assert isinstance(leaf.distribution, Numerical)
             number = plain_range(leaf.distribution)
             if number is None:
                 continue
-            samples = [self._sample(leaf, number, key, trials) for key, trials in known]
-            accepted = [sample for sample in samples if len(sample)]
+            samples: dict[str, list[Floats]] = {}
+            for one, trials in known:
+                sample = self._sample(leaf, number, one.key, trials)
+                samples.setdefault(one.identity, []).append(sample)
+            pooled = [np.concatenate(parts) for parts in samples.values()]
+            accepted = [sample for sample in pooled if len(sample)]
             if len(accepted) >= self.settings.least_data_sets:
                 yield self._prior(leaf, number, accepted, sum(len(trials) for _, trials in known))
 

@@ -109,6 +109,13 @@ class Composition:
                 setting="pending",
             )
 
+        if self.n_histories and self.uses_experience:
+            raise SettingsError(
+                f"n_histories cannot be combined with surrogate {self.surrogate.name!r}, which"
+                " learns from earlier data sets",
+                setting="n_histories",
+            )
+
     def new_surrogate(self) -> Surrogate:
         """New surrogate of the score."""
         return build(SURROGATES, self.surrogate, "surrogate")

@@ -82,7 +82,7 @@ def _composed(composition: Composition, summary: str, source: str) -> OptimizerE
         source,
         reads_clock=composition.new_acquisition().needs_seconds,
         n_bootstraps=composition.n_histories,
-        uses_experience=composition.uses_experience and not composition.n_histories,
+        uses_experience=composition.uses_experience,
         takes_vote=not composition.n_histories,
         encoding=composition.encoding,
     )

@@ -27,6 +27,11 @@ MOST_MARKS = 600
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
+def pictures_folder(file: Path) -> Path:
+    """Folder of the pictures of a file of priors, beside it."""
+    return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}-pictures")
+
+
 def save_prior_pictures(priors: Sequence[LearnedPrior], folder: Path) -> list[Path]:
     """One picture of each hyperparameter of each family: ``KIND-FAMILY-NAME.png``.
 

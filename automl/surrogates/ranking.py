@@ -15,7 +15,10 @@ from automl.surrogates.sources import Sources, described, target_rows
 PAIRS = 2
 """Pairs of each earlier trial with another one of its data set."""
 MOST_PAIRS = 10_000
-"""Pairs of earlier trials that are looked at, drawn at random."""
+"""Pairs of earlier trials that are looked at, and of own ones, drawn at random."""
+MOST_VALUES = 2 * 10**7
+"""Numbers in the differences of these pairs; where a pair has many columns there are fewer."""
+BLOCK = 128
 _STEPS = 30
 
 
@@ -63,6 +66,16 @@ def pairs_of(
     return better, np.concatenate([second[is_better], first[is_worse]])
 
 
+def _at_most(
+    n: int, better: IntArray, worse: IntArray, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Some of the pairs where there are more than n."""
+    if len(better) <= n:
+        return better, worse
+    drawn = rng.choice(len(better), n, replace=False)
+    return better[drawn], worse[drawn]
+
+
 def products(X: FloatArray, meta: FloatArray) -> FloatArray:
     """(n, d + d (d + 1) / 2 + d p): X (n, d), its products, and those with meta (n, p)."""
     i, j = np.triu_indices(X.shape[1])
@@ -105,8 +118,6 @@ class RankingProcess:
     _sources: Sources | None = field(default=None, init=False, repr=False)
     _shown: Sources | None = field(default=None, init=False, repr=False)
     _process: GaussianProcess = field(init=False, repr=False)
-    _ranks: Scale = field(default=Scale(0.0, 1.0), init=False, repr=False)
-    _all: Scale = field(default=Scale(0.0, 1.0), init=False, repr=False)
     _scale: Scale = field(default=Scale(0.0, 1.0), init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -128,40 +139,43 @@ class RankingProcess:
         """Rank all trials, the target's X (n, d), y (n,) included, and fit the process."""
         weights = self._weights(X, y, rng)
         ranks = self._own_features(X) @ weights
-        self._ranks, self._scale = Scale.of(ranks, None), Scale.of(y, None)
         rows, targets = target_rows(self._sources, X), ranks
         if self._sources is not None:
             if self._shown is None:
                 self._shown = self._sources.subset(self._drawn(len(self._sources.y), rng))
             shown = self._shown
             rows = np.concatenate([described(shown.X, shown.task, shown.meta), rows])
-            earlier = self._features(shown.X, shown.meta[shown.task]) @ weights
+            earlier = self._ranks(shown, weights)
             targets = np.concatenate([earlier, ranks])
-        self._all = Scale.of(targets, None)
-        self._process.fit(rows, self._all.to_common(targets), rng=rng)
+        everywhere = Scale.of(targets, None)
+        expected = None if self._sources is None else everywhere.to_common(ranks)
+        self._scale = Scale.of(y, expected)
+        self._process.fit(rows, everywhere.to_common(targets), rng=rng)
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (m,) for the target, on the scale of its scores."""
-        found = self._process.predict(target_rows(self._sources, X))
-        mean, std = self._all.from_common(*found)
-        spread = self._ranks.spread or 1.0
-        return self._scale.from_common((mean - self._ranks.center) / spread, std / spread)
+        return self._scale.from_common(*self._process.predict(target_rows(self._sources, X)))
 
     def _weights(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> FloatArray:
         features = self._own_features(X)
-        better, worse = pairs_of(y, np.zeros(len(y), dtype=int), len(y) - 1, rng)
+        most = max(min(MOST_PAIRS, MOST_VALUES // features.shape[1]), 1)
+        nobody = np.zeros(len(y), dtype=int)
+        better, worse = _at_most(most, *pairs_of(y, nobody, len(y) // 2, rng), rng)
         differences = features[better] - features[worse]
         if self._sources is not None:
             sources = self._sources
-            better, worse = pairs_of(sources.y, sources.task, PAIRS, rng)
-            if len(better) > MOST_PAIRS:
-                drawn = rng.choice(len(better), MOST_PAIRS, replace=False)
-                better, worse = better[drawn], worse[drawn]
+            better, worse = _at_most(most, *pairs_of(sources.y, sources.task, PAIRS, rng), rng)
             first, second = sources.subset(better), sources.subset(worse)
             earlier = self._features(first.X, first.meta[first.task])
             earlier -= self._features(second.X, second.meta[second.task])
             differences = np.concatenate([earlier, differences])
         return ranking_weights(differences, cost=self.cost)
+
+    def _ranks(self, sources: Sources, weights: FloatArray) -> FloatArray:
+        """(n,) ranks of earlier trials, by blocks."""
+        blocks = np.array_split(np.arange(len(sources.y)), -(-len(sources.y) // BLOCK))
+        parts = (sources.subset(rows) for rows in blocks)
+        return np.concatenate([self._features(p.X, p.meta[p.task]) @ weights for p in parts])
 
     def _features(self, X: FloatArray, meta: FloatArray) -> FloatArray:
         """What the ranking sees of rows X (n, d) of data sets with meta-features (n, p)."""

@@ -10,13 +10,15 @@ from automl.records import FloatArray
 
 _WHISKER = 3.0
 _GAP = 0.1
+_EQUAL = 1e-12
+"""Differences below this share of the scores are those of rounding."""
 
 
 def standard(scores: FloatArray) -> FloatArray:
     """(n,) scores less their mean, over their standard deviation; zeros if all are equal."""
     centered = scores - scores.mean()
     spread = float(np.sqrt(np.mean(centered**2)))
-    if not spread > 1e-12 * max(1.0, float(np.abs(scores).max())):
+    if not spread > _EQUAL * max(1.0, float(np.abs(scores).max())):
         return np.zeros(len(scores))
     return np.asarray(centered / spread)
 
@@ -29,7 +31,8 @@ def winsorized(scores: FloatArray) -> FloatArray:
     upper quartile, or to the best score where these are equal.
     """
     median, upper, best = np.quantile(scores, [0.5, 0.75, 1.0])
-    distance = (upper - median) or (best - median)
+    least = _EQUAL * max(1.0, float(np.abs(scores).max()))
+    distance = next((d for d in (upper - median, best - median) if d > least), 0.0)
     return standard(np.maximum(scores, median - _WHISKER * distance) if distance else scores)
 
 

@@ -116,8 +116,16 @@ class TransferNetworks:
     # --- learning ---------------------------------------------------------------------------
 
     def learn_from(self, sources: Sources) -> None:
-        """Take the trials on earlier data sets; no trials are as no sources."""
+        """Take the trials on earlier data sets; no trials are as no sources.
+
+        Raises
+        ------
+        SettingsError
+            If these make the network too large for its uncertainty.
+        """
         self._sources = sources if len(sources.y) else None
+        if self.uncertainty == "laplace" and self._sources is not None:
+            self._check_size(self._shape(_examples_of(sources)))
         self._first = self._networks = self._covariance = None
 
     def prepare(self, *, rng: np.random.Generator) -> None:
@@ -125,7 +133,7 @@ class TransferNetworks:
         if self._sources is None or self._first is not None:
             return
         sources = self._sources
-        examples = Examples(sources.X, sources.y, sources.task, descriptors(sources))
+        examples = _examples_of(sources)
         networks = self._begin(examples, rng)
         networks.train(examples, n_steps=self.n_steps, rate=self.rate, rng=rng)
         networks.adopt(sources.n_tasks, rng)
@@ -177,6 +185,15 @@ class TransferNetworks:
         tasks, meta = examples.meta.shape
         return Shape(examples.X.shape[1], tasks, meta, units, self.layers, self.factors)
 
+    @staticmethod
+    def _check_size(shape: Shape) -> None:
+        n_parameters = shape.n_parameters()
+        if n_parameters > MOST_PARAMETERS:
+            raise SettingsError(
+                f"uncertainty laplace is for networks of up to {MOST_PARAMETERS} parameters; got"
+                f" {n_parameters}: choose fewer units or factors"
+            )
+
     def _begin(self, examples: Examples, rng: np.random.Generator) -> Ensemble:
         return Ensemble.begin(
             self._shape(examples),
@@ -225,12 +242,7 @@ class TransferNetworks:
         """Covariance of the parameters after these rows; the noise is that of the residuals."""
         assert self._networks is not None
         networks = self._networks
-        n_parameters = networks.shape.n_parameters()
-        if n_parameters > MOST_PARAMETERS:
-            raise SettingsError(
-                f"uncertainty laplace is for networks of up to {MOST_PARAMETERS} parameters; got"
-                f" {n_parameters}: choose fewer units or factors"
-            )
+        self._check_size(networks.shape)
         residuals = [
             networks.predict(examples.X[rows], int(task), examples.meta[task])[:, 0]
             - examples.y[rows]
@@ -240,7 +252,9 @@ class TransferNetworks:
         self._noise = max(float(np.mean(np.concatenate(residuals) ** 2)), _LEAST_NOISE)
         beta = 1.0 / self._noise
         gradients = self._gradients(examples)
-        return posterior_covariance(gradients, n_parameters, alpha=self.decay * beta, beta=beta)
+        return posterior_covariance(
+            gradients, networks.shape.n_parameters(), alpha=self.decay * beta, beta=beta
+        )
 
     def _take_own_covariance(self, examples: Examples) -> None:
         """Covariance with the target's rows; that of the sources is the one at their own fit."""
@@ -251,3 +265,7 @@ class TransferNetworks:
         rows = Examples(examples.X[own], examples.y[own], examples.task[own], examples.meta)
         gradients = np.concatenate(self._gradients(rows))
         self._own_covariance = add_outer_products(self._covariance, gradients, 1.0 / self._noise)
+
+
+def _examples_of(sources: Sources) -> Examples:
+    return Examples(sources.X, sources.y, sources.task, descriptors(sources))

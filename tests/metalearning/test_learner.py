@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsRegressor
@@ -133,7 +135,10 @@ def test_the_best_configurations_of_the_most_similar_data_sets_are_different():
     assert [one.data.name for one in near] == ["0.3", "0.3", "0.1", "0.9"]
     found = best_configurations(near, 3)
     assert len({configuration.id for configuration in found}) == 3
-    assert [found[0].values["x"], found[2].values["x"]] == pytest.approx([0.3, 0.1], abs=0.05)
+    assert [one.values["x"] for one in found] == pytest.approx([0.3, 0.1, 0.9], abs=0.05)
+    again = [replace(one, id=f"again-{one.id}") for one in past]
+    other = best_configurations([*near, *again], 9)
+    assert len(other) == 3
     assert nearest_experiences([], facts("new", 0.28)) == []
     with pytest.raises(SettingsError, match="k must be at least 1"):
         best_configurations(near, 0)

@@ -1,6 +1,7 @@
 """Priors of hyperparameters from the trials of many data sets (SPEC O1; B14 Alg. 4)."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -129,6 +130,10 @@ def test_two_runs_on_one_data_set_count_as_one(experiences):
         *(Experience(f"again{i}", e.data, e.metric, e.trials) for i, e in enumerate(experiences)),
     ]
     assert {p.data_sets for p in learn_priors(twice, spaces=SPACES)} == {12}
+    by_other_metrics = [
+        replace(e, id=f"{e.id}-{m}", metric=m) for e in experiences[:2] for m in "abc"
+    ]
+    assert learn_priors(by_other_metrics, spaces=SPACES) == ()
 
 
 def test_failed_trials_push_values_away(experiences):

@@ -110,6 +110,8 @@ def test_one_trial_and_equal_trials_are_taken(surrogate):
         mean, std = surrogate.predict(X)
         assert np.all(np.isfinite(mean))
         assert np.all(np.isfinite(std) & (std >= 0.0))
+        Z = np.random.default_rng(1).random((80, 2))
+        assert correlation(surrogate.predict(Z)[0], surface(Z, 0.2)) > 0.4
 
 
 def test_it_is_deterministic_and_goes_on_after_a_pickle(surrogate):
@@ -155,6 +157,8 @@ def test_a_network_too_large_for_its_covariance_is_refused():
         model.fit(
             np.random.default_rng(0).random((4, 3)), np.arange(4.0), rng=np.random.default_rng(0)
         )
+    with pytest.raises(SettingsError, match="fewer units or factors"):
+        model.learn_from(sources_of())
 
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=20), st.integers(0, 99))
