@@ -128,9 +128,14 @@ def stretched(S: FloatArray) -> FloatArray:
     known = np.isfinite(S).any(axis=1)
     rows = S[known]
     best = np.nanmax(rows, axis=1, keepdims=True)
-    width = np.maximum(best - np.nanmedian(rows, axis=1, keepdims=True), LEAST_RANGE)
-    found[known] = 1.0 - (best - rows) / width
+    found[known] = 1.0 - (best - rows) / ranges(rows)[:, np.newaxis]
     return found
+
+
+def ranges(S: FloatArray) -> FloatArray:
+    """(t,) distance from the best to the median of scores S (t, m), with some known of each."""
+    width = np.nanmax(S, axis=1) - np.nanmedian(S, axis=1)
+    return np.asarray(np.maximum(width, LEAST_RANGE))
 
 
 def standardized(S: FloatArray) -> FloatArray:

@@ -30,9 +30,9 @@ from functools import cached_property
 import numpy as np
 
 from automl.metalearning.agreement import LEAST_SCORE
-from automl.metalearning.portfolio import KnownScores, stretched
+from automl.metalearning.portfolio import KnownScores, ranges, stretched
 from automl.records import Configuration, FloatArray
-from automl.surrogates.scale import Scale
+from automl.surrogates.scale import Scale, spread_expected
 
 PRIOR = 2.0
 SHARED = 0.9
@@ -52,12 +52,15 @@ class ScoreModel:
         R, scaled so that R'R is the shared part of the covariance.
     own : positive
         Variance of each configuration that is shared with no other.
+    usual_range : positive
+        Distance from the best to the median score, of the median data set.
     """
 
     configurations: tuple[Configuration, ...]
     mean: FloatArray
     roots: FloatArray
     own: float
+    usual_range: float = 1.0
 
     @classmethod
     def of(cls, known: KnownScores) -> ScoreModel:
@@ -69,7 +72,8 @@ class ScoreModel:
         deviations = np.where(has, Z - mean, 0.0)
         variance = float((w @ deviations**2).sum() / (w @ has).sum())
         roots = np.sqrt(SHARED * w / len(w))[:, np.newaxis] * deviations
-        return cls(known.configurations, mean, roots, (1.0 - SHARED) * variance)
+        usual = float(np.median(ranges(known.scores[has.any(axis=1)])))
+        return cls(known.configurations, mean, roots, (1.0 - SHARED) * variance, usual)
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -78,6 +82,9 @@ class ScoreModel:
 
     def scale(self, seen: Sequence[int], scores: FloatArray) -> Scale:
         """Where this data set's scores are on the common scale.
+
+        A few scores that are nearly equal by chance do not say that all are: the usual range counts
+        as one more score.
 
         Parameters
         ----------
@@ -88,7 +95,10 @@ class ScoreModel:
         has = np.isfinite(scores)
         if not has.any():
             return Scale(0.0, 1.0)
-        return Scale.of(scores[has], self.mean[list(seen)][has])
+        y, expected = scores[has], self.mean[list(seen)][has]
+        own = float(np.var(y)) / spread_expected(expected) ** 2
+        spread = float(np.sqrt(own + self.usual_range**2 / len(y)))
+        return Scale(float(np.mean(y) - spread * np.mean(expected)), spread)
 
     def posterior(
         self, seen: Sequence[int], common: FloatArray, *, pending: Sequence[int] = ()

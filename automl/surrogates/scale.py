@@ -38,7 +38,7 @@ class Scale:
         deviation = float(np.std(y))
         if expected is None:
             return cls(float(np.mean(y)), deviation)
-        usual = float(np.sqrt(np.var(expected) + UNEXPLAINED))
+        usual = spread_expected(expected)
         spread = deviation / usual if deviation > 0.0 else 1.0
         return cls(float(np.mean(y) - spread * np.mean(expected)), spread)
 
@@ -49,3 +49,8 @@ class Scale:
     def from_common(self, mean: FloatArray, std: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Prediction in the units of the scores."""
         return self.center + self.spread * mean, self.spread * std
+
+
+def spread_expected(expected: FloatArray) -> float:
+    """Standard deviation of scores on the common scale of which these (n,) were expected."""
+    return float(np.sqrt(np.var(expected) + UNEXPLAINED))
