@@ -57,6 +57,16 @@ def test_what_is_under_way_is_not_given_again_and_turns_the_choice_elsewhere():
     assert {NAMES.index(first) // 2, NAMES.index(second) // 2} == {0, 1}
 
 
+@pytest.mark.parametrize("second", [0.8, 0.8001, 0.801, 0.81])
+def test_two_scores_that_are_nearly_equal_do_not_make_a_better_stranger_unbeatable(second):
+    stranger = Trial(
+        "run", 2, Configuration("own", {"x": 0}), TrialStatus.COMPLETE, 0.82, origin="default"
+    )
+    seen = [trial(0, 0.8), trial(4, second), stranger]
+    assert guide().next(seen, []) is not None
+    assert len(guide().without_hope(seen)) < len(NAMES)
+
+
 def test_a_failure_turns_the_choice_away_from_its_kind():
     seen = [trial(0, None), trial(4, 0.4)]
     assert NAMES.index(guide().next(seen, [])) in (2, 3)
