@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
+from base64 import b64encode
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import psutil
 import pytest
@@ -76,6 +80,43 @@ def test_the_server_has_its_own_session_and_its_page(server):
     assert os.getsid(server.pid) == server.pid
     assert answers(f"{server.url}/ui-settings", timeout=5)
     assert psutil.Process(server.pid).net_connections("tcp")[0].laddr.ip == "127.0.0.1"
+
+
+@pytest.fixture
+def told():
+    """A server that answers to one user alone, and what it was told."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            right = b64encode(b"ann:a b").decode()
+            self.send_response(200 if self.headers["Authorization"] == f"Basic {right}" else 401)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+def test_an_address_may_name_a_user(told):
+    assert answers(f"http://ann:a%20b@127.0.0.1:{told}/health")
+    assert not answers(f"http://127.0.0.1:{told}/health")
+    assert not answers("http://127.0.0.1:PORT/health")
+
+
+def test_what_speaks_no_http_does_not_answer():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def greet():
+            with listener.accept()[0] as connection:
+                connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+                connection.recv(1000)
+
+        threading.Thread(target=greet, daemon=True).start()
+        assert not answers(f"http://127.0.0.1:{listener.getsockname()[1]}/")
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])

@@ -37,6 +37,13 @@ def test_a_schema_says_what_columns_are(folder):
     assert "roles" not in found["b"]
 
 
+def test_a_schema_may_list_the_target_too(folder):
+    (folder / "catalog.csv").write_text("file,target\na.csv,y\n", encoding="utf-8")
+    schema = {"a": {"columns": {"x": "numeric", "y": "nominal"}}}
+    (folder / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    assert find_data_sets([str(folder)])["a"]["roles"] == {"x": "numeric"}
+
+
 @pytest.mark.parametrize(
     ("catalog", "schema", "words"),
     [
@@ -47,6 +54,8 @@ def test_a_schema_says_what_columns_are(folder):
             None,
             r"catalog\.csv, line 2: data set .* a name must not contain '/'",
         ),
+        ("name,file\na,a.csv\nb\n", None, r"catalog\.csv, line 3: there is no file"),
+        ("file,name\na.csv,a\n,b\n", None, r"catalog\.csv, line 3: there is no file"),
         ("file\na.csv\n", "[1]", "must hold columns and their kinds"),
         ("file\na.csv\n", '{"a": {"columns": 3}}', "must hold columns and their kinds"),
     ],

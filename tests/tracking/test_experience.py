@@ -111,6 +111,12 @@ def test_an_address_that_is_none_is_refused(tmp_path):
         read_history("mlflow.db", tmp_path)
 
 
+def test_an_address_with_a_wrong_port_is_refused_without_its_password(tmp_path):
+    with pytest.raises(SettingsError, match=r"http://there:PORT: .*PORT") as caught:
+        read_history("http://ann:secret@there:PORT", tmp_path)
+    assert "secret" not in str(caught.value)
+
+
 def test_a_store_that_is_not_there_is_named(tmp_path):
     with pytest.raises(SettingsError, match=r"no tracking store .*none\.db"):
         read_history(f"sqlite:///{tmp_path / 'none.db'}", tmp_path)
@@ -171,6 +177,26 @@ def _tags(client: Any, experiment: str, run_id: str) -> dict[str, str]:
     condition = f"tags.`automl.run_id` = '{run_id}' and tags.`automl.kind` = 'run'"
     (run,) = client.search_runs([experiment], condition)
     return {k: v for k, v in run.data.tags.items() if not k.startswith("mlflow.")}
+
+
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    ("tag", "value"), [("automl.run_id", "o'brien"), ("automl.rows", "-3"), ("automl.task", "odd")]
+)
+def test_one_odd_run_is_counted_and_the_others_are_read(
+    home: Path, runs: Any, tag: str, value: str
+) -> None:
+    odd, good = runs.make(2, data=DATA), runs.make(2, data=DATA)
+    for folder in (odd, good):
+        runs.finish(folder)
+        mirrored(folder)
+    client = open_store(store_address(home))
+    parent = json.loads((odd.path / "outbox.json").read_text())["parent"]
+    client.set_tag(parent, tag, value)
+    history = read_history(store_address(home).uri, home)
+    assert [experience.id for experience in history.experiences] == [good.run_id]
+    assert history.skipped == {module.ILLEGIBLE: 1}
 
 
 @pytest.mark.integration
