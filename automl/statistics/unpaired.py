@@ -74,8 +74,8 @@ def kruskal_wallis(groups: Sequence[ArrayLike]) -> TestResult:
     joint = np.concatenate(samples)
     if (joint == joint[0]).all():
         return TestResult("Kruskal-Wallis", 0.0, 1.0, df)
-    result = stats.kruskal(*samples)
-    return TestResult("Kruskal-Wallis", float(result.statistic), float(result.pvalue), df)
+    statistic = max(float(stats.kruskal(*samples).statistic), 0.0)  # rounding of equal rank sums
+    return TestResult("Kruskal-Wallis", statistic, float(stats.chi2.sf(statistic, *df)), df)
 
 
 def tukey(groups: Sequence[ArrayLike], *, reference: int | None = None) -> PairwiseResult:

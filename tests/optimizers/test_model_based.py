@@ -359,7 +359,8 @@ def test_those_that_learn_from_other_data_sets_are_marked():
         "fmlp", "mlp_transfer", "fm_transfer", "smac_transfer", "scot", "mkl_gp",
     }  # fmt: skip
     assert get_optimizer({"base": "fmlp", "interleaving": 3}).uses_experience
-    assert not get_optimizer({"base": "fmlp", "n_histories": 2}).uses_experience
+    with pytest.raises(SettingsError, match="n_histories cannot be combined with surrogate"):
+        get_optimizer({"base": "fmlp", "n_histories": 2})
 
 
 @pytest.mark.parametrize("name", ["fmlp", "smac_transfer", "scot", "mkl_gp"])
