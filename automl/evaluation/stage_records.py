@@ -13,7 +13,7 @@ from automl.durable import write_whole
 from automl.errors import AutoMLWarning
 from automl.evaluation.journal import plain
 
-_NAME = re.compile(r"\w[\w.-]*")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SUFFIX = ".json"
 
 

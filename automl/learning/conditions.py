@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from automl.data.target import MAX_INTEGER_CLASSES
+from automl.errors import SettingsError
 from automl.randomness import Purpose, stream
 from automl.setting_sources import resolve_settings
 from automl.settings import Settings
@@ -82,6 +83,29 @@ class Conditions:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
         return asdict(self)
+
+
+def check_measure(
+    known: Mapping[str, Any], wanted: Mapping[str, Any], *, where: str, remedy: str
+) -> None:
+    """Refuse to set scores beside others that were measured otherwise.
+
+    Parameters
+    ----------
+    known, wanted : as of `Conditions.measure`
+    where, remedy : of the sentence: where the known ones are, and what helps
+
+    Raises
+    ------
+    SettingsError
+        With the first difference.
+    """
+    for key, value in wanted.items():
+        if known.get(key) != value:
+            raise SettingsError(
+                f"in {where} scores were measured with {key} {known.get(key)}, now it is {value}; "
+                f"{remedy}"
+            )
 
 
 def sample_rows(frame: pd.DataFrame, target: str, *, most: int, seed: int) -> pd.DataFrame:

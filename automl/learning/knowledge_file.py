@@ -11,8 +11,8 @@ from typing import Any
 from automl.addresses import public_address, whole_address
 from automl.data.readers import read_table
 from automl.data.table import prepare_table
-from automl.errors import DataError, SettingsError
-from automl.learning.conditions import sample_rows
+from automl.errors import DataError
+from automl.learning.conditions import check_measure, sample_rows
 from automl.learning.facts import PREPARED_BY, facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
 from automl.metalearning.experience import Experience
@@ -76,12 +76,7 @@ def read_measured(path: Path, measure: Mapping[str, Any]) -> Knowledge:
         If the file is not whole, or its scores were measured otherwise.
     """
     knowledge = read_knowledge(path)
-    for key, value in measure.items():
-        if knowledge.conditions.get(key) != value:
-            raise SettingsError(
-                f"in {path} scores were measured with {key} {knowledge.conditions.get(key)}, now "
-                f"it is {value}; use another file"
-            )
+    check_measure(knowledge.conditions, measure, where=str(path), remedy="use another file")
     return knowledge
 
 

@@ -19,10 +19,10 @@ import pandas as pd
 
 from automl.addresses import public_address, whole_address
 from automl.data.readers import read_table
-from automl.errors import DataError, ServiceError, SettingsError
+from automl.errors import DataError, ServiceError
 from automl.evaluation.stage_records import StageRecords
 from automl.families.family import kind_of
-from automl.learning.conditions import Conditions, sample_rows
+from automl.learning.conditions import Conditions, check_measure, sample_rows
 from automl.learning.design import design
 from automl.learning.facts import content_of, facts_of, target_for
 from automl.learning.folder import LearnedFolder, LearnedTable
@@ -145,12 +145,8 @@ def _design(task: str, conditions: Conditions) -> list[Configuration]:
 
 
 def _check_measure(known: Mapping[str, Any], request: Request, folder: LearnedFolder) -> None:
-    for key, value in request.conditions.measure().items():
-        if known.get(key) != value:
-            raise SettingsError(
-                f"in {folder.path} scores of {request.name} were measured with {key} "
-                f"{known.get(key)}, now it is {value}; use another --home"
-            )
+    where, remedy = f"{folder.path / request.name}", "use another --home"
+    check_measure(known, request.conditions.measure(), where=where, remedy=remedy)
 
 
 def _read(request: Request) -> pd.DataFrame:

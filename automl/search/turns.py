@@ -239,10 +239,9 @@ class Turns:
         return all(i in self._results for i in range(len(self._proposer.seen), needed + 1))
 
     def _tell(self, *, everything: bool = False) -> None:
-        sees_all = everything or self._lookback is None
-        visible = None if sees_all else self._next - (self._lookback or 0)
+        delay = 0 if everything or self._lookback is None else self._lookback
         for i in sorted(self._untold):
-            if visible is not None and i > visible:
+            if i > self._next - delay:
                 break
             self._proposer.learn(self._results[i])
             self._untold.discard(i)

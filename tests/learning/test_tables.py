@@ -160,7 +160,7 @@ def test_an_ordinary_search_may_follow(folder, request_of):
 def test_scores_of_another_measure_are_not_set_beside(folder, request_of):
     learn_table(folder, request_of())
     with pytest.raises(
-        SettingsError, match=r"scores of data were measured with most_rows 100.*now it is 90"
+        SettingsError, match=r"data scores were measured with most_rows 100.*now it is 90"
     ):
         learn_table(folder, request_of(most_rows=90))
 
