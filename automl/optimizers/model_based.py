@@ -6,7 +6,7 @@ by the encoding, with a flag.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -53,6 +53,11 @@ def _linear_algebra() -> Any:
     return ThreadpoolController()
 
 
+def _undecided(X: FloatArray) -> FloatArray:
+    """(m,) equal utilities of points X (m, d)."""
+    return np.zeros(len(X))
+
+
 def _are_among(X: FloatArray, known: FloatArray) -> BoolArray:
     """Whether each row (m,) is one of the known rows (n, d); n may be 0."""
     from scipy.spatial.distance import cdist
@@ -85,7 +90,8 @@ class ModelBasedOptimizer:
         Trials on earlier data sets, for a surrogate that learns from them; then the initial
         design is one point.
     vote
-        Of a meta-learner, which orders the maximizer's points together with the acquisition.
+        Of a meta-learner, which orders the maximizer's points together with the acquisition; then
+        there is no initial design, and draws are ordered by it until there is a model.
     geometry
         Of this space, encoding and candidates, if other optimizers have it already.
 
@@ -121,10 +127,15 @@ class ModelBasedOptimizer:
         self._acquisition = composition.new_acquisition()
         self._maximizer = composition.new_maximizer()
         self._design = composition.new_initial_design()
-        self._n_designed = 1 if self._has_learned else self._design.n_points
+        self._n_designed = self._points_of_the_design()
         self._observations = Observations()
         self._plan: list[Configuration] | None = None
         self._turn = 0
+
+    def _points_of_the_design(self) -> int:
+        if self._vote is not None:
+            return 0
+        return 1 if self._has_learned else self._design.n_points
 
     # --- the protocol -----------------------------------------------------------------------
 
@@ -163,12 +174,14 @@ class ModelBasedOptimizer:
         self._turn += 1
         every = self._composition.interleaving
         is_random = every > 0 and self._turn % every == 0
-        n_complete = self._observations.n_complete + self._has_learned
-        is_blind = n_complete < FEWEST or not self._geometry.encoder.feature_names
-        if is_random or is_blind:
+        if is_random or not self._geometry.encoder.feature_names:
+            return self._draw(taken, rng)
+        has_model = self._observations.n_complete + self._has_learned >= FEWEST
+        if not has_model and self._vote is None:
             return self._draw(taken, rng)
         with _linear_algebra().limit(limits=1, user_api="blas"):
-            found = self._maximize(pending, taken, rng)
+            propose = self._maximize if has_model else self._follow_vote
+            found = propose(pending, taken, rng)
         return found or self._draw(taken, rng)
 
     def _planned(self, taken: set[str], rng: np.random.Generator) -> Configuration | None:
@@ -206,13 +219,32 @@ class ModelBasedOptimizer:
         best = self._fit(table, waiting, rng)
         criterion = self._criterion(best, rng)
         if self._geometry.listed is not None:
-            rows = np.array(
-                [i for i, key in enumerate(self._geometry.listed_ids) if key not in taken]
-            )
-            X = self._geometry.listed_rows[rows]
-            first = best_first(self._voted(criterion(X), X), rng)[0]
-            return self._geometry.listed[int(rows[first])]
+            return self._best_listed(criterion, taken, rng)
         return self._search(criterion, table, waiting, taken, rng)
+
+    def _follow_vote(
+        self, pending: Sequence[Configuration], taken: set[str], rng: np.random.Generator
+    ) -> Configuration | None:
+        """Best by the vote alone, of the listed points or of draws."""
+        if self._geometry.listed is not None:
+            return self._best_listed(_undecided, taken, rng)
+        drawn = self._geometry.points.sample(USUAL, rng)
+        X = self._geometry.points_encoder.encode(drawn)
+        best = drawn.take(best_first(self._voted(_undecided(X), X), rng))
+        known = self._geometry.encoder.transform([*self._observations.configurations, *pending])
+        return self._first_new(best, known, taken)
+
+    def _best_listed(
+        self,
+        criterion: Callable[[FloatArray], FloatArray],
+        taken: set[str],
+        rng: np.random.Generator,
+    ) -> Configuration | None:
+        listed = self._geometry.listed or []
+        rows = np.array([i for i, key in enumerate(self._geometry.listed_ids) if key not in taken])
+        X = self._geometry.listed_rows[rows]
+        first = best_first(self._voted(criterion(X), X), rng)[0]
+        return listed[int(rows[first])]
 
     def _fit(self, table: Table, waiting: FloatArray, rng: np.random.Generator) -> float:
         """Fit the surrogate, pending configurations included; the best target seen."""

@@ -54,6 +54,11 @@ class Observations:
         self._is_legal: list[bool] = []
 
     @property
+    def configurations(self) -> tuple[Configuration, ...]:
+        """Those of all trials, in their order."""
+        return tuple(self._configurations)
+
+    @property
     def n_complete(self) -> int:
         """Number of trials with a complete score."""
         return sum(not math.isnan(score) for score in self._scores)
@@ -79,5 +84,5 @@ class Observations:
             np.where(is_complete, scores, stand_in),
             is_complete,
             np.array(self._is_legal),
-            tuple(self._configurations),
+            self.configurations,
         )
