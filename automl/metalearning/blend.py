@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -33,10 +34,13 @@ class MetaVote:
         Scores (m,) that it predicts for encoded configurations (m, d).
     k : at least 0, finite
         Trials that it counts as much as.
+    is_heard
+        Whether what was learned from other data sets is still trusted.
     """
 
     expected: Callable[[FloatArray], FloatArray]
     k: float = K
+    is_heard: Callable[[], bool] = lambda: True
 
     def beside(self, utilities: FloatArray, X: FloatArray, n_trials: int) -> FloatArray:
         """(m,) blended votes for the rows of X (m, d); see `blended`."""
@@ -50,8 +54,11 @@ def vote_on(
     *,
     k: float,
     rng: np.random.Generator,
+    is_heard: Callable[[], bool] = lambda: True,
 ) -> MetaVote | None:
     """Vote of a meta-learner of the encoder's families; None where nothing is known of them.
+
+    It learns when it is asked for the first time.
 
     Parameters
     ----------
@@ -61,13 +68,19 @@ def vote_on(
         Without what cannot be used (`automl.metalearning.cleaning`).
     encoder
         Fitted, as the optimizer encodes.
+    k, is_heard
+        As `MetaVote` has them.
     """
     families = frozenset(space.family for space in encoder.spaces)
     used = [one for one in known if one.scored(families)]
     if not used:
         return None
-    learner = MetaLearner(encoder).fit(used, rng=rng)
-    return MetaVote(lambda X: learner.predict_encoded(X, data), k)
+
+    @cache
+    def learner() -> MetaLearner:
+        return MetaLearner(encoder).fit(used, rng=rng)
+
+    return MetaVote(lambda X: learner().predict_encoded(X, data), k, is_heard)
 
 
 def meta_weight(n_trials: int, k: float = K) -> float:

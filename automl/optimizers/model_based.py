@@ -127,13 +127,17 @@ class ModelBasedOptimizer:
         self._acquisition = composition.new_acquisition()
         self._maximizer = composition.new_maximizer()
         self._design = composition.new_initial_design()
-        self._n_designed = self._points_of_the_design()
         self._observations = Observations()
         self._plan: list[Configuration] | None = None
         self._turn = 0
 
-    def _points_of_the_design(self) -> int:
-        if self._vote is not None:
+    @property
+    def _hears_vote(self) -> bool:
+        return self._vote is not None and self._vote.is_heard()
+
+    @property
+    def _n_designed(self) -> int:
+        if self._hears_vote:
             return 0
         return 1 if self._has_learned else self._design.n_points
 
@@ -177,7 +181,7 @@ class ModelBasedOptimizer:
         if is_random or not self._geometry.encoder.feature_names:
             return self._draw(taken, rng)
         has_model = self._observations.n_complete + self._has_learned >= FEWEST
-        if not has_model and self._vote is None:
+        if not has_model and not self._hears_vote:
             return self._draw(taken, rng)
         with _linear_algebra().limit(limits=1, user_api="blas"):
             propose = self._maximize if has_model else self._follow_vote
@@ -304,13 +308,13 @@ class ModelBasedOptimizer:
             table.scores[rows],
         )
         scored = self._maximizer.search(criterion, ground, rng)
-        X = self._geometry.points_encoder.encode(scored.points) if self._vote else np.zeros((0, 0))
+        X = self._geometry.points_encoder.encode(scored.points) if self._hears_vote else None
         best = scored.points.take(best_first(self._voted(scored.utilities, X), rng))
         return self._first_new(best, np.concatenate([table.X, waiting]), taken)
 
-    def _voted(self, utilities: FloatArray, X: FloatArray) -> FloatArray:
-        """(m,) what points are ordered by; with a vote X (m, d) are their encodings."""
-        if self._vote is None:
+    def _voted(self, utilities: FloatArray, X: FloatArray | None) -> FloatArray:
+        """(m,) what points are ordered by; where a vote is heard X (m, d) are their encodings."""
+        if X is None or self._vote is None or not self._hears_vote:
             return utilities
         return self._vote.beside(utilities, X, self._observations.n_complete)
 

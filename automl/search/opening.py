@@ -93,6 +93,11 @@ class Opening:
             self._popped.append(found[0])
         return found
 
+    @property
+    def is_misled(self) -> bool:
+        """Whether what was learned has been given up."""
+        return self._is_misled
+
     def pass_over(self, configuration: Configuration) -> None:
         """Take note that what was popped last is not tried."""
         self._popped.remove(configuration)

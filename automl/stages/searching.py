@@ -19,15 +19,18 @@ from automl.families.family import Family
 from automl.families.registry import families, get_family
 from automl.metalearning.blend import MetaVote, vote_on
 from automl.metalearning.harvest import data_set_facts
+from automl.metalearning.recommendation import obstacle
 from automl.metalearning.transfer import sources_of
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
 from automl.origins import FLOOR
+from automl.presets import is_of_preset
 from automl.randomness import Purpose, stream
 from automl.records import Trial, TrialStatus
 from automl.runtime.earlier import earlier_timings
 from automl.runtime.forecast import Forecast
 from automl.runtime.timings import Known, Workload
+from automl.search.opening import Opening
 from automl.search.proposing import Proposer
 from automl.search.runner import TrialRunner, work
 from automl.search.turns import Turn, Turns
@@ -82,6 +85,7 @@ class Search:
             n_folds=len(plan.stage("search").jobs),
             seed=settings.seed,
         )
+        opening = opening_of(session, self.families)
         proposer = Proposer(
             arms_of(
                 plan,
@@ -92,10 +96,10 @@ class Search:
                 sources=lambda encoder: sources_of(
                     session.learnable, encoder, data_set_facts(session.folder)
                 ),
-                votes=votes_of(session),
+                votes=votes_of(session, opening),
             ),
             entry.make(),
-            opening=opening_of(session, self.families),
+            opening=opening,
             seed=settings.seed,
             races=settings.racing,
             fits=self._fits,
@@ -300,18 +304,34 @@ def known_timings(session: Session) -> Known:
     return Known(workload, tuple(chain.from_iterable(found.values())))
 
 
-def votes_of(session: Session) -> Callable[[ConfigurationEncoder], MetaVote | None] | None:
-    """Votes of meta-learners on what optimizers propose; None where the settings give them none."""
+def votes_of(
+    session: Session, opening: Opening
+) -> Callable[[ConfigurationEncoder], MetaVote | None] | None:
+    """Votes of meta-learners on what optimizers propose; None where there are none.
+
+    What other data sets teach has to agree, as for a warm start; where the opening turns out to be
+    misled, votes are no longer heard.
+    """
     settings = session.settings
-    if not settings.blend:
+    if not settings.blend or not settings.experience:
+        return None
+    reason = obstacle(session.experience, session.plan.table.task)
+    if reason:
+        if not is_of_preset(settings, "blend"):
+            session.warnings.append(f"setting blend: there is no vote: {reason}")
         return None
     known, data = session.learnable, data_set_facts(session.folder)
-    if not known:
-        session.warnings.append("setting blend: no other data set of this kind is known; no vote")
 
     def vote(encoder: ConfigurationEncoder) -> MetaVote | None:
         rng = stream(settings.seed, Purpose.META_LEARNER)
-        return vote_on(data, known, encoder, k=settings.blend, rng=rng)
+        return vote_on(
+            data,
+            known,
+            encoder,
+            k=settings.blend,
+            rng=rng,
+            is_heard=lambda: not opening.is_misled,
+        )
 
     return vote
 
