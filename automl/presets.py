@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from automl.settings import AUTO, Settings
+from automl.settings import AUTO
 
-_SEARCH = {"optimizer": "gp_sampled", "allocator": AUTO, "blend": 20.0}
+_SEARCH = {"optimizer": "gp_sampled", "allocator": AUTO}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "thesis": {
@@ -49,9 +49,3 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reserve": 0.25,
     },
 }
-
-
-def is_of_preset(settings: Settings, name: str) -> bool:
-    """Whether a setting is as the preset has it, so that nobody need have asked for it."""
-    preset = PRESETS[settings.preset]
-    return name in preset and getattr(settings, name) == preset[name]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from automl.bandits.registry import ONLY, get_allocator
 from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer, optimizer_name
-from automl.presets import is_of_preset
 from automl.settings import Settings
 
 
@@ -39,8 +38,7 @@ def idle_choices(settings: Settings) -> dict[str, str]:
     found = {}
     if settings.fidelity != "auto" and not entry.has_levels:
         found["fidelity"] = f"optimizer {name} makes no trials of less than the whole"
-    is_asked = settings.blend > 0 and not is_of_preset(settings, "blend")
-    if is_asked and not entry.takes_vote:
+    if settings.blend > 0 and not entry.takes_vote:
         found["blend"] = f"optimizer {name} has no surrogate that a meta-learner could vote beside"
     return found
 

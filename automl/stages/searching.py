@@ -24,7 +24,6 @@ from automl.metalearning.transfer import sources_of
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
 from automl.origins import FLOOR
-from automl.presets import is_of_preset
 from automl.randomness import Purpose, stream
 from automl.records import Trial, TrialStatus
 from automl.runtime.earlier import earlier_timings
@@ -313,12 +312,11 @@ def votes_of(
     misled, votes are no longer heard.
     """
     settings = session.settings
-    if not settings.blend or not settings.experience:
+    if not settings.blend:
         return None
     reason = obstacle(session.experience, session.plan.table.task)
     if reason:
-        if not is_of_preset(settings, "blend"):
-            session.warnings.append(f"setting blend: there is no vote: {reason}")
+        session.warnings.append(f"setting blend: there is no vote: {reason}")
         return None
     known, data = session.learnable, data_set_facts(session.folder)
 

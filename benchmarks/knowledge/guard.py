@@ -1,12 +1,13 @@
 """What a bad history costs a run: replays of whole searches on the shipped knowledge.
 
-    python benchmarks/knowledge/guard.py [--knowledge FILE] [--seeds 20] [--ways portfolio ...]
+    python benchmarks/knowledge/guard.py [--knowledge FILE] [--seeds 20] [--ways portfolio ...] [--blend 20]
 
 The knowledge holds the score of every configuration of a list on every data set. Each data set in turn is
 searched among these, with what is known of all others as its history; nothing is fitted. A search begins
 with the floors and goes on as runs do (`automl.search.opening`); when the opening is over it draws from the
-rest of the list at random, in an order that depends on the seed alone. `cold` begins with the
-hand-ordered portfolio. Histories:
+rest of the list at random, in an order that depends on the seed alone. With --blend a meta-learner then has
+its vote on which configuration of the drawn family it is, as runs with the setting `blend` have it. `cold`
+begins with the hand-ordered portfolio. Histories:
 
 - `true`: as it is;
 - `inverted`: on each data set the best score becomes the worst;
@@ -23,9 +24,10 @@ less that of one with this history (0: the baseline, 1: perfect), with its 95 % 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,8 @@ import numpy as np
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
 from automl.families.registry import families
-from automl.metalearning.cleaning import cleaned
+from automl.metalearning.blend import blended, vote_on
+from automl.metalearning.cleaning import cleaned, of_kind
 from automl.metalearning.experience import Experience, KnownTrial
 from automl.metalearning.knowledge import read_knowledge, shipped
 from automl.metalearning.past import past_best
@@ -42,6 +45,7 @@ from automl.metalearning.recommendation import (
     MOST,
     WAYS,
     Target,
+    obstacle,
     recommended,
     similar_scores,
 )
@@ -50,6 +54,7 @@ from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
 from automl.search.guide import Guide
 from automl.search.opening import Opening
+from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 
 COLD = "cold"
@@ -57,6 +62,14 @@ MARKS = (10, 25, 50, 100)
 LEAST_TRIALS = 60
 N_BOOTSTRAPS = 2_000
 History = list[Experience]
+
+
+@dataclass(frozen=True)
+class Vote:
+    """Expected scores by configuration, of a family, and the trials that they count as much as."""
+
+    expected: Callable[[str], dict[str, float]]
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -132,14 +145,61 @@ class Problem:
                 seen.append(self._trial(configuration, origin, len(seen)))
         return seen
 
-    def go_on(self, begun: Sequence[Trial], seed: int, n_trials: int) -> FloatArray:
-        """(n_trials,) best score after each trial: those of the opening, then draws."""
+    def vote(self, history: History, blend: float) -> Vote | None:
+        """What a meta-learner of each family expects of its configurations; None: it is not asked."""
+        if not blend or obstacle(history, self.own.data.task):
+            return None
+        known = [cleaned(one, self.spaces) for one in of_kind(history, self.own.data.task)]
+
+        @cache
+        def expected(family: str) -> dict[str, float]:
+            encoder = ConfigurationEncoder(self.spaces[family]).fit()
+            rng = stream(0, Purpose.META_LEARNER)
+            vote = vote_on(self.own.data, known, encoder, k=blend, rng=rng)
+            own = [c for c in self.configurations.values() if c.family == family]
+            values = vote.expected(encoder.transform(own)) if vote else np.zeros(len(own))
+            return {c.id: float(value) for c, value in zip(own, values, strict=True)}
+
+        return Vote(expected, blend)
+
+    def go_on(
+        self, begun: Sequence[Trial], seed: int, n_trials: int, vote: Vote | None = None
+    ) -> FloatArray:
+        """(n_trials,) best score after each trial: those of the opening, then draws.
+
+        With a vote each draw is of the same family, and the meta-learner has its say in which
+        configuration of the family it is.
+        """
         tried = {trial.configuration.id for trial in begun}
         rest = [key for key in self.configurations if key not in tried]
-        order = stream(seed, Purpose.SAMPLE).permutation(len(rest))
-        scores = [trial.score for trial in begun] + [self.scores.get(rest[i]) for i in order]
+        drawn = [rest[i] for i in stream(seed, Purpose.SAMPLE).permutation(len(rest))]
+        if vote is not None:
+            drawn = self._voted(drawn, begun, n_trials - len(begun), vote)
+        scores = [trial.score for trial in begun] + [self.scores.get(key) for key in drawn]
         best = np.maximum.accumulate([-np.inf if s is None else s for s in scores[:n_trials]])
         return np.pad(best, (0, n_trials - len(best)), mode="edge")
+
+    def _voted(
+        self, drawn: Sequence[str], begun: Sequence[Trial], n_trials: int, vote: Vote
+    ) -> list[str]:
+        """Ids in the order in which optimizers that draw would try them beside a vote."""
+        family_of = {key: self.configurations[key].family for key in drawn}
+        left: dict[str, list[str]] = {}
+        for key in drawn:
+            left.setdefault(family_of[key], []).append(key)
+        n_complete = Counter(t.configuration.family for t in begun if t.score is not None)
+        chosen = []
+        for family in [family_of[key] for key in drawn[:n_trials]]:
+            own, expected = left[family], vote.expected(family)
+            votes = blended(
+                np.array([expected[key] for key in own]),
+                -np.arange(len(own)),
+                n_complete[family],
+                vote.weight,
+            )
+            chosen.append(own.pop(int(votes.argmax())))
+            n_complete[family] += chosen[-1] in self.scores
+        return chosen
 
     def _trial(self, configuration: Configuration, origin: str, index: int) -> Trial:
         score = self.scores.get(configuration.id)
@@ -218,12 +278,18 @@ def problems(known: Sequence[Experience]) -> Iterator[Problem]:
             yield Problem(one, tuple(only(other, ids) for other in rest))
 
 
-def curves(problem: Problem, way: str, n_seeds: int) -> dict[str, FloatArray]:
+def curves(
+    problem: Problem, way: str, n_seeds: int, *, blend: float = 0.0
+) -> dict[str, FloatArray]:
     """(n_seeds, marks) scores reached, by history; `cold` without any."""
     found = {}
     for name, history in {COLD: None, **histories(problem)}.items():
-        begun = problem.begin(problem.opening(history, way), MARKS[-1])
-        rows = [problem.go_on(begun, seed, MARKS[-1]) for seed in range(n_seeds)]
+        opening = problem.opening(history, way)
+        begun = problem.begin(opening, MARKS[-1])
+        vote = None
+        if history is not None and not opening.is_misled:
+            vote = problem.vote(history, blend)
+        rows = [problem.go_on(begun, seed, MARKS[-1], vote) for seed in range(n_seeds)]
         found[name] = np.array(rows)[:, np.array(MARKS) - 1]
     return found
 
@@ -263,13 +329,14 @@ def main() -> None:
     parser.add_argument("--knowledge", type=Path)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--ways", nargs="+", default=[ADAPTIVE], choices=WAYS)
+    parser.add_argument("--blend", type=float, default=0.0)
     options = parser.parse_args()
     known = read_knowledge(options.knowledge).experiences if options.knowledge else shipped()
     found = list(problems(known))
     if not found:
         parser.error("the knowledge holds no data set with enough trials")
     for way in options.ways:
-        report(way, [curves(problem, way, options.seeds) for problem in found])
+        report(way, [curves(one, way, options.seeds, blend=options.blend) for one in found])
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """What knowledge of other data sets saves: runs that have it beside runs that know nothing.
 
     python benchmarks/knowledge/live.py DATA_FOLDER OUT_FOLDER [--knowledge FILE] [--tables 15]
-        [--trials 100] [--seeds 1] [--kinds cold bare warm priors unblended] [--part 1/2] [--report]
+        [--trials 100] [--seeds 1] [--kinds cold bare warm priors blend] [--part 1/2] [--report]
 
 DATA_FOLDER holds tables, with ``catalog.csv`` and ``schema.json`` or plain. Tables are taken in an order given
 by a hash, those of 200 to 5,000 rows. For each table and seed the search of an ordinary run is made
 once for each kind, with the same folds: `cold` with ``experience`` off, so that it begins with the hand-ordered
 portfolio; `bare` without even that; `warm` with the shipped knowledge, or that of FILE, of which everything
-is left out that is called as the table, or has its fingerprint or its columns; `priors` and `unblended` as
-`warm`, with ``priors: learned`` or ``blend: 0``. Nothing else differs. One core.
+is left out that is called as the table, or has its fingerprint or its columns; `priors` and `blend` as
+`warm`, with ``priors: learned`` or ``blend: 20``. Nothing else differs. One core.
 
 Every search is one file in OUT_FOLDER/runs: its trials in their order, with scores and processor seconds.
 Finished ones are not repeated. What was the best of a search at any time is then scored on folds of three
@@ -54,7 +54,7 @@ KINDS: Mapping[str, dict[str, Any]] = {
     "bare": {"experience": False, "portfolio": False},
     "warm": {},
     "priors": {"priors": "learned"},
-    "unblended": {"blend": 0},
+    "blend": {"blend": 20},
 }
 """Settings of each kind of search."""
 TOLERANCES = (0.0, 0.005, 0.01)
