@@ -401,3 +401,4 @@ def test_a_strong_vote_decides_what_is_proposed_and_gives_way_to_trials(space, i
     weak = proposed(MetaVote(vote.expected, k=1e-6))
     assert weak[0] == pytest.approx(0.8, abs=0.05)
     assert not np.allclose(weak[2:], 0.8, atol=0.05)
+    assert proposed(MetaVote(vote.expected, is_heard=lambda: False)) == proposed(None)

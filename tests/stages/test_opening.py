@@ -16,7 +16,9 @@ from automl.metalearning.harvest import data_set_facts
 from automl.metalearning.recommendation import LEAST_DATA_SETS, WAYS
 from automl.records import Configuration, Task, Trial, TrialStatus
 from automl.settings import Settings
+from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages import opening as module
+from automl.stages.searching import votes_of
 
 FAMILIES = ("lightgbm", "knn", "lda")
 
@@ -173,9 +175,8 @@ def test_a_way_that_needs_more_data_sets_than_are_known_says_so(beginning):
     )
 
 
-def test_data_sets_that_contradict_each_other_recommend_nothing_and_the_run_says_so(beginning):
-    session = beginning(n_known=LEAST_DATA_SETS)
-    session.warnings = []
+def neighbors(session, *, agree):
+    """What is known, of numbers of neighbors alone; where data sets do not agree every other is inverted."""
     spaces = get_family("knn").space("classification")
     many = [spaces.complete({"n_neighbors": n}) for n in range(1, 9)]
 
@@ -185,14 +186,35 @@ def test_data_sets_that_contradict_each_other_recommend_nothing_and_the_run_says
         ]
         return replace(one, trials=tuple(trials))
 
-    session.experience = tuple(
-        scored(one, sign=1 if i % 2 else -1) for i, one in enumerate(session.experience)
+    return tuple(
+        scored(one, sign=1 if agree or i % 2 else -1) for i, one in enumerate(session.experience)
     )
+
+
+def test_data_sets_that_contradict_each_other_recommend_nothing_and_the_run_says_so(beginning):
+    session = beginning(n_known=LEAST_DATA_SETS)
+    session.warnings = []
+    session.experience = neighbors(session, agree=False)
     assert {origin for _, origin in opening(session)} == {"floor", "portfolio"}
     assert "of 10 data sets does not agree" in session.warnings[0]
-    session.experience = tuple(scored(one, sign=1) for one in session.experience)
+    session.experience = neighbors(session, agree=True)
     assert "knowledge" in {origin for _, origin in opening(session)}
     assert len(session.warnings) == 1
+
+
+def test_a_vote_is_given_where_data_sets_agree_and_heard_until_they_misled(beginning):
+    session = beginning(n_known=LEAST_DATA_SETS, blend=5.0)
+    session.warnings, begun = [], SimpleNamespace(is_misled=False)
+    encoder = ConfigurationEncoder(get_family("knn").space("classification")).fit()
+    session.experience = neighbors(session, agree=False)
+    assert votes_of(session, begun) is None
+    assert session.warnings[0].startswith("setting blend: there is no vote: what is known of 10")
+    session.experience = session.learnable = neighbors(session, agree=True)
+    vote = votes_of(session, begun)(encoder)
+    assert vote.is_heard()
+    assert vote.k == 5.0
+    begun.is_misled = True
+    assert not vote.is_heard()
 
 
 def unlike_the_others():
