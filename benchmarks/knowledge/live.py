@@ -14,8 +14,8 @@ Every search is one file in OUT_FOLDER/runs: its trials in their order, with sco
 Finished ones are not repeated. What was the best of a search at any time is then scored on folds of three
 other seeds, which no search has seen: the best of a hundred scores is better by chance than it is in truth.
 
-Prints, for each table and over all, the shares of the trials and of the seconds of `cold` after which each other kind
-is as good as `cold` is in the end, or as good but for .005 or .01 of the index: by the scores that the searches
+Prints, for each table and over all, the shares of the trials and of the seconds of `cold` after which each kind, `cold`
+itself among them, is as good as `cold` is in the end, or as good but for .005 or .01 of the index: by the scores that the searches
 had themselves, and by those on fresh folds.
 """
 
@@ -243,7 +243,7 @@ def report(out: Path) -> None:
     cold = records_of(out, "cold")
     judged = {f.stem: json.loads(f.read_text()) for f in sorted((out / "judged").glob("*.json"))}
     for kind in KINDS:
-        if kind == "cold" or not (found := records_of(out, kind)):
+        if not (found := records_of(out, kind)):
             continue
         pairs = {name: (cold[name], trials) for name, trials in found.items() if name in judged}
         _show(f"{kind}, on its own folds", pairs, lambda _, trials: best_so_far(trials))
@@ -259,8 +259,8 @@ def _show(
     pairs: Mapping[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]],
     curve: Callable[[str, list[dict[str, Any]]], np.ndarray],
 ) -> None:
-    """One table: cold and other search of each table, compared by a curve of the best so far."""
-    print(f"\n| {title} | cold | other | share of trials | share of seconds |")
+    """One table: cold and this kind of search of each table, compared by a curve of the best so far."""
+    print(f"\n| {title} | cold | this | share of trials | share of seconds |")
     print("|---|---|---|---|---|")
     shares: dict[float, list[tuple[float, float]]] = {tolerance: [] for tolerance in TOLERANCES}
     for name, pair in pairs.items():
