@@ -176,3 +176,17 @@ def test_weights_reach_the_estimator_where_the_family_says_so(name):
         weighted = predict(class_weight=class_weight)
         assert not np.array_equal(plain, weighted)
         assert weighted[:, 1].sum() >= plain[:, 1].sum() - 10
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name in INSTALLED for kind in get_family(name).kinds]
+)
+def test_a_fit_ends_after_a_number_of_iterations(name, kind):
+    family = get_family(name)
+    estimator = family.build(family.space(kind).default(), task=kind)
+    limits = {
+        key: value
+        for key, value in estimator.get_params(deep=True).items()
+        if key.split("__")[-1] in {"max_iter", "n_iter", "iterations"}
+    }
+    assert all(value is None or value > 0 for value in limits.values()), limits
