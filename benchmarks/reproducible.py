@@ -87,14 +87,16 @@ def _content(trial: dict) -> tuple:
 
 
 def _plain(record: object, folder: Path) -> str:
-    """Text of a record without the run's own id and the seconds."""
+    """Text of a record without the run's own id, the seconds and the digest of both."""
     text = json.dumps(_without_seconds(record), sort_keys=True)
     return text.replace(folder.name, "RUN")
 
 
 def _without_seconds(value: object) -> object:
     if isinstance(value, dict):
-        return {k: _without_seconds(v) for k, v in value.items() if "second" not in k}
+        return {
+            k: _without_seconds(v) for k, v in value.items() if "second" not in k and k != "digest"
+        }
     if isinstance(value, list):
         return [_without_seconds(v) for v in value]
     return value
