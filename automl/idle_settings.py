@@ -91,6 +91,11 @@ _RULES = (
         "the meta-learner knows of no other data sets; that needs experience",
     ),
     _Rule(
+        ("exclude_experience",),
+        lambda s: not s.experience,
+        "nothing of earlier runs is used; that needs experience",
+    ),
+    _Rule(
         ("reserve",),
         lambda s: s.seconds is None,
         "there is no time budget of which a share could be kept; give budget_seconds",

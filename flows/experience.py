@@ -13,7 +13,7 @@ from automl.home import Home
 from automl.metalearning.cleaning import is_measurable
 from automl.metalearning.experience import Experience
 from automl.metalearning.harvest import collect
-from automl.metalearning.knowledge import SHIPPED, read_knowledge, shipped
+from automl.metalearning.knowledge import SHIPPED, is_knowledge, read_knowledge, shipped
 from automl.metalearning.snapshot import is_named
 from automl.metalearning.store import ExperienceStore, Reading, read_export, take_in
 from automl_flows.session import say
@@ -128,10 +128,7 @@ def import_file(path: Path, home: Home) -> Import:
 
 
 def _read(path: Path) -> Reading:
-    try:
-        return Reading(read_knowledge(path).experiences, ())
-    except SettingsError:
-        return read_export(path)
+    return Reading(read_knowledge(path).experiences) if is_knowledge(path) else read_export(path)
 
 
 def import_store(uri: str, home: Home) -> Import:

@@ -136,6 +136,7 @@ def forget_experience(
     as_json: JsonOption = False,
 ) -> None:
     """Delete what is remembered of data sets or runs; the runs themselves stay."""
+    from automl.learning.folder import LearnedFolder
     from automl.metalearning.store import ExperienceStore
     from automl_flows.experience import named, remembered
     from automl_flows.housekeeping import confirm_deletion
@@ -146,7 +147,8 @@ def forget_experience(
     confirm_deletion(chosen, yes=yes, what="entries")
     store = ExperienceStore(state.experience)
     forgotten = [identity for identity in chosen if store.forget(identity)]
+    LearnedFolder(state).forget(forgotten)
     if as_json:
         emit_json({"forgotten": forgotten})
     else:
-        say(f"{len(forgotten)} entries forgotten")
+        say(f"entries forgotten: {len(forgotten)}")

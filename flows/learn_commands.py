@@ -82,6 +82,8 @@ def experience(
     """
     from automl.data.collections import find_data_sets
     from automl.learning.conditions import Conditions
+    from automl.learning.folder import LearnedFolder
+    from automl.learning.tables import check_measures
     from automl.settings import parse_duration
 
     into = None if into is None else checked_file(into)
@@ -97,6 +99,7 @@ def experience(
     data_sets = find_data_sets(data, target=target)
     check_data_sets(data_sets, conditions)
     state = open_home(home)
+    check_measures(LearnedFolder(state), data_sets, conditions)
     state.prepare()
     if into is not None and into.exists():
         _take_over(into, data_sets, state, conditions)
@@ -108,7 +111,7 @@ def experience(
         say("continue: the same command; what is learned is not run again")
         raise
     if not any(row["status"] in USABLE for row in result["tables"]):
-        raise _nothing_learned(result["tables"])
+        raise nothing_learned(result["tables"])
     if into is not None:
         result["knowledge"] = _write_knowledge(into, data_sets, state, conditions)
     _show(result, as_json=as_json)
@@ -181,7 +184,7 @@ def unusable(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _nothing_learned(rows: list[dict[str, Any]]) -> AutoMLError:
+def nothing_learned(rows: list[dict[str, Any]]) -> AutoMLError:
     """The error of a command that could learn from none of its tables."""
     from automl.errors import DataError, ServiceError
 
@@ -224,7 +227,7 @@ def _take_over(
     with folder.only_one():
         taken = take_over(folder, data_sets, path, measure=conditions.measure())
     if taken:
-        say(f"{path}: what it holds of {len(taken)} tables is not run again")
+        say(f"{path}: what it holds of {', '.join(sorted(taken))} is not run again")
 
 
 def _write_knowledge(
@@ -241,4 +244,4 @@ def _write_knowledge(
         measure=conditions.measure(),
         command=command_given(),
     )
-    return f"{file}: {len(found.experiences)} data sets, {file.stat().st_size / 2**20:.1f} MiB"
+    return f"{file}: {len(found.experiences)} data sets, {file.stat().st_size / 2**10:.0f} KiB"

@@ -9,11 +9,13 @@ import typer
 
 from automl.errors import SettingsError
 from automl_flows.learn_commands import (
+    USABLE,
     TableLimit,
     TrialLimit,
     check_data_sets,
     checked_file,
     learn,
+    nothing_learned,
     unusable,
 )
 from automl_flows.options import HomeOption, JsonOption
@@ -98,6 +100,8 @@ def priors(
             from automl_flows.learning import run_learning  # slow: imports Prefect
 
             found = run_learning(data_sets, conditions.to_json(), home=state, say=say)
+            if not files and not any(row["status"] in USABLE for row in found["tables"]):
+                raise nothing_learned(found["tables"])
             for line in unusable(found["tables"]):
                 say(line)
         from automl_flows.prior_learning import run_prior_learning  # slow: imports Prefect

@@ -38,6 +38,7 @@ IDLE = [
     ({"warm_start": "nearest", "experience": False}, "warm_start"),
     ({"blend": 5.0, "experience": False}, "blend"),
     ({"priors": "learned", "experience": False}, "priors"),
+    ({"exclude_experience": ["iris"], "experience": False}, "exclude_experience"),
 ]
 EFFECTIVE = [
     {"normality": "lilliefors", "selection_test": "thesis"},

@@ -66,6 +66,10 @@ class StageRecords:
             return None
         return data
 
+    def remove(self, name: str) -> None:
+        """Delete a record, if it is there."""
+        self._path(name).unlink(missing_ok=True)
+
     def names(self) -> list[str]:
         """Names of all records, sorted."""
         if not self._folder.is_dir():

@@ -13,7 +13,7 @@ run, and joins it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +53,11 @@ class LearnedTable:
     left_out: frozenset[str]
     table_seconds: float
     searched: int = 0
+
+    @property
+    def is_taken_over(self) -> bool:
+        """Whether it comes from a file of knowledge and nobody has looked at the table since."""
+        return self.rows == 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
@@ -123,8 +128,40 @@ class LearnedFolder:
         ServiceError
             If it cannot be written.
         """
-        ExperienceStore(self.home.experience).add(learned.experience)
+        self.remember(learned)
         self._records.write(file_name(learned.experience.data.name), learned.to_json())
+
+    def remember(self, learned: LearnedTable) -> None:
+        """Add what was learned to the store, where it is missing or damaged.
+
+        Raises
+        ------
+        ServiceError
+            If it cannot be written.
+        """
+        ExperienceStore(self.home.experience).add(learned.experience)
+
+    def take_over(self, learned: LearnedTable) -> None:
+        """Write a record of what was learned elsewhere; nothing is remembered before the table is seen.
+
+        Raises
+        ------
+        ServiceError
+            If it cannot be written.
+        """
+        self._records.write(file_name(learned.experience.data.name), learned.to_json())
+
+    def remove(self, name: str) -> None:
+        """Delete the record of a table, if there is one; what is remembered stays."""
+        self._records.remove(file_name(name))
+
+    def forget(self, identities: Iterable[str]) -> None:
+        """Delete the records of what is called by these ids, so that nothing brings it back."""
+        ids = set(identities)
+        for file in self._records.names():
+            found = self._records.read(file)
+            if found and found["experience"]["id"] in ids:
+                self._records.remove(file)
 
     def written_at(self, name: str) -> int | None:
         """When the record of a table was written, in nanoseconds; None where there is none."""

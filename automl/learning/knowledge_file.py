@@ -115,7 +115,7 @@ def take_over(
             continue
         table = {**data_sets[name], "table": public_address(str(data_sets[name]["table"]))}
         asked = frozenset(trial.configuration.id for trial in experience.trials)
-        folder.write(
+        folder.take_over(
             LearnedTable(experience, table, knowledge.conditions, 0, asked, frozenset(), 0.0)
         )
         taken.append(name)

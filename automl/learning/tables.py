@@ -102,8 +102,12 @@ def learn_table(folder: LearnedFolder, request: Request) -> Outcome:
     n_known = 0
     if known is not None:
         _check_measure(known.measure, request, folder)
-        _check_content(known, request, frame)
+        _check_content(known, request, frame, folder)
         if is_done(known, request):
+            if known.is_taken_over:
+                folder.write(replace(known, rows=len(frame)))
+            else:
+                folder.remember(known)
             return Outcome(known)
         n_known = len(known.experience.trials)
     is_continued = bool(folder.run_home(request.name).run_folders())
@@ -256,12 +260,35 @@ def _joined(learned: LearnedTable, known: LearnedTable | None) -> LearnedTable:
     )
 
 
-def _check_content(known: LearnedTable, request: Request, frame: pd.DataFrame) -> None:
-    if known.experience.data.fingerprint != content_of(request.data, frame):
-        raise DataError(
-            f"{public_address(str(request.data['table']))} has changed since it was learned as "
-            f"{request.name}; give the table another name, or use another --home"
-        )
+def _check_content(
+    known: LearnedTable, request: Request, frame: pd.DataFrame, folder: LearnedFolder
+) -> None:
+    if known.experience.data.fingerprint == content_of(request.data, frame):
+        return
+    remedy = "use another --home"
+    if known.is_taken_over:
+        folder.remove(request.name)
+        remedy = "another file for --into"
+    raise DataError(
+        f"{public_address(str(request.data['table']))} has changed since it was learned as "
+        f"{request.name}; give the table another name, or {remedy}"
+    )
+
+
+def check_measures(
+    folder: LearnedFolder, data_sets: Mapping[str, Mapping[str, Any]], conditions: Conditions
+) -> None:
+    """Refuse scores that could not be set beside those of records that are there.
+
+    Raises
+    ------
+    SettingsError
+        If a record of one of these tables holds scores that were measured otherwise.
+    """
+    for name, data in data_sets.items():
+        known = folder.read(name)
+        if known is not None:
+            _check_measure(known.measure, Request(name, data, conditions), folder)
 
 
 def _learned(

@@ -111,8 +111,8 @@ def unpack(data: bytes, start: int = 0) -> tuple[Experience, int]:
         If there is none, or it is damaged, or of a schema that is not known.
     """
     head_line, middle = _member(data, start)
-    body, end = _member(data, middle)
     head = _parsed_head(head_line)
+    body, end = _member(data, middle)
     digest = _digest(body)
     if head.get("trials_digest") != digest:
         raise EntryError("it is damaged: its trials are not those that it tells of")

@@ -112,6 +112,15 @@ def read_knowledge(path: Path) -> Knowledge:
     return Knowledge(head["command"], head["date"], tuple(experiences), head["conditions"])
 
 
+def is_knowledge(path: Path) -> bool:
+    """Whether a file begins as a file of knowledge does, be it whole or not."""
+    try:
+        _head(path.read_bytes())
+    except (OSError, RecursionError, ValueError, zlib.error):
+        return False
+    return True
+
+
 def _head(data: bytes) -> tuple[dict[str, Any], int]:
     reader = zlib.decompressobj(wbits=31)
     head = json.loads(reader.decompress(data))

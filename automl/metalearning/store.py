@@ -169,12 +169,14 @@ def read_export(path: Path) -> Reading:
     Raises
     ------
     SettingsError
-        If there is no such file, or its first bytes are no experience.
+        If there is no such file, or it is empty, or its first bytes are no experience.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise SettingsError(f"experience {path} cannot be read: {error.strerror}") from None
+    if not data:
+        raise SettingsError(f"{path} is no experience: it is empty")
     found: dict[str, Experience] = {}
     start = 0
     while start < len(data):
@@ -183,7 +185,8 @@ def read_export(path: Path) -> Reading:
         except EntryError as error:
             if not found:
                 raise SettingsError(
-                    f"{path} is no experience that `automl experience export` has written: {error}"
+                    f"{path} is no experience that `automl experience export` or `automl learn "
+                    f"experience --into` has written: {error}"
                 ) from None
             note = f"{path} is left out of the experience from byte {start} on: {error}"
             return Reading(tuple(found.values()), (note,))

@@ -118,6 +118,10 @@ def test_a_file_of_knowledge_can_be_imported(automl, known, own_home, tmp_path):
     other = Home(tmp_path / "other")
     automl("experience", "import", file, "--home", other.path)
     assert entries(other) == entries(own_home)
+    file.write_bytes(file.read_bytes()[:-20])
+    outcome = automl("experience", "import", file, "--home", other.path)
+    assert outcome.code == 2
+    assert "is no whole file of knowledge: its end is missing" in outcome.err
 
 
 def test_what_the_package_brings_is_not_imported_once_more(automl, known, own_home, monkeypatch):
@@ -226,10 +230,9 @@ def test_a_run_of_an_earlier_version_gets_its_fingerprint(own_home, known):
 
 def test_settings_of_the_command_line(automl, table, tmp_path):
     outcome = automl(
-        "train", table, "--target", "y", "--no-experience", "--exclude-experience", "a,b",
-        "--dry-run", "--json",
+        "train", table, "--target", "y", "--exclude-experience", "a,b", "--dry-run", "--json",
     )  # fmt: skip
     assert outcome.code == 0
-    settings = outcome.json["settings"]
-    assert settings["experience"] is False
-    assert list(settings["exclude_experience"]) == ["a", "b"]
+    assert list(outcome.json["settings"]["exclude_experience"]) == ["a", "b"]
+    outcome = automl("train", table, "--target", "y", "--no-experience", "--dry-run", "--json")
+    assert outcome.json["settings"]["experience"] is False

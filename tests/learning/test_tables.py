@@ -19,7 +19,7 @@ from automl.learning import tables as module
 from automl.learning.conditions import Conditions
 from automl.learning.folder import LearnedFolder
 from automl.learning.knowledge_file import make_knowledge, refresh_facts, take_over
-from automl.learning.tables import Request, in_turn, learn_table
+from automl.learning.tables import Request, check_measures, in_turn, learn_table
 from automl.metalearning.fingerprints import fingerprint
 from automl.metalearning.knowledge import read_knowledge
 from automl.metalearning.store import ExperienceStore
@@ -335,6 +335,55 @@ def test_another_table_under_the_same_name_is_refused(folder, request_of):
     with pytest.raises(DataError, match=r"data\.csv has changed since it was learned as data"):
         learn_table(folder, request_of(draws=1))
     assert not folder.run_home("data").path.exists()
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_what_a_file_holds_of_a_changed_table_is_neither_used_nor_remembered(
+    folder, request_of, tmp_path
+):
+    path, request = tmp_path / "k.jsonl.gz", request_of()
+    learn_table(folder, request)
+    make_knowledge(folder, ["data"], path, measure=MEASURE, command="c")
+    table = request.data["table"]
+    pd.read_csv(table).iloc[5:].to_csv(table, index=False)
+    other = LearnedFolder(Home(tmp_path / "other"))
+    take_over(other, {"data": request.data}, path, measure=MEASURE)
+    with pytest.raises(DataError, match=r"has changed .* another file for --into"):
+        learn_table(other, request)
+    assert ExperienceStore(other.home.experience).read().experiences == ()
+    assert learn_table(other, request).n_new == 2
+
+
+@pytest.mark.usefixtures("one_slot")
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_what_the_experience_has_lost_of_a_learned_table_is_written_again(
+    folder, request_of, is_damaged
+):
+    known = learn_table(folder, request_of()).learned.experience
+    store = ExperienceStore(folder.home.experience)
+    entry = store.path_of(known.id)
+    entry.write_bytes(entry.read_bytes()[:200]) if is_damaged else entry.unlink()
+    assert learn_table(folder, request_of()).n_new == 0
+    assert store.read_one(known.id) == known
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_table_that_is_forgotten_is_learned_from_the_start(folder, request_of):
+    known = learn_table(folder, request_of()).learned.experience
+    folder.forget(["another"])
+    assert folder.names() == ["data"]
+    folder.forget([known.id])
+    assert folder.names() == []
+    assert learn_table(folder, request_of()).n_new == 2
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_another_measure_is_refused_before_anything_runs(folder, request_of):
+    request = request_of()
+    learn_table(folder, request)
+    check_measures(folder, {"data": request.data, "other": request.data}, request.conditions)
+    with pytest.raises(SettingsError, match="most_rows 100, now it is 120; use another --home"):
+        check_measures(folder, {"data": request.data}, request_of(most_rows=120).conditions)
 
 
 def test_tables_come_in_an_order_of_their_own():

@@ -328,6 +328,22 @@ def test_a_foreign_file_is_refused_by_name(tmp_path, content):
         read_export(tmp_path / "none.gz")
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is no experience: it is empty"),
+        (gzip.compress(b""), "no experience of this program"),
+        (gzip.compress(b"x,y\n1,2\n"), "no experience of this program"),
+        (gzip.compress(b'{"format": "automl-experience"}')[:-9], "its end is missing"),
+    ],
+)
+def test_the_reason_of_a_refusal_is_the_true_one(tmp_path, content, reason):
+    path = tmp_path / "team.jsonl.gz"
+    path.write_bytes(content)
+    with pytest.raises(SettingsError, match=reason):
+        read_export(path)
+
+
 def test_what_cannot_be_written_is_one_error(tmp_path):
     (tmp_path / "experience").write_text("a file")
     with pytest.raises(ServiceError, match="cannot be written"):
