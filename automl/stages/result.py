@@ -6,8 +6,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from automl.optimizers.registry import optimizer_name
+from automl.presets import PRESETS
 from automl.records import Trial
 from automl.selection.dispositions import Disposition, Status
+from automl.settings import Settings
 from automl.stages.experience import STAGE as EXPERIENCE
 from automl.stages.session import Session
 from automl.stages.stacking import STAGE as STACK
@@ -60,7 +63,11 @@ def make_result(
             "threshold": final["threshold"],
         },
         "given_up": list(dict.fromkeys(session.given_up)),
-        "warnings": [*session.warnings, *remarks(trials, champion, stages["selection"])],
+        "warnings": [
+            *session.warnings,
+            *unasked_optimizer(session.settings, trials),
+            *remarks(trials, champion, stages["selection"]),
+        ],
         "experience": experience_of(session),
         "reproducible": session.is_reproducible,
     }
@@ -130,6 +137,19 @@ def disposition_texts(trials: Sequence[Trial], stages: Mapping[str, Any]) -> dic
             text = f"{'ensemble member' if weight else 'input of the second layer'}; {text}"
         texts[trial.id] = text
     return texts
+
+
+def unasked_optimizer(settings: Settings, trials: Sequence[Trial]) -> list[str]:
+    """A sentence where an optimizer that the preset has not was chosen, and proposed no trial."""
+    usual = PRESETS[settings.preset].get("optimizer", Settings.model_fields["optimizer"].default)
+    name = optimizer_name(settings.optimizer)
+    if settings.optimizer == usual or any(trial.origin == name for trial in trials):
+        return []
+    sentence = (
+        f"setting optimizer: {name} proposed none of the trials, which were all among those that a "
+        "search begins with; more trials, or portfolio: false, give it turns"
+    )
+    return [sentence]
 
 
 def remarks(trials: Sequence[Trial], champion: Trial, selection: Mapping[str, Any]) -> list[str]:

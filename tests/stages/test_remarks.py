@@ -3,7 +3,8 @@
 import pytest
 
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
-from automl.stages.result import FEW_TRIALS, remarks
+from automl.setting_sources import resolve_settings
+from automl.stages.result import FEW_TRIALS, remarks, unasked_optimizer
 
 
 def trial(index, origin, family, scores):
@@ -38,3 +39,15 @@ def test_few_trials_are_named():
     assert "only 1 trials were completed" in remarks([champion], champion, {})[0]
     many = [trial(i, "smac", "svm", [0.1, 0.2]) for i in range(FEW_TRIALS)]
     assert remarks(many, many[0], {}) == []
+
+
+def test_an_optimizer_that_was_chosen_and_proposed_nothing_is_named():
+    def told(*origins, **given):
+        settings = resolve_settings({"table": "t.csv", "target": "y", **given}, environment={})
+        trials = [trial(i, origin, "svm", [0.1]) for i, origin in enumerate(origins)]
+        return unasked_optimizer(settings, trials)
+
+    assert told("floor", "knowledge") == told("floor", "fmlp", optimizer="fmlp") == []
+    assert told("floor", "hypercube", preset="thesis", optimizer="hypercube") == []
+    (sentence,) = told("floor", "default", optimizer="fmlp")
+    assert "fmlp proposed none of the trials" in sentence
