@@ -10,14 +10,15 @@ from automl_flows.rendering import emit, emit_facts, emit_json, emit_table, seco
 
 if TYPE_CHECKING:
     from automl.data.table import Table
-    from automl.home import RunFolder
+    from automl.home import Home, RunFolder
     from automl.settings import Settings
 
 
-def plan_of(settings: Settings) -> dict[str, Any]:
+def plan_of(settings: Settings, home: Home) -> dict[str, Any]:
     """Facts of the table, families that would run, and the budget.
 
     The table is read, checked and split exactly as a run does it, into a folder that is deleted.
+    Of the home only what is remembered is looked at.
 
     Raises
     ------
@@ -31,6 +32,7 @@ def plan_of(settings: Settings) -> dict[str, Any]:
     check_names(settings)
     from automl.data.table import Table
     from automl.home import RunFolder
+    from automl.stages.experience import unknown_exclusions
     from automl.stages.preparation import check_workers, prepare
 
     check_workers(settings)
@@ -51,6 +53,7 @@ def plan_of(settings: Settings) -> dict[str, Any]:
         "columns": roles,
         "families": families,
         "budget": _budget(settings),
+        "warnings": unknown_exclusions(home, settings),
     }
 
 
@@ -82,6 +85,8 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
         ["family", "runs", "reason"],
         [(row["family"], row["runs"], row["reason"]) for row in plan["families"]],
     )
+    for warning in plan["warnings"]:
+        emit(f"warning: {warning}")
     emit("")
     emit("settings")
     emit_facts(

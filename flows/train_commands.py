@@ -165,7 +165,7 @@ def train(
 
         state.check()
         check_problem(state.path, settings)
-        show_plan(plan_of(settings), as_json=as_json)
+        show_plan(plan_of(settings, state), as_json=as_json)
         return
     _train(settings, state.path, as_json=as_json)
 

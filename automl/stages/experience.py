@@ -15,6 +15,8 @@ from automl.metalearning.store import ExperienceStore, read_export, write_export
 from automl.runtime.earlier import MOST_RUNS
 
 if TYPE_CHECKING:
+    from automl.home import Home
+    from automl.settings import Settings
     from automl.stages.session import Session
 
 STAGE = "experience"
@@ -101,9 +103,21 @@ def _snapshot(session: Session) -> Snapshot:
     known = (*reading.experiences, *shipped())
     snapshot = Snapshot.of(known, settings.exclude_experience)
     session.warnings += reading.notes
-    session.warnings += [
+    session.warnings += _about_unknown(snapshot)
+    return snapshot
+
+
+def unknown_exclusions(home: Home, settings: Settings) -> list[str]:
+    """A sentence for each name of `exclude_experience` by which nothing is known in this home."""
+    if not settings.exclude_experience:
+        return []
+    known = (*ExperienceStore(home.experience).read().experiences, *shipped())
+    return _about_unknown(Snapshot.of(known, settings.exclude_experience))
+
+
+def _about_unknown(snapshot: Snapshot) -> list[str]:
+    return [
         f"setting exclude_experience: nothing that is remembered is called {text!r}, and no "
         f"fingerprint or layout begins so (they need {LEAST_DIGITS} digits or more)"
         for text in snapshot.unknown
     ]
-    return snapshot

@@ -234,5 +234,6 @@ def test_settings_of_the_command_line(automl, table, tmp_path):
     )  # fmt: skip
     assert outcome.code == 0
     assert list(outcome.json["settings"]["exclude_experience"]) == ["a", "b"]
+    assert ["'a'" in text for text in outcome.json["warnings"]] == [True, False]
     outcome = automl("train", table, "--target", "y", "--no-experience", "--dry-run", "--json")
     assert outcome.json["settings"]["experience"] is False
