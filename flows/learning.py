@@ -108,7 +108,7 @@ def _follow(folder: LearnedFolder, names: list[str], driver: FlowThread, say: Sa
         if driver.is_lost():
             silence_libraries()
         for name in names:
-            if (written := folder.written_at(name)) != seen[name]:
+            if (written := folder.written_at(name)) not in (seen[name], None):
                 seen[name], n_done = written, n_done + 1
                 say(f"{n_done} of at most {len(names)}: {_line(folder, name)}")
         if is_over:
