@@ -12,7 +12,6 @@ from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import TerminationError, command_given, open_home, say
 
 if TYPE_CHECKING:
-    from automl.errors import AutoMLError
     from automl.home import Home
     from automl.learning.conditions import Conditions
 
@@ -82,8 +81,6 @@ def experience(
     """
     from automl.data.collections import find_data_sets
     from automl.learning.conditions import Conditions
-    from automl.learning.folder import LearnedFolder
-    from automl.learning.tables import check_measures
     from automl.settings import parse_duration
 
     into = None if into is None else checked_file(into)
@@ -99,7 +96,6 @@ def experience(
     data_sets = find_data_sets(data, target=target)
     check_data_sets(data_sets, conditions)
     state = open_home(home)
-    check_measures(LearnedFolder(state), data_sets, conditions)
     state.prepare()
     if into is not None and into.exists():
         _take_over(into, data_sets, state, conditions)
@@ -110,8 +106,7 @@ def experience(
     except (KeyboardInterrupt, TerminationError):
         say("continue: the same command; what is learned is not run again")
         raise
-    if not any(row["status"] in USABLE for row in result["tables"]):
-        raise nothing_learned(result["tables"])
+    check_learned(result["tables"])
     if into is not None:
         result["knowledge"] = _write_knowledge(into, data_sets, state, conditions)
     _show(result, as_json=as_json)
@@ -184,14 +179,24 @@ def unusable(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def nothing_learned(rows: list[dict[str, Any]]) -> AutoMLError:
-    """The error of a command that could learn from none of its tables."""
+def check_learned(rows: list[dict[str, Any]]) -> None:
+    """Refuse to go on where nothing was learned from any table.
+
+    Raises
+    ------
+    DataError
+        With the problem of each.
+    ServiceError
+        If an outside service kept one from being tried.
+    """
     from automl.errors import DataError, ServiceError
 
+    if any(row["status"] in USABLE for row in rows):
+        return
     problems = [f"{row['table']}: {row['reason']}" for row in rows]
     if any(row["status"] == "open" for row in rows):
-        return ServiceError(f"no table could be learned from: {'; '.join(problems)}")
-    return DataError.of(problems)
+        raise ServiceError(f"no table could be learned from: {'; '.join(problems)}")
+    raise DataError.of(problems)
 
 
 def _show(result: dict[str, Any], *, as_json: bool) -> None:

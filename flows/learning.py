@@ -12,8 +12,9 @@ from prefect.artifacts import create_table_artifact
 from automl.addresses import entrust
 from automl.errors import ServiceError
 from automl.home import Home
+from automl.learning.conditions import Conditions
 from automl.learning.folder import LearnedFolder
-from automl.learning.tables import Outcome, in_turn
+from automl.learning.tables import Outcome, check_measures, in_turn
 from automl_flows.driving import FlowThread
 from automl_flows.environment import prepare_environment
 from automl_flows.session import silence_libraries
@@ -72,13 +73,14 @@ def run_learning(
     Raises
     ------
     SettingsError
-        If another process learns in this home.
+        If another process learns in this home, or what is learned there was measured otherwise.
     ServiceError
         If the orchestrator cannot be reached or ends.
     """
     from automl_flows.server import local_server, running
 
     folder = LearnedFolder(home)
+    check_measures(folder, data_sets, Conditions(**conditions))
     server = local_server(home.path)
     given = {
         name: {**data, "table": entrust(str(data["table"]))} for name, data in data_sets.items()

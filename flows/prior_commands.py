@@ -9,13 +9,12 @@ import typer
 
 from automl.errors import SettingsError
 from automl_flows.learn_commands import (
-    USABLE,
     TableLimit,
     TrialLimit,
     check_data_sets,
+    check_learned,
     checked_file,
     learn,
-    nothing_learned,
     unusable,
 )
 from automl_flows.options import HomeOption, JsonOption
@@ -100,8 +99,8 @@ def priors(
             from automl_flows.learning import run_learning  # slow: imports Prefect
 
             found = run_learning(data_sets, conditions.to_json(), home=state, say=say)
-            if not files and not any(row["status"] in USABLE for row in found["tables"]):
-                raise nothing_learned(found["tables"])
+            if not files:
+                check_learned(found["tables"])
             for line in unusable(found["tables"]):
                 say(line)
         from automl_flows.prior_learning import run_prior_learning  # slow: imports Prefect

@@ -129,7 +129,7 @@ class LearnedFolder:
             If it cannot be written.
         """
         self.remember(learned)
-        self._records.write(file_name(learned.experience.data.name), learned.to_json())
+        self.record(learned)
 
     def remember(self, learned: LearnedTable) -> None:
         """Add what was learned to the store, where it is missing or damaged.
@@ -141,8 +141,8 @@ class LearnedFolder:
         """
         ExperienceStore(self.home.experience).add(learned.experience)
 
-    def take_over(self, learned: LearnedTable) -> None:
-        """Write a record of what was learned elsewhere; nothing is remembered before the table is seen.
+    def record(self, learned: LearnedTable) -> None:
+        """Write or replace the record of a table alone; what the store has of it stays.
 
         Raises
         ------

@@ -89,6 +89,8 @@ def take_over(
 ) -> list[str]:
     """Make records of the tables that a file of knowledge holds and the folder does not.
 
+    They are remembered when the tables have been seen to be the same.
+
     What the file holds of a table is then not run again; what else is asked for joins it.
 
     Parameters
@@ -115,7 +117,7 @@ def take_over(
             continue
         table = {**data_sets[name], "table": public_address(str(data_sets[name]["table"]))}
         asked = frozenset(trial.configuration.id for trial in experience.trials)
-        folder.take_over(
+        folder.record(
             LearnedTable(experience, table, knowledge.conditions, 0, asked, frozenset(), 0.0)
         )
         taken.append(name)

@@ -53,11 +53,6 @@ def _linear_algebra() -> Any:
     return ThreadpoolController()
 
 
-def _undecided(X: FloatArray) -> FloatArray:
-    """(m,) equal utilities of points X (m, d)."""
-    return np.zeros(len(X))
-
-
 def _are_among(X: FloatArray, known: FloatArray) -> BoolArray:
     """Whether each row (m,) is one of the known rows (n, d); n may be 0."""
     from scipy.spatial.distance import cdist
@@ -132,12 +127,13 @@ class ModelBasedOptimizer:
         self._turn = 0
 
     @property
-    def _hears_vote(self) -> bool:
-        return self._vote is not None and self._vote.is_heard()
+    def _heard(self) -> MetaVote | None:
+        """The vote, as long as it is heard."""
+        return self._vote if self._vote is not None and self._vote.is_heard() else None
 
     @property
     def _n_designed(self) -> int:
-        if self._hears_vote:
+        if self._heard is not None:
             return 0
         return 1 if self._has_learned else self._design.n_points
 
@@ -181,7 +177,7 @@ class ModelBasedOptimizer:
         if is_random or not self._geometry.encoder.feature_names:
             return self._draw(taken, rng)
         has_model = self._observations.n_complete + self._has_learned >= FEWEST
-        if not has_model and not self._hears_vote:
+        if not has_model and self._heard is None:
             return self._draw(taken, rng)
         with _linear_algebra().limit(limits=1, user_api="blas"):
             propose = self._maximize if has_model else self._follow_vote
@@ -231,10 +227,9 @@ class ModelBasedOptimizer:
     ) -> Configuration | None:
         """Best by the vote alone, of the listed points or of draws."""
         if self._geometry.listed is not None:
-            return self._best_listed(_undecided, taken, rng)
+            return self._best_listed(lambda X: np.zeros(len(X)), taken, rng)
         drawn = self._geometry.points.sample(USUAL, rng)
-        X = self._geometry.points_encoder.encode(drawn)
-        best = drawn.take(best_first(self._voted(_undecided(X), X), rng))
+        best = self._ordered(drawn, np.zeros(len(drawn)), rng)
         known = self._geometry.encoder.transform([*self._observations.configurations, *pending])
         return self._first_new(best, known, taken)
 
@@ -308,15 +303,21 @@ class ModelBasedOptimizer:
             table.scores[rows],
         )
         scored = self._maximizer.search(criterion, ground, rng)
-        X = self._geometry.points_encoder.encode(scored.points) if self._hears_vote else None
-        best = scored.points.take(best_first(self._voted(scored.utilities, X), rng))
+        best = self._ordered(scored.points, scored.utilities, rng)
         return self._first_new(best, np.concatenate([table.X, waiting]), taken)
 
-    def _voted(self, utilities: FloatArray, X: FloatArray | None) -> FloatArray:
-        """(m,) what points are ordered by; where a vote is heard X (m, d) are their encodings."""
-        if X is None or self._vote is None or not self._hears_vote:
+    def _ordered(self, points: Points, utilities: FloatArray, rng: np.random.Generator) -> Points:
+        """Points, best first; they are encoded only where there is a vote on them."""
+        if self._heard is not None:
+            utilities = self._voted(utilities, self._geometry.points_encoder.encode(points))
+        return points.take(best_first(utilities, rng))
+
+    def _voted(self, utilities: FloatArray, X: FloatArray) -> FloatArray:
+        """(m,) what points with the encodings X (m, d) are ordered by."""
+        heard = self._heard
+        if heard is None:
             return utilities
-        return self._vote.beside(utilities, X, self._observations.n_complete)
+        return heard.beside(utilities, X, self._observations.n_complete)
 
     def _first_new(
         self, points: Points, known: FloatArray, taken: set[str]
