@@ -16,7 +16,7 @@ from automl.metalearning.knowledge import read_knowledge
 from automl_flows.cli import run
 
 
-def learn(folder: Path, *arguments: str) -> tuple[dict, str]:
+def learn(folder: Path, *arguments: str, code: int = 0) -> tuple[dict, str]:
     done = subprocess.run(
         [sys.executable, "-m", "automl_flows.cli", "learn", *arguments],
         cwd=folder,
@@ -26,8 +26,8 @@ def learn(folder: Path, *arguments: str) -> tuple[dict, str]:
         timeout=380,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return (json.loads(done.stdout) if "--json" in arguments else {}), done.stderr
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout or "{}") if "--json" in arguments else {}, done.stderr
 
 
 @pytest.mark.integration
@@ -60,6 +60,11 @@ def test_a_folder_is_learned_once_and_written_as_knowledge(tmp_path: Path) -> No
     again, _ = learn(tmp_path, *command)
     states = {row["table"]: row["status"] for row in again["tables"]}
     assert states == {"bad": "failed", "numbers": "known"}
+    _, told = learn(tmp_path, *command, "--seed", "3", code=2)
+    assert "measured with seed 0, now it is 3; use another --home" in told
+    _, told = learn(tmp_path, "priors", "tables/bad.csv", code=3)
+    assert told.count("error: ") == 1
+    assert "one class only" in told
     _, told = learn(tmp_path, "facts")
     assert "numbers: described anew" in told
 
