@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 BudgetOption = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Wall time of a run [default: as in the last run]"),
+    typer.Option(metavar="TIME", help="Wall time of this run [default: as trained]"),
 ]
 TrialsOption = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Number of trials [default: as in the last run]"),
+    typer.Option(metavar="N", min=1, help="Number of trials of this run [default: as trained]"),
 ]
 
 
@@ -38,7 +38,7 @@ def retrain(
     budget: BudgetOption = None,
     trials: TrialsOption = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Root of all randomness [default: as before]")
+        int | None, typer.Option(metavar="N", help="Root of all randomness [default: as trained]")
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Also if this content was trained on before")

@@ -42,11 +42,11 @@ def retrain_flow(
     home
         State folder; default: `AUTOML_HOME` or ./automl-home.
     budget
-        Wall time such as 10m; default: as in the last run.
+        Wall time such as 10m; default: as the problem was trained.
     trials
         Number of trials instead of a wall time.
     seed
-        Root of all randomness; default: as in the last run.
+        Root of all randomness; default: as the problem was trained.
     force
         Also if this content was trained on before.
     """

@@ -1,4 +1,4 @@
-"""Retrain a problem on a new version of its table, with the settings of its last run.
+"""Retrain a problem on a new version of its table, with the settings that it was trained with.
 
 The new model is registered beside the old one and takes the alias ``champion`` only if it scores
 better on rows of the new table that neither model was trained on (`automl.stages.promotion`). A
@@ -16,19 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
 
 from automl.addresses import public_address
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
 from automl.problem_names import clean_name
 from automl.progress import Progress
-from automl.settings import Settings
 from automl.tracking.layout import problem_name
+from automl.training_request import TrainingRequest
 from automl_flows.given import check_names
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from automl.settings import Settings
 
 DRAIN_SECONDS = 5.0
 LONGEST_WAIT_SECONDS = 24 * 3600.0
@@ -93,7 +94,8 @@ def retrain(
     table
         File or URI; see `automl.data.readers.read_table`.
     overrides
-        Settings that differ from those of the last run: `budget_seconds`, `trials`, `seed`.
+        Settings that differ in this run alone: `budget_seconds`, `trials`, `seed`; see
+        `automl.training_request`.
     force
         Train even if the content was trained on before.
     started
@@ -122,12 +124,17 @@ def retrain(
             return Retraining(
                 "unchanged", name, public_address(table), digest, same.run_id, False, reason
             )
-        settings = retraining_settings(runs[-1], table, overrides or {})
+        request = TrainingRequest.of(runs[-1]).with_overrides(overrides or {})
+        settings = request.settings_for(table)
         check_names(settings)
-        tell(f"retraining {settings.problem} with the settings of run {runs[-1].run_id}")
+        tell(
+            f"retraining {settings.problem} with the settings of run {request.run_id}"
+            f"{request.remark}"
+        )
         result = _train(
             settings,
             frame,
+            request=request,
             home=home,
             started=None if has_waited else started,
             on_progress=on_progress,
@@ -150,36 +157,6 @@ def table_digest(folder: RunFolder) -> str:
     """Digest of the whole table that a run was given."""
     data = folder.read_facts()["data"]
     return str(data.get("table_digest") or data["digest"])
-
-
-def retraining_settings(folder: RunFolder, table: str, overrides: Mapping[str, Any]) -> Settings:
-    """Settings of a run, for another table.
-
-    Parameters
-    ----------
-    overrides
-        Of `budget_seconds` and `trials`, one given replaces the other.
-
-    Raises
-    ------
-    SettingsError
-        If a value is not usable, or the run's settings are of an incompatible version.
-    """
-    facts = folder.read_facts()
-    given = {key: value for key, value in overrides.items() if value is not None}
-    old = dict(facts["settings"])
-    if "budget_seconds" in given or "trials" in given:
-        old |= {"budget_seconds": None, "trials": None}
-    old["task"] = facts["data"]["task"]  # a new version of the table is the same problem
-    name = old.get("name") or problem_name(facts)
-    try:
-        return Settings(**{**old, "name": name, "table": table, "challenge": True, **given})
-    except ValidationError as error:
-        first = error.errors()[0]
-        setting = ".".join(map(str, first["loc"]))
-        raise SettingsError(
-            f"setting {setting} of run {folder.run_id}: {first['msg']}", setting=setting
-        ) from None
 
 
 def _facts(folder: RunFolder) -> dict[str, Any]:
@@ -246,6 +223,7 @@ def _train(
     settings: Settings,
     frame: pd.DataFrame,
     *,
+    request: TrainingRequest,
     home: Home,
     started: float | None,
     on_progress: OnProgress | None,
@@ -261,6 +239,7 @@ def _train(
             home=home,
             server=server,
             frame=frame,
+            request=request,
             started=time.monotonic() if started is None else started,
             on_progress=on_progress,
         )

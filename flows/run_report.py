@@ -7,6 +7,8 @@ from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl.training_request import KEY as REQUEST
+from automl.training_request import TrainingRequest
 from automl_flows.rendering import emit, emit_facts, emit_table, moment_text, seconds_text
 from automl_flows.results import (
     command,
@@ -36,6 +38,7 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
         "score": result.get("score"),
         "data": facts.get("data") or {},
         "settings": facts.get("settings") or {},
+        "request": facts.get(REQUEST),
         "result": result,
         "selection": read_stage(folder, "selection"),
         "stages": sorted(path.stem for path in folder.stages.glob("*.json")),
@@ -53,6 +56,7 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
             "status": "interrupted, resumable" if report["resumable"] else report["status"],
             "problem": report["problem"],
             "data": _data_line(data),
+            "settings of": _request_line(report["request"]),
             "started": moment_text(report["started_at"]),
             "took": seconds_text(report["seconds"]),
             "stages": ", ".join(report["stages"]),
@@ -81,6 +85,14 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
         emit(f"note: {line}")
     if report["resumable"]:
         emit(f"continue it with: {command(home, 'resume', report['run_id'])}")
+
+
+def _request_line(request: Mapping[str, Any] | None) -> str | None:
+    """The run whose settings a retraining has, and what it changed; None for other runs."""
+    if request is None:
+        return None
+    found = TrainingRequest.from_json(request)
+    return f"run {found.run_id}{found.remark}"
 
 
 def decision_rows(selection: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:

@@ -17,6 +17,7 @@ from automl.progress import Progress
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, open_line
 from automl.stages.session import Session, begin, reopen
+from automl.training_request import TrainingRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +36,7 @@ def train(
     on_progress: OnProgress | None = None,
     frame: pd.DataFrame | None = None,
     started: float | None = None,
+    request: TrainingRequest | None = None,
 ) -> dict[str, Any]:
     """Run the whole line for a table and return its result.
 
@@ -48,6 +50,8 @@ def train(
         The table itself, instead of the source in the settings.
     started
         `time.monotonic()` of the command's first line.
+    request
+        Of a retraining: where its settings come from.
 
     Raises
     ------
@@ -56,7 +60,7 @@ def train(
     AutoMLError
         If no usable model came out.
     """
-    session = begin(settings, home, frame=frame, started=started)
+    session = begin(settings, home, frame=frame, started=started, request=request)
     return _drive(session, server, on_progress)
 
 

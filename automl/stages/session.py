@@ -30,6 +30,8 @@ from automl.stages.ledger import Ledger
 from automl.stages.own_priors import keep_own_priors
 from automl.stages.preparation import check_workers, n_slots, prepare, versions
 from automl.tracking.problem import check_problem
+from automl.training_request import KEY as REQUEST
+from automl.training_request import TrainingRequest
 
 PRELOAD = ("automl.evaluation.trial", "automl.families.registry")
 
@@ -155,6 +157,7 @@ def begin(
     *,
     frame: pd.DataFrame | None = None,
     started: float | None = None,
+    request: TrainingRequest | None = None,
 ) -> Session:
     """Start a new run: slots in the background, then the table.
 
@@ -166,6 +169,8 @@ def begin(
         The table itself, instead of the source in the settings.
     started
         `time.monotonic()` of the command's first line.
+    request
+        Of a retraining: where its settings come from; kept in `run.json`.
 
     Raises
     ------
@@ -186,6 +191,7 @@ def begin(
             "versions": versions(),
             "seed": settings.seed,
             "status": "preparing",
+            **({} if request is None else {REQUEST: request.to_json()}),
         }
         folder.write_facts(facts)
         with session.ledger.stage("data"):

@@ -12,8 +12,10 @@ from automl.data.digests import digest_frame
 from automl.errors import DataError, SettingsError
 from automl.home import Home, RunFolder
 from automl.settings import Settings
+from automl.training_request import KEY as REQUEST
+from automl.training_request import TrainingRequest
 from automl_flows import retraining
-from automl_flows.retraining import finished_runs, retrain, retraining_settings
+from automl_flows.retraining import finished_runs, retrain
 from automl_flows.service_plan import Plan
 
 
@@ -36,8 +38,12 @@ class Runs:
         folder.write_facts({**facts, "run_id": folder.run_id})
         return folder
 
-    def _train(self, settings: Settings, frame: pd.DataFrame, **_: Any) -> dict[str, Any]:
+    def _train(
+        self, settings: Settings, frame: pd.DataFrame, *, request: TrainingRequest, **_: Any
+    ) -> dict[str, Any]:
         self.trained.append(settings)
+        kept = self.add(digest_frame(frame), **settings.model_dump(mode="json"))
+        kept.write_facts({**kept.read_facts(), REQUEST: request.to_json()})
         model = {"registered": self.registered}
         return {"run_id": "new", "promotion": self.promotion, "model": model}
 
@@ -60,6 +66,37 @@ def test_the_settings_of_the_last_finished_run_are_used(
     assert settings.challenge
     assert settings.table == str(versions["second"])
     assert (outcome.status, outcome.promoted, outcome.run_id) == ("trained", True, "new")
+
+
+def retraining_settings(folder: RunFolder, table: str, overrides: dict[str, Any]) -> Settings:
+    return TrainingRequest.of(folder).with_overrides(overrides).settings_for(table)
+
+
+def test_overrides_are_of_one_retraining_alone(runs: Runs, versions: dict[str, Path]) -> None:
+    asked = runs.add(seed=2, trials=8, families=("ridge",))
+    said: list[str] = []
+    overrides = {"budget_seconds": 30.0, "trials": None, "seed": 5}
+    retrain("beans", str(versions["first"]), home=runs.home, overrides=overrides, say=said.append)
+    retrain("beans", str(versions["second"]), home=runs.home, say=said.append)
+    first, second = runs.trained
+    assert (first.trials, first.budget_seconds, first.seed) == (None, 30.0, 5)
+    assert (second.trials, second.budget_seconds, second.seed) == (8, None, 2)
+    assert second.families == ("ridge",)
+    kept = [run.read_facts()[REQUEST] for run in finished_runs(runs.home, "beans")[1:]]
+    assert [record["run_id"] for record in kept] == [asked.run_id] * 2
+    assert [record["overrides"] for record in kept] == [{"budget_seconds": 30.0, "seed": 5}, {}]
+    assert "for this run alone budget_seconds=30.0, seed=5" in said[0]
+    assert said[1].endswith(f"with the settings of run {asked.run_id}")
+
+
+def test_a_new_training_of_the_name_is_the_new_request(
+    runs: Runs, versions: dict[str, Path]
+) -> None:
+    runs.add(trials=8)
+    retrain("beans", str(versions["first"]), home=runs.home, overrides={"trials": 3})
+    runs.add(trials=5)
+    retrain("beans", str(versions["second"]), home=runs.home)
+    assert [settings.trials for settings in runs.trained] == [3, 5]
 
 
 def test_a_budget_replaces_the_trials_and_a_seed_the_seed(runs: Runs) -> None:

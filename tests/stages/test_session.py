@@ -11,6 +11,7 @@ from automl.home import Home
 from automl.settings import Settings
 from automl.stages import session as module
 from automl.stages.session import begin, reopen
+from automl.training_request import TrainingRequest
 
 SETTINGS = Settings(table="t.csv", target="y", workers=1)
 DATA = {"digest": "d", "rows": 10, "task": "binary", "target": "y"}
@@ -80,3 +81,17 @@ def test_a_resumed_run_knows_that_an_earlier_stage_cannot_be_repeated(home, monk
     assert not again.is_reproducible
     again.close()
     again.release()
+
+
+def test_the_request_of_a_retraining_is_kept_with_its_run(home, monkeypatch):
+    monkeypatch.setattr(module, "prepare", lambda *_, **__: DATA)
+    asked = TrainingRequest("asked", SETTINGS.model_dump(mode="json"), "binary")
+    session = begin(SETTINGS, home, request=asked.with_overrides({"trials": 3, "seed": None}))
+    session.close()
+    session.release()
+    again = reopen(session.run_id, home)
+    kept = again.folder.read_facts()["request"]
+    again.close()
+    again.release()
+    assert kept["overrides"] == {"trials": 3}
+    assert TrainingRequest.of(again.folder) == asked

@@ -1,0 +1,92 @@
+"""What a problem was asked to be trained with, apart from what single retrainings changed.
+
+A retraining has the settings of the problem's newest training request. What it overrides, such as
+the number of trials, is its own: it is recorded with its run and the next retraining knows
+nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from automl.errors import SettingsError
+from automl.home import RunFolder
+from automl.problem_names import problem_name
+from automl.settings import Settings
+
+KEY = "request"
+"""Of the record in `run.json`; a run without it is a training request itself."""
+_LIMITS = ("budget_seconds", "trials")
+
+
+@dataclass(frozen=True)
+class TrainingRequest:
+    """Settings that retrainings of a problem inherit, and what one of them changed.
+
+    Parameters
+    ----------
+    run_id : of the run that was asked for with `settings`
+    settings : plain JSON form
+    task : that the run found, so that a new version of the table is the same problem
+    overrides : settings of one retraining alone
+    """
+
+    run_id: str
+    settings: Mapping[str, Any]
+    task: str
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folder: RunFolder) -> TrainingRequest:
+        """Request that a finished run goes back to, without overrides: its own, or the inherited."""
+        facts = folder.read_facts()
+        if KEY in facts:
+            return cls.from_json({**facts[KEY], "overrides": {}})
+        settings = facts["settings"]
+        name = settings.get("name") or problem_name(settings)
+        return cls(folder.run_id, {**settings, "name": name}, facts["data"]["task"])
+
+    def with_overrides(self, overrides: Mapping[str, Any]) -> TrainingRequest:
+        """The same for a retraining that changes some settings; those that are None it keeps."""
+        given = {key: value for key, value in overrides.items() if value is not None}
+        return TrainingRequest(self.run_id, self.settings, self.task, given)
+
+    def settings_for(self, table: str) -> Settings:
+        """Settings of a retraining on another table.
+
+        Of `budget_seconds` and `trials`, one that is overridden replaces the other.
+
+        Raises
+        ------
+        SettingsError
+            If a value is not usable, or the settings are of an incompatible version.
+        """
+        limits = dict.fromkeys(_LIMITS) if set(_LIMITS) & self.overrides.keys() else {}
+        own = {"task": self.task, "table": table, "challenge": True}
+        try:
+            return Settings(**{**self.settings, **limits, **own, **self.overrides})
+        except ValidationError as error:
+            first = error.errors()[0]
+            setting = ".".join(map(str, first["loc"]))
+            raise SettingsError(
+                f"setting {setting} of run {self.run_id}: {first['msg']}", setting=setting
+            ) from None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TrainingRequest:
+        """From its plain JSON form."""
+        return cls(**data)
+
+    @property
+    def remark(self) -> str:
+        """``; for this run alone trials=3``, or nothing."""
+        changed = ", ".join(f"{key}={value}" for key, value in self.overrides.items())
+        return f"; for this run alone {changed}" if changed else ""
