@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -67,6 +67,8 @@ class PlanSettings:
         Most disk space of all predictions together.
     n_bootstraps
         Bootstraps of the validation rows on which complete trials of the search are scored.
+    matrix
+        `automl.preprocessing.matrix_facts` of the table; empty in plans of old.
     """
 
     seed: int
@@ -78,6 +80,7 @@ class PlanSettings:
     cache_mib: float
     predictions_quota_mib: float
     n_bootstraps: int = 0
+    matrix: Mapping[str, float] = field(default_factory=dict)
 
 
 class EvaluationPlan:
@@ -116,6 +119,13 @@ class EvaluationPlan:
         temporary = folder / "plan.tmp"
         temporary.write_text(json.dumps(content), encoding="utf-8")
         temporary.replace(folder / "plan.json")
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """What rules and encodings of search spaces read of the table."""
+        n_rows, n_columns = self.table.frame.shape
+        sizes = {"n_rows": n_rows, "n_columns": n_columns, "n_classes": self.table.n_classes}
+        return {**sizes, **self.settings.matrix}
 
     def stage(self, name: str) -> StageRows:
         """Rows and folds of a stage."""

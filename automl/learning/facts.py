@@ -12,6 +12,7 @@ from automl.data.table import Table, prepare_table
 from automl.metalearning.experience import DataSetFacts
 from automl.metalearning.fingerprints import fingerprint, layout
 from automl.metalearning.meta_features import describe
+from automl.preprocessing.matrix_facts import matrix_facts
 from automl.randomness import Purpose, stream
 
 PREPARED_BY = ("task", "roles", "groups", "time", "weights", "positive")
@@ -60,4 +61,5 @@ def facts_of(name: str, data: Mapping[str, Any], used: Table, frame: pd.DataFram
         used.frame.shape[1],
         used.n_classes,
         describe(used, rng=stream(0, Purpose.META_FEATURES)).values,
+        matrix_facts(used.frame),
     )

@@ -176,7 +176,9 @@ def _facts(data: Mapping[str, Any]) -> DataSetFacts:
     if data["task"] not in list(Task):
         raise ValueError(f"task must be one of {', '.join(Task)}; got {data['task']!r}")
     features = {str(key): float(value) for key, value in dict(data["meta_features"]).items()}
-    return DataSetFacts(name, digest, names, Task(data["task"]), rows, columns, classes, features)
+    matrix = {str(key): float(value) for key, value in dict(data.get("matrix", {})).items()}
+    task = Task(data["task"])
+    return DataSetFacts(name, digest, names, task, rows, columns, classes, features, matrix)
 
 
 # --- trials by columns ------------------------------------------------------------------------

@@ -27,6 +27,7 @@ class DataSetFacts:
     columns : before encoding, without the target
     classes : 0 for regression
     meta_features : by name (`automl.metalearning.meta_features`); those that are unknown are absent
+    matrix : `automl.preprocessing.matrix_facts`; empty where it is not known
     """
 
     name: str
@@ -37,14 +38,19 @@ class DataSetFacts:
     columns: int
     classes: int
     meta_features: Mapping[str, float] = field(default_factory=dict)
+    matrix: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
-        return {
+        content = {
             **self.__dict__,
             "task": str(self.task),
             "meta_features": dict(self.meta_features),
+            "matrix": dict(self.matrix),
         }
+        if not self.matrix:  # as it was written before, so that digests stay
+            del content["matrix"]
+        return content
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> DataSetFacts:

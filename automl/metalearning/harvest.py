@@ -119,6 +119,7 @@ def _facts(folder: RunFolder, facts: Mapping[str, Any], data: Mapping[str, Any])
         columns=int(data["columns"]),
         classes=len(data["classes"] or ()),
         meta_features=_meta_features(folder),
+        matrix=data.get("matrix") or {},
     )
 
 

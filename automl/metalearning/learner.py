@@ -215,6 +215,8 @@ def encoding_facts(data: DataSetFacts) -> dict[str, float]:
         "n_rows": float(data.rows),
         "n_columns": float(data.columns),
         "n_classes": float(data.classes),
+        "n_encoded": float(data.columns),
+        **data.matrix,
     }
 
 

@@ -11,7 +11,8 @@ From a space (or several) the encoder derives *features* by the types of H18 tab
 - mixed: a nominal feature for the words and a numeric one for the numbers (tables 3.2, 3.3). They
   meet when a number further in the tree sets the same constructor `argument` as the words. A
   choice's ``encode:`` gives the number that the word stands for (table 3.4: sqrt → √p/p, log2 →
-  log2(p)/p, no maximal depth → 20), and a number's ``encode:`` brings absolute numbers to fractions
+  log2(p)/p, no maximal depth → 20; gamma auto → 1/p and scale → 1/(p·variance) of the encoded
+  matrix), and a number's ``encode:`` brings absolute numbers to fractions
   (``value / n_rows``). Both read the facts of the data.
 
 A feature that is not active in a configuration is imputed by a constant, and every pattern of
@@ -36,7 +37,13 @@ from automl.spaces.tree import SpaceTree
 Floats = NDArray[np.float64]
 Facts = Mapping[str, float]
 
-TYPICAL_FACTS: Facts = {"n_rows": 1000.0, "n_columns": 20.0, "n_classes": 2.0}
+TYPICAL_FACTS: Facts = {
+    "n_rows": 1000.0,
+    "n_columns": 20.0,
+    "n_classes": 2.0,
+    "n_encoded": 20.0,
+    "variance": 1.0,
+}
 """What encodings assume where the facts of the data are not given, and for the scale."""
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from automl.errors import SettingsError
 
-FACTS = ("n_rows", "n_columns", "n_classes")
-"""Names that an expression may use besides hyperparameters."""
+FACTS = ("n_rows", "n_columns", "n_classes", "n_encoded", "variance")
+"""Names that an expression may use besides hyperparameters: of the table, and of its matrix."""
 
 Evaluator = Callable[[Mapping[str, Any]], Any]
 

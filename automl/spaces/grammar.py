@@ -44,7 +44,7 @@ so `estimator_values` gives ``max_features="sqrt"`` or ``max_features=0.37``, an
 `encode` is what the numeric column of a surrogate holds for that choice (SPEC A5).
 
 Rules and encodings are expressions (`automl.spaces.expressions`) over hyperparameters and the
-facts ``n_rows n_columns n_classes``; a rule with an inactive or unknown name holds.
+facts ``n_rows n_columns n_classes n_encoded variance``; a rule with an inactive or unknown name holds.
 """
 
 from __future__ import annotations

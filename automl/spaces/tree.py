@@ -377,7 +377,7 @@ class SpaceTree:
         return space
 
     def with_facts(self, **facts: float) -> SpaceTree:
-        """Space whose rules know ``n_rows``, ``n_columns``, ``n_classes`` of the data.
+        """Space whose rules and encodings know the facts (`FACTS`) of the data.
 
         Raises
         ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -22,6 +23,7 @@ from automl.inference.combining import check_combination
 from automl.metalearning.fingerprints import fingerprint, layout
 from automl.metrics.index import PerformanceIndex
 from automl.optimizers.registry import get_optimizer
+from automl.preprocessing.matrix_facts import matrix_facts
 from automl.records import IntArray
 from automl.settings import Settings
 from automl.stages.promotion import hold_back
@@ -97,8 +99,9 @@ def prepare(
     table.write(folder.table)
     if test is not None:
         test.write(folder.test)
+    matrix = matrix_facts(table.frame)
     EvaluationPlan.write(
-        folder.path, settings=_plan_settings(settings, table), index=index, stages=stages
+        folder.path, settings=_plan_settings(settings, table, matrix), index=index, stages=stages
     )
     return {
         "digest": table.digest,
@@ -106,6 +109,7 @@ def prepare(
         **known_by,
         "rows": len(table),
         "columns": table.frame.shape[1],
+        "matrix": matrix,
         "task": str(table.task),
         "classes": None if table.classes is None else list(table.classes),
         "target": table.target,
@@ -296,7 +300,7 @@ def _refuse_lost_classes(table: Table, training: IntArray) -> None:
         )
 
 
-def _plan_settings(settings: Settings, table: Table) -> PlanSettings:
+def _plan_settings(settings: Settings, table: Table, matrix: Mapping[str, float]) -> PlanSettings:
     return PlanSettings(
         seed=settings.seed,
         threads=settings.threads,
@@ -307,6 +311,7 @@ def _plan_settings(settings: Settings, table: Table) -> PlanSettings:
         cache_mib=CACHE_SHARE * capacity_mib(),
         predictions_quota_mib=settings.predictions_quota_mib,
         n_bootstraps=get_optimizer(settings.optimizer).n_bootstraps,
+        matrix=matrix,
     )
 
 

@@ -34,9 +34,7 @@ def space_of(plan: EvaluationPlan, family: Family, settings: Settings) -> SpaceT
         _with_priors(family.space(table.task), table.task, RunFolder(plan.folder).priors),
         settings.spaces.get(family.name) or {},
     )
-    return space.with_facts(
-        n_rows=len(table), n_columns=table.frame.shape[1], n_classes=table.n_classes
-    )
+    return space.with_facts(**plan.facts)
 
 
 def spaces_of(

@@ -344,8 +344,7 @@ def _configuration(plan: EvaluationPlan, name: str, values: Mapping[str, Any]) -
     reason = family.supports(table.task, len(training), n_columns, table.n_classes)
     if reason:
         raise SettingsError(reason)
-    facts = {"n_rows": len(table), "n_columns": n_columns, "n_classes": table.n_classes}
-    return family.space(table.task).with_facts(**facts).complete(values)
+    return family.space(table.task).with_facts(**plan.facts).complete(values)
 
 
 def _evaluate(plan: EvaluationPlan, configuration: Configuration) -> Trial:

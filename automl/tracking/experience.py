@@ -173,6 +173,7 @@ def experience_of_parent(tags: Mapping[str, str], started_ms: int | None) -> Exp
         columns=int(tags["automl.columns"]),
         classes=int(tags["automl.classes"]),
         meta_features={str(name): float(value) for name, value in features.items()},
+        matrix=json.loads(tags.get("automl.matrix", "{}")),
     )
     started = datetime.fromtimestamp((started_ms or 0) / 1000, UTC)
     return Experience(

@@ -99,6 +99,7 @@ def experience_tags(facts: Mapping[str, Any]) -> dict[str, str]:
     names = ("fingerprint", "layout", "rows", "columns", "training_rows", "metric")
     values = {name: data.get(name) for name in names}
     values["classes"] = len(data["classes"] or ()) if "classes" in data else None
+    values["matrix"] = json.dumps(data["matrix"]) if data.get("matrix") else None
     values["experience"] = facts.get("experience")
     return {f"automl.{key}": _tag(v) for key, v in values.items() if v not in (None, "")}
 

@@ -39,6 +39,7 @@ from automl.metalearning.blend import blended, vote_on
 from automl.metalearning.cleaning import cleaned, of_kind
 from automl.metalearning.experience import Experience, KnownTrial
 from automl.metalearning.knowledge import read_knowledge, shipped
+from automl.metalearning.learner import encoding_facts
 from automl.metalearning.past import past_best
 from automl.metalearning.recommendation import (
     ADAPTIVE,
@@ -99,7 +100,7 @@ class Problem:
     def spaces(self) -> dict[str, SpaceTree]:
         """Their spaces."""
         data = self.own.data
-        facts = {"n_rows": data.rows, "n_columns": data.columns, "n_classes": data.classes}
+        facts = encoding_facts(data)
         return {
             name: family.space(data.task).with_facts(**facts)
             for name, family in self.families.items()

@@ -6,12 +6,16 @@ import pickle
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.svm import SVC
 
 from automl.errors import SettingsError
 from automl.families.registry import get_family
+from automl.preprocessing.matrix_facts import matrix_facts
+from automl.preprocessing.pipeline import build_preprocessor
 from automl.records import Configuration
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
@@ -85,6 +89,48 @@ def test_words_have_the_numbers_that_they_stand_for(space, choice, number) -> No
     share = space.complete({"max_features": "share", "max_features_share": 0.5})
     assert row(encoder, share)["max_features"] == pytest.approx((0.5 - low) / (high - low))
     assert row(encoder, share)["max_features=share"] == 1.0
+
+
+@pytest.mark.parametrize("family", ["svm", "nu_svm"])
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_gamma_scale_is_the_number_that_libsvm_takes_for_it(family, kind) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(50, 9, 300),
+            "y": rng.exponential(2, 300),
+            "rare": pd.Categorical(rng.choice(list("ab"), 300, p=[0.95, 0.05])),
+        }
+    )
+    prepared = build_preprocessor({"prep.scaler": "standard"}, seed=0).fit_transform(frame)
+    facts = {"n_rows": 300, "n_columns": 3, "n_classes": 2, **matrix_facts(frame)}
+    space = get_family(family).space(kind).with_facts(**facts)
+    target = rng.integers(0, 2, 300)
+    gamma = SVC(gamma="scale").fit(prepared, target)._gamma
+    assert gamma == pytest.approx(1 / (prepared.shape[1] * prepared.var()), rel=1e-5)
+    assert not np.isclose([gamma, gamma], [1 / 3, 1 / 4], rtol=0.1).any()
+    encoder = ConfigurationEncoder(space).fit()
+    column = encoder.feature_names.index("gamma")
+    path = {"kernel": "rbf", "gamma_mode": "number", "gamma": float(gamma)}
+    word = space.complete({"kernel": "rbf", "gamma_mode": "scale"})
+    found = encoder.transform([word, space.complete(path)])[:, column]
+    assert found[0] == pytest.approx(found[1], abs=1e-5)
+
+
+def test_gamma_auto_is_a_share_of_the_matrix_and_a_constant_matrix_has_variance_one() -> None:
+    constant = pd.DataFrame({"x": np.ones(20), "y": np.full(20, 3.0)})
+    assert matrix_facts(constant) == {"n_encoded": 1.0, "variance": 1.0}
+    choices = {
+        "scale": {"encode": "1 / (n_encoded * variance)"},
+        "auto": {"encode": "1 / n_encoded"},
+    }
+    tree = {"gamma": {"choices": {**choices, "one": {"value": 1.0}}}}
+    space = SpaceTree.build("svm", tree).with_facts(n_encoded=4, variance=0.5)
+    encoder = ConfigurationEncoder(space).fit()
+    words = [space.complete({"gamma": word}) for word in ("auto", "scale", 1.0)]
+    column = encoder.feature_names.index("gamma")
+    found = encoder.transform(words)[:, column]
+    assert found == pytest.approx([0.0, 1 / 3, 1.0])
 
 
 def test_the_facts_of_a_space_are_those_of_its_encoding(space) -> None:
@@ -267,7 +313,7 @@ def test_a_word_of_a_family_is_encoded_as_the_number_it_stands_for(
     family, word, number, column
 ) -> None:
     space = get_family(family).space("binary")
-    encoder = ConfigurationEncoder(space, facts={"n_columns": 25}).fit()
+    encoder = ConfigurationEncoder(space, facts={"n_columns": 25, "n_encoded": 25}).fit()
     said, counted = (row(encoder, space.complete(values)) for values in (word, number))
     assert said[column] == pytest.approx(counted[column])
     assert said != counted

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from automl.errors import AutoMLWarning, SettingsError
+from automl.metalearning.harvest import data_set_facts
+from automl.metalearning.learner import encoding_facts
 from automl.settings import Settings
 from automl.stages.preparation import check_workers, n_slots
 
@@ -12,6 +14,13 @@ from automl.stages.preparation import check_workers, n_slots
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
     monkeypatch.setattr("automl.stages.preparation.usable_cores", lambda: 2)
+
+
+def test_rules_and_encodings_know_the_table_and_its_matrix(session_of):
+    session = session_of()
+    facts = {"n_rows": 200, "n_columns": 1, "n_classes": 2, "n_encoded": 1.0}
+    assert session.plan.facts == {**facts, "variance": pytest.approx(1.0)}
+    assert encoding_facts(data_set_facts(session.folder)) == session.plan.facts
 
 
 def with_workers(n_workers, n_threads=1):

@@ -35,7 +35,8 @@ class Rows:
 
 @pytest.fixture
 def plan(tmp_path):
-    return SimpleNamespace(table=Rows(), folder=tmp_path)
+    facts = {"n_rows": 100, "n_columns": 4, "n_classes": 2, "n_encoded": 4, "variance": 0.5}
+    return SimpleNamespace(table=Rows(), folder=tmp_path, facts=facts)
 
 
 def test_the_range_of_one_family_is_narrowed_and_the_others_stay(plan):

@@ -28,6 +28,7 @@ DATA = {
     "layout": "e" * 32,
     "rows": 90,
     "training_rows": 60,
+    "matrix": {"n_encoded": 7.0, "variance": 0.3478260875777672},
     "columns": 4,
     "task": "binary",
     "classes": ["no", "yes"],
