@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
+from automl.families.registry import FLOORS as WITHOUT_MODEL
 from automl.families.registry import get_family
 from automl.metalearning.cleaning import cleaned
 from automl.metalearning.harvest import data_set_facts
@@ -28,7 +29,8 @@ from automl.settings import Settings
 from automl.stages.search_spaces import space_of, spaces_of
 from automl.stages.session import Session
 
-FLOORS = ("constant", "lightgbm")
+FLOORS = ("constant", "lightgbm", "stump")
+"""In their order; the stump, which is hardly a usable model, does not delay LightGBM."""
 USUAL_ROWS = 1_000
 """Training rows of known data sets, roughly."""
 
@@ -95,7 +97,7 @@ def _floors(session: Session, families: Mapping[str, Family]) -> list[Configurat
     return [
         space_of(plan, get_family(name), settings).default()
         for name in FLOORS
-        if name in families or name == "constant" or not settings.families
+        if name in families or name in WITHOUT_MODEL or not settings.families
     ]
 
 

@@ -59,10 +59,27 @@ def opening(session, seen=()):
 
 def test_without_enough_known_data_sets_the_written_portfolio_follows_the_floors(beginning):
     found = opening(beginning(n_known=LEAST_DATA_SETS - 1))
-    assert [c.family for c, origin in found if origin == "floor"] == ["constant", "lightgbm"]
+    floors = [c.family for c, origin in found if origin == "floor"]
+    assert floors == ["constant", "lightgbm", "stump"]
     written = {c.id for c in whole_portfolio("binary") if c.family in FAMILIES}
     assert {c.id for c, origin in found if origin == "portfolio"} <= written
     assert len(found) > 3
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_a_constant_and_a_stump_are_tried_in_every_run(session_of, tmp_path, task):
+    session = session_of(task=task, families=["knn"], portfolio=False)
+    session.records = StageRecords(tmp_path / "stages")
+    found = module.opening_of(session, {"knn": get_family("knn")})
+    floors = list(iter(lambda: found.pop(()), None))
+    assert [(c.family, origin) for c, origin in floors] == [
+        ("constant", "floor"),
+        ("stump", "floor"),
+    ]
+    for configuration, _ in floors:
+        estimator = get_family(configuration.family).build(configuration, task=task)
+        table = session.plan.table
+        assert len(estimator.fit(table.frame, table.y).predict(table.frame)) == len(table)
 
 
 @pytest.mark.parametrize(
@@ -115,12 +132,12 @@ def test_the_best_of_an_earlier_run_on_this_data_set_comes_before_any_portfolio(
     version = replace(past, data=replace(facts, fingerprint="of other rows"))
     session.experience = (version,)
     found = opening(session)
-    assert [(c.family, origin) for c, origin in found[2:5]] == [
+    assert [(c.family, origin) for c, origin in found[3:6]] == [
         ("lightgbm", "past"),
         ("knn", "past"),
         ("lda", "past"),
     ]
-    assert {origin for _, origin in found[5:]} == {"portfolio"}
+    assert {origin for _, origin in found[6:]} == {"portfolio"}
 
 
 def test_where_the_learned_portfolio_is_no_good_the_written_one_takes_its_place(beginning):
@@ -149,7 +166,7 @@ def test_a_family_of_which_nothing_is_known_is_not_left_behind(beginning):
     taking_part = {name: families()[name] for name in (*FAMILIES, "ridge", "qda")}
     found = module.opening_of(session, taking_part)
     origins = [origin for _, origin in iter(lambda: found.pop(()), None)]
-    assert origins[:6] == ["floor"] * 2 + ["knowledge", "default"] * 2
+    assert origins[:7] == ["floor"] * 3 + ["knowledge", "default"] * 2
     assert origins.count("default") == 2
 
 
