@@ -54,15 +54,24 @@ def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 def show(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, or the beginning of one")],
+    seconds: Annotated[
+        bool, typer.Option("--seconds", help="Where the seconds of its trials went, instead")
+    ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show leaderboard, decisions, ledger and links of a run, also while it runs."""
     from automl_flows.rendering import emit_json
     from automl_flows.run_report import report_of, show_report
+    from automl_flows.seconds_page import page_of, show_page
 
     state = open_home(home)
-    report = report_of(state.run(run))
+    folder = state.run(run)
+    if seconds:
+        page = page_of(folder)
+        emit_json(page) if as_json else show_page(page)
+        return
+    report = report_of(folder)
     if as_json:
         emit_json(report)
     else:

@@ -127,6 +127,21 @@ def test_seconds_and_milliseconds_are_sums_over_the_folds():
     assert failed.predict_milliseconds == 0.0
 
 
+def test_a_journal_that_does_not_tell_the_parts_of_a_fold_is_read():
+    trial = Trial(
+        "r",
+        0,
+        Configuration("svm"),
+        TrialStatus.COMPLETE,
+        0.5,
+        (FoldResult(0, 0, 0.5, 9, 1.0, 0.2),),
+    )
+    data = trial.to_json()
+    for name in ("preprocessing_seconds", "scoring_seconds"):
+        assert data["folds"][0].pop(name) == 0.0
+    assert Trial.from_json(data) == trial
+
+
 @pytest.mark.parametrize("status", TrialStatus)
 def test_only_complete_trials_are_complete(status):
     trial = Trial("r", 0, Configuration("svm"), status, None)

@@ -63,15 +63,17 @@ def evaluate_stack(context: str, payload: Mapping[str, Any]) -> Iterator[FoldRes
         predicted = time.perf_counter()
         if pipeline is not None:
             pipelines[0, fold] = pipeline
+        score = plan.index.score(
+            plan.table.y[rows[inside]], predictions[inside], plan.row_weights(rows[inside])
+        )
         yield FoldResult(
             0,
             fold,
-            plan.index.score(
-                plan.table.y[rows[inside]], predictions[inside], plan.row_weights(rows[inside])
-            ),
+            score,
             len(inside),
             fitted - started,
             predicted - fitted,
+            scoring_seconds=time.perf_counter() - predicted,
         )
     layer.store.save(payload["save_as"], predictions)
     save_models(plan.folder, payload["save_as"], pipelines)

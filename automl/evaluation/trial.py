@@ -99,14 +99,9 @@ def fit_fold(
 
     Equal arguments give equal pipelines in any process.
     """
-    part = _preprocessed(
-        plan, cache, configuration, stage=stage, repeat=repeat, fold=fold, row_share=row_share
-    )
-    rows, _ = _training_rows(plan, stage, repeat, fold, row_share)
-    estimator = fit_estimator(
-        plan, configuration, part.training, rows, (repeat, fold), iteration_share=iteration_share
-    )
-    return FittedPipeline(part.preprocessor, estimator), part.validation
+    data = _FoldData(stage, repeat, fold, row_share)
+    part = _preprocessed(plan, cache, configuration, data)
+    return _fit(plan, configuration, part, data, iteration_share), part.validation
 
 
 def fit_folds(context: str, payload: Mapping[str, Any]) -> float:
@@ -158,6 +153,16 @@ def refit(context: str, payload: Mapping[str, Any]) -> float:
     return time.perf_counter() - started
 
 
+@dataclass(frozen=True)
+class _FoldData:
+    """Which rows a fold learns from."""
+
+    stage: str
+    repeat: int
+    fold: int
+    row_share: float = 1.0
+
+
 class _FoldRunner:
     """Runs folds of one configuration and gathers predictions and models."""
 
@@ -193,28 +198,34 @@ class _FoldRunner:
     def run(self, repeat: int, fold: int) -> FoldResult:
         """Fit and score one fold."""
         plan, payload = self._plan, self._payload
+        data = _FoldData(payload["stage"], repeat, fold, payload["row_share"])
         started, used = time.perf_counter(), time.process_time()
-        pipeline, validation = fit_fold(
-            plan,
-            self._cache,
-            self._configuration,
-            stage=payload["stage"],
-            repeat=repeat,
-            fold=fold,
-            row_share=payload["row_share"],
-            iteration_share=payload.get("iteration_share", 1.0),
-        )
+        part = _preprocessed(plan, self._cache, self._configuration, data)
+        preprocessed = time.perf_counter()
+        pipeline = _fit(plan, self._configuration, part, data, payload.get("iteration_share", 1.0))
         fitted = time.perf_counter()
-        prediction = raw_prediction(pipeline.estimator, validation, plan.table.n_classes or None)
+        prediction = raw_prediction(
+            pipeline.estimator, part.validation, plan.table.n_classes or None
+        )
         predicted, processor = time.perf_counter(), time.process_time() - used
         _, within = plan.rows_of(payload["stage"], repeat, fold)
         rows = self._stage.rows[within]
         score = plan.index.score(plan.table.y[rows], prediction, plan.row_weights(rows))
+        scored = time.perf_counter()
         self._predictions[within] = prediction
         if payload["keep_models_above"] is not None:
             self._pipelines[repeat, fold] = pipeline
-        seconds = (fitted - started, predicted - fitted, processor)
-        return FoldResult(repeat, fold, score, len(rows), *seconds)
+        return FoldResult(
+            repeat,
+            fold,
+            score,
+            len(rows),
+            fit_seconds=fitted - started,
+            predict_seconds=predicted - fitted,
+            processor_seconds=processor,
+            preprocessing_seconds=preprocessed - started,
+            scoring_seconds=scored - predicted,
+        )
 
     def conclude(self, results: Sequence[FoldResult]) -> TrialSummary:
         """Save what is to be kept; metrics and bootstraps over all validation rows."""
@@ -257,22 +268,15 @@ class _FoldRunner:
 
 
 def _preprocessed(
-    plan: EvaluationPlan,
-    cache: FoldCache,
-    configuration: Configuration,
-    *,
-    stage: str,
-    repeat: int,
-    fold: int,
-    row_share: float,
+    plan: EvaluationPlan, cache: FoldCache, configuration: Configuration, data: _FoldData
 ) -> PreprocessedFold:
     choices = preprocessing_of(configuration)
-    key = (stage, repeat, fold, row_share, tuple(sorted(choices.items())))
+    key = (data, tuple(sorted(choices.items())))
     found = cache.get(key)
     if found is not None:
         return found
-    training, validation = _training_rows(plan, stage, repeat, fold, row_share)
-    seed = integer_seed(plan.settings.seed, Purpose.ESTIMATOR, repeat, fold)
+    training, validation = _training_rows(plan, data)
+    seed = integer_seed(plan.settings.seed, Purpose.ESTIMATOR, data.repeat, data.fold)
     preprocessor = build_preprocessor(choices, seed=seed)
     frame = plan.table.frame
     part = PreprocessedFold(
@@ -282,6 +286,21 @@ def _preprocessed(
     )
     cache.put(key, part)
     return part
+
+
+def _fit(
+    plan: EvaluationPlan,
+    configuration: Configuration,
+    part: PreprocessedFold,
+    data: _FoldData,
+    iteration_share: float,
+) -> FittedPipeline:
+    rows, _ = _training_rows(plan, data)
+    keys = data.repeat, data.fold
+    estimator = fit_estimator(
+        plan, configuration, part.training, rows, keys, iteration_share=iteration_share
+    )
+    return FittedPipeline(part.preprocessor, estimator)
 
 
 def preprocessing_of(configuration: Configuration) -> dict[str, JsonScalar]:
@@ -323,18 +342,16 @@ def fit_estimator(
     return family.fit(estimator, matrix, table.y[rows], sample_weight=weights)
 
 
-def _training_rows(
-    plan: EvaluationPlan, stage: str, repeat: int, fold: int, row_share: float
-) -> tuple[IntArray, IntArray]:
+def _training_rows(plan: EvaluationPlan, data: _FoldData) -> tuple[IntArray, IntArray]:
     """Positions in the table of the training and validation rows of a fold."""
-    training, validation = plan.rows_of(stage, repeat, fold)
-    if row_share < 1.0:
-        rng = stream(plan.settings.seed, Purpose.SAMPLE, repeat, fold)
+    stage = plan.stage(data.stage)
+    training, validation = plan.rows_of(data.stage, data.repeat, data.fold)
+    if data.row_share < 1.0:
+        rng = stream(plan.settings.seed, Purpose.SAMPLE, data.repeat, data.fold)
         table = plan.table
-        y = table.y[plan.stage(stage).rows[training]] if table.n_classes else None
-        training = training[share_of_rows(len(training), row_share, y=y, rng=rng)]
-    rows = plan.stage(stage).rows
-    return rows[training], rows[validation]
+        y = table.y[stage.rows[training]] if table.n_classes else None
+        training = training[share_of_rows(len(training), data.row_share, y=y, rng=rng)]
+    return stage.rows[training], stage.rows[validation]
 
 
 @lru_cache(maxsize=1)

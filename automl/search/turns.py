@@ -10,9 +10,10 @@ L : lookback; decision i sees exactly the results of decisions up to i - L, told
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from automl.errors import AutoMLError
 from automl.optimizers.protocol import Proposal
@@ -36,6 +37,9 @@ class Turn:
     incumbent : fold scores of the best complete trial seen, None before there is one
     keep_above : score from which a trial is among the `n_kept` best seen
     earlier : partial trial of the configuration whose folds are part of this turn's
+    ask_seconds
+        Wall seconds that the decision took; those of attempts that came to nothing count with the
+        next one. No decision reads them.
     """
 
     index: int
@@ -45,6 +49,7 @@ class Turn:
     incumbent: tuple[float, ...] | None
     keep_above: float
     earlier: Trial | None = None
+    ask_seconds: float = field(default=0.0, compare=False)
 
     @property
     def family(self) -> str:
@@ -95,6 +100,7 @@ class Turns:
         self._taken: set[int] = set()
         self._queues: dict[str, deque[Turn]] = {}
         self._is_over = False
+        self._ask_seconds = 0.0
         if lookback is None:
             self._adopt()
 
@@ -210,11 +216,13 @@ class Turns:
         """Make the next decision if it is due; whether one was made."""
         if len(self._under_way) >= self._n_slots or not self._knows_enough():
             return False
+        started = time.monotonic()
         self._tell()
         n_seen = len(self._proposer.seen)
         proposed = None
         if n_seen != self._nothing_at:  # what was found without a result since then stays so
             proposed = self._proposer.propose(self._next, self._pending())
+        self._ask_seconds += time.monotonic() - started
         if self._is_over:
             return False
         if proposed is None:
@@ -260,7 +268,9 @@ class Turns:
             None if best is None else best.fold_scores,
             self._proposer.score_of_rank(self._n_kept),
             self._proposer.earlier(proposal),
+            self._ask_seconds,
         )
+        self._ask_seconds = 0.0
         self._next += 1
         self._turns[turn.index] = turn
         self._proposer.note(proposal)

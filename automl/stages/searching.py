@@ -215,7 +215,12 @@ class Search:
         if trial.status in LIMITED:
             self.session.is_reproducible = False
         settings = self.session.settings
-        self.session.commit(trial, sees=turn.sees, allocator=settings.chosen_allocator)
+        self.session.commit(
+            trial,
+            sees=turn.sees,
+            allocator=settings.chosen_allocator,
+            ask_seconds=round(turn.ask_seconds, 6),
+        )
         self._keep_models(trial)
         self._time(trial)
         self._best_predictions.add(trial)

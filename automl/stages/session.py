@@ -192,6 +192,7 @@ def begin(
             "seed": settings.seed,
             "status": "preparing",
             **({} if request is None else {REQUEST: request.to_json()}),
+            "processes": [process_facts(session)],
         }
         folder.write_facts(facts)
         with session.ledger.stage("data"):
@@ -239,8 +240,14 @@ def reopen(run_id: str, home: Home, *, started: float | None = None) -> Session:
         ended = max((t.started_at + t.spent_seconds for t in session.earlier), default=0.0)
         session.ledger.started -= max(0.0, min(ended - facts["started_at"], session.ledger.total))
     session.experience = recall_snapshot(session)
-    folder.write_facts({**facts, "pid": os.getpid(), "status": "running"})
+    processes = [*facts.get("processes", ()), process_facts(session)]
+    folder.write_facts({**facts, "pid": os.getpid(), "status": "running", "processes": processes})
     return session
+
+
+def process_facts(session: Session) -> dict[str, float | int]:
+    """When this process began to drive the run, and on how many slots."""
+    return {"started_at": time.time(), "slots": session.pool.n_slots}
 
 
 def _open(settings: Settings, home: Home, folder: RunFolder, started: float | None) -> Session:

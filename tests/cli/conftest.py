@@ -91,6 +91,7 @@ def make_trial(run_id: str, index: int) -> Trial:
         status=TrialStatus.COMPLETE,
         score=0.1 * index,
         folds=folds,
+        seconds=0.33,
         origin="default",
     )
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from automl.evaluation.journal import Journal
 from automl_flows.results import show_result
 from automl_flows.run_status import describe
 
@@ -105,6 +106,39 @@ def test_a_finished_run_shows_leaderboard_and_ledger(automl, runs):
     assert "champion" in text
     assert "planned" in text
     assert "search ridge" not in text
+
+
+def test_the_page_of_seconds_has_families_folds_and_stages(automl, runs):
+    text = automl("show", runs[1].run_id, "--seconds").out
+    assert "3 trials" in text
+    rows = [line.split() for line in text.splitlines()]
+    ridge = next(row for row in rows if row[:1] == ["ridge"])
+    assert ridge[1:5] == ["3", "3", "0", "0"]
+    assert [row[4] for row in rows if row[1:4] == ["of", "repeat", "1"]] == ["3", "3", "3"]
+    assert ["search", "9.0", "3", "0.990"] in rows
+    assert "preprocessing is part of fitting here" in text
+    page = automl("show", runs[1].run_id, "--seconds", "--json").json
+    assert page["families"][0]["spent"]["fitting"] == pytest.approx(0.9)
+    assert page["ledger"]["search"]["used"] == 9.0
+
+
+def test_the_page_of_seconds_tells_what_slots_did_while_a_run_goes_on(automl, runs):
+    folder = runs[0]
+    known = Journal.read(folder.journal)[-1]["trial"]
+    with Journal(folder.journal) as journal:
+        for index in (3, 4):
+            trial = {**known, "index": index, "seconds": 2.0, "started_at": 20.0 + index}
+            journal.append({"type": "trial", "trial": trial, "decision": {"ask_seconds": 0.25}})
+    folder.write_facts({**folder.read_facts(), "processes": [{"started_at": 1.0, "slots": 1}]})
+    page = automl("show", folder.run_id, "--seconds", "--json").json
+    assert page["slots"]["asking"] == 0.5
+    assert "1: " in automl("show", folder.run_id, "--seconds").out
+
+
+def test_the_page_of_an_empty_run_has_no_tables(automl, own_home):
+    folder = own_home.create_run()
+    outcome = automl("show", folder.run_id, "--seconds")
+    assert (outcome.code, "by family" in outcome.out) == (0, False)
 
 
 def test_a_finished_run_shows_its_warnings_and_how_to_complete_it(

@@ -148,12 +148,12 @@ def test_results_of_the_first_folds_are_taken_over_and_change_nothing(plan, monk
     earlier = {"trial": "run-s00011", "folds": [result.to_json() for result in first]}
     whole = run(plan, "knn", save_as="run-s00012")
     fitted = []
-    original = module.fit_fold
+    original = module.fit_estimator
     monkeypatch.setattr(
-        module, "fit_fold", lambda *a, **k: fitted.append(k["fold"]) or original(*a, **k)
+        module, "fit_estimator", lambda *a, **k: fitted.append(a[4]) or original(*a, **k)
     )
     found = run(plan, "knn", save_as="run-s00013", earlier=earlier)
-    assert fitted == [1, 2]
+    assert fitted == [(0, 1), (0, 2)]
     assert found[0] == first[0]
     assert scores(found) == scores(whole)
     assert found[-1] == whole[-1]

@@ -1,5 +1,8 @@
 """One trial inside a worker, without the worker: folds, cache, racing, predictions."""
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -203,13 +206,14 @@ def test_a_fold_does_not_see_its_validation_rows(plan, monkeypatch):
 
 
 def test_a_share_of_the_rows_is_a_part_of_the_training_rows(plan):
-    whole, _ = module._training_rows(plan, "search", 0, 1, 1.0)
-    part, validation = module._training_rows(plan, "search", 0, 1, 0.3)
+    few = module._FoldData("search", 0, 1, row_share=0.3)
+    whole, _ = module._training_rows(plan, module._FoldData("search", 0, 1))
+    part, validation = module._training_rows(plan, few)
     assert set(part) < set(whole)
     assert len(part) == round(0.3 * len(whole))
     assert not set(part) & set(validation)
-    np.testing.assert_array_equal(part, module._training_rows(plan, "search", 0, 1, 0.3)[0])
-    other, _ = module._training_rows(plan, "search", 0, 2, 0.3)
+    np.testing.assert_array_equal(part, module._training_rows(plan, few)[0])
+    other, _ = module._training_rows(plan, replace(few, fold=2))
     assert set(other) != set(part)
 
 
@@ -218,6 +222,27 @@ def test_shares_of_the_rows_are_cached_apart(plan):
     for share in (1.0, 0.5):
         fit_fold(plan, cache, configuration, stage="search", repeat=0, fold=0, row_share=share)
     assert len(cache._folds) == 2
+
+
+def test_the_seconds_of_a_fold_are_told_apart(plan, monkeypatch):
+    make, score = module.build_preprocessor, type(plan.index).score
+
+    def late(seconds, function):
+        def run(*given, **named):
+            time.sleep(seconds)
+            return function(*given, **named)
+
+        return run
+
+    monkeypatch.setattr(module, "build_preprocessor", late(0.05, make))
+    monkeypatch.setattr(type(plan.index), "score", late(0.03, score))
+    module._open.cache_clear()
+    configuration = configuration_of("gaussian_nb")
+    first, again = (run(plan, configuration)[0] for _ in range(2))
+    assert first.fit_seconds >= first.preprocessing_seconds >= 0.05
+    assert first.scoring_seconds >= 0.03
+    assert again.preprocessing_seconds < 0.05  # the preprocessed rows are at hand
+    assert again.fit_seconds > again.preprocessing_seconds
 
 
 # --- trials ---------------------------------------------------------------------------------------

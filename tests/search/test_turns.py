@@ -2,6 +2,7 @@
 
 import dataclasses
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -343,6 +344,26 @@ def test_after_the_end_nothing_is_decided(simulation):
     turns.finish(simulation.trial(turn))
     assert turns.take("alpha") is None
     assert [trial.index for trial in turns.trials] == [0]
+
+
+def test_a_turn_tells_what_its_decision_took(simulation):
+    space = simulation.spaces["beta"]
+
+    class Thinks:
+        def ask(self, *, pending, rng):
+            time.sleep(0.03)
+            return Proposal(space.sample(rng))
+
+        def tell(self, trial):
+            pass
+
+    arms = {"beta": Arm(space, Thinks(), "thinks")}
+    proposer = Proposer(arms, Uniform(), opening=Opening([(space.default(), "floor")]), seed=0)
+    turns = Turns(proposer, lookback=1, n_trials=2, n_slots=1)
+    first = simulation.take_now(turns)
+    turns.finish(simulation.trial(first))
+    second = simulation.take_now(turns)
+    assert first.ask_seconds < 0.03 <= second.ask_seconds
 
 
 def test_failed_trials_are_results_like_others(simulation):

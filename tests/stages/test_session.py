@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -43,6 +44,9 @@ def test_a_run_is_held_while_it_reads_its_table_and_until_it_is_released(home, m
     assert not session.folder.is_driven()
     again = reopen(session.run_id, home)
     assert again.folder.is_driven()
+    processes = again.folder.read_facts()["processes"]
+    assert [process["slots"] for process in processes] == [1, 1]
+    assert processes[0]["started_at"] <= processes[1]["started_at"] <= time.time()
     again.close()
     again.release()
 
