@@ -32,7 +32,11 @@ def why(
     ] = None,
     *,
     check: Annotated[
-        bool, typer.Option("--check", help="Compute the selection again from its record")
+        bool,
+        typer.Option(
+            "--check",
+            help="Compute the selection and the ensemble's decision again from their records",
+        ),
     ] = False,
     picture: Annotated[
         Path | None,
@@ -168,11 +172,14 @@ def _check(known: Known, *, as_json: bool) -> None:
         With code 1 if anything does not.
     """
     from automl.selection.checker import check
+    from automl.selection.ensemble_checker import check_ensemble
     from automl_flows.rendering import emit, emit_json
     from automl_flows.results import short_id
 
     record = _record(known)
     problems = check(record)
+    if ensemble := known.stages["ensemble"]:
+        problems += check_ensemble(ensemble, known.champion, known.stages["final"])
     if as_json:
         emit_json({"run_id": known.run_id, "adds_up": not problems, "problems": problems})
     elif problems:

@@ -12,6 +12,6 @@ class Deadline:
 
     at: float | None
 
-    def has_time(self) -> bool:
-        """Whether the deadline is still ahead."""
-        return self.at is None or time.monotonic() < self.at
+    def has_time(self, seconds: float = 0.0) -> bool:
+        """Whether the deadline is still ahead, after so many seconds from now."""
+        return self.at is None or time.monotonic() + seconds < self.at

@@ -1,7 +1,8 @@
 """Evidence for an ensemble: honest scores, and the paired test against the champion.
 
 The weights of an ensemble are learned from the same out-of-fold predictions that score it, so its
-score on them is optimistic. Here they are learned on all folds but one and scored on that one.
+score on them is optimistic. Here they are learned on all folds but one, by the same work as those
+that go into the model, and scored on that one.
 """
 
 from __future__ import annotations
@@ -18,37 +19,18 @@ from automl.inference.combining import Combine, combined
 from automl.records import FloatArray, IntArray
 from automl.statistics.paired import corrected_t
 
-Learn = Callable[[IntArray], FloatArray]
-
-
-@dataclass(frozen=True)
-class CrossFitted:
-    """Scores of an ensemble and of its members on folds that the weights have not seen.
-
-    Parameters
-    ----------
-    scores : (n folds,), maximized
-    weights : (n folds, n members)
-    rows : (n folds,)
-        Number of rows of each fold.
-    """
-
-    scores: FloatArray
-    weights: FloatArray
-    rows: IntArray
-
 
 def cross_fitted_scores(
     predictions: Sequence[NDArray[Any]],
     y: NDArray[Any],
     score: Callable[..., float],
     folds: IntArray,
-    learn: Learn,
+    weights: FloatArray,
     *,
     sample_weight: FloatArray | None = None,
     combine: Combine = "mean",
-) -> CrossFitted:
-    """Per-fold scores of an ensemble whose weights never saw the fold.
+) -> FloatArray:
+    """Per-fold scores, (n folds,), of an ensemble whose weights never saw the fold.
 
     Parameters
     ----------
@@ -59,11 +41,27 @@ def cross_fitted_scores(
         Called as ``score(y, prediction)``, and with the sample weights third if there are any.
     folds : (n,)
         Fold of each row, -1 for rows without predictions. At least two folds.
-    learn
-        Weights, (n members,), learned from the rows whose positions it is given.
+    weights : (n folds, n members)
+        Learned from the rows that `other_rows` gives, in its order.
     sample_weight : (n,), non-negative
     combine
         How the members' predictions become one.
+    """
+    scores = []
+    for own, fold in zip(weights, np.unique(folds[folds >= 0]), strict=True):
+        inside = np.flatnonzero(folds == fold)
+        extra = () if sample_weight is None else (sample_weight[inside],)
+        scores.append(score(y[inside], combined(predictions, own, combine, inside), *extra))
+    return np.array(scores)
+
+
+def other_rows(folds: IntArray) -> list[IntArray]:
+    """For each fold the rows of all others.
+
+    Parameters
+    ----------
+    folds : (n,)
+        Fold of each row, -1 for rows that are in none.
 
     Raises
     ------
@@ -73,16 +71,7 @@ def cross_fitted_scores(
     numbers = np.unique(folds[folds >= 0])
     if len(numbers) < 2:
         raise ValueError(f"cross-fitting needs at least two folds; got {len(numbers)}")
-    scores, weights, sizes = [], [], []
-    for fold in numbers:
-        inside = np.flatnonzero(folds == fold)
-        learned = learn(np.flatnonzero((folds >= 0) & (folds != fold)))
-        extra = () if sample_weight is None else (sample_weight[inside],)
-        prediction = combined(predictions, learned, combine, inside)
-        scores.append(score(y[inside], prediction, *extra))
-        weights.append(learned)
-        sizes.append(len(inside))
-    return CrossFitted(np.array(scores), np.stack(weights), np.array(sizes))
+    return [np.flatnonzero((folds >= 0) & (folds != fold)) for fold in numbers]
 
 
 def fold_scores(
@@ -124,7 +113,8 @@ class EnsembleDecision:
     Parameters
     ----------
     is_replaced
-        True if p < `alpha`; never where all scores are equal.
+        True if p < `alpha`, and the weights that go into the model are not worse than the champion
+        on all rows; never where all scores are equal.
     difference
         Mean score of the ensemble minus that of the champion.
     statistic, pvalue
@@ -132,6 +122,8 @@ class EnsembleDecision:
     alpha : in (0, 1)
     test_train_ratio : non-negative
     ensemble_scores, champion_scores : (n folds,)
+    learned_score, replaced_score
+        On all rows: of the weights that go into the model, and of what they would replace.
     reason
         One sentence.
     """
@@ -144,6 +136,8 @@ class EnsembleDecision:
     test_train_ratio: float
     ensemble_scores: tuple[float, ...]
     champion_scores: tuple[float, ...]
+    learned_score: float
+    replaced_score: float
     reason: str
 
     def to_json(self) -> dict[str, Any]:
@@ -167,15 +161,19 @@ def decide_ensemble(
     ensemble_scores: ArrayLike,
     champion_scores: ArrayLike,
     *,
+    learned_score: float,
+    replaced_score: float,
     test_train_ratio: float,
     alpha: float = 0.05,
 ) -> EnsembleDecision:
-    """Decision by the one-sided corrected t-test on the same folds.
+    """Decision by the one-sided corrected t-test on the same folds, and by what would be deployed.
 
     Parameters
     ----------
     ensemble_scores, champion_scores : (n folds,), n >= 2
         Honest scores, see `cross_fitted_scores`.
+    learned_score, replaced_score
+        On all rows, of the ensemble and of the champion; the champion stays where its own is greater.
     test_train_ratio : non-negative
         Validation rows / training rows of a fold.
     alpha : in (0, 1]
@@ -197,11 +195,16 @@ def decide_ensemble(
         ensemble, champion, test_train_ratio=test_train_ratio, alternative="greater"
     )
     difference = float(ensemble.mean() - champion.mean())
-    is_better = result.pvalue < alpha and not np.array_equal(ensemble, champion)
+    has_evidence = result.pvalue < alpha and not np.array_equal(ensemble, champion)
+    is_better = bool(has_evidence and learned_score >= replaced_score)
     reason = (
         f"the ensemble {'replaces' if is_better else 'does not replace'} the champion: difference "
         f"{difference:+.4g}, corrected t, p = {result.pvalue:.3g}, alpha {alpha:g}"
     )
+    if has_evidence and not is_better:
+        reason += (
+            f"; but {learned_score:.4g} on all rows, where the champion has {replaced_score:.4g}"
+        )
     return EnsembleDecision(
         is_better,
         difference,
@@ -211,5 +214,7 @@ def decide_ensemble(
         test_train_ratio,
         tuple(map(float, ensemble)),
         tuple(map(float, champion)),
+        float(learned_score),
+        float(replaced_score),
         reason,
     )

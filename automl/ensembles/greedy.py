@@ -1,4 +1,4 @@
-"""Greedy ensemble selection with replacement, sorted start and bagged library (SPEC K4).
+"""Greedy ensemble selection with replacement and sorted start (SPEC K4); one bag of it.
 
 References
 ----------
@@ -58,8 +58,6 @@ def greedy_selection(
     stacked_scores: StackedScores | None = None,
     n_rounds: int = 40,
     sorted_start: int = 10,
-    n_bags: int = 5,
-    bag_share: float = 0.8,
     rows: IntArray | None = None,
     sample_weight: FloatArray | None = None,
     groups: Sequence[str] | None = None,
@@ -70,10 +68,11 @@ def greedy_selection(
 ) -> GreedySelection:
     """Weights of the blend that a greedy search with replacement finds best.
 
-    Each bag starts with the best N of its members (N up to `sorted_start`, by score), then adds
-    `n_rounds` times the member that helps most, and keeps its best state. The weights are the mean
-    over the bags. Above `max_rows` rows, a sample proposes three members in each round and all
-    rows choose among them. Equal scores go to the member that is better alone, then to the first.
+    It starts with the best N members (N up to `sorted_start`, by score), then adds `n_rounds` times
+    the member that helps most, and keeps its best state. The best member alone is the first of
+    these states, so none is worse. Above `max_rows` rows or `MOST_CELLS` cells, a sample proposes
+    three members in each round and all rows choose among them. Equal scores go to the member that
+    is better alone, then to the first.
 
     Parameters
     ----------
@@ -85,11 +84,7 @@ def greedy_selection(
     stacked_scores
         The same score of many predictions at once, which is faster; see
         `automl.metrics.stacked.stacked_scores`.
-    n_rounds, sorted_start, n_bags : positive
-        One bag uses the whole library.
-    bag_share : in (0, 1]
-        Share of the members in each bag, at least five members. On fresh rows of simulated and
-        of five real tables, 0.8 was as good as or better than a half and than a single bag.
+    n_rounds, sorted_start : positive
     rows : indices, or None for all
         Rows to learn from.
     sample_weight : (n,), non-negative
@@ -103,7 +98,7 @@ def greedy_selection(
     Returns
     -------
     GreedySelection
-        O(n_bags * (n_rounds + sorted_start) * members * rows) time.
+        O((n_rounds + sorted_start) * members * rows) time.
 
     Raises
     ------
@@ -125,14 +120,9 @@ def greedy_selection(
         has_time=clock.has_time,
         combine=combine,
     )
-    totals = np.zeros(len(predictions))
-    for bag in range(n_bags):
-        members = _bag_members(len(library.members), n_bags, bag_share, rng)
-        counts = _select(library, members, n_rounds, sorted_start, clock)
-        totals[library.members] += counts / counts.sum()
-        if not clock.has_time() and bag + 1 < n_bags:
-            break
-    weights = totals / totals.sum()
+    counts = _select(library, n_rounds, sorted_start, clock)
+    weights = np.zeros(len(predictions))
+    weights[library.members] = counts / counts.sum()
     return GreedySelection(
         weights,
         library.score_weights(weights),
@@ -142,22 +132,13 @@ def greedy_selection(
     )
 
 
-def _bag_members(n_members: int, n_bags: int, share: float, rng: np.random.Generator) -> IntArray:
-    """Sorted positions of one bag's members."""
-    size = min(n_members, max(5, round(share * n_members)))
-    if n_bags == 1 or size == n_members:
-        return np.arange(n_members)
-    return np.sort(rng.choice(n_members, size=size, replace=False))
-
-
-def _select(
-    library: Library, members: IntArray, n_rounds: int, sorted_start: int, clock: Deadline
-) -> FloatArray:
-    """How often each library member was taken in the best state of one bag.
+def _select(library: Library, n_rounds: int, sorted_start: int, clock: Deadline) -> FloatArray:
+    """How often each library member was taken in the best state.
 
     Members are in the order of their own scores, so the sorted start takes the first ones.
     """
     blend = library.empty_blend()
+    members = np.arange(len(library.members))
     best_score, best_size = -np.inf, 0
     taken: list[int] = []
     for member in members[:sorted_start]:

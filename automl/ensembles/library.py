@@ -15,6 +15,10 @@ from automl.records import FloatArray, IntArray
 SHORTLIST = 3
 """Members that the sample of rows proposes and all rows choose among."""
 
+MOST_CELLS = 20_000
+"""Rows times columns of predictions that propose: 60 members take 0.3 s of a core for 40 rounds;
+14,000 rows of 26 classes, 5,000 of which proposed, took 4 s."""
+
 
 class Library:
     """Members in the order of their own scores, best first.
@@ -70,7 +74,7 @@ class Library:
         has_time: Callable[[], bool],
         combine: Combine,
     ) -> Library:
-        """Library of at most `max_members`, and a sample if there are more than `max_rows` rows.
+        """Library of at most `max_members`, and a sample if there are more rows than `max_rows` or cells.
 
         Raises
         ------
@@ -90,8 +94,10 @@ class Library:
         order = np.argsort(-np.asarray(scores), kind="stable")
         kept = _cut(order, groups, max_members)
         sample = None
-        if target.n_rows > max_rows:
-            chosen = np.sort(rng.choice(target.n_rows, size=max_rows, replace=False))
+        n_columns = np.size(predictions[0]) // len(y)
+        most_rows = min(max_rows, max(1, MOST_CELLS // n_columns))
+        if target.n_rows > most_rows:
+            chosen = np.sort(rng.choice(target.n_rows, size=most_rows, replace=False))
             sample_rows = chosen if rows is None else rows[chosen]
             sample = Target(y, score, sample_rows, sample_weight, stacked_scores)
         best_single = float(scores[order[0]])

@@ -21,6 +21,11 @@ Predictions = Sequence[NDArray[Any]]
 Score = Callable[..., float]
 
 
+BAG_SHARE = 0.8
+LEAST_OF_A_BAG = 5
+"""Share of the members in each further bag, and how many at least."""
+
+
 class Learn(Protocol):
     """Weights of members from their out-of-fold predictions.
 
@@ -42,8 +47,6 @@ class Learn(Protocol):
         The best weights so far are returned then; the result depends on the clock.
     combine
         How the members' predictions will become one.
-    is_quick
-        Whether less work is enough, as for weights that only show what a method can do.
     many_scores
         The same score under many weightings at once; see `automl.metrics.weightings`.
     stacked_scores
@@ -66,7 +69,6 @@ class Learn(Protocol):
         groups: Sequence[str] | None = None,
         deadline: float | None = None,
         combine: Combine = "mean",
-        is_quick: bool = False,
         many_scores: ManyScores | None = None,
         stacked_scores: StackedScores | None = None,
     ) -> FloatArray: ...
@@ -86,6 +88,10 @@ class EnsembleMethod:
         How many trials it chooses among, the best ones; None for all.
     is_second_layer
         Whether only models of the second layer get weight.
+    n_bags : positive
+        How often it learns: from all members, then from random parts of them; the weights are the
+        mean. On fresh rows of simulated and of five real tables, five parts of four fifths were as
+        good as or better than halves and than a single bag.
     """
 
     learn: Learn
@@ -93,6 +99,45 @@ class EnsembleMethod:
     source: str
     library_size: int | None = 60
     is_second_layer: bool = False
+    n_bags: int = 1
+
+    def learn_bag(
+        self,
+        number: int,
+        predictions: Predictions,
+        y: NDArray[Any],
+        score: Score,
+        *,
+        rng: np.random.Generator,
+        groups: Sequence[str] | None = None,
+        **options: Any,
+    ) -> FloatArray:
+        """Weights of all members, learned from those of one bag; parameters as in `Learn`.
+
+        Parameters
+        ----------
+        number : in [0, `n_bags`)
+            Bag 0 holds all members.
+        """
+        members = _of_bag(number, len(predictions), rng)
+        weights = np.zeros(len(predictions))
+        weights[members] = self.learn(
+            [predictions[i] for i in members],
+            y,
+            score,
+            rng=rng,
+            groups=None if groups is None else [groups[i] for i in members],
+            **options,
+        )
+        return weights
+
+
+def _of_bag(number: int, n_members: int, rng: np.random.Generator) -> IntArray:
+    """Sorted positions of a bag's members."""
+    size = min(n_members, max(LEAST_OF_A_BAG, round(BAG_SHARE * n_members)))
+    if number == 0 or size == n_members:
+        return np.arange(n_members)
+    return np.sort(rng.choice(n_members, size=size, replace=False))
 
 
 def learn_greedy(
@@ -106,18 +151,16 @@ def learn_greedy(
     groups: Sequence[str] | None = None,
     deadline: float | None = None,
     combine: Combine = "mean",
-    is_quick: bool = False,
     many_scores: ManyScores | None = None,  # noqa: ARG001  (rows have one weighting)
     stacked_scores: StackedScores | None = None,
 ) -> FloatArray:
-    """`automl.ensembles.greedy.greedy_selection`, quick: one bag; parameters as in `Learn`."""
+    """`automl.ensembles.greedy.greedy_selection`; parameters as in `Learn`."""
     return greedy_selection(
         _as_combined(predictions, combine),
         y,
         score,
         rng=rng,
         stacked_scores=stacked_scores,
-        n_bags=1 if is_quick else 5,
         rows=rows,
         sample_weight=sample_weight,
         groups=groups,
@@ -137,7 +180,6 @@ def learn_agnostic_bayes(
     groups: Sequence[str] | None = None,  # noqa: ARG001  (every member takes part)
     deadline: float | None = None,
     combine: Combine = "mean",
-    is_quick: bool = False,  # noqa: ARG001  (fewer bootstraps would be another method)
     many_scores: ManyScores | None = None,
     stacked_scores: StackedScores | None = None,  # noqa: ARG001  (each has many weightings)
 ) -> FloatArray:
@@ -165,7 +207,6 @@ def learn_single(
     groups: Sequence[str] | None = None,  # noqa: ARG001
     deadline: float | None = None,  # noqa: ARG001  (one score per member)
     combine: Combine = "mean",
-    is_quick: bool = False,  # noqa: ARG001
     many_scores: ManyScores | None = None,  # noqa: ARG001
     stacked_scores: StackedScores | None = None,  # noqa: ARG001
 ) -> FloatArray:
@@ -194,6 +235,7 @@ ENSEMBLES: dict[str, EnsembleMethod] = {
         learn_greedy,
         "the members that help the blend most, taken one by one, with replacement",
         "H18 2.5.3, after Caruana 2004, 2006",
+        n_bags=5,
     ),
     "agnostic_bayes": EnsembleMethod(
         learn_agnostic_bayes,
@@ -206,6 +248,7 @@ ENSEMBLES: dict[str, EnsembleMethod] = {
         "models that learn from other models' out-of-fold predictions, blended as by greedy",
         "H18 2.5.3, after Wolpert 1992",
         is_second_layer=True,
+        n_bags=5,
     ),
     "single": EnsembleMethod(
         learn_single, "the best member alone, to compare the others with", "H18 2.5.3"

@@ -12,9 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from automl.ensembles.registry import get_ensemble
 from automl.evaluation.fold_models import models_mib
 from automl.evaluation.limits import usable_cores
 from automl.records import Trial
+from automl.stages.blending import bag_seconds
 from automl.stages.candidates import likely_seconds
 from automl.stages.finishing import prediction_seconds, refit_seconds, wants_refits
 from automl.stages.session import Session
@@ -29,8 +31,10 @@ CANDIDATES_SHARE = 0.45
 REFIT_SHARE = 0.3
 """Shares of the reserve that scoring candidates and refitting may take at most."""
 
-ENSEMBLE_SECONDS = 1.5
-ENSEMBLE_SHARE = 0.01
+ENSEMBLE_SECONDS = 1.0
+ENSEMBLE_SHARE = 0.02
+"""For predictions and evidence, and the share of the budget that bags beyond the first may take."""
+
 HONEST_SECONDS = 2.0
 HONEST_SHARE = 0.01
 STACK_SHARE = 0.1
@@ -161,7 +165,9 @@ def _ensemble(session: Session, best: Sequence[Trial]) -> float:
     ledger = session.ledger
     total = ledger.total or 0.0
     stacking = min(likely_seconds_of_stack(session, best), STACK_SHARE * total)
-    return max(ENSEMBLE_SECONDS * ledger.slowness, ENSEMBLE_SHARE * total) + stacking
+    bag, n_bags = bag_seconds(session, len(best)), get_ensemble(session.settings.ensemble).n_bags
+    bags = max(bag, min(n_bags * bag, ENSEMBLE_SHARE * total))
+    return ledger.slowness * (ENSEMBLE_SECONDS + bags) + stacking
 
 
 def _members(session: Session, best: Sequence[Trial]) -> Sequence[Trial]:

@@ -242,7 +242,6 @@ class Evidence:
             sample_weight=self.rows.sample_weight,
             groups=[self.members[i].configuration.family for i in library],
             combine=self._combine,
-            is_quick=True,
             many_scores=self._many,
             stacked_scores=stacked_scores(self._index),
         )

@@ -233,15 +233,20 @@ def weigh_models(
         raise DataError("no row has predictions of all models")
     y = encoded.y[present]
     index = _index(metric, encoded, y)
-    weights = chosen.learn(
-        [array[present] for array in arrays.values()],
-        y,
-        index.score,
-        rng=stream(seed, Purpose.ENSEMBLE),
-        combine=combine,
-        many_scores=many_scores(index),
-        stacked_scores=stacked_scores(index),
-    )
+    bags = [
+        chosen.learn_bag(
+            bag,
+            [array[present] for array in arrays.values()],
+            y,
+            index.score,
+            rng=stream(seed, Purpose.ENSEMBLE, bag),
+            combine=combine,
+            many_scores=many_scores(index),
+            stacked_scores=stacked_scores(index),
+        )
+        for bag in range(chosen.n_bags)
+    ]
+    weights = np.mean(bags, axis=0)
     return dict(zip(arrays, map(float, weights), strict=True))
 
 

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from automl.ensembles import deadline as deadlines
 from automl.ensembles.evidence import (
     EnsembleDecision,
     blend,
     cross_fitted_scores,
     decide_ensemble,
     fold_scores,
+    other_rows,
 )
 from automl.ensembles.greedy import greedy_selection
 from automl.ensembles.limits import limit_members, limit_prediction_time
@@ -46,13 +48,12 @@ def generator():
     return np.random.default_rng(7)
 
 
-@given(seed=st.integers(0, 500), n_bags=st.integers(1, 3), m=st.integers(1, 9))
+@given(seed=st.integers(0, 500), m=st.integers(1, 9))
 @settings(max_examples=15, deadline=None)
-def test_weights_are_a_distribution_and_repeat_with_the_stream(seed, n_bags, m):
+def test_weights_are_a_distribution_and_repeat_with_the_stream(seed, m):
     y, predictions = library(m, 60, seed)
-    options = {"n_rounds": 5, "n_bags": n_bags}
     found = [
-        greedy_weights(predictions, y, index_of(y).score, rng=generator(), **options)
+        greedy_weights(predictions, y, index_of(y).score, rng=generator(), n_rounds=5)
         for _ in range(2)
     ]
     assert found[0].shape == (m,)
@@ -62,10 +63,10 @@ def test_weights_are_a_distribution_and_repeat_with_the_stream(seed, n_bags, m):
 
 
 @pytest.mark.parametrize("spec", ["index", "log_loss", "brier", "roc_auc"])
-def test_one_bag_is_at_least_as_good_as_the_best_single_member(spec):
+def test_it_is_at_least_as_good_as_the_best_single_member(spec):
     y, predictions = library()
     score = index_of(y, spec).score
-    found = greedy_selection(predictions, y, score, rng=generator(), n_bags=1)
+    found = greedy_selection(predictions, y, score, rng=generator())
     assert found.score >= found.best_single == max(score(y, p) for p in predictions)
     assert found.score == pytest.approx(score(y, blend(predictions, found.weights)), abs=1e-4)
     assert found.score > found.best_single + 0.01
@@ -73,8 +74,7 @@ def test_one_bag_is_at_least_as_good_as_the_best_single_member(spec):
 
 @pytest.mark.parametrize("max_rows", [5_000, 50])
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
-@pytest.mark.parametrize("n_bags", [1, 3])
-def test_blends_that_are_scored_together_give_the_same_selection(n_classes, n_bags, max_rows):
+def test_blends_that_are_scored_together_give_the_same_selection(n_classes, max_rows):
     rng = np.random.default_rng(n_classes)
     y = np.arange(90) % n_classes if n_classes else rng.normal(size=90)
     if n_classes:
@@ -95,7 +95,6 @@ def test_blends_that_are_scored_together_give_the_same_selection(n_classes, n_ba
                 index.score,
                 rng=generator(),
                 stacked_scores=stacked,
-                n_bags=n_bags,
                 rows=rows,
                 max_rows=max_rows,
                 combine=combine,
@@ -120,9 +119,7 @@ def test_independent_members_help_on_fresh_rows():
 def test_a_single_round_without_start_matches_brute_force():
     y, predictions = library(5)
     score = index_of(y, "brier").score
-    found = greedy_weights(
-        predictions, y, score, rng=generator(), n_bags=1, sorted_start=1, n_rounds=1
-    )
+    found = greedy_weights(predictions, y, score, rng=generator(), sorted_start=1, n_rounds=1)
     order = np.argsort([-score(y, p) for p in predictions])
     first = predictions[order[0]]
     pairs = [score(y, (first + p) / 2) for p in predictions]
@@ -135,7 +132,7 @@ def test_a_single_round_without_start_matches_brute_force():
 
 def test_equal_members_are_taken_in_their_order():
     y, predictions = library(1)
-    weights = greedy_weights(predictions * 4, y, index_of(y).score, rng=generator(), n_bags=1)
+    weights = greedy_weights(predictions * 4, y, index_of(y).score, rng=generator())
     assert weights.tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
@@ -170,8 +167,8 @@ def test_a_sample_of_rows_proposes_and_all_rows_decide(tmp_path):
         np.save(tmp_path / f"{i}.npy", prediction)
         maps.append(np.load(tmp_path / f"{i}.npy", mmap_mode="r"))
     score = index_of(y).score
-    quick = greedy_selection(maps, y, score, rng=generator(), max_rows=200, n_bags=1)
-    full = greedy_selection(maps, y, score, rng=generator(), n_bags=1)
+    quick = greedy_selection(maps, y, score, rng=generator(), max_rows=200)
+    full = greedy_selection(maps, y, score, rng=generator())
     assert quick.score == pytest.approx(score(y, blend(maps, quick.weights)), abs=1e-4)
     assert quick.best_single == full.best_single
     assert quick.score > full.score - 0.05
@@ -208,48 +205,96 @@ def test_no_predictions_are_refused():
         greedy_weights([], np.array([0, 1]), lambda y, p: 0.0, rng=generator())
 
 
+class Clock:
+    """Stands still, and jumps beyond any deadline after some looks."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def monotonic(self):
+        self.looks -= 1
+        return 0.0 if self.looks >= 0 else 1e9
+
+
+@given(seed=st.integers(0, 500), looks=st.integers(0, 120))
+@settings(max_examples=60, deadline=None)
+def test_weights_that_are_cut_short_are_never_worse_than_the_best_member(seed, looks):
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=60)
+    noise = np.sort(rng.uniform(0.3, 3.0, 12))[:, None] * rng.normal(size=(12, 60))
+    predictions = list((y + noise).astype(np.float32))
+    score = PerformanceIndex.build(task=Task.REGRESSION, y_all=y).score
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deadlines, "time", Clock(looks))
+        found = greedy_selection(predictions, y, score, rng=generator(), deadline=1.0)
+    # in the order of their scores in the search, as the library of a run is, so the best is scored
+    best = max(score(y, p) for p in predictions[: max(looks, 1)])
+    assert score(y, blend(predictions, found.weights)) >= best - 1e-5
+    assert not found.is_complete
+
+
+def test_wide_predictions_have_a_sample_too(monkeypatch):
+    y = np.arange(900) % 30
+    rng = np.random.default_rng(0)
+    shares = np.exp(2 * np.eye(30)[y] + rng.normal(size=(6, 900, 30)))
+    predictions = list((shares / shares.sum(axis=2, keepdims=True)).astype(np.float32))
+    index = PerformanceIndex.build(task=Task.MULTICLASS, y_all=y, n_classes=30)
+    seen = []
+
+    def score(y, prediction):
+        seen.append(len(y))
+        return index.score(y, prediction)
+
+    greedy_selection(predictions, y, score, rng=generator(), n_rounds=3)
+    assert set(seen) == {900, 20_000 // 30}
+
+
 def test_cross_fitted_weights_never_see_the_fold_that_scores_them():
     y, predictions = library(4, 100)
     folds = np.r_[np.arange(90) % 3, np.full(10, -1)]
-    seen = []
-
-    def learn(rows):
-        seen.append(rows)
-        return np.full(4, 0.25)
-
-    score = index_of(y).score
-    found = cross_fitted_scores(predictions, y, score, folds, learn)
-    for fold, rows in enumerate(seen):
+    for fold, rows in enumerate(other_rows(folds)):
         assert set(folds[rows]) == {0, 1, 2} - {fold}
-    mean = blend(predictions, np.full(4, 0.25))
-    assert found.scores == pytest.approx(fold_scores(mean, y, score, folds), abs=1e-6)
-    assert found.rows.tolist() == [30, 30, 30]
+    score = index_of(y).score
+    weights = np.array([[0.25] * 4, [1.0, 0, 0, 0], [0, 0.5, 0.5, 0]])
+    found = cross_fitted_scores(predictions, y, score, folds, weights)
+    by_fold = [fold_scores(blend(predictions, own), y, score, folds) for own in weights]
+    assert found == pytest.approx([by_fold[k][k] for k in range(3)], abs=1e-6)
     with pytest.raises(ValueError, match="two folds"):
-        cross_fitted_scores(predictions, y, score, np.zeros(100, int), learn)
+        other_rows(np.zeros(100, int))
 
 
 def test_the_champion_is_replaced_only_on_evidence():
     rng = np.random.default_rng(0)
     champion = rng.normal(0.8, 0.02, 10)
+    same_rows = {"learned_score": 0.8, "replaced_score": 0.8}
     better = decide_ensemble(
-        champion + rng.normal(0.03, 0.005, 10), champion, test_train_ratio=1 / 9
+        champion + rng.normal(0.03, 0.005, 10), champion, test_train_ratio=1 / 9, **same_rows
     )
     equal = decide_ensemble(
-        champion + rng.normal(0.001, 0.02, 10), champion, test_train_ratio=1 / 9
+        champion + rng.normal(0.001, 0.02, 10), champion, test_train_ratio=1 / 9, **same_rows
     )
-    worse = decide_ensemble(champion - 0.03, champion, test_train_ratio=1 / 9, alpha=1.0)
-    same = decide_ensemble(champion, champion, test_train_ratio=1 / 9, alpha=1.0)
+    worse = decide_ensemble(
+        champion - 0.03, champion, test_train_ratio=1 / 9, **same_rows, alpha=1.0
+    )
+    same = decide_ensemble(champion, champion, test_train_ratio=1 / 9, **same_rows, alpha=1.0)
     assert [d.is_replaced for d in (better, equal, worse, same)] == [True, False, False, False]
     a_little_worse = champion + np.tile([-0.02, 0.018], 5)
     for alpha, is_replaced in ((0.5, False), (0.9, True)):
-        decision = decide_ensemble(a_little_worse, champion, test_train_ratio=1 / 9, alpha=alpha)
+        decision = decide_ensemble(
+            a_little_worse, champion, test_train_ratio=1 / 9, **same_rows, alpha=alpha
+        )
         assert decision.difference < 0
         assert decision.is_replaced is is_replaced
     for decision in (better, worse, same):
         text = json.dumps(decision.to_json(), allow_nan=False)
         assert EnsembleDecision.from_json(json.loads(text)) == decision
     with pytest.raises(SettingsError, match="alpha"):
-        decide_ensemble(champion, champion, test_train_ratio=0.1, alpha=0.0)
+        decide_ensemble(champion, champion, test_train_ratio=0.1, **same_rows, alpha=0.0)
+    not_worse = {"learned_score": 0.79, "replaced_score": 0.8}
+    decision = decide_ensemble(champion + 0.03, champion, test_train_ratio=1 / 9, **not_worse)
+    assert decision.pvalue < decision.alpha
+    assert not decision.is_replaced
+    assert "0.79 on all rows, where the champion has 0.8" in decision.reason
 
 
 def test_member_limits_keep_the_heaviest():

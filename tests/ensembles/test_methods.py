@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from automl.ensembles.agnostic import agnostic_bayes, winners
-from automl.ensembles.registry import ENSEMBLES, get_ensemble
+from automl.ensembles.registry import ENSEMBLES, _of_bag, get_ensemble
 from automl.errors import SettingsError
 from automl.inference.combining import combined, votes
 from automl.metrics.bootstraps import bootstrap_multiplicities, repeated_scores, weights_of
@@ -65,7 +65,6 @@ def test_weights_are_a_distribution_that_repeats_with_the_stream(name, task, com
                     groups=list("aabbcc"),
                     combine=combine,
                     many_scores=many,
-                    is_quick=True,
                 )
                 for many in (None, many_scores(index))
             ]
@@ -98,6 +97,24 @@ def test_rows_are_all_that_is_learned_from(name):
     assert (weights[0] == weights[1]).all()
 
 
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_the_first_bag_holds_all_members_and_the_others_a_part(name):
+    y, predictions = library(Task.BINARY, 12)
+    score, method = index_of(y, Task.BINARY).score, get_ensemble(name)
+    first = method.learn_bag(0, predictions, y, score, rng=generator())
+    assert (first == method.learn(predictions, y, score, rng=generator())).all()
+    members = []
+    for bag in range(1, 9):
+        weights = method.learn_bag(
+            bag, predictions, y, score, rng=generator(bag), groups=list("abcdefghijkl")
+        )
+        assert weights.sum() == pytest.approx(1.0)
+        members.append(_of_bag(bag, 12, generator(bag)))
+        assert not weights[np.setdiff1d(np.arange(12), members[-1])].any()
+    assert {len(part) for part in members} == {10}
+    assert len({tuple(part) for part in members}) > 1
+
+
 def test_settings_offer_what_is_registered_and_the_nearest_name_is_proposed():
     offered = set(get_args(Settings.model_fields["ensemble"].annotation))
     assert offered - {"none"} == set(ENSEMBLES) - {"single"}
@@ -107,13 +124,11 @@ def test_settings_offer_what_is_registered_and_the_nearest_name_is_proposed():
 
 @given(seed=st.integers(0, 300), case=st.sampled_from(CASES))
 @settings(max_examples=25, deadline=None)
-def test_one_greedy_bag_is_never_worse_than_the_best_member_on_its_own_rows(seed, case):
+def test_greedy_is_never_worse_than_the_best_member_on_its_own_rows(seed, case):
     task, combine = case
     y, predictions = library(task, 5, 40, seed)
     score = index_of(y, task).score
-    weights = get_ensemble("greedy").learn(
-        predictions, y, score, rng=generator(), combine=combine, is_quick=True
-    )
+    weights = get_ensemble("greedy").learn(predictions, y, score, rng=generator(), combine=combine)
     parts = [votes(part) for part in predictions] if combine == "vote" else predictions
     blended = combined(parts, weights, "mean" if combine == "vote" else combine)
     assert score(y, blended) >= max(score(y, part) for part in parts) - 1e-5

@@ -1,19 +1,22 @@
 """The ensemble stage: every method, the evidence, the limits, the second layer."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from automl.ensembles import deadline as deadlines
 from automl.ensembles.evidence import cross_fitted_scores
 from automl.ensembles.limits import needed, only_effective
 from automl.errors import DataError, SettingsError
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import combined
 from automl.records import Configuration
+from automl.selection.ensemble_checker import check_ensemble
 from automl.setting_sources import resolve_settings
 from automl.settings import Settings
-from automl.stages import ensembling
+from automl.stages import blending, ensembling
 from automl.stages.ensembling import build_ensemble
 from automl.stages.stacking import second_layer_folds
 
@@ -88,7 +91,7 @@ def test_an_ensemble_of_the_champion_alone_does_not_replace_it(run_of, monkeypat
     session, trials, champion = run_of([0.5, 4.0, 5.0])
     alone = np.eye(3)[trials.index(champion)]
     found = ({"is_replaced": True, "pvalue": 0.3}, alone)
-    monkeypatch.setattr(ensembling.Blender, "decide", lambda _: found)
+    monkeypatch.setattr(ensembling.Blender, "decide", lambda *_: found)
     record = build_ensemble(session, trials, champion.id)
     assert not record["replaced_champion"]
     assert record["members"] == record["learned"] == [{"trial_id": champion.id, "weight": 1.0}]
@@ -218,7 +221,7 @@ def test_parts_of_one_holdout_are_those_of_the_second_layer(run_of, monkeypatch)
         seen.append(arguments[3])
         return cross_fitted_scores(*arguments, **options)
 
-    monkeypatch.setattr(ensembling, "cross_fitted_scores", scores)
+    monkeypatch.setattr(blending, "cross_fitted_scores", scores)
     session, trials, champion = run_of([2.0] * 3, holdout_above_rows=100)
     build_ensemble(session, trials, champion.id)
     np.testing.assert_array_equal(seen[0], second_layer_folds(session.plan))
@@ -228,8 +231,124 @@ def test_a_holdout_that_cannot_be_divided_leaves_the_champion_alone(run_of, monk
     def refuse(_):
         raise DataError("3 groups")
 
-    monkeypatch.setattr(ensembling, "second_layer_folds", refuse)
+    monkeypatch.setattr(blending, "second_layer_folds", refuse)
     session, trials, champion = run_of([2.0] * 3)
     record = build_ensemble(session, trials, champion.id)
     assert record["members"] == [{"trial_id": champion.id, "weight": 1.0}]
     assert session.given_up == ["no ensemble: the holdout cannot be divided (3 groups)"]
+
+
+# --- cut short --------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A hundredth of a second passes between two looks."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        self.now += 0.01
+        return self.now
+
+
+def timed(session, monkeypatch, seconds):
+    """The session with so many seconds for the ensemble, by a clock that counts looks."""
+    clock = Clock()
+    monkeypatch.setattr(deadlines, "time", clock)
+    monkeypatch.setattr(blending, "time", clock)
+    session.ledger.left_for = lambda *_: seconds
+    return session
+
+
+@pytest.mark.parametrize("noises", [[2.0] * 12, [0.5, *[4.0] * 11]])
+@pytest.mark.parametrize("seconds", [-5.0, 2.0, 4.0, 8.0, 60.0])
+def test_what_is_deployed_was_compared_however_short_the_time(run_of, monkeypatch, noises, seconds):
+    session, trials, champion = run_of(noises)
+    whole = build_ensemble(session, trials, champion.id)
+    record = build_ensemble(timed(session, monkeypatch, seconds), trials, champion.id)
+    final = {"members": record["members"]}
+    assert check_ensemble(json.loads(json.dumps(record)), champion.id, final) == []
+    if record["evidence"] is None:
+        assert session.given_up == ["no time to learn an ensemble's weights; the champion stays"]
+        assert record["members"] == [{"trial_id": champion.id, "weight": 1.0}]
+    elif record["evidence"]["n_bags"] < 5:
+        assert "bags, not 5" in session.given_up[-1]
+    else:
+        assert record["learned"] == whole["learned"]
+    assert record["score"] >= session.plan.index.score(
+        session.plan.table.y, np.asarray(session.store.load(champion.id))
+    )
+
+
+def test_the_time_decides_how_many_bags_there_are(run_of, monkeypatch):
+    found = {}
+    for seconds in (-5.0, 4.0, 8.0, 60.0):
+        session, trials, champion = run_of([2.0] * 12)
+        record = build_ensemble(timed(session, monkeypatch, seconds), trials, champion.id)
+        found[seconds] = (record["evidence"] or {"n_bags": 0})["n_bags"]
+    assert list(found.values()) == sorted(found.values())
+    assert (found[-5.0], found[60.0]) == (0, 5)
+    assert 0 < found[4.0] < 5
+
+
+def test_weights_that_are_worse_than_the_champion_on_its_rows_do_not_replace_it(
+    run_of, monkeypatch
+):
+    session, trials, champion = run_of([*[2.0] * 7, 9.0])
+    whole = build_ensemble(session, trials, champion.id)
+    assert whole["replaced_champion"]
+    learned = blending.Blender._learned
+
+    def worse(blender):
+        weights, n_bags = learned(blender)
+        weights[-1] = np.eye(8)[7]
+        return weights, n_bags
+
+    monkeypatch.setattr(blending.Blender, "_learned", worse)
+    record = build_ensemble(session, trials, champion.id)
+    evidence = record["evidence"]
+    assert evidence["pvalue"] == whole["evidence"]["pvalue"]
+    assert evidence["learned_score"] < evidence["replaced_score"] == record["score"]
+    assert not record["replaced_champion"]
+    assert "on all rows, where the champion has" in evidence["reason"]
+
+
+# --- the check ----------------------------------------------------------------------------------------
+
+CHANGES = {
+    "scores": lambda r: r["evidence"]["ensemble_scores"].__setitem__(0, 0.1),
+    "difference": lambda r: r["evidence"].update(difference=0.5),
+    "pvalue": lambda r: r["evidence"].update(pvalue=1e-9),
+    "verdict": lambda r: r["evidence"].update(is_replaced=False),
+    "worse on all rows": lambda r: r["evidence"].update(replaced_score=0.99),
+    "no scores on all rows": lambda r: r["evidence"].pop("replaced_score"),
+    "replaced": lambda r: r.update(replaced_champion=False),
+    "score": lambda r: r.update(score=0.1),
+    "weights": lambda r: r["members"][0].update(weight=0.01),
+    "other members": lambda r: r["members"].pop(),
+    "one half each": lambda r: r.update(members=HALVES),
+    "no evidence": lambda r: r.update(evidence=None),
+    "no members": lambda r: r.pop("members"),
+}
+HALVES = [{"trial_id": f"run-s0000{i}", "weight": 0.5} for i in (6, 7)]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_record_of_an_ensemble_that_does_not_add_up_is_noticed(run_of, change):
+    session, trials, champion = run_of([2.0] * 8)
+    record = json.loads(json.dumps(build_ensemble(session, trials, champion.id)))
+    final = {"members": [dict(member) for member in record["members"]]}
+    assert record["replaced_champion"]
+    assert check_ensemble(record, champion.id, final) == []
+    CHANGES[change](record)
+    assert check_ensemble(record, champion.id, final)
+
+
+def test_a_final_model_that_lacks_a_member_is_noticed(run_of):
+    session, trials, champion = run_of([2.0] * 8)
+    record = build_ensemble(session, trials, champion.id)
+    final = {"members": record["members"][1:]}
+    (problem,) = check_ensemble(record, champion.id, final)
+    assert record["members"][0]["trial_id"] in problem
+    assert check_ensemble(record, champion.id, {}) == []

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from automl.stages import outlook
+from automl.stages.blending import bag_seconds
 from automl.stages.candidates import HEADROOM, SAFETY
 from automl.stages.ledger import Ledger
 from automl.stages.outlook import Outlook, expected_tail, measured_slowness
@@ -136,3 +137,16 @@ def test_slowness_is_a_bounded_factor():
     found = [measured_slowness(n_slots) for n_slots in (1, 2, 10**6)]
     assert all(1.0 <= value <= outlook.GREATEST_SLOWNESS for value in found)
     assert found[-1] == 1.0
+
+
+def test_learning_weights_takes_longer_on_more_trials_and_rows_but_within_its_share(
+    session_of, trial_of
+):
+    session = session_of(budget_seconds=1000.0)
+    few, many = ([trial_of(i) for i in range(n)] for n in (3, 60))
+    found = [expected_tail(session, trials)["ensemble"] for trials in (few, many)]
+    assert outlook.ENSEMBLE_SECONDS < found[0] < found[1]
+    one = bag_seconds(session, 60)
+    assert found[1] == pytest.approx(outlook.ENSEMBLE_SECONDS + 5 * one)
+    tight = expected_tail(session_of(budget_seconds=10.0), many)["ensemble"]
+    assert tight == pytest.approx(outlook.ENSEMBLE_SECONDS + max(one, outlook.ENSEMBLE_SHARE * 10))

@@ -1,0 +1,277 @@
+"""What can be blended of a library of trials, and the evidence for the blend.
+
+The weights of every fold and those that go into the model come from the same work: bag by bag, a
+bag counts once it is learned for all of them. What the time allows no more is left out for all
+alike, so that what is deployed is what was compared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.ensembles.deadline import Deadline
+from automl.ensembles.evidence import (
+    cross_fitted_scores,
+    decide_ensemble,
+    fold_scores,
+    other_rows,
+)
+from automl.ensembles.library import MOST_CELLS
+from automl.ensembles.limits import (
+    is_fast_enough,
+    limit_members,
+    limit_prediction_time,
+    only_effective,
+)
+from automl.ensembles.registry import get_ensemble
+from automl.errors import DataError
+from automl.evaluation.predictions import PredictionStore
+from automl.inference.combining import Combine, combined
+from automl.metrics.stacked import stacked_scores
+from automl.metrics.threshold import tune_threshold
+from automl.metrics.weightings import many_scores
+from automl.randomness import Purpose, stream
+from automl.records import FloatArray, IntArray, Trial
+from automl.stages.candidates import test_train_ratio
+from automl.stages.finishing import member_milliseconds
+from automl.stages.session import Session
+from automl.stages.stacking import HOLDOUT_PARTS, second_layer_folds
+
+MOST_SINGLES = 60
+"""Best trials among which the best one of some folds is looked for."""
+
+EVALUATIONS = 2_500
+EVALUATION_SECONDS, CELL_SECONDS = 5e-6, 7e-9
+"""Blends that a bag of 60 members tries, and what each takes beside its rows times columns, measured
+on an idle core: 0.05 s a bag on 1,000 rows of two classes, 0.15 s on 5,000."""
+
+FULL_EVALUATIONS = 200
+"""Of these on all rows where a sample proposes."""
+
+LEAST_SECONDS = 1.0
+"""Taken even where the plan has nothing left: an ensemble is worth more than a second, 0.017 of the
+index on 23 tables, and one bag of 60 members takes a twentieth of it on a thousand rows."""
+
+
+class Blender:
+    """Out-of-fold predictions of a library of trials and what can be blended of them.
+
+    Parameters
+    ----------
+    library
+        Trials of the first layer.
+    base, stack
+        Those whose predictions the second layer takes, and its trials; empty without one.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        library: Sequence[Trial],
+        base: Sequence[Trial],
+        stack: Sequence[Trial],
+        store: PredictionStore,
+    ) -> None:
+        self._session = session
+        self.members = [*library, *stack]
+        self._n_first = len(library)
+        sources = tuple(library.index(trial) for trial in base)
+        self._inputs = [*([()] * len(library)), *([sources] * len(stack))]
+        self._method = get_ensemble(
+            "single" if session.settings.ensemble == "none" else session.settings.ensemble
+        )
+        self._combine: Combine = session.settings.ensemble_combine
+        stage = session.plan.stage("search")
+        self._y = session.plan.table.y[stage.rows]
+        self._weights = session.plan.row_weights(stage.rows)
+        self._predictions: list[NDArray[Any]] = [
+            np.asarray(store.load(trial.id)) for trial in self.members
+        ]
+        self._folds: IntArray = stage.folds[0]
+        self._inside = np.flatnonzero(self._folds >= 0)
+        self._milliseconds = milliseconds_of(session, self.members)
+        self._eligible = self._find_eligible()
+
+    def is_possible(self) -> bool:
+        """Whether there is something to weight, and folds for the evidence."""
+        if len(self.members) < 2 or not len(self._eligible):
+            return False
+        try:
+            self._folds = second_layer_folds(self._session.plan)
+        except DataError as error:
+            self._session.given_up.append(f"no ensemble: the holdout cannot be divided ({error})")
+            return False
+        return True
+
+    def decide(self, champion: FloatArray) -> tuple[dict[str, Any] | None, FloatArray]:
+        """Decision record, and weights learned on all rows; None and zeros where time is short.
+
+        Parameters
+        ----------
+        champion : (n members,)
+            All weight on the champion.
+        """
+        session, started = self._session, time.monotonic()
+        found, n_bags = self._learned()
+        if found is None:
+            session.given_up.append("no time to learn an ensemble's weights; the champion stays")
+            return None, np.zeros(len(self.members))
+        by_fold, weights = found[:-1], found[-1]
+        decision = decide_ensemble(
+            cross_fitted_scores(
+                self._predictions,
+                self._y,
+                session.plan.index.score,
+                self._folds,
+                by_fold,
+                sample_weight=self._weights,
+                combine=self._combine,
+            ),
+            self._best_single_scores(),
+            learned_score=self.describe(weights)["score"],
+            replaced_score=self.describe(champion)["score"],
+            test_train_ratio=test_train_ratio(session, "search"),
+            alpha=session.settings.ensemble_alpha,
+        )
+        seconds = time.monotonic() - started
+        return {**decision.to_json(), "n_bags": n_bags, "seconds": seconds}, weights
+
+    def describe(self, weights: FloatArray) -> dict[str, Any]:
+        """Threshold and scores of a blend on the out-of-fold predictions."""
+        rows = self._inside
+        index, y = self._session.plan.index, self._y[rows]
+        sample_weight = None if self._weights is None else self._weights[rows]
+        prediction = combined(self._predictions, weights, self._combine, rows)
+        threshold = tune_threshold(index, y, prediction, sample_weight)
+        return {
+            "threshold": threshold,
+            "score": index.score(y, prediction, sample_weight, threshold=threshold),
+            "metrics": index.metrics(y, prediction, sample_weight, threshold=threshold),
+        }
+
+    def _best_single_scores(self) -> FloatArray:
+        """Fold scores of the member of the first layer that is best on all other folds.
+
+        The champion's own scores were among the reasons to choose it; the best single member of
+        the other folds has no such advantage over the ensemble. The limit of the time to predict
+        holds for it too.
+        """
+        index = self._session.plan.index
+        singles = [i for i in range(self._n_first) if self._is_fast(i)][:MOST_SINGLES]
+        scores = np.stack(
+            [
+                fold_scores(
+                    self._predictions[i],
+                    self._y,
+                    index.score,
+                    self._folds,
+                    sample_weight=self._weights,
+                )
+                for i in singles
+            ]
+        )
+        others = (scores.sum(axis=1, keepdims=True) - scores) / (scores.shape[1] - 1)
+        best = others.argmax(axis=0)
+        return np.asarray(scores[best, np.arange(scores.shape[1])])
+
+    def _find_eligible(self) -> IntArray:
+        """Members that may have weight: of the layer that the method wants, and fast enough alone."""
+        first = self._n_first if self._method.is_second_layer else 0
+        eligible = [i for i in range(first, len(self.members)) if self._is_fast(i)]
+        return np.array(eligible, dtype=int)
+
+    def _is_fast(self, member: int) -> bool:
+        limit = self._session.settings.max_predict_ms
+        return is_fast_enough(member, self._milliseconds, limit, self._inputs)
+
+    def _learned(self) -> tuple[FloatArray | None, int]:
+        """Weights and number of bags; None without a whole bag.
+
+        The weights, (n folds + 1, n members), are those of all other folds for each, and last those
+        of all rows.
+        """
+        parts = [*other_rows(self._folds), self._inside]
+        deadline, longest = self._deadline(), 0.0
+        bags: list[FloatArray] = []
+        while len(bags) < self._method.n_bags and deadline.has_time(longest):
+            started = time.monotonic()
+            bag = self._bag(len(bags), parts, deadline)
+            if bag is None:
+                break
+            bags.append(bag)
+            longest = max(longest, time.monotonic() - started)
+        if not bags:
+            return None, 0
+        if len(bags) < self._method.n_bags:
+            self._session.given_up.append(
+                f"the ensemble's weights are means of {len(bags)} bags, not {self._method.n_bags}"
+            )
+        return np.stack([self._limited(w) for w in np.mean(bags, axis=0)]), len(bags)
+
+    def _bag(self, number: int, parts: Sequence[IntArray], deadline: Deadline) -> FloatArray | None:
+        """Weights that a bag gives for each part of the rows; None where time runs out."""
+        found: FloatArray = np.zeros((len(parts), len(self.members)))
+        for place, rows in enumerate(parts):
+            found[place, self._eligible] = self._learn(number, place, rows, deadline)
+            if not deadline.has_time():
+                return None
+        return found
+
+    def _learn(self, bag: int, place: int, rows: IntArray, deadline: Deadline) -> FloatArray:
+        session, index = self._session, self._session.plan.index
+        return self._method.learn_bag(
+            bag,
+            [self._predictions[i] for i in self._eligible],
+            self._y,
+            index.score,
+            rng=stream(session.settings.seed, Purpose.ENSEMBLE, bag, place),
+            rows=rows,
+            sample_weight=self._weights,
+            groups=[self.members[i].configuration.family for i in self._eligible],
+            deadline=deadline.at,
+            combine=self._combine,
+            many_scores=many_scores(index),
+            stacked_scores=stacked_scores(index),
+        )
+
+    def _limited(self, weights: FloatArray) -> FloatArray:
+        settings = self._session.settings
+        weights = limit_members(weights, settings.ensemble_members, inputs=self._inputs)
+        if settings.max_predict_ms is not None:
+            weights = limit_prediction_time(
+                weights, self._milliseconds, settings.max_predict_ms, inputs=self._inputs
+            )
+        return only_effective(weights, self._combine)
+
+    def _deadline(self) -> Deadline:
+        """Of all learning; none under a budget of trials."""
+        left = self._session.ledger.left_for("ensemble")
+        return Deadline(None if left is None else time.monotonic() + max(left, LEAST_SECONDS))
+
+
+def milliseconds_of(session: Session, trials: Sequence[Trial]) -> FloatArray:
+    """(n,) per row in the final model."""
+    return np.array([member_milliseconds(session, trial) for trial in trials])
+
+
+def bag_seconds(session: Session, n_trials: int) -> float:
+    """Seconds that one bag is expected to take, for all folds and for all rows.
+
+    Parameters
+    ----------
+    n_trials
+        Complete trials of the search.
+    """
+    library_size = get_ensemble(session.settings.ensemble).library_size or n_trials
+    share = min(n_trials, library_size) / MOST_SINGLES
+    stage = session.plan.stage("search")
+    cells = len(stage.rows) * max(session.plan.table.n_classes, 1)
+    quick = EVALUATIONS * (EVALUATION_SECONDS + CELL_SECONDS * min(cells, MOST_CELLS))
+    full = FULL_EVALUATIONS * CELL_SECONDS * cells if cells > MOST_CELLS else 0.0
+    n_parts = max(len(stage.jobs), HOLDOUT_PARTS) + 1
+    return share * n_parts * (quick + full)
