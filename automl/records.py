@@ -163,6 +163,11 @@ class FoldResult:
     preprocessing_seconds: float = 0.0
     scoring_seconds: float = 0.0
 
+    @property
+    def seconds(self) -> float:
+        """Wall seconds of fit, prediction and scoring."""
+        return self.fit_seconds + self.predict_seconds + self.scoring_seconds
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
         return dict(self.__dict__)

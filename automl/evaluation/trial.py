@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from automl.data.splits import share_of_rows
 from automl.evaluation.cache import FoldCache, PreprocessedFold
 from automl.evaluation.fold_models import save_models
+from automl.evaluation.lateness import lateness
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.racing import hopeless
@@ -23,7 +24,7 @@ from automl.inference.prediction import raw_prediction
 from automl.metrics.bootstraps import bootstrap_scores
 from automl.preprocessing.pipeline import build_preprocessor
 from automl.randomness import Purpose, integer_seed, stream
-from automl.records import Configuration, FoldResult, IntArray, JsonScalar
+from automl.records import Configuration, FoldResult, IntArray, JsonScalar, TrialStatus
 
 REFIT = 2**20
 
@@ -34,13 +35,14 @@ class TrialSummary:
 
     Parameters
     ----------
-    metrics : every metric over all validation rows; empty for a raced trial
-    is_raced : whether it ended early as hopeless
+    metrics : every metric over all validation rows; empty for a trial that ended early
+    status : RACED where it ended early as hopeless, TIMED_OUT where it could not end in time
+    reason : one sentence for a trial that ended early
     bootstrap_scores : index on each bootstrap of the validation rows that the plan wants
     """
 
     metrics: Mapping[str, float]
-    is_raced: bool = False
+    status: TrialStatus = TrialStatus.COMPLETE
     reason: str = ""
     bootstrap_scores: tuple[float, ...] = ()
 
@@ -59,27 +61,34 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
         `keep_models_above` (least score whose fold models are kept, or None for never), `earlier`
         (id and fold results, as JSON, of a trial of the first of these jobs, whose predictions
         are used in place of fitting again, and which are not raced even where the predictions are
-        gone; None or left out without one).
+        gone; None or left out without one), `limit_seconds` (the trial is given up where its folds
+        cannot end within this; None or left out without one).
 
     Raises
     ------
     ValueError
         If a prediction or a score is not finite.
     """
+    started = time.monotonic()
     plan, cache = _open(context)
     trial = _FoldRunner(plan, cache, payload)
     results = trial.adopt_earlier()
+    n_adopted, jobs = len(results), payload["jobs"]
     n_unraced = len((payload.get("earlier") or {"folds": ()})["folds"])
+    limit = payload.get("limit_seconds")
     yield from results
-    for repeat, fold in payload["jobs"][len(results) :]:
+    for repeat, fold in jobs[n_adopted:]:
         result = trial.run(repeat, fold)
         results.append(result)
         yield result
+        own, left = results[n_adopted:], limit and limit - (time.monotonic() - started)
+        if late := lateness([r.seconds for r in own], len(jobs) - n_adopted, left):
+            yield TrialSummary({}, TrialStatus.TIMED_OUT, late)
+            return
         if len(results) <= n_unraced:
             continue
-        reason = hopeless([r.score for r in results], payload["incumbent"], len(payload["jobs"]))
-        if reason:
-            yield TrialSummary({}, is_raced=True, reason=reason)
+        if reason := hopeless([r.score for r in results], payload["incumbent"], len(jobs)):
+            yield TrialSummary({}, TrialStatus.RACED, reason)
             return
     yield trial.conclude(results)
 

@@ -75,8 +75,16 @@ class Known:
 
 
 def timing_of(trial: Trial, workload: Workload) -> Timing | None:
-    """Timing of a trial of this run; see `known_timing`."""
-    return known_timing(KnownTrial.of(trial), workload)
+    """Timing of a trial of this run; see `known_timing`.
+
+    The folds that a killed trial had ended are timings like any others, unless the one in which it
+    was killed was slower.
+    """
+    found = known_timing(KnownTrial.of(trial), workload)
+    if found is None or not found.is_censored or not trial.folds:
+        return found
+    seconds = sum(fold.seconds for fold in trial.folds) / len(trial.folds)
+    return replace(found, seconds=seconds, is_censored=False) if seconds > found.seconds else found
 
 
 def known_timing(trial: KnownTrial, workload: Workload) -> Timing | None:

@@ -12,7 +12,7 @@ from automl.errors import InterruptedRunError
 from automl.evaluation.plan import StageRows
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
 from automl.evaluation.trial import TrialSummary
-from automl.origins import ORIGINS
+from automl.origins import FLOOR, ORIGINS
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.search.turns import Turn, Turns
 
@@ -35,6 +35,9 @@ class TrialRunner:
     races
         Whether hopeless trials end early; floors and the portfolio never do, since what is poor
         alone may still help an ensemble.
+    gives_up
+        Whether trials end as soon as their folds cannot end within their time limit, floors but
+        for; that reads the clock.
     """
 
     pool: WorkerPool
@@ -44,6 +47,7 @@ class TrialRunner:
     aggregate: Callable[[Sequence[float], Sequence[float]], float]
     keeps_models: bool = False
     races: bool = False
+    gives_up: bool = False
 
     def run_turn(self, turn: Turn, *, limit_seconds: float | None) -> Trial:
         """Trial of a search turn, on a slot of its own."""
@@ -70,6 +74,7 @@ class TrialRunner:
             save_as=blank.id if fidelity.has_full_fits else None,
             keep_models_above=turn.keep_above if keeps else None,
             earlier=earlier,
+            gives_up=self.gives_up and turn.origin != FLOOR,
         )
 
     def run_folds(
@@ -134,6 +139,7 @@ class TrialRunner:
         save_as: str | None = None,
         keep_models_above: float | None = None,
         earlier: Trial | None = None,
+        gives_up: bool = False,
     ) -> Trial:
         payload: dict[str, Any] = {
             "configuration": blank.configuration.to_json(),
@@ -145,6 +151,7 @@ class TrialRunner:
             "save_as": save_as,
             "keep_models_above": keep_models_above,
             "earlier": earlier and {"trial": earlier.id, "folds": _folds_json(earlier)},
+            "limit_seconds": limit_seconds if gives_up else None,
         }
         trial = self.run_job(blank, Job(JOB, payload), limit_seconds=limit_seconds)
         if earlier is not None and trial.folds[: len(earlier.folds)] == earlier.folds:
@@ -156,8 +163,8 @@ class TrialRunner:
         folds = tuple(r for r in outcome.results if isinstance(r, FoldResult))
         summary = next((r for r in outcome.results if isinstance(r, TrialSummary)), None)
         status, reason = outcome.status, outcome.reason
-        if status is TrialStatus.COMPLETE and summary is not None and summary.is_raced:
-            status, reason = TrialStatus.RACED, summary.reason
+        if status is TrialStatus.COMPLETE and summary is not None and summary.reason:
+            status, reason = summary.status, summary.reason
         elif status is TrialStatus.COMPLETE and not blank.fidelity.is_full:
             status = TrialStatus.PARTIAL
         is_scored = status in {TrialStatus.COMPLETE, TrialStatus.RACED, TrialStatus.PARTIAL}

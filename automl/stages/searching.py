@@ -126,6 +126,7 @@ class Search:
             plan.index.aggregate,
             keeps_models=keeps_models and plan.settings.keep_models,
             races=settings.racing and not plan.settings.n_bootstraps,
+            gives_up=session.is_timed,
         )
 
     def run(self, family: str | None = None, *, until: Callable[[], bool] | None = None) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from automl.evaluation import trial as module
 from automl.evaluation.cache import FoldCache, PreprocessedFold
 from automl.evaluation.fold_models import load_models
+from automl.evaluation.lateness import lateness
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.racing import hopeless, is_far_behind
@@ -20,7 +21,7 @@ from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.metrics.bootstraps import bootstrap_multiplicities
 from automl.randomness import Purpose, stream
-from automl.records import FoldResult
+from automl.records import FoldResult, TrialStatus
 from automl.settings import Settings
 from automl.stages.preparation import prepare
 
@@ -169,6 +170,46 @@ def test_a_small_or_an_uncertain_gap_is_not_hopeless():
     assert hopeless([0.1, 0.78], incumbent, 5) == ""
 
 
+# --- lateness -------------------------------------------------------------------------------------
+
+FOLD_SECONDS = st.lists(st.floats(0.01, 10), min_size=1, max_size=5)
+
+
+@given(FOLD_SECONDS, st.floats(0, 60))
+def test_a_trial_is_late_where_not_even_its_fastest_fold_repeated_ends_in_time(seconds, left):
+    needed = (5 - len(seconds)) * min(seconds)
+    assert bool(lateness(seconds, 5, left)) == (needed > left)
+
+
+def test_nothing_is_late_without_a_limit_before_the_first_fold_or_after_the_last():
+    assert lateness([9.0], 5, None) == ""
+    assert lateness([], 5, 0.1) == ""
+    assert lateness([9.0] * 5, 5, -1.0) == ""
+
+
+def test_a_late_trial_says_what_it_lacks():
+    reason = lateness([2.0, 3.0], 5, 4.5)
+    assert reason == (
+        "given up after 2 of 5 folds: the others take at least 6 s, and 4.5 s of its time limit "
+        "are left"
+    )
+
+
+def test_a_trial_that_cannot_end_in_time_is_given_up_after_its_first_fold(plan, monkeypatch):
+    original = module.fit_estimator
+
+    def slow(*given, **named):
+        time.sleep(0.2)
+        return original(*given, **named)
+
+    monkeypatch.setattr(module, "fit_estimator", slow)
+    found = run(plan, configuration_of("gaussian_nb"), limit_seconds=0.5)
+    assert [type(part) for part in found] == [FoldResult, TrialSummary]
+    assert found[-1].status is TrialStatus.TIMED_OUT
+    *folds, summary = run(plan, configuration_of("gaussian_nb"), limit_seconds=60.0)
+    assert (len(folds), summary.status) == (3, TrialStatus.COMPLETE)
+
+
 # --- folds ----------------------------------------------------------------------------------------
 
 
@@ -280,7 +321,7 @@ def test_a_trial_is_scored_on_the_bootstraps_that_its_optimizer_wants(tmp_path):
     fresh = list(plan.stage("candidates").jobs)
     assert run(plan, configuration, stage="candidates", jobs=fresh)[-1].bootstrap_scores == ()
     raced = run(plan, configuration_of("constant"), incumbent=[0.9] * 3)[-1]
-    assert raced.is_raced
+    assert raced.status is TrialStatus.RACED
     assert raced.bootstrap_scores == ()
 
 
@@ -292,7 +333,7 @@ def test_models_are_kept_of_good_trials_only(plan):
 def test_a_hopeless_trial_ends_early_and_keeps_nothing(plan):
     found = run(plan, configuration_of("constant"), save_as="run-s00003", incumbent=[0.9] * 3)
     assert len(found) == 3
-    assert found[-1].is_raced
+    assert found[-1].status is TrialStatus.RACED
     assert found[-1].metrics == {}
     assert not PredictionStore(plan.folder / "predictions", 100).has("run-s00003")
 

@@ -1,5 +1,7 @@
 """What a trial tells of the seconds of a fit."""
 
+from dataclasses import replace
+
 import pytest
 
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
@@ -30,6 +32,15 @@ def test_a_killed_trial_tells_a_lower_bound_of_the_folds_begun(status):
     timing = timing_of(trial(status, 6.0, 2), WORKLOAD)
     assert (timing.seconds, timing.is_censored) == (2.0, True)
     assert timing_of(trial(status, 6.0), WORKLOAD).seconds == 6.0
+
+
+def test_the_folds_that_a_killed_trial_had_ended_are_timings_where_they_say_more():
+    slow = tuple(FoldResult(0, fold, 0.5, 200, 2.5, 0.5) for fold in range(2))
+    given_up = replace(trial(TrialStatus.TIMED_OUT, 6.5), folds=slow)
+    timing = timing_of(given_up, WORKLOAD)
+    assert (timing.seconds, timing.is_censored) == (3.0, False)
+    timing = timing_of(replace(given_up, seconds=12.0), WORKLOAD)
+    assert (timing.seconds, timing.is_censored) == (4.0, True)
 
 
 def test_a_trial_that_failed_tells_nothing():

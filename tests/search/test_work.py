@@ -211,7 +211,7 @@ def test_a_complete_trial_has_the_row_weighted_score_and_the_metrics(turn):
 
 
 def test_a_raced_trial_keeps_its_folds_and_says_why(turn):
-    summary = TrialSummary({}, is_raced=True, reason="behind")
+    summary = TrialSummary({}, TrialStatus.RACED, "behind")
     trial = runner_of(outcome_of(TrialStatus.COMPLETE, [*FOLDS[:2], summary])).run_turn(
         turn, limit_seconds=None
     )
@@ -219,6 +219,31 @@ def test_a_raced_trial_keeps_its_folds_and_says_why(turn):
     assert trial.reason == "behind"
     assert len(trial.folds) == 2
     assert trial.score is not None
+
+
+def test_a_trial_that_was_given_up_has_timed_out_and_keeps_its_folds(turn):
+    summary = TrialSummary({}, TrialStatus.TIMED_OUT, "given up")
+    runner = runner_of(outcome_of(TrialStatus.COMPLETE, [*FOLDS[:1], summary]), gives_up=True)
+    trial = runner.run_turn(turn, limit_seconds=7.0)
+    assert (trial.status, trial.reason) == (TrialStatus.TIMED_OUT, "given up")
+    assert (len(trial.folds), trial.score) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("gives_up", "origin", "told"),
+    [
+        (True, "gp_sampled", 7.0),
+        (True, "knowledge", 7.0),
+        (True, "floor", None),
+        (False, "gp_sampled", None),
+    ],
+)
+def test_no_floor_is_given_up_and_nothing_where_the_clock_may_not_be_read(
+    turn, gives_up, origin, told
+):
+    runner = runner_of(outcome_of(TrialStatus.COMPLETE, FOLDS), gives_up=gives_up)
+    runner.run_turn(replace(turn, origin=origin), limit_seconds=7.0)
+    assert runner.pool.job.payload["limit_seconds"] == told
 
 
 @pytest.mark.parametrize("status", ["timed_out", "out_of_memory", "crashed", "failed"])
