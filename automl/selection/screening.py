@@ -82,6 +82,32 @@ def screening_alpha(alpha: float, n_trials: int, n_folds: int) -> float:
     return alpha / max(n_trials * (n_trials - 1), 1)
 
 
+def stand_ins(scores: ArrayLike, *, test_train_ratio: float) -> list[int]:
+    """Trials that may stand in for the best one: within one standard error of it, itself included.
+
+    Parameters
+    ----------
+    scores : (n trials, n folds), maximized, finite, the best trial first
+        On the same folds; a single fold tells no error, and nothing but the best stands in.
+    test_train_ratio : non-negative
+        Validation rows / training rows of a fold.
+
+    Returns
+    -------
+    positions, ascending
+
+    References
+    ----------
+    .. [1] Breiman, Friedman, Olshen and Stone (1984), Classification and Regression Trees, section
+       3.4.3, the one standard error rule; the error is that of `corrected_t`.
+    """
+    matrix = np.asarray(scores, dtype=np.float64)
+    if matrix.shape[1] < 2:
+        return [0]
+    tests = [_test(matrix, 0, i, test_train_ratio) for i in range(len(matrix))]
+    return [i for i, test in enumerate(tests) if test.statistic <= 1.0]
+
+
 def _test(matrix: Any, best: int, other: int, test_train_ratio: float) -> TestResult:
     if other == best or matrix.shape[1] < 2:
         return TestResult("", 0.0, 1.0)

@@ -20,7 +20,7 @@ from automl.selection.preselection import (
     SignatureClusters,
     rounded,
 )
-from automl.selection.screening import screen, screening_alpha
+from automl.selection.screening import screen, screening_alpha, stand_ins
 from automl.selection.selection_records import Level, SelectionSettings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.finishing import member_milliseconds
@@ -120,7 +120,10 @@ def score_candidates(
         return _by_search(session, plan, candidates[0], {})
     planned = [candidates[position] for position in plan.chosen]
     scorer = FreshFolds(session, planned, plan.chosen)
-    scorer.run(range(plan.repeats), range(len(planned)))
+    fast_first = sorted(
+        range(len(planned)), key=lambda position: fold_seconds_of(planned[position])
+    )
+    scorer.run(range(plan.repeats), fast_first)
     leaders: Sequence[int] = ()
     if plan.extra_repeats:
         leaders = scorer.leaders(2, plan.repeats)
@@ -135,7 +138,7 @@ def score_candidates(
         session.given_up.append(f"{n_repeats} of {wanted} planned repeats of the fresh folds")
     scored = scorer.scored()
     if not compared:
-        return _by_search(session, plan, planned[0], scored)
+        return _by_search(session, plan, candidates[0], scored)
     record = _scoring(session, plan, planned, scored)
     ids = [planned[position].id for position in compared]
     record |= {"leaders": [planned[position].id for position in leaders], "compared": ids}
@@ -168,7 +171,7 @@ def _by_search(
     entry = {
         "trial_id": best.id,
         "scores": list(best.fold_scores),
-        "seconds": _fold_seconds(best),
+        "seconds": fold_seconds_of(best),
     }
     record = _scoring(session, plan, [best], scored)
     return {"candidates": [entry], "scoring": {**record, "compared": [best.id], "source": SEARCH}}
@@ -247,8 +250,9 @@ def likely_seconds(
     limit = session.settings.candidate_limit
     if session.settings.selection_test == "thesis":
         limit = session.settings.clusters * len({t.configuration.signature for t in best})
-    fold_seconds = [*map(_fold_seconds, best), *to_come][:limit]
-    plan = plan_candidates(session, fold_seconds, most - _headroom(most))
+    fold_seconds = [*map(fold_seconds_of, best), *to_come][:limit]
+    near = _stand_ins(session, best[:limit])
+    plan = plan_candidates(session, fold_seconds, most - _headroom(most), near)
     return min(plan.seconds + _headroom(plan.seconds), most)
 
 
@@ -257,17 +261,21 @@ def _headroom(seconds: float) -> float:
 
 
 def plan_candidates(
-    session: Session, fold_seconds: Sequence[float], seconds: float | None
+    session: Session,
+    fold_seconds: Sequence[float],
+    seconds: float | None,
+    near: Sequence[int] = (),
 ) -> CandidatePlan:
     """Fewer candidates first, then fewer repeats; ten paired scores for the last two.
 
-    The best candidate is always among them, then those that still fit, best first. Nothing where
-    not even two can be scored.
+    The best candidate and, best first, those that still fit beside it. Where that makes less than
+    two, those that fit of its stand-ins, the fast ones first; nothing where these are not two either.
 
     Parameters
     ----------
     fold_seconds : of each candidate, best first
     seconds : that may be spent; None without a limit
+    near : positions of the candidates that may stand in for the best one
     """
     stage = session.plan.stage("candidates")
     per_repeat = stage.jobs_per_repeat
@@ -280,23 +288,34 @@ def plan_candidates(
         alone = wanted * sum(repeat_seconds)
         return CandidatePlan(tuple(range(n)), wanted, extra if n > 1 else 0, alone)
     n_slots = session.pool.n_slots
-    for repeats in range(wanted, min(wanted, least) - 1, -1):
-        chosen, used = _fitting(
-            repeat_seconds,
-            repeats,
-            extra,
-            capacity=seconds * n_slots / SAFETY,
-            longest=seconds,
-        )
-        if len(chosen) > 1:
-            return CandidatePlan(chosen, repeats, extra, SAFETY * used / n_slots)
+    fast_first = sorted(near, key=lambda position: repeat_seconds[position])
+    for order in (range(n), fast_first):
+        for repeats in range(wanted, min(wanted, least) - 1, -1):
+            chosen, used = _fitting(
+                repeat_seconds,
+                order,
+                repeats,
+                extra,
+                capacity=seconds * n_slots / SAFETY,
+                longest=seconds,
+            )
+            if len(chosen) > 1 and (0 in chosen or order is fast_first):
+                return CandidatePlan(chosen, repeats, extra, SAFETY * used / n_slots)
     return CandidatePlan()
+
+
+def _stand_ins(session: Session, candidates: Sequence[Trial]) -> list[int]:
+    """Positions of those that may stand in for the best, which is the first."""
+    scores = [trial.fold_scores for trial in candidates]
+    return stand_ins(scores, test_train_ratio=test_train_ratio(session, "search")) if scores else []
 
 
 def _afford(session: Session, candidates: Sequence[Trial]) -> tuple[CandidatePlan, list[str]]:
     """What the ledger pays for, and in words what it does not."""
-    fold_seconds = [_fold_seconds(trial) for trial in candidates]
-    plan = plan_candidates(session, fold_seconds, session.ledger.left_for("candidates"))
+    fold_seconds = [fold_seconds_of(trial) for trial in candidates]
+    near = _stand_ins(session, candidates)
+    left = session.ledger.left_for("candidates")
+    plan = plan_candidates(session, fold_seconds, left, near)
     if not plan.repeats:
         reason = "no time for fresh folds; the champion is the best trial of the search"
         return plan, [reason]
@@ -306,6 +325,11 @@ def _afford(session: Session, candidates: Sequence[Trial]) -> tuple[CandidatePla
         given_up.append(
             f"{len(plan.chosen)} of {len(candidates)} candidates were scored on fresh folds"
         )
+    if 0 not in plan.chosen:
+        given_up.append(
+            f"{candidates[0].id}, the best of the search, is too slow for fresh folds; those scored "
+            "are within one standard error of it"
+        )
     if plan.repeats < wanted:
         given_up.append(f"{plan.repeats} of {wanted} repeats of the fresh folds")
     return plan, given_up
@@ -313,29 +337,30 @@ def _afford(session: Session, candidates: Sequence[Trial]) -> tuple[CandidatePla
 
 def _fitting(
     repeat_seconds: Sequence[float],
+    order: Sequence[int],
     repeats: int,
     extra: int,
     *,
     capacity: float,
     longest: float,
 ) -> tuple[tuple[int, ...], float]:
-    """Candidates whose scoring fits into `capacity` slot seconds, the best one first or none.
+    """Candidates whose scoring fits into `capacity` slot seconds, taken in the given order.
 
     Returns
     -------
-        Their positions, and the slot seconds that they need.
+        Their positions, ascending, and the slot seconds that they need.
     """
     chosen: list[int] = []
     used = 0.0
-    for position, seconds in enumerate(repeat_seconds):
-        needed = seconds * (repeats + (extra if len(chosen) < 2 else 0))
-        if used + needed <= capacity and seconds <= longest:
+    for position in order:
+        seconds = sorted(repeat_seconds[i] for i in [*chosen, position])
+        needed = repeats * sum(seconds) + extra * sum(seconds[-2:])  # any two may come to lead
+        if needed <= capacity and seconds[-1] <= longest:
             chosen.append(position)
-            used += needed
-        elif not chosen:
-            break
-    return tuple(chosen), used
+            used = needed
+    return tuple(sorted(chosen)), used
 
 
-def _fold_seconds(trial: Trial) -> float:
+def fold_seconds_of(trial: Trial) -> float:
+    """Mean seconds of a fold."""
     return trial.seconds / max(len(trial.folds), 1)

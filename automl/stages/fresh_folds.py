@@ -48,7 +48,7 @@ class FreshFolds:
                     self._found[position, repeat] = trial
 
     def run(self, repeats: range, positions: Sequence[int]) -> None:
-        """Score some candidates on some repeats."""
+        """Score some candidates on some repeats, in the order of `positions` within each."""
         pairs = [
             (position, repeat)
             for repeat in repeats
@@ -102,8 +102,9 @@ class FreshFolds:
         position, repeat = pair
         session, candidate = self._session, self._candidates[position]
         deadline = session.ledger.left_for("candidates")
-        if deadline is not None and deadline <= 0:
-            return None
+        expected = len(self._jobs[repeat]) * candidate.seconds / max(len(candidate.folds), 1)
+        if deadline is not None and deadline < expected:
+            return None  # what cannot end in time would cost those after it theirs
         trial = self._runner.run_folds(
             candidate.configuration,
             self._jobs[repeat],

@@ -11,7 +11,7 @@ from automl.errors import SettingsError
 from automl.records import Configuration
 from automl.selection.candidates import Candidate, kmeans_clusters
 from automl.selection.ranking import compound_ranks, criterion_ranks, rank_order
-from automl.selection.screening import screen
+from automl.selection.screening import screen, stand_ins
 
 
 def candidate(trial_id, scores, **options):
@@ -118,3 +118,14 @@ def test_screening_without_folds_takes_the_best():
     assert screen([[0.1], [0.5], [0.3]], limit=2, test_train_ratio=0.25).kept == (1, 2)
     with pytest.raises(ValueError, match="finite"):
         screen([[np.nan]], test_train_ratio=0.25)
+
+
+def test_stand_ins_are_within_one_standard_error_of_the_best():
+    best = np.array([0.8, 0.7, 0.9, 0.6])
+    wave = np.array([1.0, -1.0, 1.0, -1.0])
+    error = np.std(wave, ddof=1) * np.sqrt(1 / 4 + 1 / 3)  # of the mean difference, corrected
+    inside, outside = (best - factor * error - wave for factor in (0.999, 1.001))
+    always_worse = best - 1e-3
+    scores = [best, inside, outside, best.copy(), always_worse]
+    assert stand_ins(scores, test_train_ratio=1 / 3) == [0, 1, 3]
+    assert stand_ins([[0.5], [0.5]], test_train_ratio=1 / 3) == [0]

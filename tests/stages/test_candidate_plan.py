@@ -33,6 +33,35 @@ def test_what_is_planned_fits_and_has_the_best_candidate(session, lengths, limit
 
 
 @SAME_SESSION
+@given(
+    st.lists(SECONDS, min_size=2, max_size=12), st.floats(0.0, 200.0), st.sets(st.integers(0, 11))
+)
+def test_where_the_best_does_not_fit_those_that_may_stand_in_are_scored_if_two_fit(
+    session, lengths, limit, near
+):
+    near = sorted({0} | {i for i in near if i < len(lengths)})
+    without, plan = (plan_candidates(session, lengths, limit, few) for few in ((), near))
+    assert plan.seconds <= limit
+    if without.chosen:
+        assert plan == without
+    else:
+        assert set(plan.chosen) <= set(near)
+        fast = sorted(lengths[i] for i in near)[:2]
+        work = 1.1 * 2 * 5 * sum(fast) / 2  # two repeats of five folds on two slots
+        fits = len(near) > 1 and work < 0.999 * limit and 5 * fast[-1] < 0.999 * limit
+        assert not fits or len(plan.chosen) > 1
+
+
+def test_ten_slow_candidates_that_do_not_fit_together_leave_time_for_the_fast_ones(session):
+    slow, fast = [6.0] * 10, [0.1, 0.2]
+    assert plan_candidates(session, slow + fast, 23.0).chosen == ()
+    assert plan_candidates(session, slow + fast, 23.0, range(12)).chosen == (10, 11)
+    assert plan_candidates(session, slow + fast, 23.0, [0, 3, 10]).chosen == ()
+    two = plan_candidates(session, [1.6] * 10 + fast, 23.0, range(12))
+    assert two.chosen == (0, 1, 10, 11)
+
+
+@SAME_SESSION
 @given(st.lists(SECONDS, min_size=2, max_size=12), st.floats(0.0, 100.0), st.floats(0.0, 100.0))
 def test_more_time_never_means_fewer_candidates(session, lengths, limit, more):
     equal = [max(lengths)] * len(lengths)

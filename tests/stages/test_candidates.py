@@ -77,6 +77,60 @@ def test_the_end_of_the_time_in_a_repeat_does_not_cost_the_repeats_before_it(lin
     assert not check(json.loads(json.dumps(record)))
 
 
+def test_stand_ins_are_compared_where_the_best_is_too_slow(line, monkeypatch):
+    candidates = choose_candidates(line.session, line.trials)
+    best, *others = chosen = candidates["trial_ids"]
+    trials = [
+        dataclasses.replace(
+            trial, seconds=1e4 if trial.id == best else (0.01 + 0.001 * trial.index)
+        )
+        for trial in line.trials
+    ]
+    monkeypatch.setattr(line.session.ledger, "left_for", lambda *_: 100.0)
+    monkeypatch.setattr(
+        candidates_module, "stand_ins", lambda scores, **_: list(range(len(scores)))
+    )
+    begun = []
+    scored = FreshFolds._score
+    monkeypatch.setattr(
+        FreshFolds, "_score", lambda self, pair: begun.append(pair) or scored(self, pair)
+    )
+    found = score_candidates(line.session, trials, chosen)
+    assert [entry["trial_id"] for entry in found["candidates"]] == others
+    assert f"{best}, the best of the search, is too slow" in line.session.given_up[-1]
+    seconds = {trial.id: trial.seconds for trial in trials}
+    order = [seconds[others[position]] for position, repeat in begun if repeat == 0]
+    assert order == sorted(order)
+    record = select_champion(line.session, trials, {**candidates, **found})
+    assert not check(json.loads(json.dumps(record)))
+    assert record["champion"] in others
+
+
+def test_without_fresh_folds_there_is_an_ensemble_all_the_same(line, monkeypatch):
+    monkeypatch.setattr(FreshFolds, "_score", lambda *_: None)
+    record = line.ensemble()
+    scoring = line.candidates()["scoring"]
+    assert scoring["source"] == "search folds"
+    assert record["n_library"] == sum(trial.is_complete for trial in line.trials) > 2
+    assert len(record["evidence"]["ensemble_scores"]) == 5
+    assert record["learned"]
+
+
+def test_what_cannot_end_in_time_is_not_begun(line, monkeypatch):
+    chosen = choose_candidates(line.session, line.trials)["trial_ids"]
+    plan = CandidatePlan(tuple(range(len(chosen))), 2)
+    monkeypatch.setattr(candidates_module, "_afford", lambda *_: (plan, []))
+    trials = [
+        dataclasses.replace(trial, seconds=50.0 if trial.id == chosen[1] else 0.01)
+        for trial in line.trials
+    ]
+    monkeypatch.setattr(line.session.ledger, "left_for", lambda *_: 20.0)
+    found = score_candidates(line.session, trials, chosen)
+    assert [e["trial_id"] for e in found["candidates"]] == [i for i in chosen if i != chosen[1]]
+    fresh = [r["trial"] for r in read(line.session.folder.journal) if r.get("type") == "trial"]
+    assert chosen[1] not in {t["origin"] for t in fresh if t["stage"] == "candidates"}
+
+
 @given(st.lists(st.integers(0, 4), max_size=9))
 def test_more_than_half_have_the_common_number_and_no_greater_one(numbers):
     found = common_number(numbers)
