@@ -48,9 +48,9 @@ from automl.runtime.timings import Known, Timing
 from automl.settings import Settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
+from automl.stages.participation import usable_families
 from automl.stages.preparation import prepare
 from automl.stages.search_spaces import space_of
-from automl.stages.searching import usable_families
 from automl.surrogates.boosting import LogSecondsBoosting
 from automl.surrogates.forest import RandomForest
 

@@ -109,7 +109,7 @@ def _roles(table: Table) -> list[dict[str, str]]:
 def _families(settings: Settings, folder: RunFolder) -> list[dict[str, Any]]:
     from automl.evaluation.plan import EvaluationPlan
     from automl.families.registry import families
-    from automl.stages.searching import usable_families
+    from automl.stages.participation import usable_families
 
     usable, refused = usable_families(settings, EvaluationPlan(folder.path))
     rest = {name: "not chosen" for name in families() if name not in usable}

@@ -27,7 +27,7 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
         emit(f"warning: {warning}")
     for given_up in result.get("given_up") or ():
         emit(f"given up: {given_up}")
-    for note in _data_notes(result, home):
+    for note in (*untried_notes(result), *_data_notes(result, home)):
         emit(f"note: {note}")
     emit("")
     emit(f"more:    {command(home, 'show', str(result.get('run_id', '')))}")
@@ -90,6 +90,29 @@ def honest_text(result: Mapping[str, Any]) -> str | None:
     )
 
 
+def defaults_text(found: Mapping[str, Any] | None) -> str | None:
+    """``worst .12 (stump), best .71 (svm) of 20; chosen .75 (svm), boost 5.6 %``."""
+    if not found or not found["n"]:
+        return None
+    score, family = {}, {}
+    for key in ("worst", "best", "chosen"):
+        score[key], family[key] = f"{found[key]['score']:.4f}", found[key]["family"]
+    boost = "" if found["boost"] is None else f", boost {found['boost']:.2%}"
+    every = found["n"] + len(found["missing"])
+    return (
+        f"worst {score['worst']} ({family['worst']}), best {score['best']} ({family['best']}) of "
+        f"{found['n']} of {every} families; chosen {score['chosen']} ({family['chosen']}){boost}"
+    )
+
+
+def untried_notes(result: Mapping[str, Any]) -> list[str]:
+    """A sentence for each reason why families that take part got no trial."""
+    by_reason: dict[str, list[str]] = {}
+    for family, reason in (result.get("untried") or {}).items():
+        by_reason.setdefault(reason, []).append(family)
+    return [f"{', '.join(names)} got no trial: {reason}" for reason, names in by_reason.items()]
+
+
 def _data_notes(result: Mapping[str, Any], home: Home) -> list[str]:
     """What was noticed about the table: columns left out, rows that repeat, test rows seen."""
     try:
@@ -124,6 +147,7 @@ def result_facts(result: Mapping[str, Any], home: Home) -> dict[str, Any]:
         "score": result.get("score"),
         "honest score": honest_text(result),
         "test score": test.get("score"),
+        "defaults": defaults_text(result.get("defaults")),
         "trials": f"{result.get('trials')} of {result.get('families')} families",
         "seconds": seconds_text(result.get("seconds")),
         "reproducible": _reproducible(result.get("reproducible")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from automl.errors import SettingsError
@@ -17,6 +18,7 @@ from automl_flows.results import (
     short_id,
     show_leaderboard,
     show_ledger,
+    untried_notes,
 )
 from automl_flows.run_status import describe, problem_of, read_stage
 
@@ -81,7 +83,8 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
         emit_facts({f"link {key}": value for key, value in report["links"].items()})
     for warning in result.get("warnings") or ():
         emit(f"warning: {warning}")
-    for line in (*(result.get("given_up") or ()), *(data.get("notes") or ())):
+    notes = (result.get("given_up") or (), untried_notes(result), data.get("notes") or ())
+    for line in chain.from_iterable(notes):
         emit(f"note: {line}")
     if report["resumable"]:
         emit(f"continue it with: {command(home, 'resume', report['run_id'])}")

@@ -149,16 +149,20 @@ def _draw_families(known: Known, file: Path, *, as_json: bool) -> None:
     """Picture of the families, and the table of what the search gained over their defaults."""
     from automl.reports.boxplots import default_and_optimized, rows_of_run
     from automl.reports.pictures import save_picture
-    from automl.reports.tables import boost_row_of_run, boost_table, default_trials
+    from automl.reports.tables import boost_table
+    from automl.selection.defaults import DefaultTrial, boost_row_of_run
     from automl.selection.selection_records import SelectionRecord
     from automl_flows.rendering import emit_json, emit_table
 
     record = SelectionRecord.from_json(_record(known))
-    rows, alpha = rows_of_run(record, known.searched), record.decisions[-1].alpha
+    kept = known.stages["search"].get("defaults", {})
+    defaults = {family: DefaultTrial.from_json(found) for family, found in kept.items()}
+    rows, alpha = rows_of_run(record, known.searched, defaults), record.decisions[-1].alpha
     name = known.status.problem or known.run_id
     save_picture(lambda: default_and_optimized(rows, title=name, alpha=alpha), file)
-    if default_trials(known.searched):
-        cells = boost_table([boost_row_of_run(name, known.searched, record.winner)])
+    if defaults:
+        champion = next(trial for trial in known.searched if trial.id == record.winner)
+        cells = boost_table([boost_row_of_run(name, defaults, champion)])
         emit_json(cells[0]) if as_json else emit_table(list(cells[0]), [list(cells[0].values())])
     say(f"the families of run {known.run_id} are in {file}")
 

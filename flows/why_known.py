@@ -15,7 +15,7 @@ from automl.selection.dispositions import Disposition
 from automl_flows.results import short_id
 from automl_flows.run_status import RunStatus, describe, read_stage
 
-STAGES = ("candidates", "selection", "ensemble", "honest", "final", "result")
+STAGES = ("search", "candidates", "selection", "ensemble", "honest", "final", "result")
 NEAR = 3
 
 

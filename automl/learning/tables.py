@@ -30,8 +30,9 @@ from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.origins import GIVEN
 from automl.records import Configuration, Trial
 from automl.stages.opening import give_configurations, given_configurations
+from automl.stages.participation import usable_families
 from automl.stages.search_spaces import spaces_of
-from automl.stages.searching import Search, run_search, usable_families
+from automl.stages.searching import Search, run_search
 from automl.stages.session import Session, begin, reopen
 
 ORIGIN = "learned"

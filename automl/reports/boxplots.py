@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from automl.errors import DataError
-from automl.records import Trial
-from automl.reports.tables import default_trials
+from automl.records import Trial, TrialStatus
 from automl.selection.comparison import ComparisonSettings, compare_with_best
+from automl.selection.defaults import DefaultTrial
 from automl.selection.selection_records import SelectionRecord
 
 if TYPE_CHECKING:
@@ -76,19 +76,26 @@ def family_rows(
     )
 
 
-def rows_of_run(record: SelectionRecord, trials: Sequence[Trial]) -> list[FamilyScores]:
+def rows_of_run(
+    record: SelectionRecord, trials: Sequence[Trial], defaults: Mapping[str, DefaultTrial]
+) -> list[FamilyScores]:
     """The same with the search's trials of the default configurations, which are on other folds.
 
     Parameters
     ----------
     trials
-        Of the search; families whose default was not tried have no default scores.
+        Of the search.
+    defaults
+        By family; of those whose default was not tried, or ended early, nothing is known.
     """
-    defaults = {
-        trial.configuration.family: trial.fold_scores if trial.is_complete else ()
-        for trial in default_trials(trials)
+    by_id = {trial.id: trial for trial in trials}
+    tried = {family: by_id[d.trial_id] for family, d in defaults.items() if d.trial_id is not None}
+    scores = {
+        family: trial.fold_scores if trial.is_complete else ()
+        for family, trial in tried.items()
+        if trial.is_complete or trial.status is TrialStatus.FAILED
     }
-    return family_rows(record, defaults)
+    return family_rows(record, scores)
 
 
 def compared_rows(

@@ -18,6 +18,12 @@ from automl.search.decided import Decided
 from automl.search.opening import Opening
 from automl.spaces.tree import SpaceTree
 
+OWED_SHARE = 1 / 6
+"""Of the decisions behind the opening, those that may go to defaults that had no turn of their own.
+
+A run of a hundred trials gets to a dozen of them, and one of sixty loses no more than six trials:
+with a third, which were nine, a table of three lost some of its score.
+"""
 ASK_ATTEMPTS = 20
 DRAW_ATTEMPTS = 100
 
@@ -50,6 +56,12 @@ class Proposer:
         trial whose folds it takes over.
     has_time
         Under a time budget: whether any trial can still finish. Nobody is asked where none can.
+    defaults
+        Default of each family in the order in which those are tried that the opening and the
+        allocator leave out: every family's is owed one trial.
+    affords
+        Under a time budget: whether a default may have as many seconds as a trial on all folds takes,
+        though other data sets or the first folds speak against it.
     """
 
     def __init__(
@@ -62,6 +74,8 @@ class Proposer:
         races: bool = False,
         fits: Callable[[Proposal, Trial | None], bool] = lambda *_: True,
         has_time: Callable[[], bool] = lambda: True,
+        defaults: Sequence[Configuration] = (),
+        affords: Callable[[Proposal], bool] = lambda _: True,
     ) -> None:
         self.arms = dict(arms)
         self._arm_of = {part.family: name for name in arms for part in arms[name].space.parts}
@@ -70,6 +84,8 @@ class Proposer:
         self._seed = seed
         self._races = races
         self._fits, self._has_time = fits, has_time
+        self._owed, self._affords = list(defaults), affords
+        self._n_owed = self._n_later = 0
         self._decided = Decided()
         self._begun: set[str] = set()
         self.seen: list[Trial] = []
@@ -112,7 +128,7 @@ class Proposer:
         return nlargest(n, scores)[-1] if len(scores) >= n else -inf
 
     def propose(self, number: int, pending: Sequence[Configuration]) -> tuple[Proposal, str] | None:
-        """What comes next and its origin: of the opening, else of an optimizer.
+        """What comes next and its origin: of the opening, then of the defaults and the optimizers.
 
         Parameters
         ----------
@@ -126,20 +142,42 @@ class Proposer:
         None where nothing is left, nothing that can still finish, or nothing before a pending
         result is seen.
         """
-        return self._next_opening() or self._ask(number, pending)
+        if found := self._next_opening():
+            return found
+        owed = self._next_owed()
+        found = owed or self._ask(number, pending)
+        self._n_later += found is not None
+        self._n_owed += owed is not None
+        return found
+
+    def races(self, proposal: Proposal, origin: str) -> bool:
+        """Whether a trial may end before its last fold: a default has all of them, if affordable."""
+        return origin != DEFAULT or not self._affords(proposal)
 
     def _next_opening(self) -> tuple[Proposal, str] | None:
         while (found := self._opening.pop(self.seen)) is not None:
             configuration, origin = found
-            if not self._decided.holds(Proposal(configuration)) and (
-                origin == FLOOR
-                or (
-                    not self._is_futile(configuration.family)
-                    and self._can_finish(Proposal(configuration))
-                )
-            ):
+            if self._is_worth_opening(Proposal(configuration), origin):
                 return Proposal(configuration), origin
             self._opening.pass_over(configuration)
+        return None
+
+    def _is_worth_opening(self, proposal: Proposal, origin: str) -> bool:
+        if self._decided.holds(proposal):
+            return False
+        if origin == FLOOR:
+            return True
+        is_futile = origin != DEFAULT and self._is_futile(proposal.configuration.family)
+        return not is_futile and self._can_finish(proposal)
+
+    def _next_owed(self) -> tuple[Proposal, str] | None:
+        """Default that had no turn; None where too many were tried since the opening, or none fits."""
+        if self._n_owed > OWED_SHARE * self._n_later or not self._has_time():
+            return None
+        self._owed = [found for found in self._owed if not self._decided.holds(Proposal(found))]
+        for proposal in map(Proposal, self._owed):
+            if self._can_finish(proposal) and self._affords(proposal):
+                return proposal, DEFAULT
         return None
 
     def _can_finish(self, proposal: Proposal) -> bool:

@@ -34,7 +34,7 @@ class Turn:
     index : decision number
     origin : one of the opening's, `default`, or the optimizer's name
     sees : number of results that the decision has seen
-    incumbent : fold scores of the best complete trial seen, None before there is one
+    incumbent : fold scores of the best complete trial seen, None where all folds are run
     keep_above : score from which a trial is among the `n_kept` best seen
     earlier : partial trial of the configuration whose folds are part of this turn's
     ask_seconds
@@ -259,7 +259,7 @@ class Turns:
         return [self._turns[i].proposal.configuration for i in unseen]
 
     def _give(self, proposal: Proposal, origin: str) -> None:
-        best = self._proposer.best()
+        best = self._proposer.best() if self._proposer.races(proposal, origin) else None
         turn = Turn(
             self._next,
             proposal,

@@ -63,6 +63,7 @@ class Line:
             if self.search.failure is not None:
                 raise self.search.failure
             summary = self.search.summary()
+            self.session.warnings += self.search.unkept_requests()
             if not summary["complete"]:
                 raise AutoMLError(self._nothing_complete())
             ledger.used["search"] = ledger.elapsed - ledger.used.get("data", 0.0)

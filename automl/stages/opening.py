@@ -26,6 +26,7 @@ from automl.records import Configuration
 from automl.search.guide import Guide
 from automl.search.opening import Opening
 from automl.settings import Settings
+from automl.stages.participation import defaults_of
 from automl.stages.search_spaces import space_of, spaces_of
 from automl.stages.session import Session
 
@@ -54,8 +55,8 @@ def given_configurations(session: Session) -> list[Configuration]:
 def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     """Configurations to begin with, and where they come from.
 
-    Those that the run was given; else floors, what was best in earlier runs on this data set, and
-    what other data sets recommend where enough of them are known, in turn with the defaults of families that
+    Those that the run was given; else floors, what was best in earlier runs on this data set,
+    the defaults of families that the settings name, and what other data sets recommend where enough of them are known, in turn with the defaults of families that
     they know nothing of; else the hand-ordered portfolio, which is also what is tried where what was learned
     turns out to be no good. Families that none of them holds begin with their default on their turn.
 
@@ -67,14 +68,15 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     if session.records.read(GIVEN) is not None:
         return Opening([(found, GIVEN) for found in given_configurations(session)])
     floors = [(found, FLOOR) for found in _floors(session, families)]
+    named = [(found, DEFAULT) for found in _named(session, families)]
     if not session.settings.portfolio:
-        return Opening(floors)
+        return Opening(floors + named)
     past = [(found, PAST) for found in _past(session, families)]
     written = [(found, PORTFOLIO) for found in _written_portfolio(session, families)]
     guide, learned = _knowledge(session, families)
     if guide is None and not learned:
-        return Opening(floors + past + written)
-    given = floors + past + [(found, KNOWLEDGE) for found in learned]
+        return Opening(floors + past + named + written)
+    given = floors + past + named + [(found, KNOWLEDGE) for found in learned]
     return Opening(given, written, guide, _unknown(session, families, guide))
 
 
@@ -90,6 +92,13 @@ def _unknown(
         for name, family in families.items()
         if name not in known
     ]
+
+
+def _named(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
+    """Defaults of the families that the settings name: who names one gets at least a trial of it."""
+    if not session.settings.families:
+        return []
+    return list(defaults_of(session.settings, session.plan, families).values())
 
 
 def _floors(session: Session, families: Mapping[str, Family]) -> list[Configuration]:

@@ -9,6 +9,7 @@ from typing import Any
 from automl.optimizers.registry import optimizer_name
 from automl.presets import PRESETS
 from automl.records import Trial
+from automl.selection.defaults import DefaultTrial, boost_row_of_run
 from automl.selection.dispositions import Disposition, Status
 from automl.settings import Settings
 from automl.stages.experience import STAGE as EXPERIENCE
@@ -54,6 +55,8 @@ def make_result(
         "trials": len(trials),
         "complete_trials": sum(trial.is_complete for trial in trials),
         "families": len({t.configuration.family for t in trials}),
+        "untried": stages["search"].get("untried", {}),
+        "defaults": beside_defaults(stages["search"], champion),
         "model": {
             "bundle": final["bundle"],
             "kind": final["kind"],
@@ -70,6 +73,37 @@ def make_result(
         ],
         "experience": experience_of(session),
         "reproducible": session.is_reproducible,
+    }
+
+
+def beside_defaults(search: Mapping[str, Any], champion: Trial) -> dict[str, Any] | None:
+    """The families' defaults beside the champion, all by the folds of the search; None without any.
+
+    `boost` is (chosen - best) / best; None where the best default is not above the baseline.
+
+    Parameters
+    ----------
+    search
+        Record of the search.
+
+    References
+    ----------
+    .. [1] Bermúdez-Chacón, table 5.1 (SPEC P4).
+    """
+    known = {
+        family: DefaultTrial.from_json(record)
+        for family, record in search.get("defaults", {}).items()
+    }
+    if not known:
+        return None
+    row = boost_row_of_run("", known, champion)
+    return {
+        "worst": {"family": row.worst_default, "score": row.worst},
+        "best": {"family": row.best_default, "score": row.best},
+        "chosen": {"family": row.family, "score": row.score},
+        "boost": row.boost,
+        "n": row.n_defaults,
+        "missing": {family: known[family].reason for family in row.missing},
     }
 
 

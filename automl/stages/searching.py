@@ -10,22 +10,18 @@ from itertools import chain
 from typing import Any
 
 from automl.bandits.registry import get_allocator
-from automl.errors import SettingsError
 from automl.evaluation.fold_models import BestModels
 from automl.evaluation.partial_predictions import PartialPredictions
-from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import BestPredictions, PredictionStore
-from automl.families.family import Family
-from automl.families.registry import families, get_family
 from automl.metalearning.blend import MetaVote, vote_on
 from automl.metalearning.harvest import data_set_facts
 from automl.metalearning.recommendation import obstacle
 from automl.metalearning.transfer import sources_of
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
-from automl.origins import FLOOR
+from automl.origins import DEFAULT, FLOOR, GIVEN
 from automl.randomness import Purpose, stream
-from automl.records import Trial, TrialStatus
+from automl.records import Configuration, Trial, TrialStatus
 from automl.runtime.earlier import earlier_timings
 from automl.runtime.forecast import Forecast
 from automl.runtime.timings import Known, Workload
@@ -33,14 +29,14 @@ from automl.search.opening import Opening
 from automl.search.proposing import Proposer
 from automl.search.runner import TrialRunner, work
 from automl.search.turns import Turn, Turns
-from automl.settings import Settings
+from automl.selection.defaults import default_trials
 from automl.spaces.encoding import ConfigurationEncoder
-from automl.spaces.tree import SpaceTree
 from automl.stages.arms import arms_of
 from automl.stages.choices import check_only_family, reads_clock
 from automl.stages.opening import opening_of
 from automl.stages.outlook import Outlook, warm_up
-from automl.stages.search_spaces import space_of, spaces_of
+from automl.stages.participation import defaults_of, unkept_requests, usable_families
+from automl.stages.search_spaces import spaces_of
 from automl.stages.session import Session
 
 LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
@@ -48,6 +44,9 @@ TRIAL_SHARE = 0.4
 FLOOR_SHARE = 0.5
 LEAST_TRIAL_SECONDS = 10.0
 FITS_FACTOR = 1.2
+DEFAULTS_SHARE = 0.1
+"""Of the search's time, what defaults may take that run to their end though they look poor: they
+say what the search was good for, and are seldom members of the model."""
 N_KEPT = 25
 """Best trials whose fold models are kept for the final model."""
 N_PARTIAL = 50
@@ -71,6 +70,8 @@ class Search:
         self.session = session
         settings, plan = session.settings, session.plan
         self.families, self.refused = usable_families(settings, plan)
+        self._defaults = defaults_of(settings, plan, self.families)
+        self._default_seconds = 0.0
         self._is_attached = threading.Event()
         self.failure: BaseException | None = None
         check_only_family(settings, self.families.__contains__)
@@ -103,6 +104,8 @@ class Search:
             races=settings.racing,
             fits=self._fits,
             has_time=self._has_time,
+            defaults=self._owed_defaults(),
+            affords=self._affords,
         )
         self.turns = Turns(
             proposer,
@@ -205,12 +208,39 @@ class Search:
                 entry["best_score"] is None or trial.score > entry["best_score"]
             ):
                 entry["best_score"], entry["best_trial"] = trial.score, trial.id
+        untried = self._reasons()
+        defaults = default_trials(trials, self._defaults, untried)
         return {
             "trials": len(trials),
             "complete": sum(trial.is_complete for trial in trials),
             "families": found,
             "dropped": {**self.refused, **self.turns.dropped},
+            "untried": {name: untried[name] for name in self.families if name not in found},
+            "defaults": {name: known.to_json() for name, known in defaults.items()},
         }
+
+    def unkept_requests(self) -> list[str]:
+        """A sentence for each family that the settings name and that got no trial."""
+        return unkept_requests(self.session.settings, self.refused, self.summary()["untried"])
+
+    def _owed_defaults(self) -> list[Configuration]:
+        """Defaults to be tried however poor; none where the run was given what to try."""
+        is_given = self.session.records.read(GIVEN) is not None
+        return [] if is_given else list(self._defaults.values())
+
+    def _reasons(self) -> dict[str, str]:
+        """By family, why it would not have been tried."""
+        n_trials = self.session.settings.trials
+        return {name: self._why_untried(name, n_trials) for name in self._defaults}
+
+    def _why_untried(self, family: str, n_trials: int | None) -> str:
+        if n_trials is not None and len(self.turns.trials) >= n_trials:
+            return f"the {n_trials} trials went to others first"
+        if not self.session.is_timed:
+            return "the search ended before its turn"
+        seconds = self._forecast.seconds(self._defaults[family])
+        takes = "" if seconds is None else f", its default is expected to take {seconds:.1f} s"
+        return f"there was no time for it{takes}"
 
     def _commit(self, trial: Trial, turn: Turn) -> None:
         if trial.status in LIMITED:
@@ -235,6 +265,7 @@ class Search:
     def _time(self, trial: Trial) -> None:
         if self.session.is_timed and trial.stage == "search":
             self._forecast.add(trial)
+            self._default_seconds += trial.spent_seconds if trial.origin == DEFAULT else 0.0
 
     def _begin_predictions(self) -> tuple[BestPredictions, PartialPredictions]:
         """What keeps predictions within their quota, with room for those under way."""
@@ -288,6 +319,16 @@ class Search:
         seconds = self._forecast.seconds(proposal.configuration, proposal.fidelity, earlier)
         return left > 0 and FITS_FACTOR * (seconds or 0.0) <= min(left, self._longest)
 
+    def _affords(self, proposal: Proposal) -> bool:
+        """Whether a default may take all its folds' seconds, beside those of the others."""
+        if not self.session.is_timed or not self.session.ledger.planned:
+            return True
+        seconds = self._forecast.seconds(proposal.configuration, proposal.fidelity) or 0.0
+        allowance = (
+            DEFAULTS_SHARE * self.session.pool.n_slots * self.session.ledger.planned["search"]
+        )
+        return self._default_seconds + seconds <= allowance
+
     @property
     def _longest(self) -> float:
         """Most seconds of a trial that is not a floor."""
@@ -338,57 +379,6 @@ def votes_of(
         )
 
     return vote
-
-
-def usable_families(
-    settings: Settings, plan: EvaluationPlan
-) -> tuple[dict[str, Family], dict[str, str]]:
-    """Families that take part, in prior order, and why the others do not.
-
-    Raises
-    ------
-    SettingsError
-        If a named family does not exist, its space is narrowed to nothing that exists, or no
-        family is left.
-    """
-    table = plan.table
-    for name in (*settings.families, *settings.exclude):
-        get_family(name)
-    training, _ = plan.rows_of("search", 0, 0)
-    usable: dict[str, Family] = {}
-    refused: dict[str, str] = {}
-    for name, family in families().items():
-        if name == "constant" or (settings.families and name not in settings.families):
-            continue
-        if name in settings.exclude:
-            continue
-        reason = (
-            family.supports(table.task, len(training), table.frame.shape[1], table.n_classes)
-            or _needs_weights(plan, family)
-            or _has_no_default(space_of(plan, family, settings))
-        )
-        if reason:
-            refused[name] = reason
-        else:
-            usable[name] = family
-    if not usable:
-        reasons = "; ".join(refused.values()) or "all are excluded"
-        raise SettingsError(f"no family is left for this table: {reasons}")
-    return usable, refused
-
-
-def _has_no_default(space: SpaceTree) -> str | None:
-    try:
-        space.default()
-    except SettingsError as error:
-        return str(error)
-    return None
-
-
-def _needs_weights(plan: EvaluationPlan, family: Family) -> str | None:
-    if plan.weights is None or family.capabilities.sample_weight:
-        return None
-    return f"{family.name} cannot take row weights"
 
 
 def run_search(search: Search, *, until: Callable[[], bool] | None = None) -> None:

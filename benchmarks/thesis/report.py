@@ -21,7 +21,8 @@ from printed import FAMILIES, printed_rows
 from automl.metrics.metrics import DEFAULT_WEIGHTS, METRICS, BrierBaseline
 from automl.records import FloatArray
 from automl.reports.boxplots import default_and_optimized, family_rows
-from automl.reports.tables import BoostRow, boost_row, markdown
+from automl.reports.tables import markdown
+from automl.selection.defaults import BoostRow, boost_row
 from automl.selection.selection_records import SelectionRecord
 
 BASELINES: tuple[BrierBaseline, ...] = ("random_labels", "frequencies")

@@ -15,6 +15,7 @@ from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.selection.candidates import kmeans_clusters
+from automl.selection.defaults import DefaultTrial
 from automl.selection.preselection import ScoringRecord, SignatureClusters
 from automl.settings import Settings
 from automl.stages.candidates import _screened
@@ -336,6 +337,10 @@ def test_the_families_are_drawn_beside_their_defaults(automl, selected, tmp_path
     trial = dataclasses.replace(make_trial(3), index=9, origin="default")
     with Journal(selected.journal) as journal:
         journal.append({"type": "trial", "trial": trial.to_json(), "decision": {}})
+    file = selected.stages / "search.json"
+    known = DefaultTrial(trial.id, trial.score).to_json()
+    record = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps({**record, "defaults": {"ridge": known}}))
     told = automl("why", RUN_ID, "--families", tmp_path / "families.png", "--json").json
     assert (told["family"], told["best default"]) == ("ridge", "ridge")
     assert float(told["default best"]) < float(told["score"])

@@ -23,6 +23,7 @@ from automl.reports.boxplots import (
 )
 from automl.selection.candidates import Candidate
 from automl.selection.comparison import ComparisonSettings, compare_with_best
+from automl.selection.defaults import default_trials
 from automl.selection.levels import select
 
 
@@ -170,8 +171,12 @@ def test_the_defaults_of_a_run_are_its_trials_of_default_configurations() -> Non
         Trial("run", 0, Configuration("knn", {"k": 5}), done, 0.55, folds, origin="default"),
         Trial("run", 1, Configuration("qda"), failed, None, origin="default"),
         Trial("run", 2, Configuration("lda"), done, 0.55, folds, origin="hypercube"),
+        Trial("run", 3, Configuration("sgd"), TrialStatus.RACED, 0.1, folds[:1], origin="default"),
     ]
-    rows = rows_of_run(record, trials)
+    defaults = default_trials(
+        trials, {t.configuration.family: t.configuration for t in (*trials[:2], trials[3])}, {}
+    )
+    rows = rows_of_run(record, trials, defaults)
     assert [(row.family, row.default) for row in rows] == [
         ("knn", (0.5, 0.6)),
         ("lda", None),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from automl.errors import DataError
 from automl.records import Configuration, Trial, TrialStatus
-from automl.reports.tables import ROUNDING, boost_row, boost_row_of_run, boost_table, markdown
+from automl.reports.tables import boost_table, markdown
+from automl.selection.defaults import ROUNDING, boost_row, boost_row_of_run, default_trials
 
 # B14, table 5.1: worst, best, score, printed boost in percent
 PRINTED = [
@@ -67,32 +70,50 @@ def test_worst_and_best_enclose_every_default(defaults: dict[str, float], score:
     assert row.is_above == (score > row.best + ROUNDING)
 
 
-def trial(index: int, family: str, score: float | None, origin: str) -> Trial:
+def trial(index: int, family: str, score: float | None, origin: str, x: int = 0) -> Trial:
     status = TrialStatus.FAILED if score is None else TrialStatus.COMPLETE
-    return Trial("run", index, Configuration(family), status, score, origin=origin)
+    configuration = Configuration(family, {"x": x})
+    return Trial("run", index, configuration, status, score, origin=origin, reason="no memory")
 
 
-def test_the_row_of_a_run_has_its_default_trials_beside_the_champion() -> None:
+def test_the_row_of_a_run_has_its_defaults_beside_the_champion_whatever_they_were_tried_for() -> (
+    None
+):
     trials = [
         trial(0, "constant", 0.0, "floor"),
-        trial(1, "knn", 0.3, "default"),
+        trial(1, "knn", 0.3, "knowledge"),
         trial(2, "lda", 0.5, "default"),
         trial(3, "qda", None, "default"),
-        trial(4, "knn", 0.6, "hypercube"),
+        trial(4, "knn", 0.6, "hypercube", x=1),
     ]
-    row = boost_row_of_run("wine", trials, trials[4].id)
-    assert (row.worst, row.best, row.best_default) == (0.3, 0.5, "lda")
-    assert (row.score, row.family, row.missing) == (0.6, "knn", ("qda",))
+    families = ("knn", "lda", "qda", "stump")
+    known = default_trials(
+        trials, {name: Configuration(name, {"x": 0}) for name in families}, {"stump": "no time"}
+    )
+    assert {name: found.reason for name, found in known.items() if found.score is None} == {
+        "qda": "no memory",
+        "stump": "no time",
+    }
+    assert known["stump"].trial_id is None
+    row = boost_row_of_run("wine", known, trials[4])
+    assert (row.worst, row.worst_default, row.best, row.best_default) == (0.3, "knn", 0.5, "lda")
+    assert (row.score, row.family, row.missing) == (0.6, "knn", ("qda", "stump"))
+    assert row.n_defaults == 2
     assert row.boost == pytest.approx(0.2)
-    with pytest.raises(DataError, match="not among the trials"):
-        boost_row_of_run("wine", trials, "other")
+
+
+def test_a_default_that_was_cut_short_and_then_run_in_full_has_its_full_score() -> None:
+    raced = replace(trial(0, "knn", 0.2, "default"), status=TrialStatus.RACED)
+    trials = [raced, trial(1, "knn", 0.3, "default"), replace(raced, index=2)]
+    found = default_trials(trials, {"knn": raced.configuration}, {})["knn"]
+    assert (found.score, found.trial_id) == (0.3, trials[1].id)
 
 
 def test_cells_are_printed_with_the_digits_of_the_thesis() -> None:
     row = boost_row("wine", {"knn": 0.3, "lda": 0.5}, score=0.6, family="knn")
     text = markdown(boost_table([row])).splitlines()
-    assert text[0].startswith("| data set | default worst | default best |")
-    assert text[2] == "| wine | 0.3000 | 0.5000 | lda | 0.6000 | 20.00% | knn |  |"
+    assert text[0].startswith("| data set | default worst | worst default | default best |")
+    assert text[2] == "| wine | 0.3000 | knn | 0.5000 | lda | 0.6000 | 20.00% | knn |  |"
     with pytest.raises(DataError, match="at least one row"):
         markdown([])
 

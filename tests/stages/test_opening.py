@@ -18,6 +18,7 @@ from automl.records import Configuration, Task, Trial, TrialStatus
 from automl.settings import Settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages import opening as module
+from automl.stages.participation import unkept_requests
 from automl.stages.searching import votes_of
 
 FAMILIES = ("lightgbm", "knn", "lda")
@@ -28,7 +29,7 @@ def beginning(session_of, tmp_path):
     """Session of three families, knowing of some data sets."""
 
     def make(n_known=0, **settings):
-        session = session_of(families=FAMILIES, **settings)
+        session = session_of(**settings)
         session.records = StageRecords(tmp_path / "stages")
         session.experience = tuple(known(f"data{i}") for i in range(n_known))
         return session
@@ -71,7 +72,7 @@ def test_a_constant_and_a_stump_are_tried_in_every_run(session_of, tmp_path, tas
     session = session_of(task=task, families=["knn"], portfolio=False)
     session.records = StageRecords(tmp_path / "stages")
     found = module.opening_of(session, {"knn": get_family("knn")})
-    floors = list(iter(lambda: found.pop(()), None))
+    floors = list(iter(lambda: found.pop(()), None))[:-1]  # the last is the default that was named
     assert [(c.family, origin) for c, origin in floors] == [
         ("constant", "floor"),
         ("stump", "floor"),
@@ -260,3 +261,24 @@ def test_the_most_similar_data_set_decides_where_nearest_ones_are_asked(beginnin
 
 def test_the_setting_names_the_ways_that_there_are():
     assert get_args(Settings.model_fields["warm_start"].annotation) == WAYS
+
+
+@pytest.mark.parametrize("settings", [{}, {"portfolio": False}, {"trials": 3, "seed": 1}])
+def test_families_that_are_named_begin_with_their_defaults_the_cheap_first(beginning, settings):
+    session = beginning(n_known=LEAST_DATA_SETS, families=FAMILIES, **settings)
+    found = opening(session)
+    named = [configuration for configuration, origin in found if origin == "default"]
+    costs = [families()[c.family].relative_seconds(200, 1) for c in named]
+    assert {c.family for c in named} == set(FAMILIES)
+    assert costs == sorted(costs)
+    origins = [origin for _, origin in found]
+    assert "knowledge" not in origins[: origins.index("default") + len(named)]
+
+
+def test_a_family_that_is_named_and_got_no_trial_is_told_with_its_reason(session_of):
+    settings = session_of(families=("knn", "lda", "qda")).settings
+    said = unkept_requests(settings, {"qda": "qda has no estimator"}, {"knn": "no time", "svm": ""})
+    assert said == [
+        "setting families: knn got no trial: no time",
+        "setting families: qda got no trial: qda has no estimator",
+    ]
