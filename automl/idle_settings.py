@@ -26,6 +26,11 @@ _RULES = (
         "only selection_test thesis tests for normality",
     ),
     _Rule(
+        ("target_bins",),
+        lambda s: s.target_bins > 0 and (s.time is not None or s.task in {"binary", "multiclass"}),
+        "folds of classes are stratified by class, and folds in time order follow the time alone",
+    ),
+    _Rule(
         ("candidate_limit",),
         lambda s: s.selection_test == "thesis",
         "selection_test thesis takes the best of all clusters; clusters says how many there are",

@@ -143,6 +143,20 @@ class Settings(BaseModel):
     )
     search_share: float = Field(default=0.5, description="Share of the rows in half S", gt=0, lt=1)
     folds: int = Field(default=5, ge=2, le=50)
+    search_repeats: int = Field(
+        default=1,
+        description="Repeats of the folds in the search: a trial's score is the mean over all of "
+        "them; predictions and fold models are kept of the first",
+        ge=1,
+        le=20,
+    )
+    target_bins: int = Field(
+        default=0,
+        description="Folds of a numeric target hold equal shares of so many quantile bins of it; "
+        "0: plain folds",
+        ge=0,
+        le=100,
+    )
     adapt_folds: bool = Field(
         default=True,
         description="Fewer folds, or one holdout, where the table is large for the budget",
@@ -278,6 +292,13 @@ class Settings(BaseModel):
     @classmethod
     def _known_levels(cls, value: Any) -> Any:
         return parse_alpha(value)
+
+    @field_validator("target_bins")
+    @classmethod
+    def _two_bins(cls, value: int) -> int:
+        if value == 1:
+            raise ValueError("must be 0 (plain folds) or at least 2; got 1")
+        return value
 
     @field_validator("criteria")
     @classmethod

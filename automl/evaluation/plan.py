@@ -48,6 +48,11 @@ class StageRows:
         )
 
     @property
+    def first_jobs(self) -> tuple[tuple[int, int], ...]:
+        """Those of the first repeat, whose predictions and models are kept."""
+        return tuple(job for job in self.jobs if job[0] == 0)
+
+    @property
     def jobs_per_repeat(self) -> int:
         """Number of folds of one repeat."""
         return len(self.jobs) // len(self.folds)

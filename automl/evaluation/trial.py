@@ -132,7 +132,7 @@ def fit_folds(context: str, payload: Mapping[str, Any]) -> float:
         (repeat, fold): fit_fold(
             plan, cache, configuration, stage="search", repeat=repeat, fold=fold
         )[0]
-        for repeat, fold in plan.stage("search").jobs
+        for repeat, fold in plan.stage("search").first_jobs
     }
     save_models(plan.folder, payload["save_as"], pipelines)
     return time.perf_counter() - started
@@ -173,7 +173,11 @@ class _FoldData:
 
 
 class _FoldRunner:
-    """Runs folds of one configuration and gathers predictions and models."""
+    """Runs folds of one configuration and gathers predictions and models.
+
+    Of several repeats the first one's are kept, so that a row's out-of-fold prediction is that of one
+    model, whatever the score is a mean of: what is blended, compared and kept as a bag stays the same.
+    """
 
     def __init__(self, plan: EvaluationPlan, cache: FoldCache, payload: Mapping[str, Any]) -> None:
         self._plan, self._cache, self._payload = plan, cache, payload
@@ -183,6 +187,7 @@ class _FoldRunner:
         shape = (n_rows, n_classes) if n_classes else (n_rows,)
         self._predictions: NDArray[np.float32] = np.full(shape, np.nan, dtype=np.float32)
         self._pipelines: dict[tuple[int, int], FittedPipeline] = {}
+        self._first = payload["jobs"][0][0]
 
     def adopt_earlier(self) -> list[FoldResult]:
         """Results of an earlier trial of the first folds; none if its predictions are gone."""
@@ -196,7 +201,8 @@ class _FoldRunner:
         results = [FoldResult(**result) for result in earlier["folds"]]
         for result in results:
             _, within = self._plan.rows_of(self._payload["stage"], result.repeat, result.fold)
-            self._predictions[within] = known[within]
+            if result.repeat == self._first:
+                self._predictions[within] = known[within]
         return results
 
     @property
@@ -221,9 +227,10 @@ class _FoldRunner:
         rows = self._stage.rows[within]
         score = plan.index.score(plan.table.y[rows], prediction, plan.row_weights(rows))
         scored = time.perf_counter()
-        self._predictions[within] = prediction
-        if payload["keep_models_above"] is not None:
-            self._pipelines[repeat, fold] = pipeline
+        if repeat == self._first:
+            self._predictions[within] = prediction
+            if payload["keep_models_above"] is not None:
+                self._pipelines[repeat, fold] = pipeline
         return FoldResult(
             repeat,
             fold,

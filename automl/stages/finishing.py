@@ -158,7 +158,7 @@ def wants_refits(session: Session) -> bool:
     """Whether members are to be fitted once more on all rows, instead of a bag of fold models."""
     settings, plan = session.settings, session.plan
     is_bag = settings.final == "bag" and len(plan.table) <= settings.bag_up_to_rows
-    n_jobs = len(plan.stage("search").jobs)
+    n_jobs = plan.stage("search").jobs_per_repeat
     return settings.data_mode == "halves" or not is_bag or n_jobs == 1
 
 
@@ -171,7 +171,7 @@ def refit_seconds(session: Session, trial: Trial) -> float:
 
 def member_milliseconds(session: Session, trial: Trial) -> float:
     """To predict a row in the final model, with one model of the trial or one for each fold."""
-    n_models = 1 if wants_refits(session) else len(session.plan.stage("search").jobs)
+    n_models = 1 if wants_refits(session) else session.plan.stage("search").jobs_per_repeat
     return n_models * trial.predict_milliseconds
 
 
@@ -219,7 +219,7 @@ def _refits(session: Session, parts: Sequence[Part]) -> set[str]:
     session.given_up.append(
         f"no time to refit all {len(everything)} members on all rows; fold models are kept instead"
     )
-    return affordable if len(session.plan.stage("search").jobs) == 1 else set()
+    return affordable if session.plan.stage("search").jobs_per_repeat == 1 else set()
 
 
 def _members(session: Session, parts: Sequence[Part], refits: Collection[str]) -> list[Member]:

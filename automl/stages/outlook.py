@@ -199,7 +199,7 @@ def _refits(session: Session, best: Sequence[Trial], *, most: float) -> float:
     expected = max(sum(seconds) / session.pool.n_slots, max(seconds, default=0.0))
     if session.settings.data_mode == "halves":
         return expected
-    if len(session.plan.stage("search").jobs) == 1:
+    if session.plan.stage("search").jobs_per_repeat == 1:
         return min(expected, most)
     return expected if expected <= most else 0.0
 

@@ -78,6 +78,7 @@ def prepare(
             f"{table.target!r} is numeric",
             setting="class_weight",
         )
+    _check_target_bins(settings, table)
     _check_combination(settings, table)
     table_digest = table.digest
     known_by = {"fingerprint": fingerprint(table), "layout": layout(table)}
@@ -122,6 +123,15 @@ def prepare(
     }
 
 
+def _check_target_bins(settings: Settings, table: Table) -> None:
+    if settings.target_bins and table.task.is_classification:
+        raise SettingsError(
+            f"setting target_bins: {settings.target_bins} bins need a numeric target; target column "
+            f"{table.target!r} is of classes, by which folds are stratified",
+            setting="target_bins",
+        )
+
+
 def _check_combination(settings: Settings, table: Table) -> None:
     try:
         check_combination(settings.ensemble_combine, is_classification=table.task.is_classification)
@@ -144,6 +154,7 @@ def plan_folds(table: Table, settings: Settings) -> dict[StageName, StageRows]:
     With `data_mode` halves the search runs on S and the candidates on H (B14, section 3.3).
     """
     everything = np.arange(len(table))
+    searched = range(settings.search_repeats)
     if settings.data_mode == "halves":
         halves = split_halves(
             table.y,
@@ -154,9 +165,9 @@ def plan_folds(table: Table, settings: Settings) -> dict[StageName, StageRows]:
             groups=table.groups,
             time=table.time,
         )
-        first = 0 if settings.halves != "all" else 1
+        first = 0 if settings.halves != "all" else settings.search_repeats
         return {
-            "search": _stage_rows(table, settings, halves.search, repeats=range(1)),
+            "search": _stage_rows(table, settings, halves.search, repeats=searched),
             "candidates": _stage_rows(
                 table,
                 settings,
@@ -164,10 +175,11 @@ def plan_folds(table: Table, settings: Settings) -> dict[StageName, StageRows]:
                 repeats=range(first, first + settings.candidate_repeats),
             ),
         }
-    repeats = range(1, 1 + candidate_repeats(fold_scheme(table, settings), settings))
+    n_fresh = candidate_repeats(fold_scheme(table, settings), settings)
+    fresh = range(settings.search_repeats, settings.search_repeats + n_fresh)
     return {
-        "search": _stage_rows(table, settings, everything, repeats=range(1)),
-        "candidates": _stage_rows(table, settings, everything, repeats=repeats),
+        "search": _stage_rows(table, settings, everything, repeats=searched),
+        "candidates": _stage_rows(table, settings, everything, repeats=fresh),
     }
 
 
@@ -200,7 +212,7 @@ def fold_scheme(table: Table, settings: Settings) -> FoldScheme:
     outputs = table.n_classes**CLASS_EXPONENT if table.n_classes > 2 else 1.0
     fit_seconds = LIGHTGBM_SECONDS_PER_CELL * n_rows * n_columns * outputs
     slot_seconds = settings.seconds * (1 - settings.reserve) * n_slots(settings)
-    affordable = slot_seconds / (WANTED_TRIALS * fit_seconds)
+    affordable = slot_seconds / (WANTED_TRIALS * fit_seconds * settings.search_repeats)
     if affordable >= settings.folds:
         return FoldScheme(settings.folds, is_holdout=False)
     if affordable >= LEAST_FOLDS:
@@ -267,6 +279,7 @@ def _stage_rows(table: Table, settings: Settings, rows: IntArray, *, repeats: ra
             groups=groups,
             time=None if table.time is None else table.time[rows],
             holdout=scheme.is_holdout,
+            target_bins=settings.target_bins or None,
         )
         for repeat in repeats
     ]

@@ -215,9 +215,10 @@ def remarks(trials: Sequence[Trial], champion: Trial, selection: Mapping[str, An
 def _is_like(champion: Trial, floor: Trial) -> bool:
     from automl.statistics.paired import corrected_t
 
-    if len(champion.folds) < 2 or len(champion.folds) != len(floor.folds):
+    n_folds = sum(fold.repeat == 0 for fold in champion.folds)
+    if n_folds < 2 or len(champion.folds) != len(floor.folds):
         return False
-    ratio = 1.0 / (len(champion.folds) - 1)
+    ratio = 1.0 / (n_folds - 1)
     test = corrected_t(champion.fold_scores, floor.fold_scores, test_train_ratio=ratio)
     return bool(test.pvalue >= 0.05)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from automl.errors import SettingsError
 from automl.evaluation import trial as module
 from automl.evaluation.cache import FoldCache, PreprocessedFold
 from automl.evaluation.fold_models import load_models
@@ -305,6 +306,64 @@ def test_predictions_of_a_trial_are_complete_out_of_fold_and_scored(plan):
         again = models[0, fold.fold].predict(plan.table.frame.iloc[within], 2)
         np.testing.assert_allclose(again, saved[within], atol=1e-6)
     assert summary == TrialSummary(plan.index.metrics(plan.table.y, saved))
+
+
+def test_a_trial_s_score_is_of_all_repeats_and_what_is_kept_of_the_first(tmp_path, plan):
+    configuration = configuration_of("logistic_regression")
+    single, _ = run(plan, configuration)[:3], run(plan, configuration, save_as="run-s00002")
+    repeated = make_plan(tmp_path, search_repeats=2)
+    options = {"save_as": "run-s00001", "keep_models_above": -1.0}
+    *folds, summary = run(repeated, configuration, **options)
+    assert [(fold.repeat, fold.fold) for fold in folds] == [
+        (r, f) for r in (0, 1) for f in range(3)
+    ]
+    assert [fold.score for fold in folds[:3]] == [fold.score for fold in single]
+    assert [fold.score for fold in folds[3:]] != [fold.score for fold in single]
+    scores, rows = [fold.score for fold in folds], [fold.rows for fold in folds]
+    assert repeated.index.aggregate(scores, rows) == pytest.approx(np.mean(scores), abs=0.01)
+    saved = PredictionStore(tmp_path / "predictions", 100).load("run-s00001")
+    alone = PredictionStore(plan.folder / "predictions", 100).load("run-s00002")
+    np.testing.assert_array_equal(saved, alone)
+    assert summary.metrics == repeated.index.metrics(repeated.table.y, saved)
+    assert sorted(load_models(tmp_path, "run-s00001")) == [(0, 0), (0, 1), (0, 2)]
+    fit_folds(str(tmp_path), {"configuration": configuration.to_json(), "save_as": "later"})
+    assert sorted(load_models(tmp_path, "later")) == [(0, 0), (0, 1), (0, 2)]
+    earlier = {"trial": "run-s00001", "folds": [fold.to_json() for fold in folds[:4]]}
+    continued = run(repeated, configuration, save_as="run-s00003", earlier=earlier)
+    assert [fold.score for fold in continued[:-1]] == scores
+    again = PredictionStore(tmp_path / "predictions", 100).load("run-s00003")
+    np.testing.assert_array_equal(saved, again)
+
+
+def test_candidates_meet_fresh_folds_after_all_repeats_of_the_search(tmp_path):
+    for mode in (
+        {"data_mode": "all"},
+        {"data_mode": "halves", "halves": "all", "ensemble": "none"},
+    ):
+        plan = make_plan(tmp_path, search_repeats=3, **mode)
+        search, candidates = plan.stage("search"), plan.stage("candidates")
+        assert len(search.folds) == 3
+        together = np.concatenate([search.folds, candidates.folds])
+        assert len(np.unique(together, axis=0)) == len(together)
+
+
+def test_folds_of_a_numeric_target_hold_equal_shares_of_its_bins(tmp_path):
+    options = {"target": "price", "folds": 5}
+    spread = []
+    for bins in (0, 9):
+        plan = make_plan(tmp_path, target_bins=bins, **options)
+        edges = np.quantile(plan.table.y, np.linspace(0, 1, 10)[1:-1])
+        strata = np.searchsorted(edges, plan.table.y)
+        counts = [
+            np.bincount(strata[folds == fold], minlength=9)
+            for name in ("search", "candidates")
+            for folds in plan.stage(name).folds
+            for fold in range(5)
+        ]
+        spread.append(int(np.ptp(counts, axis=0).max()))
+    assert spread[0] > spread[1] == 0
+    with pytest.raises(SettingsError, match=r"target_bins: 4 bins need a numeric target; .* 'kind'"):
+        make_plan(tmp_path, target_bins=4)
 
 
 def test_a_trial_is_scored_on_the_bootstraps_that_its_optimizer_wants(tmp_path):
