@@ -36,11 +36,6 @@ _RULES = (
         "selection_test thesis takes the best of all clusters; clusters says how many there are",
     ),
     _Rule(
-        ("criteria",),
-        lambda s: s.criteria.get("speed", 0.0) > 0 and not s.may_read_clock,
-        "speed is measured by the clock; with trials set cost_aware, or leave speed out",
-    ),
-    _Rule(
         ("layers", "ensemble_combine", "ensemble_alpha", "ensemble_members"),
         lambda s: s.ensemble == "none",
         "there is no ensemble; choose one by ensemble",

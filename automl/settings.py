@@ -17,7 +17,7 @@ from pydantic import (
 from automl.addresses import public_address
 from automl.errors import SettingsError
 from automl.problem_names import name_problem, problem_name
-from automl.significance import AlphaSplit, choose_split, parse_alpha
+from automl.significance import AlphaSplit, choose_split, parse_alpha, parse_top_n
 
 PresetName = Literal["thesis", "fast", "balanced", "best"]
 AUTO = "auto"
@@ -177,7 +177,11 @@ class Settings(BaseModel):
         "estimated mean and deviation",
     )
     clusters: int = Field(default=10, description="Candidates per signature, by k-means", ge=1)
-    top_n: int = Field(default=3, description="Models promoted per level of the tree", ge=1)
+    top_n: int | dict[str, int] = Field(
+        default=3,
+        description="Models promoted per level of the tree: one number, or numbers by level: leaf, "
+        "category, family, root (3 where none is given)",
+    )
     alpha: float | dict[str, float] = Field(
         default=0.05,
         description="Significance level of the selection: one value, or values by level: leaf, "
@@ -292,6 +296,11 @@ class Settings(BaseModel):
     @classmethod
     def _known_levels(cls, value: Any) -> Any:
         return parse_alpha(value)
+
+    @field_validator("top_n", mode="before")
+    @classmethod
+    def _known_numbers(cls, value: Any) -> Any:
+        return parse_top_n(value)
 
     @field_validator("target_bins")
     @classmethod

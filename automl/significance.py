@@ -1,13 +1,14 @@
-"""Significance levels as a user gives them: one value, or values by level of the tree."""
+"""Settings of the selection as a user gives them: one value, or values by level of the tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
 
 from automl.errors import SettingsError
 
 AlphaSplit = Literal["level", "tree"]
+Number = TypeVar("Number", int, float)
 LEVELS = ("leaf", "category", "family", "root")
 
 
@@ -28,16 +29,42 @@ def parse_alpha(value: Any) -> float | dict[str, float]:
     SettingsError
         If a level is not known, given twice, or a value is not a number between 0 and 1.
     """
+    return _by_level(value, "alpha", "0.05 or leaf=0.01,root=0.05", _number)
+
+
+def parse_top_n(value: Any) -> int | dict[str, int]:
+    """How many models each level promotes: one number, or numbers by level.
+
+    Parameters
+    ----------
+    value
+        A number, a mapping, or a text such as ``3`` or ``leaf=1,root=5``.
+
+    Returns
+    -------
+    positive, each
+
+    Raises
+    ------
+    SettingsError
+        If a level is not known, given twice, or a value is not a positive whole number.
+    """
+    return _by_level(value, "top_n", "3 or leaf=1,root=5", _count)
+
+
+def _by_level(
+    value: Any, name: str, example: str, parse: Callable[[Any, str], Number]
+) -> Number | dict[str, Number]:
     if isinstance(value, str) and "=" in value:
-        value = _pairs(value)
+        value = _pairs(value, name, example)
     if not isinstance(value, Mapping):
-        return _number(value, "alpha")
+        return parse(value, name)
     if not value:
-        raise SettingsError("alpha by level must name at least one level; got none")
+        raise SettingsError(f"{name} by level must name at least one level; got none")
     for level in value:
         if level not in LEVELS:
-            raise SettingsError(f"alpha names no level {level!r}; use {', '.join(LEVELS)}")
-    return {str(level): _number(number, f"alpha of {level}") for level, number in value.items()}
+            raise SettingsError(f"{name} names no level {level!r}; use {', '.join(LEVELS)}")
+    return {str(level): parse(number, f"{name} of {level}") for level, number in value.items()}
 
 
 def choose_split(wanted: str, test: str, alpha: float | Mapping[str, float]) -> AlphaSplit:
@@ -67,14 +94,12 @@ def choose_split(wanted: str, test: str, alpha: float | Mapping[str, float]) -> 
     return "tree" if wanted == "tree" else "level"
 
 
-def _pairs(text: str) -> dict[str, str]:
+def _pairs(text: str, name: str, example: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for part in text.split(","):
         level, equals, number = (piece.strip() for piece in part.partition("="))
         if not equals or level in found:
-            raise SettingsError(
-                f"alpha must look like 0.05 or leaf=0.01,root=0.05, each level once; got {text!r}"
-            )
+            raise SettingsError(f"{name} must look like {example}, each level once; got {text!r}")
         found[level] = number
     return found
 
@@ -87,3 +112,13 @@ def _number(value: Any, name: str) -> float:
     if not 0 < number < 1:
         raise SettingsError(f"{name} must be a number between 0 and 1; got {value!r}")
     return number
+
+
+def _count(value: Any, name: str) -> int:
+    try:
+        number = float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not (number >= 1 and number.is_integer()):
+        raise SettingsError(f"{name} must be a positive whole number; got {value!r}")
+    return int(number)

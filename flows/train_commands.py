@@ -117,6 +117,13 @@ def train(
         Literal["auto", "level", "tree"] | None,
         typer.Option(help="What keeps alpha: each level, or the whole tree [default: auto]"),
     ] = None,
+    top_n: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Models that each level promotes, or leaf=N,category=N,family=N,root=N [default: 3]",
+        ),
+    ] = None,
     ensemble: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="How models are blended, or none [default: greedy]"),

@@ -18,7 +18,6 @@ IDLE = [
     ({"normality": "kolmogorov_smirnov", "selection_test": "friedman"}, "normality"),
     ({"candidate_limit": 5, "selection_test": "thesis"}, "candidate_limit"),
     ({"candidate_limit": 5, "preset": "thesis"}, "candidate_limit"),
-    ({"criteria": {"speed": 0.5, "generalization": 1}, "trials": 9}, "criteria"),
     ({"ensemble": "none", "ensemble_combine": "vote"}, "ensemble_combine"),
     ({"ensemble": "none", "ensemble_alpha": 0.1}, "ensemble_alpha"),
     ({"preset": "thesis", "ensemble_members": 3}, "ensemble_members"),
@@ -45,6 +44,7 @@ IDLE = [
 EFFECTIVE = [
     {"normality": "lilliefors", "selection_test": "thesis"},
     {"normality": "lilliefors", "preset": "thesis"},
+    {"criteria": {"speed": 0.5, "generalization": 1}, "trials": 9},
     {"criteria": {"speed": 0.5, "generalization": 1}, "trials": 9, "cost_aware": True},
     {"target_bins": 5},
     {"target_bins": 5, "task": "regression"},

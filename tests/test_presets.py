@@ -43,7 +43,7 @@ def test_a_limit_of_the_time_to_predict_and_ranks_by_speed_read_the_clock(given,
     assert reads_clock(resolve_settings({**TABLE, **given}, environment={})) == expected
 
 
-@pytest.mark.parametrize("setting", ["blend", "trials", "seed", "memory_mib", "top_n", "workers"])
+@pytest.mark.parametrize("setting", ["blend", "trials", "seed", "memory_mib", "workers"])
 def test_a_number_is_no_truth_value(setting):
     with pytest.raises(SettingsError, match=f"setting {setting}: must be a number; got True"):
         resolve_settings({**TABLE, setting: True}, environment={})

@@ -7,7 +7,7 @@ import pytest
 from automl.errors import SettingsError
 from automl.selection.selection_records import Level
 from automl.setting_sources import resolve_settings
-from automl.significance import LEVELS, parse_alpha
+from automl.significance import LEVELS, parse_alpha, parse_top_n
 
 GIVEN = {"table": "t", "target": "y"}
 
@@ -78,3 +78,30 @@ def test_the_environment_gives_values_by_level():
     for text in ("{leaf: 0.3}", "leaf=0.3"):
         found = resolve_settings(GIVEN, environment={"AUTOML_ALPHA": text})
         assert found.alpha == {"leaf": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [(2, 2), ("4", 4), ("leaf=1, root=5", {"leaf": 1, "root": 5}), ({"family": 2}, {"family": 2})],
+)
+def test_one_number_of_promoted_models_or_numbers_by_level(given, expected):
+    assert parse_top_n(given) == expected
+    assert resolve_settings({**GIVEN, "top_n": given}, environment={}).top_n == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (0, "top_n must be a positive whole number; got 0"),
+        (1.5, "got 1.5"),
+        (True, "got True"),
+        ({"root": "two"}, "top_n of root must be a positive whole number; got 'two'"),
+        ({"twig": 1}, "top_n names no level 'twig'"),
+        ("leaf=1,leaf=2", "must look like 3 or leaf=1,root=5, each level once"),
+    ],
+)
+def test_other_numbers_are_refused_in_one_sentence(given, message):
+    with pytest.raises(SettingsError, match=message):
+        parse_top_n(given)
+    with pytest.raises(SettingsError, match="setting top_n: "):
+        resolve_settings({**GIVEN, "top_n": given}, environment={})

@@ -24,7 +24,7 @@ class Candidate:
     scores : (n folds,), maximized
         Scores on the same folds as all other candidates.
     seconds : non-negative
-        Mean runtime of a fold.
+        Mean runtime of a fold: measured, or expected where nothing may depend on the clock.
     simplicity, interpretability : in [0, 1]
         From the family's text file; greater is preferred.
     """

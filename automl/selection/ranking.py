@@ -22,8 +22,8 @@ DEFAULT_CRITERIA: Mapping[str, float] = MappingProxyType(
         "interpretability": 0.05,
     }
 )
-"""Weights of the criteria: generalization outweighs one rank in all others together. Speed is off
-because it reads the clock: under a trial budget a run must be reproducible."""
+"""Weights of the criteria: generalization outweighs one rank in all others together. Speed is off, since
+scores that come without seconds would all be equally fast."""
 
 
 def check_criteria(weights: Mapping[str, float]) -> dict[str, float]:

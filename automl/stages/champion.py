@@ -22,6 +22,7 @@ from automl.selection.selection_records import SelectionRecord
 from automl.stages.candidates import test_train_ratio
 from automl.stages.finishing import member_milliseconds
 from automl.stages.session import Session
+from automl.stages.speed import EXPECTED, MEASURED, expected_seconds, ranks_by_expected_speed
 
 
 def select_champion(
@@ -71,6 +72,7 @@ def select_champion(
         "screening": candidates["screening"],
         "scoring": candidates["scoring"],
         "dispositions": dispositions,
+        "seconds": EXPECTED if ranks_by_expected_speed(session) else MEASURED,
     }
     return {**made, DIGEST: record_digest(made)}
 
@@ -80,23 +82,23 @@ def _select(
 ) -> SelectionRecord:
     settings = session.settings
     by_id = {trial.id: trial for trial in trials}
+    configurations = [by_id[entry["trial_id"]].configuration for entry in scored]
+    seconds = [float(entry["seconds"]) for entry in scored]
+    if ranks_by_expected_speed(session):
+        seconds = expected_seconds(session, configurations)
     candidates = []
-    for entry in scored:
-        configuration = by_id[entry["trial_id"]].configuration
+    for entry, configuration, fold_seconds in zip(scored, configurations, seconds, strict=True):
         family = get_family(configuration.family)
         candidates.append(
             Candidate(
                 entry["trial_id"],
                 configuration,
                 tuple(entry["scores"]),
-                entry["seconds"],
+                fold_seconds,
                 family.simplicity,
                 family.interpretability,
             )
         )
-    criteria = dict(settings.criteria)
-    if not settings.may_read_clock:
-        criteria["speed"] = 0.0
     return select(
         candidates,
         alpha=settings.alpha,
@@ -105,5 +107,5 @@ def _select(
         normality=settings.normality,
         test_train_ratio=test_train_ratio(session, "candidates"),
         alpha_split=settings.chosen_alpha_split,
-        criteria=criteria,
+        criteria=settings.criteria,
     )

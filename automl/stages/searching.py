@@ -6,7 +6,6 @@ import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from typing import Any
 
 from automl.bandits.registry import get_allocator
@@ -22,9 +21,8 @@ from automl.optimizers.registry import get_optimizer
 from automl.origins import DEFAULT, FLOOR, GIVEN
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial, TrialStatus
-from automl.runtime.earlier import earlier_timings
 from automl.runtime.forecast import Forecast
-from automl.runtime.timings import Known, Workload
+from automl.runtime.timings import Known
 from automl.search.opening import Opening
 from automl.search.proposing import Proposer
 from automl.search.runner import TrialRunner, work
@@ -38,6 +36,7 @@ from automl.stages.outlook import Outlook, warm_up
 from automl.stages.participation import defaults_of, unkept_requests, usable_families
 from automl.stages.search_spaces import spaces_of
 from automl.stages.session import Session
+from automl.stages.speed import stored_timings, workload_of
 
 LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
 TRIAL_SHARE = 0.4
@@ -341,13 +340,7 @@ def known_timings(session: Session) -> Known:
     Timings of other runs count under a time budget only: under trials no decision may depend on
     seconds.
     """
-    plan, table = session.plan, session.plan.table
-    training, _ = plan.rows_of("search", 0, 0)
-    workload = Workload(len(training), table.frame.shape[1], table.n_classes)
-    if not session.is_timed:
-        return Known(workload)
-    found = earlier_timings(session.experience)
-    return Known(workload, tuple(chain.from_iterable(found.values())))
+    return stored_timings(session) if session.is_timed else Known(workload_of(session))
 
 
 def votes_of(

@@ -362,7 +362,9 @@ def test_folds_of_a_numeric_target_hold_equal_shares_of_its_bins(tmp_path):
         ]
         spread.append(int(np.ptp(counts, axis=0).max()))
     assert spread[0] > spread[1] == 0
-    with pytest.raises(SettingsError, match=r"target_bins: 4 bins need a numeric target; .* 'kind'"):
+    with pytest.raises(
+        SettingsError, match=r"target_bins: 4 bins need a numeric target; .* 'kind'"
+    ):
         make_plan(tmp_path, target_bins=4)
 
 

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from automl.families.registry import get_family
-from automl.records import FoldResult, Trial, TrialStatus
+from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
+from automl.records import FoldResult, Task, Trial, TrialStatus
 from automl.selection.checker import check, check_tree
 from automl.selection.dispositions import Disposition, Status
 from automl.selection.preselection import ScoringRecord
@@ -20,6 +21,7 @@ from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.candidates import choose_candidates
 from automl.stages.champion import select_champion
 from automl.stages.search_spaces import space_of
+from automl.stages.speed import expected_seconds
 
 FAMILIES = ("svm", "knn", "ridge")
 WAYS: list[dict[str, Any]] = [
@@ -105,6 +107,45 @@ def test_every_trial_has_one_disposition_and_the_record_adds_up(record_of, way, 
     assert all(d.label and d.reason for d in found)
     assert [Disposition.from_json(d.to_json()) for d in found] == found
     assert record["dispositions"][record["winner"]]["status"] == "winner"
+
+
+def test_under_trials_speed_ranks_by_costs_that_are_no_measurement(record_of):
+    way = {"criteria": {"speed": 1.0}, "selection_test": "thesis"}
+    expected, measured = record_of(3, **way), record_of(3, **way, cost_aware=True)
+    assert (expected["seconds"], measured["seconds"]) == ("expected", "measured")
+    assert record_of(3)["seconds"] == "measured"
+    assert check(expected) == check(measured) == []
+    for record, is_measured in ((expected, False), (measured, True)):
+        seconds = {c["trial_id"]: c["seconds"] for c in record["candidates"]}
+        families = {c["trial_id"]: c["configuration"]["family"] for c in record["candidates"]}
+        members = record["decisions"][-1]["members"]
+        left = [seconds[m["trial_id"]] for m in members if m["verdict"] != "worse"]
+        assert seconds[record["winner"]] == min(left) < max(seconds.values())
+        by_family = {(families[i], s) for i, s in seconds.items()}
+        assert (len(by_family) == len(set(families.values()))) is not is_measured
+    assert {c["trial_id"] for c in expected["candidates"]} == {
+        c["trial_id"] for c in measured["candidates"]
+    }
+
+
+def test_expected_seconds_are_those_of_stored_timings(session_of):
+    session = session_of(budget_seconds=None, trials=9)
+    space = space_of(session.plan, get_family("knn"), session.settings)
+    few, many = space.complete({"n_neighbors": 2}), space.complete({"n_neighbors": 90})
+    other = space_of(session.plan, get_family("ridge"), session.settings).default()
+    assert expected_seconds(session, [few, many, other]) == pytest.approx(
+        [get_family(name).relative_seconds(160, 1) for name in ("knn", "knn", "ridge")]
+    )
+    trials = tuple(
+        KnownTrial(c, TrialStatus.COMPLETE, 0.5, s, 5) for c, s in [(few, 5.0), (many, 50.0)] * 20
+    )
+    facts = DataSetFacts("old", "f", "l", Task.BINARY, 200, 1, 2)
+    session.experience = (Experience("old", facts, "index", trials, training_rows=160),)
+    quick, slow, unknown = expected_seconds(session, [few, many, other])
+    assert quick < 2.5 < slow
+    assert unknown > 0
+    again = expected_seconds(session, [few, many, other])
+    assert again == [quick, slow, unknown]
 
 
 def test_the_statuses_of_all_parts_of_the_line_occur(record_of):

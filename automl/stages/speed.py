@@ -1,0 +1,66 @@
+"""How fast candidates are: as measured, or as stored timings let expect where no clock may be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from automl.families.registry import get_family
+from automl.records import Configuration
+from automl.runtime.earlier import earlier_timings
+from automl.runtime.forecast import Forecast
+from automl.runtime.timings import Known, Workload
+from automl.stages.search_spaces import spaces_of
+from automl.stages.session import Session
+
+MEASURED, EXPECTED = "measured", "expected"
+
+
+def workload_of(session: Session) -> Workload:
+    """What a full fit of the run learns from."""
+    plan = session.plan
+    training, _ = plan.rows_of("search", 0, 0)
+    return Workload(len(training), plan.table.frame.shape[1], plan.table.n_classes)
+
+
+def stored_timings(session: Session) -> Known:
+    """What is known of seconds before the first trial: timings of earlier runs in this home."""
+    found = earlier_timings(session.experience)
+    return Known(workload_of(session), tuple(chain.from_iterable(found.values())))
+
+
+def ranks_by_expected_speed(session: Session) -> bool:
+    """Whether speed counts in the ranking and may not be measured.
+
+    A run of a number of trials must be the same again on any machine and with any number of
+    workers, unless the setting `cost_aware` lets it rank by what it measures.
+    """
+    settings = session.settings
+    return settings.criteria.get("speed", 0.0) > 0 and not settings.may_read_clock
+
+
+def expected_seconds(session: Session, configurations: Sequence[Configuration]) -> list[float]:
+    """Seconds of a fold of each configuration by stored timings, the same in equal runs (SPEC J5).
+
+    The runtime models of the families are fitted to the timings in the run's snapshot of
+    experience. Where it holds none, the relative costs in the families' text files take their
+    place: of the families' defaults, on a table of this size.
+
+    Returns
+    -------
+    (n configurations,), positive
+    """
+    chosen = {
+        configuration.family: get_family(configuration.family) for configuration in configurations
+    }
+    spaces = spaces_of(session.plan, chosen, session.settings)
+    forecast = Forecast(spaces, stored_timings(session), n_folds=1, seed=session.settings.seed)
+    found = [forecast.seconds(configuration) for configuration in configurations]
+    known = [seconds for seconds in found if seconds is not None]
+    if len(known) == len(found):
+        return known
+    sizes = workload_of(session)
+    return [
+        chosen[configuration.family].relative_seconds(sizes.rows, sizes.columns)
+        for configuration in configurations
+    ]
