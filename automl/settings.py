@@ -16,6 +16,7 @@ from pydantic import (
 
 from automl.addresses import public_address
 from automl.errors import SettingsError
+from automl.preprocessing_settings import parse_preprocessing
 from automl.problem_names import name_problem, problem_name
 from automl.significance import AlphaSplit, choose_split, parse_alpha, parse_top_n
 
@@ -85,6 +86,11 @@ class Settings(BaseModel):
     family_folder: str | None = Field(default=None, description="Folder with own family files")
     spaces: dict[str, dict[str, Any]] = Field(
         default={}, description="Other ranges or choices, by family and hyperparameter"
+    )
+    preprocessing: dict[str, Any] = Field(
+        default={},
+        description="Preprocessing of all families, a value or a list to be searched by name: "
+        "numeric_imputer, nominal_imputer, variance, variance_raw, reducer_share",
     )
     priors: str | None = Field(
         default=None,
@@ -296,6 +302,11 @@ class Settings(BaseModel):
     @classmethod
     def _known_levels(cls, value: Any) -> Any:
         return parse_alpha(value)
+
+    @field_validator("preprocessing", mode="before")
+    @classmethod
+    def _known_preprocessing(cls, value: Any) -> Any:
+        return parse_preprocessing(value)
 
     @field_validator("top_n", mode="before")
     @classmethod

@@ -376,6 +376,24 @@ class SpaceTree:
         space.default()
         return space
 
+    def with_prep(self, choices: Mapping[str, Sequence[JsonScalar]]) -> SpaceTree:
+        """Space with other, or further, choices of the preprocessing: values by ``prep.*`` name.
+
+        The first value of each is the default. Learned priors of the names are dropped.
+
+        Raises
+        ------
+        SettingsError
+            If a name does not begin with ``prep.``, or the new default breaks a rule.
+        """
+        place = Place(self.family)
+        added = parse_prep({name: list(values) for name, values in choices.items()}, place, "")
+        kept = (node for node in self.nodes if node.name not in choices)
+        priors = {key: prior for key, prior in self.priors.items() if key[1] not in choices}
+        space = replace(self, nodes=(*kept, *added), priors=priors)
+        space.default()
+        return space
+
     def with_facts(self, **facts: float) -> SpaceTree:
         """Space whose rules and encodings know the facts (`FACTS`) of the data.
 

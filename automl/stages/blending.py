@@ -273,5 +273,5 @@ def bag_seconds(session: Session, n_trials: int) -> float:
     cells = len(stage.rows) * max(session.plan.table.n_classes, 1)
     quick = EVALUATIONS * (EVALUATION_SECONDS + CELL_SECONDS * min(cells, MOST_CELLS))
     full = FULL_EVALUATIONS * CELL_SECONDS * cells if cells > MOST_CELLS else 0.0
-    n_parts = max(len(stage.jobs), HOLDOUT_PARTS) + 1
+    n_parts = max(stage.jobs_per_repeat, HOLDOUT_PARTS) + 1
     return share * n_parts * (quick + full)

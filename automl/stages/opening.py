@@ -26,8 +26,9 @@ from automl.records import Configuration
 from automl.search.guide import Guide
 from automl.search.opening import Opening
 from automl.settings import Settings
+from automl.spaces.nodes import PREP
 from automl.stages.participation import defaults_of
-from automl.stages.search_spaces import space_of, spaces_of
+from automl.stages.search_spaces import requested_space, space_of, spaces_of
 from automl.stages.session import Session
 
 FLOORS = ("constant", "lightgbm", "stump")
@@ -168,12 +169,25 @@ def _written_portfolio(session: Session, families: Mapping[str, Family]) -> list
     plan = session.plan
     training, _ = plan.rows_of("search", 0, 0)
     found = portfolio(plan.table.task, len(training), plan.table.frame.shape[1])
-    return [
-        configuration
+    fitted = [
+        _as_requested(session, families[configuration.family], configuration)
         for configuration in found
         if configuration.family in families
-        and not _leaves(session, families[configuration.family], configuration)
     ]
+    return [
+        configuration
+        for configuration in fitted
+        if not _leaves(session, families[configuration.family], configuration)
+    ]
+
+
+def _as_requested(session: Session, family: Family, configuration: Configuration) -> Configuration:
+    """The same with the preprocessing that the settings choose for all families."""
+    requested = session.settings.preprocessing
+    if not requested:
+        return configuration
+    kept = {k: v for k, v in configuration.values.items() if k.removeprefix(PREP) not in requested}
+    return requested_space(family, session.plan.table.task, session.settings).complete(kept)
 
 
 def _leaves(session: Session, family: Family, configuration: Configuration) -> bool:

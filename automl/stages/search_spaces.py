@@ -14,15 +14,17 @@ from automl.families.family import Family, kind_of
 from automl.families.registry import get_family, load_families
 from automl.home import RunFolder
 from automl.metalearning.prior_files import Priors
-from automl.records import Task
+from automl.records import JsonScalar, Task
 from automl.settings import LEARNED, Settings
+from automl.spaces.nodes import PREP
 from automl.spaces.tree import SpaceTree
 
 
 def space_of(plan: EvaluationPlan, family: Family, settings: Settings) -> SpaceTree:
     """The family's search space with the run's priors, narrowed, with the facts of its table.
 
-    A range in the setting `spaces` takes the place of the priors of that name.
+    A range in the setting `spaces` takes the place of the priors of that name, and the setting
+    `preprocessing` that of the choices in the family's file.
 
     Raises
     ------
@@ -30,10 +32,9 @@ def space_of(plan: EvaluationPlan, family: Family, settings: Settings) -> SpaceT
         If what the settings say about this family does not fit; names family, hyperparameter, key.
     """
     table = plan.table
-    space = _narrowed(
-        _with_priors(family.space(table.task), table.task, RunFolder(plan.folder).priors),
-        settings.spaces.get(family.name) or {},
-    )
+    space = requested_space(family, table.task, settings)
+    space = _with_priors(space, table.task, RunFolder(plan.folder).priors)
+    space = _narrowed(space, settings.spaces.get(family.name) or {})
     return space.with_facts(**plan.facts)
 
 
@@ -48,6 +49,24 @@ def spaces_of(
         As `space_of`.
     """
     return {name: space_of(plan, family, settings) for name, family in families.items()}
+
+
+def requested_space(family: Family, task: Task | str, settings: Settings) -> SpaceTree:
+    """The family's space with the setting `preprocessing`, as far as it has a meaning in it.
+
+    A learner that takes missing numbers as they are needs no fill values, one without a reducer no
+    share. Choices of the family's file that the setting does not name go on as they are.
+    """
+    space = family.space(task)
+    reducers, imputers = (_values(space, name) for name in ("prep.reducer", "prep.numeric_imputer"))
+    idle = set()
+    if set(reducers) <= {"none"}:
+        idle.add("reducer_share")
+    if set(imputers) == {"none"}:
+        idle.add("numeric_imputer")
+    requested = settings.preprocessing.items()
+    chosen = {f"{PREP}{name}": values for name, values in requested if name not in idle}
+    return space.with_prep(chosen) if chosen else space
 
 
 def keep_priors(folder: RunFolder, settings: Settings) -> None:
@@ -85,17 +104,17 @@ def check_spaces(settings: Settings) -> None:
     SettingsError
         With family, hyperparameter and key.
     """
-    for name, overrides in settings.spaces.items():
+    for name in settings.spaces:
         family = get_family(name)
         kinds = family.kinds if settings.task == "auto" else (settings.task,)
-        errors = [error for kind in kinds if (error := _misfit(family, kind, overrides))]
+        errors = [error for kind in kinds if (error := _misfit(family, kind, settings))]
         if len(errors) == len(kinds):
             raise errors[0]
 
 
-def _misfit(family: Family, kind: str, overrides: Mapping[str, Any]) -> SettingsError | None:
+def _misfit(family: Family, kind: str, settings: Settings) -> SettingsError | None:
     try:
-        _narrowed(family.space(kind), overrides)
+        _narrowed(requested_space(family, kind, settings), settings.spaces[family.name])
     except SettingsError as error:
         return error
     return None
@@ -112,6 +131,11 @@ def _with_priors(space: SpaceTree, task: Task, path: Path) -> SpaceTree:
 @lru_cache(maxsize=4)
 def _read(path: Path, written: int) -> Priors:  # noqa: ARG001 a file that changes is read again
     return Priors.read(path)
+
+
+def _values(space: SpaceTree, name: str) -> tuple[JsonScalar, ...]:
+    nodes = (node for node in space.hyperparameters() if node.name == name)
+    return next((tuple(choice.value for choice in node.choices) for node in nodes), ())
 
 
 def _narrowed(space: SpaceTree, overrides: Mapping[str, Any]) -> SpaceTree:

@@ -25,6 +25,7 @@ from automl.randomness import Purpose, stream
 from automl.records import FoldResult, TrialStatus
 from automl.settings import Settings
 from automl.stages.preparation import prepare
+from automl.stages.search_spaces import space_of
 
 N = 90
 
@@ -333,6 +334,59 @@ def test_a_trial_s_score_is_of_all_repeats_and_what_is_kept_of_the_first(tmp_pat
     assert [fold.score for fold in continued[:-1]] == scores
     again = PredictionStore(tmp_path / "predictions", 100).load("run-s00003")
     np.testing.assert_array_equal(saved, again)
+
+
+REQUESTS = [
+    ("ridge", {"variance": 0.2, "variance_raw": True}),
+    ("ridge", {"variance": 0.2}),
+    ("knn", {"nominal_imputer": "null"}),
+    ("knn", {"nominal_imputer": ["most_frequent", "category"]}),
+    ("svm", {"reducer_share": 0.3}),
+    ("lightgbm", {"variance": 0.2, "variance_raw": True, "nominal_imputer": "most_frequent"}),
+]
+
+
+@pytest.mark.parametrize(("family", "request_"), REQUESTS, ids=str)
+def test_a_trial_prepares_its_rows_as_the_settings_request(tmp_path, family, request_):
+    plan = make_plan(tmp_path, preprocessing=request_, target="price", task="regression")
+    settings = Settings(table="t", target="y", preprocessing=request_)
+    space = space_of(plan, get_family(family), settings)
+    values = {"prep.reducer": "pca"} if family == "svm" else {}
+    configuration = space.complete(values)
+    asked = {f"prep.{name}": v[0] if isinstance(v, list) else v for name, v in request_.items()}
+    assert asked.items() <= dict(configuration.values).items()
+    pipeline, _ = fit_fold(plan, FoldCache(0), configuration, stage="search", repeat=0, fold=0)
+    steps = pipeline.preprocessor
+    found = {
+        "prep.variance": steps.variance_filter.threshold,
+        "prep.variance_raw": steps.variance_filter.raw,
+        "prep.nominal_imputer": steps.encoder.missing,
+        "prep.reducer_share": steps.reducer.share,
+    }
+    assert asked.items() <= found.items()
+    *folds, _ = run(plan, configuration)
+    assert len(folds) == 3
+    assert np.isfinite([fold.score for fold in folds]).all()
+
+
+def test_the_printed_variance_filter_drops_by_the_unit_of_measurement(tmp_path):
+    frame, request_ = raw_frame(), {"variance": 0.05, "variance_raw": True}
+    frame["size"] = frame["size"] / 100.0
+    prepare(
+        RunFolder(tmp_path),
+        Settings(table="t", target="kind", folds=3, preprocessing=request_),
+        frame=frame[["size", "weight", "color", "kind"]],
+    )
+    module._open.cache_clear()
+    plan, settings = (
+        EvaluationPlan(tmp_path),
+        Settings(table="t", target="y", preprocessing=request_),
+    )
+    configuration = space_of(plan, get_family("ridge"), settings).default()
+    pipeline, _ = fit_fold(plan, FoldCache(0), configuration, stage="search", repeat=0, fold=0)
+    names = list(pipeline.preprocessor.get_feature_names_out())
+    assert "size" not in names
+    assert "weight" in names
 
 
 def test_candidates_meet_fresh_folds_after_all_repeats_of_the_search(tmp_path):

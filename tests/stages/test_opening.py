@@ -19,6 +19,7 @@ from automl.settings import Settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages import opening as module
 from automl.stages.participation import unkept_requests
+from automl.stages.search_spaces import space_of
 from automl.stages.searching import votes_of
 
 FAMILIES = ("lightgbm", "knn", "lda")
@@ -101,6 +102,16 @@ def test_a_narrowed_space_leaves_out_what_is_outside(beginning):
     spaces = {"knn": {"n_neighbors": {"high": 5}}}
     found = opening(beginning(n_known=LEAST_DATA_SETS, spaces=spaces))
     assert "knn" not in [c.family for c, origin in found if origin == "knowledge"]
+
+
+def test_the_written_portfolio_is_prepared_as_the_settings_request(beginning):
+    session = beginning(preprocessing={"variance": 0.01, "numeric_imputer": "median"})
+    found = [c for c, origin in opening(session) if origin in ("portfolio", "floor")]
+    assert len(found) > 5
+    for configuration in found:
+        space = space_of(session.plan, get_family(configuration.family), session.settings)
+        assert space.is_legal(configuration) is None
+        assert configuration.values["prep.variance"] == 0.01
 
 
 def test_the_setting_leaves_both_out(beginning):

@@ -125,3 +125,39 @@ def test_priors_that_fit_no_family_are_refused_before_the_run(tmp_path):
         check_priors(settings_with({}, priors=str(file)))
     with pytest.raises(SettingsError, match=r"priors .*none\.yaml cannot be read"):
         check_priors(settings_with({}, priors=str(tmp_path / "none.yaml")))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"scaler": "none"}, "has no choice 'scaler'; known are numeric_imputer, nominal_imputer"),
+        ({"nominal_imputer": "mode"}, "nominal_imputer must be category, most_frequent or null"),
+        ({"variance": -1}, "variance must be a number of 0 or more"),
+        ({"variance": True}, "variance must be a number of 0 or more"),
+        ({"reducer_share": [0.5, 0.5]}, "reducer_share must be a number above 0"),
+        ({"reducer_share": []}, "reducer_share must be"),
+        ({"variance_raw": True}, "variance_raw has no effect without variance above 0"),
+        ("variance", "must be values by name"),
+    ],
+)
+def test_preprocessing_that_cannot_be_is_refused_in_one_sentence(given, message):
+    with pytest.raises(SettingsError, match=f"setting preprocessing: .*{message}"):
+        settings_with({}, preprocessing=given)
+
+
+def test_requested_preprocessing_is_searched_where_it_has_a_meaning(plan):
+    request = {"nominal_imputer": ["null", "category"], "reducer_share": [0.3, 0.9]}
+    settings = settings_with({}, preprocessing=request)
+    svm = space_of(plan, get_family("svm"), settings)
+    rng = np.random.default_rng(0)
+    drawn = [svm.sample(rng).values for _ in range(60)]
+    assert {v["prep.reducer_share"] for v in drawn} == {0.3, 0.9}
+    assert {v["prep.nominal_imputer"] for v in drawn} == {"null", "category"}
+    assert (
+        "prep.reducer_share" not in space_of(plan, get_family("ridge"), settings).default().values
+    )
+    fixed = settings_with({"svm": {"prep.reducer_share": [0.9]}}, preprocessing=request)
+    assert space_of(plan, get_family("svm"), fixed).default().values["prep.reducer_share"] == 0.9
+    median = settings_with({}, preprocessing={"numeric_imputer": "median"})
+    values = space_of(plan, get_family("lightgbm"), median).default().values
+    assert values["prep.numeric_imputer"] == "none"
