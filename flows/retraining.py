@@ -23,6 +23,7 @@ from automl.home import Home, RunFolder
 from automl.problem_names import clean_name
 from automl.progress import Progress
 from automl.tracking.layout import problem_name
+from automl.tracking.synchronization import register_pending
 from automl.training_request import TrainingRequest
 from automl_flows.given import check_names
 
@@ -117,10 +118,14 @@ def retrain(
         runs = finished_runs(home, name)
         if not runs:
             raise SettingsError(_unknown_problem(home, name), name=name)
+        settled = register_pending(name, home.path)
+        for sentence in settled:
+            tell(sentence)
         frame, digest = _read(table)
         same = next((run for run in reversed(runs) if digest == table_digest(run)), None)
         if same is not None and not force:
-            reason = f"run {same.run_id} was trained on this content; {_completed(same, home)}"
+            done = "; ".join(settled) or "nothing to do"
+            reason = f"run {same.run_id} was trained on this content; {done}"
             return Retraining(
                 "unchanged", name, public_address(table), digest, same.run_id, False, reason
             )
@@ -136,7 +141,7 @@ def retrain(
             frame,
             request=request,
             home=home,
-            started=None if has_waited else started,
+            started=None if has_waited or settled else started,
             on_progress=on_progress,
         )
     return _outcome(settings.problem, public_address(table), digest, result)
@@ -174,21 +179,6 @@ def _unknown_problem(home: Home, name: str) -> str:
     near = difflib.get_close_matches(clean_name(name), known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "; train it first with `automl train`"
     return f"there is no finished run of problem {name!r} in {home.path}{hint}"
-
-
-def _completed(run: RunFolder, home: Home) -> str:
-    """What there was still to do for a finished run: its registration may have been cut short."""
-    from automl.tracking.process import registration
-
-    if registration(run).status != "pending":
-        return "nothing to do"
-    from automl.tracking.synchronization import sync
-
-    sync(home.path)
-    found = registration(run)
-    if found.status == "pending":
-        return f"its registration is still pending: {found.reason}"
-    return f"its registration was pending and is complete now: {found.registered}"
 
 
 def _read(table: str) -> tuple[pd.DataFrame, str]:
@@ -251,7 +241,10 @@ def _outcome(name: str, table: str, digest: str, result: dict[str, Any]) -> Retr
     promoted = bool(promotion.get("promote")) and registered is not None
     reason = str(promotion.get("reason", ""))
     if registered is None:
-        reason = f"the registration is pending, complete it with `automl sync`; {reason}"
+        reason = (
+            "the registration is pending; the next command that needs this name completes it, as "
+            f"does automl sync; {reason}"
+        )
     return Retraining(
         "trained", name, table, digest, result["run_id"], promoted, reason, registered, result
     )

@@ -10,11 +10,13 @@ import hashlib
 import importlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.fold_models import models_mib
 from automl.evaluation.limits import usable_cores
+from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.stages.blending import bag_seconds
 from automl.stages.candidates import likely_seconds
@@ -22,6 +24,7 @@ from automl.stages.finishing import prediction_seconds, refit_seconds, wants_ref
 from automl.stages.session import Session
 from automl.stages.stacking import likely_seconds as likely_seconds_of_stack
 from automl.tracking.outbox import Outbox
+from automl.tracking.reading import read_stage
 
 REFRESH_SECONDS = 2.0
 PROBE_SECONDS = 0.01
@@ -48,6 +51,18 @@ FIRST_MIB = 10.0
 PROMOTION_SECONDS = 1.5
 STORE_SECONDS = 4.0
 REGISTRATION_SECONDS = 1.5
+COLD_SECONDS = 3.0
+"""Of a clean process, from the end of the search until it has loaded a small bundle."""
+
+REGISTRATION_MIB_SECONDS = 0.02
+"""A bundle is copied twice and loaded by a clean process."""
+
+N_EARLIER = 3
+"""Registrations of the home that are looked at, the newest: how busy a machine is changes by the
+hour, and one registration that met a stalled disk is forgotten soon."""
+
+REGISTRATION_SHARE = 0.25
+"""Share of the budget that is kept at most: a registration can be completed later, a model cannot."""
 TRIAL_SECONDS = 0.02
 SUMMARY_SECONDS_PER_TRIAL = 0.0025
 
@@ -72,6 +87,7 @@ class Outlook:
         self._session, self._trials, self._usual_seconds = session, trials, usual_seconds
         self._lock = threading.Lock()
         self._next = 0.0
+        self._earlier: list[Publication] | None = None
 
     def refresh(self) -> None:
         """Plan anew, at most every two seconds; does nothing without a limit of time."""
@@ -84,7 +100,11 @@ class Outlook:
                 ledger.slowness += PROBE_WEIGHT * (found - ledger.slowness)
                 trials = self._trials()
                 to_come = self._to_come(trials)
-                ledger.expect(expected_tail(self._session, trials, to_come=to_come))
+                if self._earlier is None:
+                    self._earlier = earlier_publications(self._session.folder)
+                ledger.expect(
+                    expected_tail(self._session, trials, to_come=to_come, earlier=self._earlier)
+                )
                 self._next = ledger.elapsed + REFRESH_SECONDS
         finally:
             self._lock.release()
@@ -101,8 +121,38 @@ class Outlook:
         return [usual / len(session.plan.stage("search").jobs)] * n
 
 
+@dataclass(frozen=True)
+class Publication:
+    """What the registration of an earlier run has taken.
+
+    Parameters
+    ----------
+    seconds : wall seconds from the open store to the registered model
+    mib : size of the bundle
+    """
+
+    seconds: float
+    mib: float
+
+
+def earlier_publications(folder: RunFolder) -> list[Publication]:
+    """The newest registrations of this run's home, at most `N_EARLIER`."""
+    found: list[Publication] = []
+    for other in reversed(Home(folder.path.parents[1]).run_folders()):
+        seconds = Outbox.load(other.path / "outbox.json").seconds.get("publishing")
+        if seconds is not None and other.path != folder.path:
+            found.append(Publication(seconds, read_stage(other, "final").get("size_mib", 0.0)))
+        if len(found) == N_EARLIER:
+            break
+    return found
+
+
 def expected_tail(
-    session: Session, trials: Sequence[Trial], *, to_come: Sequence[float] = ()
+    session: Session,
+    trials: Sequence[Trial],
+    *,
+    to_come: Sequence[float] = (),
+    earlier: Sequence[Publication] = (),
 ) -> dict[str, float]:
     """Seconds of each stage after the search.
 
@@ -112,6 +162,8 @@ def expected_tail(
         Finished ones of the search.
     to_come
         Expected seconds of a fold of each trial that is likely to follow.
+    earlier
+        Registrations of earlier runs.
     """
     ledger = session.ledger
     assert ledger.total is not None
@@ -127,8 +179,8 @@ def expected_tail(
         "honest": max(HONEST_SECONDS * ledger.slowness, HONEST_SHARE * ledger.total),
         "final": _final(session, best) + _refits(session, best, most=REFIT_SHARE * reserve),
     }
-    meanwhile = expected["ensemble"] + expected["final"]
-    return {**expected, "registration": _registration(session, trials, meanwhile)}
+    kept = max(_registration(session, trials, expected), _as_earlier(session, best, earlier))
+    return {**expected, "registration": min(kept, REGISTRATION_SHARE * ledger.total)}
 
 
 def measured_slowness(n_slots: int) -> float:
@@ -142,8 +194,7 @@ def measured_slowness(n_slots: int) -> float:
     wall, own = time.monotonic(), time.thread_time()
     while (used := time.thread_time() - own) < PROBE_SECONDS:
         hashlib.sha256(block)
-    beside_trials = max(1.0, (n_slots + 1) / usable_cores())
-    ratio = (time.monotonic() - wall) / used / beside_trials
+    ratio = (time.monotonic() - wall) / used / _beside_trials(n_slots)
     return min(max(ratio, 1.0), GREATEST_SLOWNESS)
 
 
@@ -204,16 +255,50 @@ def _refits(session: Session, best: Sequence[Trial], *, most: float) -> float:
     return expected if expected <= most else 0.0
 
 
-def _registration(session: Session, trials: Sequence[Trial], meanwhile: float) -> float:
-    """Copy what the tracking store lacks, beyond what it gets while the driver finishes.
+def _registration(
+    session: Session, trials: Sequence[Trial], expected: Mapping[str, float]
+) -> float:
+    """Copy what the tracking store lacks, beyond what is done while the driver finishes.
 
     Parameters
     ----------
-    meanwhile : seconds in which the mirror has a core for itself
+    expected
+        Seconds of the stages before, in which the mirror and a clean process prepare.
     """
     outbox = Outbox.load(session.folder.path / "outbox.json")
     missing = sum(trial.id not in outbox.trials for trial in trials)
-    slowness = session.ledger.slowness
+    slowness = max(session.ledger.slowness, _mirror_slowness(outbox, session.pool.n_slots))
     copying = (0.0 if outbox.parent else STORE_SECONDS) + TRIAL_SECONDS * missing
+    left = (
+        slowness * copying - expected["ensemble"] - expected["final"],
+        slowness * COLD_SECONDS - sum(expected.values()),
+    )
     own = REGISTRATION_SECONDS + SUMMARY_SECONDS_PER_TRIAL * len(trials)
-    return slowness * own + max(0.0, slowness * copying - meanwhile)
+    return slowness * own + max(0.0, *left)
+
+
+def _mirror_slowness(outbox: Outbox, n_slots: int) -> float:
+    """How much longer the mirror took to open the store than beside the trials alone; at least 1.
+
+    The scheduler favours a thread that wakes for a moment, as the one that measures the ledger's
+    slowness does; a process that computes for seconds meets all that the machine has to do.
+    """
+    opening = outbox.seconds.get("opening", 0.0)
+    return max(opening / STORE_SECONDS / _beside_trials(n_slots), 1.0)
+
+
+def _beside_trials(n_slots: int) -> float:
+    """How much longer work takes beside the trials, where nothing else runs; at least 1."""
+    return max(1.0, (n_slots + 1) / usable_cores())
+
+
+def _as_earlier(session: Session, best: Sequence[Trial], earlier: Sequence[Publication]) -> float:
+    """Seconds of the slowest of the earlier registrations, for a bundle of this run's size."""
+    mib = sum(models_mib(session.folder.path, trial.id) for trial in _members(session, best))
+    return max(
+        (
+            publication.seconds + REGISTRATION_MIB_SECONDS * max(mib - publication.mib, 0.0)
+            for publication in earlier
+        ),
+        default=0.0,
+    )

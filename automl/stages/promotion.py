@@ -33,7 +33,7 @@ from automl.randomness import Purpose, stream
 from automl.records import BoolArray, IntArray
 from automl.settings import Settings
 from automl.tracking.publication import CHAMPION
-from automl.tracking.registry import aliases, find_bundle, training_row_digests
+from automl.tracking.registry import aliases, find_bundle, settle, training_row_digests
 
 if TYPE_CHECKING:
     from automl.stages.session import Session
@@ -184,6 +184,7 @@ def _compare_to_champion(
     """Challenge and positions of the rows held back."""
     home = folder.path.parents[1]
     none: IntArray = np.array([], dtype=np.int64)
+    settle(settings.problem, home)
     if not _holder(settings.problem, home):
         reason = f"no model of {settings.problem!r} holds the alias {CHAMPION} yet"
         return Challenge(promote=True, reason=reason), none

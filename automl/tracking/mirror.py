@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,7 @@ class Mirror:
             If the problem's experiment belongs to another target.
         """
         if self.writer is None:
+            started = time.monotonic()
             home = Path(self.folder.read_facts().get("home") or self.folder.path.parents[1])
             address = store_address(home, uri=self.outbox.store or None)
             client = open_store(address)
@@ -84,6 +86,7 @@ class Mirror:
             with service_errors(address), address.lock():
                 writer.begin()
             self.writer = writer
+            self.outbox.seconds["opening"] = time.monotonic() - started
         return self.writer
 
     def write_some(self, seconds: float = 60.0) -> int:
@@ -96,20 +99,21 @@ class Mirror:
                 writer.write_trials(batch)
         return len(batch)
 
-    def finish(self, seconds: float) -> bool:
+    def finish(self, seconds: float, *, is_whole: bool = True) -> bool:
         """Copy everything that exists, what matters most first; whether all of it was copied.
 
         Parameters
         ----------
         seconds : after which nothing new is begun
+        is_whole
+            Whether all that exists is to be copied, or the model alone is to be registered.
         """
         deadline = time.monotonic() + seconds
         self.publisher.start_cold_load()
         try:
             writer = self.open()
-            evidence = EvidenceWriter(writer)
             self.view.refresh()
-            for step in self._steps(writer, evidence, deadline):
+            for step in self._steps(writer, deadline, is_whole=is_whole):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return self._pending("the time for tracking was over")
@@ -119,28 +123,44 @@ class Mirror:
             self.publisher.close()
         if self.publisher.reason:
             return self._pending(self.publisher.reason)
+        if not is_whole:
+            return not self.publisher.is_wanted
         self.outbox.status, self.outbox.reason = "done", ""
         self.outbox.save()
         return True
 
     def _steps(
-        self, writer: RunWriter, evidence: EvidenceWriter, deadline: float
+        self, writer: RunWriter, deadline: float, *, is_whole: bool
     ) -> Iterator[Callable[[], Any]]:
-        first = writer.missing()[:BATCH] if read_stage(self.folder, "selection") else []
-        yield lambda: writer.write_trials(first, deadline)
+        """The model before any trial, since the run has promised its name; then its end."""
+        evidence, began = EvidenceWriter(writer), time.monotonic()
+
+        def batches() -> Iterator[Callable[[], Any]]:
+            while batch := writer.missing()[:BATCH]:
+                yield lambda batch=batch: writer.write_trials(batch, deadline)  # type: ignore[misc]
+
         yield evidence.write_inputs
         yield lambda: self.publisher.log_model(writer)
-        while self.publisher.is_loading and (batch := writer.missing()[:BATCH]):
-            yield lambda batch=batch: writer.write_trials(batch, deadline)  # type: ignore[misc]
-        yield lambda: self.publisher.register(writer)
+        yield from takewhile(lambda _: self.publisher.is_loading, batches())
+        yield lambda: self._register(writer, began)
+        if is_whole and read_stage(self.folder, "selection"):
+            yield from islice(batches(), 1)
         # ended before the bulk of the trials: what the time does not suffice for is never RUNNING
         yield writer.open_families
         yield evidence.end
-        while batch := writer.missing()[:BATCH]:
-            yield lambda batch=batch: writer.write_trials(batch, deadline)  # type: ignore[misc]
+        if not is_whole:
+            return
+        yield from batches()
         yield evidence.write_summary
         yield evidence.write_records
         yield evidence.end
+
+    def _register(self, writer: RunWriter, began: float) -> None:
+        """Register the model; later runs plan with the seconds that it took since `began`."""
+        self.publisher.register(writer)
+        if "published" in self.outbox.done:
+            self.outbox.seconds.setdefault("publishing", time.monotonic() - began)
+            self.outbox.save()
 
     @contextmanager
     def _exclusive(self, writer: RunWriter, seconds: float) -> Iterator[None]:
@@ -202,8 +222,8 @@ class Commands:
 def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
     """Copy trials until told to finish, then answer and go on waiting.
 
-    While trials run it is within the allowance. After them everything is made ready for the end of
-    the run: the store open, trials copied, a clean process waiting for the bundle.
+    While trials run it is within the allowance. After the search everything is made ready for the
+    end of the run: the store open, a clean process waiting for the bundle, then trials copied.
     """
     retry_at = 0.0
     looked_for_killed = False
@@ -220,8 +240,8 @@ def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
                 end_killed_runs(mirror.folder, min(KILLED_SECONDS, until - time.monotonic()))
             _answer(is_done, mirror.outbox, command.get("number"))
             continue
-        if mirror.is_over(LAST_TRIALS):
-            mirror.publisher.prepare()
+        if mirror.is_over("search"):
+            mirror.publisher.prepare()  # on a busy machine its imports take as long as the rest
         if time.monotonic() < retry_at or not _may_go_on(mirror, pace):
             continue
         try:
@@ -232,10 +252,10 @@ def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
             retry_at = time.monotonic() + RETRY_SECONDS
 
 
-def complete(mirror: Mirror, seconds: float) -> bool:
+def complete(mirror: Mirror, seconds: float, *, is_whole: bool = True) -> bool:
     """`Mirror.finish`, with a store that is away recorded instead of raised."""
     try:
-        return mirror.finish(seconds)
+        return mirror.finish(seconds, is_whole=is_whole)
     except AutoMLError as error:
         mirror.give_up(error.message)
         return False

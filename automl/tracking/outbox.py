@@ -29,6 +29,7 @@ class Outbox:
     trials : MLflow run of each trial written
     writing : trials that may or may not be in the store
     done : what else was written, by event name (`inputs`, `model`, `version`, `alias`, …)
+    seconds : wall seconds that `opening` the store and `publishing` the model took
     status : `following`, `pending`, `done`
     reason : one sentence, why something is pending
     """
@@ -42,6 +43,7 @@ class Outbox:
     trials: dict[str, str] = field(default_factory=dict)
     writing: list[str] = field(default_factory=list)
     done: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
     status: str = "following"
     reason: str = ""
     is_new: bool = True
@@ -74,4 +76,5 @@ class Outbox:
         """Forget everything and begin with another store."""
         self.store, self.experiment, self.parent = store, "", ""
         self.families, self.trials, self.writing, self.done = {}, {}, [], {}
+        self.seconds = {}
         self.is_new = True

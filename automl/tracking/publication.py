@@ -29,7 +29,11 @@ MODEL_NAME = "model"
 CHAMPION = "champion"
 PREVIOUS = "previous"
 BUNDLE_DIGEST_TAG = "automl.bundle_digest"
+BASELINE_TAG = "automl.baseline"
+BEATEN, NOT_BEATEN = "beaten", "not beaten"
 MODEL_ID_TAG = "automl.model_id"
+REFUSED = "refused"
+"""Event of the outbox: why the bundle did not load in a clean process when it was last tried."""
 
 
 class Publisher:
@@ -128,7 +132,9 @@ class Publisher:
         self.reason = "" if "version" in self.outbox.done else self._cold_load_problem()
         if self.reason:
             writer.client.set_tag(self.outbox.parent, "automl.not_registered", self.reason)
+            self._done(REFUSED, self.reason)
             return
+        self.outbox.done.pop(REFUSED, None)
         name = layout.problem_name(writer.facts)
         version = self.outbox.done.get("version") or self._version(writer, name)
         self.outbox.done["registered_name"] = name
@@ -147,7 +153,8 @@ class Publisher:
 
         A registration may be completed long after the model was made. A model that was compared
         takes the alias only from the version that it was compared with, any other only from a
-        version that is older than itself.
+        version that is older than itself. One that is no better than the baseline takes it from
+        none that is.
         """
         holder = str(client.get_registered_model(name).aliases.get(CHAMPION) or "")
         if holder == version:
@@ -160,6 +167,12 @@ class Publisher:
             return (
                 f"the alias {CHAMPION} stays with version {holder or 'none'}: it was moved from "
                 f"version {compared or 'none'} after version {version} was compared with that"
+            )
+        tags = client.get_model_version(name, holder).tags if holder else {}
+        if holder and not self._beats_baseline and tags.get(BASELINE_TAG) != NOT_BEATEN:
+            return (
+                f"the alias {CHAMPION} stays with version {holder}: version {version} is no better "
+                "than the baseline"
             )
         made_ms = 1000 * (self.folder.stages / "final.json").stat().st_mtime
         if holder and client.get_model_version(name, holder).creation_timestamp > made_ms:
@@ -193,6 +206,7 @@ class Publisher:
         result = read_stage(self.folder, "result")
         tags = {
             **layout.key_tags(facts),
+            BASELINE_TAG: BEATEN if self._beats_baseline else NOT_BEATEN,
             BUNDLE_DIGEST_TAG: bundle_digest(self.folder.bundle),
             "automl.score": result.get("score"),
             "automl.honest_score": layout.honest_metrics(read_stage(self.folder, "honest")).get(
@@ -206,15 +220,31 @@ class Publisher:
         }
         return {key: str(value) for key, value in tags.items() if value not in (None, "")}
 
+    @property
+    def _baseline(self) -> Mapping[str, Any]:
+        """What the result says of the model beside the constant; empty in records without it."""
+        return read_stage(self.folder, "result").get("baseline") or {}
+
+    @property
+    def _beats_baseline(self) -> bool:
+        return bool(self._baseline.get("is_beaten", True))
+
     def description(self, facts: Mapping[str, Any]) -> str:
-        """A few lines for people: target, metric, score, members."""
+        """A few lines for people: whether it is any good, target, metric, score, members."""
         result = read_stage(self.folder, "result")
         test = untouched_rows(self.folder)
         final = read_stage(self.folder, "final")
-        lines = [f"Predicts {_target(facts)!r} ({(facts.get('data') or {}).get('task', 'table')})."]
+        lines = [] if self._beats_baseline else [_sentence(self._baseline["notice"])]
+        lines += [
+            f"Predicts {_target(facts)!r} ({(facts.get('data') or {}).get('task', 'table')})."
+        ]
         metric = facts["settings"].get("metric", "index")
         if result.get("score") is not None:
-            lines.append(f"Score ({metric}, 0 baseline, 1 ideal): {result['score']:.4f}.")
+            constant = self._baseline.get("score", 0.0)
+            lines.append(
+                f"Score ({metric}, 1 is ideal): {result['score']:.4f}; predicting the same for "
+                f"every row: {constant:.4f}."
+            )
         if honest := layout.honest_metrics(read_stage(self.folder, "honest")):
             lines.append(
                 f"Corrected for having been chosen: {honest['honest_score']:.4f}, 95 % interval "
@@ -269,6 +299,10 @@ def _as_global_store(uri: str) -> Iterator[None]:
             del os.environ["MLFLOW_TRACKING_URI"]
         else:
             os.environ["MLFLOW_TRACKING_URI"] = before
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _target(facts: Mapping[str, Any]) -> str:

@@ -1,10 +1,16 @@
-"""Registered models: which one a reference means, where its bundle is, and what aliases point to."""
+"""Registered models: which one a reference means, where its bundle is, and what aliases point to.
+
+A run whose time was over may have left its model unregistered. Whatever looks up a name here
+registers such models of the name first (`settle`), so that ``name@champion`` is what the last
+finished run has promised.
+"""
 
 from __future__ import annotations
 
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -15,7 +21,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.errors import DataError, SettingsError
+from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
 from automl.tracking.layout import RUN_ID_TAG
@@ -28,6 +34,7 @@ from automl.tracking.publication import (
     move_alias,
 )
 from automl.tracking.store import StoreAddress, open_store, service_errors, store_address
+from automl.tracking.synchronization import register_pending
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -126,17 +133,26 @@ def find_bundle(reference: str, home: Path) -> FoundBundle:
         if not run.bundle.is_dir():
             raise SettingsError(f"run {run.run_id} has no model yet", run=run.run_id)
         return FoundBundle(run.bundle, run.run_id, run.run_id, is_own=True)
+    text = reference.removeprefix("models:/")
+    is_name = not reference.startswith("runs:/") and not text.startswith("m-")
+    if is_name and "/" not in text:
+        settle(text.partition("@")[0], home)
     with _registry(home) as (client, address):
         if reference.startswith("runs:/"):
             return _bundle_of_run(client, address, reference)
-        text = reference.removeprefix("models:/")
         if text.startswith("m-"):
             return _bundle_of_logged_model(client, address, text)
         return _bundle_of_version(client, address, _version(client, text))
 
 
+def settle(name: str, home: Path) -> None:
+    """Register the models of a name whose registration was cut short; warns about each."""
+    for sentence in register_pending(name, home):
+        warnings.warn(sentence, AutoMLWarning, stacklevel=3)
+
+
 def aliases(name: str, home: Path) -> dict[str, str]:
-    """Version by alias."""
+    """Version by alias, as the registry has them now."""
     with _registry(home) as (client, _):
         found = client.get_registered_model(clean_name(name)).aliases
     return {alias: str(version) for alias, version in found.items()}
@@ -154,6 +170,7 @@ def rollback(name: str, home: Path, *, version: str = "") -> tuple[str, str]:
     SettingsError
         If there is no such model or version, or no previous champion.
     """
+    settle(name, home)
     with _registry(home) as (client, address), address.lock():
         found = client.get_registered_model(clean_name(name)).aliases
         champion, target = str(found.get(CHAMPION) or ""), version or str(found.get(PREVIOUS) or "")
@@ -168,6 +185,7 @@ def rollback(name: str, home: Path, *, version: str = "") -> tuple[str, str]:
 
 def list_versions(name: str, home: Path) -> list[RegisteredVersion]:
     """All versions of a registered model, newest first."""
+    settle(name, home)
     with _registry(home) as (client, _):
         model = client.get_registered_model(clean_name(name))
         found = client.search_model_versions(f"name = '{clean_name(name)}'")

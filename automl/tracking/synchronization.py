@@ -1,4 +1,4 @@
-"""Completes what a tracking store was not told, for all runs of a home."""
+"""Completes what a tracking store was not told: for all runs of a home, or the models of a name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from typing import Any
 
 from automl.errors import AutoMLError
 from automl.home import Home, RunFolder
+from automl.problem_names import clean_name
+from automl.tracking.layout import problem_name
 from automl.tracking.mirror import Mirror, complete, only_mirror
+from automl.tracking.outbox import Outbox
 from automl.tracking.process import registration
+from automl.tracking.publication import REFUSED
+from automl.tracking.reading import read_stage
+
+REGISTRATION_SECONDS = 120.0
+"""Most that a command which needs a name waits for a model of it; usually a tenth of this."""
 
 
 @dataclass
@@ -64,6 +72,65 @@ def sync(home: Path, *, seconds_per_run: float = 600.0) -> SyncSummary:
         except AutoMLError as error:
             summary.pending[folder.run_id] = error.message
     return summary
+
+
+def register_pending(name: str, home: Path) -> list[str]:
+    """Register the models of a name whose registration was cut short, the oldest first.
+
+    Whoever needs a name calls this before looking it up, so that what a finished run has promised
+    exists. Trials that the store lacks are left to `sync`, and so is a bundle that did not load in
+    a clean process: trying it again would take the same seconds at every look.
+
+    Parameters
+    ----------
+    name
+        Problem, that is registered model.
+    home
+        Home folder.
+
+    Returns
+    -------
+        One sentence about each model that waited.
+    """
+    return [_register(folder) for folder in pending_runs(name, home)]
+
+
+def pending_runs(name: str, home: Path) -> list[RunFolder]:
+    """Runs of a name that have a result, nobody drives, and whose model is not registered."""
+    wanted = clean_name(name)
+    return [
+        folder
+        for folder in Home(home).run_folders()
+        if _name_of(folder) == wanted
+        and registration(folder).status == "pending"
+        and read_stage(folder, "result")
+        and not folder.is_driven()
+    ]
+
+
+def _name_of(folder: RunFolder) -> str:
+    try:
+        facts = folder.read_facts()
+    except AutoMLError:
+        return ""
+    return problem_name(facts) if facts.get("settings") else ""
+
+
+def _register(folder: RunFolder) -> str:
+    """Complete the registration of a run; one sentence about what became of it."""
+    refused = Outbox.load(folder.path / "outbox.json").done.get(REFUSED)
+    if refused:
+        return f"the model of run {folder.run_id} is not registered: {refused}"
+    try:
+        with only_mirror(folder):
+            complete(Mirror(folder), REGISTRATION_SECONDS, is_whole=False)
+    except AutoMLError as error:
+        return f"the model of run {folder.run_id} is not registered yet: {error.message}"
+    found = registration(folder)
+    if found.registered is None:
+        return f"the model of run {folder.run_id} is not registered yet: {found.reason}"
+    stays = f"; {found.alias_stays}" if found.alias_stays else ""
+    return f"the model of run {folder.run_id} was not registered yet; it is {found.registered} now{stays}"
 
 
 def _sync_run(folder: RunFolder, summary: SyncSummary, seconds: float) -> None:

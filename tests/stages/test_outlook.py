@@ -4,11 +4,19 @@ import time
 
 import pytest
 
+from automl.evaluation.stage_records import StageRecords
+from automl.home import Home
 from automl.stages import outlook
 from automl.stages.blending import bag_seconds
 from automl.stages.candidates import HEADROOM, SAFETY
 from automl.stages.ledger import Ledger
-from automl.stages.outlook import Outlook, expected_tail, measured_slowness
+from automl.stages.outlook import (
+    Outlook,
+    Publication,
+    earlier_publications,
+    expected_tail,
+    measured_slowness,
+)
 from automl.tracking.outbox import Outbox
 
 
@@ -150,3 +158,59 @@ def test_learning_weights_takes_longer_on_more_trials_and_rows_but_within_its_sh
     assert found[1] == pytest.approx(outlook.ENSEMBLE_SECONDS + 5 * one)
     tight = expected_tail(session_of(budget_seconds=10.0), many)["ensemble"]
     assert tight == pytest.approx(outlook.ENSEMBLE_SECONDS + max(one, outlook.ENSEMBLE_SHARE * 10))
+
+
+def make_registered(home, seconds, mib):
+    folder = home.create_run()
+    StageRecords(folder.stages).write("final", {"size_mib": mib})
+    outbox = Outbox(folder.path / "outbox.json", done={"published": "yes"})
+    outbox.seconds = {"publishing": seconds}
+    outbox.save()
+    return folder
+
+
+def test_the_newest_registrations_of_the_home_are_looked_at(tmp_path, monkeypatch):
+    ids = iter([f"20260101-00000{i}-aaaa" for i in range(9)])
+    monkeypatch.setattr("automl.home.new_run_id", lambda: next(ids))
+    home = Home(tmp_path)
+    for seconds in (99.0, 4.0, 5.0, 3.0):
+        make_registered(home, seconds, mib=2.0)
+    home.create_run()  # one that was never registered says nothing
+    own = make_registered(home, 77.0, mib=2.0)
+    found = earlier_publications(own)
+    assert [publication.seconds for publication in found] == [3.0, 5.0, 4.0]
+    assert {publication.mib for publication in found} == {2.0}
+
+
+def test_as_much_is_kept_for_registration_as_it_took_before(session_of, trial_of):
+    session = session_of(budget_seconds=100.0)
+    trials = [trial_of(i) for i in range(3)]
+
+    def planned(*earlier):
+        return expected_tail(session, trials, earlier=earlier)["registration"]
+
+    assert planned(Publication(20.0, 1.0), Publication(4.0, 1.0)) == 20.0
+    assert planned(Publication(0.1, 1.0)) == planned()
+    assert planned(Publication(90.0, 1.0)) == outlook.REGISTRATION_SHARE * 100.0
+    write_models(session, trials[0], 51.0)
+    larger = 20.0 + 50.0 * outlook.REGISTRATION_MIB_SECONDS
+    assert planned(Publication(20.0, 1.0)) == pytest.approx(larger)
+
+
+def test_a_mirror_that_was_slow_to_open_the_store_is_expected_to_stay_slow(
+    session_of, trial_of, monkeypatch
+):
+    monkeypatch.setattr(outlook, "usable_cores", lambda: 2)  # three processes while trials run
+    session = session_of(budget_seconds=1000.0)
+    trials = [trial_of(i) for i in range(3)]
+
+    def planned(opening):
+        outbox = Outbox(session.folder.path / "outbox.json", parent="p")
+        outbox.seconds = {"opening": opening}
+        outbox.save()
+        return expected_tail(session, trials)["registration"]
+
+    usual = 1.5 * outlook.STORE_SECONDS
+    assert planned(0.1) == planned(usual)
+    assert planned(2.0 * usual) == pytest.approx(2.0 * planned(0.1))
+    assert planned(1e6) == outlook.REGISTRATION_SHARE * 1000.0

@@ -1,0 +1,165 @@
+"""A model whose registration was cut short is registered by whoever needs its name."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from automl.errors import AutoMLWarning, SettingsError
+from automl.evaluation.stage_records import StageRecords
+from automl.home import RunFolder
+from automl.tracking import synchronization
+from automl.tracking.mirror import Mirror, complete
+from automl.tracking.outbox import Outbox
+from automl.tracking.process import registration
+from automl.tracking.publication import Publisher
+from automl.tracking.registry import aliases, find_bundle, list_versions, rollback
+from automl.tracking.store import open_store, store_address
+from automl.tracking.synchronization import pending_runs, register_pending, sync
+from automl.tracking.writer import RunWriter
+
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+MANIFEST = '{"needs_trust": false, "columns": []}'
+
+
+@pytest.fixture(autouse=True)
+def warm_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about something else than the clean process and what it loads."""
+    monkeypatch.setattr(Publisher, "_cold_load_problem", lambda _: "")
+    monkeypatch.setattr(Publisher, "start_cold_load", lambda _: None)
+    monkeypatch.setattr("automl.tracking.publication.save_pyfunc", _copy)
+
+
+def _copy(bundle: Path, local: Path, **_: Any) -> None:
+    shutil.copytree(bundle, local / "data" / "bundle")
+
+
+def finished(runs: Any, *, baseline: bool = False) -> RunFolder:
+    """A run that ended well but for its registration."""
+    folder: RunFolder = runs.make(3)
+    folder.bundle.mkdir()
+    (folder.bundle / "manifest.json").write_text(MANIFEST)
+    runs.finish(folder, champion=0)
+    records = StageRecords(folder.stages)
+    records.write("final", {"kind": "refit", "test": runs.test})
+    notice = "no better than the baseline: the model is the constant"
+    found = {"is_beaten": not baseline, "notice": notice, "score": 0.11}
+    records.write("result", {**(records.read("result") or {}), "baseline": found})
+    return folder
+
+
+def test_predicting_by_alias_registers_the_model_first_and_says_so(home: Path, runs: Any) -> None:
+    folder = finished(runs)
+    with pytest.warns(AutoMLWarning, match=r"it is beans-label/1@champion now$") as told:
+        found = find_bundle("beans-label@champion", home)
+    assert len(told) == 1
+    assert found.run_id == folder.run_id
+    assert registration(folder).status == "done"
+    assert find_bundle("beans-label", home).label == "beans-label/1"  # and says nothing again
+
+
+def test_the_alias_leads_to_the_last_model_and_not_to_the_one_before(home: Path, runs: Any) -> None:
+    assert complete(Mirror(finished(runs)), 60)
+    later = finished(runs)
+    with pytest.warns(AutoMLWarning, match="it is beans-label/2@champion now"):
+        assert find_bundle("beans-label@champion", home).run_id == later.run_id
+
+
+def test_rollback_and_the_list_of_versions_know_the_model_that_was_pending(
+    home: Path, runs: Any
+) -> None:
+    assert complete(Mirror(finished(runs)), 60)
+    finished(runs)
+    with pytest.warns(AutoMLWarning, match="beans-label/2@champion"):
+        assert rollback("beans-label", home) == ("2", "1")
+    finished(runs)
+    with pytest.warns(AutoMLWarning, match="beans-label/3"):
+        assert [version.version for version in list_versions("beans-label", home)] == [
+            "3",
+            "2",
+            "1",
+        ]
+
+
+def test_trials_are_left_to_sync_and_the_run_is_not_left_running(home: Path, runs: Any) -> None:
+    folder = finished(runs)
+    register_pending("beans-label", home)
+    outbox = Outbox.load(folder.path / "outbox.json")
+    assert outbox.trials == {}
+    client = open_store(store_address(home))
+    assert client.get_run(outbox.parent).info.status == "FINISHED"
+    assert outbox.seconds["publishing"] > 0
+    assert sync(home).trials == 3
+    assert register_pending("beans-label", home) == []
+
+
+def test_the_model_is_registered_before_any_trial_is_copied(
+    home: Path, runs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = finished(runs)
+
+    def die(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunWriter, "write_trials", die)
+    with pytest.raises(KeyboardInterrupt):
+        Mirror(folder).finish(60)
+    assert registration(folder).registered == "beans-label/1@champion"
+
+
+def test_only_runs_with_a_result_that_nobody_drives_are_pending(home: Path, runs: Any) -> None:
+    driven, unfinished, waiting = finished(runs), finished(runs), finished(runs)
+    (unfinished.stages / "result.json").unlink()
+    off = finished(runs)
+    StageRecords(off.stages).write("registration", {"register": False})
+    with driven.lock():
+        assert [run.run_id for run in pending_runs("beans-label", home)] == [waiting.run_id]
+    assert pending_runs("peas-label", home) == []
+
+
+def test_a_refused_model_is_named_and_not_tried_again(
+    home: Path, runs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = finished(runs)
+    with monkeypatch.context() as patch:
+        patch.setattr(Publisher, "_cold_load_problem", lambda _: "it does not load")
+        assert register_pending("beans-label", home) == [
+            f"the model of run {folder.run_id} is not registered yet: it does not load"
+        ]
+    with monkeypatch.context() as patch:
+        patch.setattr(synchronization, "complete", lambda *_, **__: pytest.fail("tried again"))
+        with (
+            pytest.warns(AutoMLWarning, match="is not registered: it does not load"),
+            pytest.raises(SettingsError, match="no such model"),
+        ):
+            find_bundle("beans-label@champion", home)
+    assert sync(home).registered == ["beans-label/1@champion"]
+
+
+def test_a_model_no_better_than_the_baseline_is_called_so_and_takes_no_alias_from_a_better(
+    home: Path, runs: Any
+) -> None:
+    for is_baseline in (True, True, False, True):
+        assert complete(Mirror(finished(runs, baseline=is_baseline)), 60)
+    # the second baseline may replace the first, a model replaces both, and no baseline the model
+    assert aliases("beans-label", home) == {"champion": "3", "previous": "2"}
+    client = open_store(store_address(home))
+    last = client.get_model_version("beans-label", "4")
+    assert last.description.startswith("No better than the baseline: the model is the constant.\n")
+    assert "predicting the same for every row: 0.1100" in last.description
+    assert last.tags["automl.baseline"] == "not beaten"
+    better = client.get_model_version("beans-label", "3")
+    assert better.tags["automl.baseline"] == "beaten"
+    assert better.description.startswith("Predicts 'label'")
+    (late,) = [
+        registration(folder).alias_stays
+        for folder in synchronization.Home(home).run_folders()
+        if registration(folder).registered == "beans-label/4"
+    ]
+    assert late == (
+        "the alias champion stays with version 3: version 4 is no better than the baseline"
+    )
