@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from automl.errors import DataError, SettingsError
+from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.home import Home, default_home
 from automl.inference.model import TableModel
 from automl.setting_sources import resolve_settings
@@ -160,7 +161,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         target: str | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Run the whole line; returns when the model is registered.
+        """Run the whole line; returns when the model is registered, as far as the budget allows.
 
         Parameters
         ----------
@@ -180,6 +181,12 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
             With every problem of the table.
         AutoMLError
             If no usable model came out.
+
+        Warns
+        -----
+        AutoMLWarning
+            Of every entry of ``result_["notices"]``: the model is no better than the baseline, or
+            not registered yet.
         """
         started = time.monotonic()
         frame, names = _joined(X, y, target, sample_weight)
@@ -188,6 +195,8 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         home = Home(Path(self.home).expanduser().resolve() if self.home else default_home())
         home.prepare()
         result = _train(settings, frame, home, started=started, is_shown=self.verbose)
+        for notice in result["notices"]:
+            warnings.warn(notice, AutoMLWarning, stacklevel=2)
         self.result_: dict[str, Any] = result
         self.run_id_ = str(result["run_id"])
         self.leaderboard_ = pd.DataFrame(result["leaderboard"])

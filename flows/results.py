@@ -15,7 +15,7 @@ LEADERBOARD_ROWS = 15
 
 
 def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None:
-    """Print the record of a finished run."""
+    """Print the record of a finished run; its notices follow, see `show_notices`."""
     if as_json:
         emit_json(result)
         return
@@ -35,6 +35,12 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
     emit(
         f"predict: {command(home, 'predict', str(result.get('run_id', '')), 'TABLE', '-o', 'OUT.csv')}"
     )
+
+
+def show_notices(result: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what nobody must overlook as the last lines of a command; JSON holds it already."""
+    for notice in () if as_json else result.get("notices") or ():
+        emit(f"attention: {notice}")
 
 
 def show_leaderboard(
@@ -137,6 +143,7 @@ def result_facts(result: Mapping[str, Any], home: Home) -> dict[str, Any]:
     model = result.get("model") or {}
     test = result.get("test") or {}
     champion = result.get("champion") or {}
+    baseline = result.get("baseline") or {}
     registered = model.get("registered") or ""
     if model.get("registration") == "pending":
         registered = f"pending; complete it with: {command(home, 'sync')}"
@@ -145,6 +152,7 @@ def result_facts(result: Mapping[str, Any], home: Home) -> dict[str, Any]:
         "problem": result.get("problem"),
         "champion": champion.get("family") or champion.get("trial_id"),
         "score": result.get("score"),
+        "constant's score": baseline.get("score") if baseline.get("trial_id") else None,
         "honest score": honest_text(result),
         "test score": test.get("score"),
         "defaults": defaults_text(result.get("defaults")),

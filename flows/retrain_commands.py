@@ -125,6 +125,7 @@ def _overrides(budget: str | None, trials: int | None, seed: int | None) -> dict
 
 def _show(outcome: Retraining, *, as_json: bool) -> None:
     from automl_flows.rendering import emit_facts, emit_json
+    from automl_flows.results import show_notices
 
     if as_json:
         emit_json(outcome.to_json())
@@ -146,3 +147,4 @@ def _show(outcome: Retraining, *, as_json: bool) -> None:
             "reason": outcome.reason,
         }
     )
+    show_notices(result, as_json=as_json)

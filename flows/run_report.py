@@ -8,6 +8,7 @@ from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl.stages.notices import notices_of
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
 from automl_flows.rendering import emit, emit_facts, emit_table, moment_text, seconds_text
@@ -18,6 +19,7 @@ from automl_flows.results import (
     short_id,
     show_leaderboard,
     show_ledger,
+    show_notices,
     untried_notes,
 )
 from automl_flows.run_status import describe, problem_of, read_stage
@@ -34,6 +36,7 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
     if result.get("model"):
         registration = {"registration": status.registration, "registered": status.registered}
         result["model"] = {**result["model"], **registration}
+        result["notices"] = notices_of(result, folder)
     return {
         **status.to_json(),
         "trials": result.get("trials"),
@@ -86,6 +89,7 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
     notes = (result.get("given_up") or (), untried_notes(result), data.get("notes") or ())
     for line in chain.from_iterable(notes):
         emit(f"note: {line}")
+    show_notices(result, as_json=False)
     if report["resumable"]:
         emit(f"continue it with: {command(home, 'resume', report['run_id'])}")
 

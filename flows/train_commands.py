@@ -163,6 +163,7 @@ def train(
     options = dict(locals())
     from automl.setting_sources import resolve_settings
     from automl_flows.given import given_settings
+    from automl_flows.results import show_notices
 
     state = open_home(home)
     settings = resolve_settings(given_settings(options), file=config)
@@ -174,7 +175,7 @@ def train(
         check_problem(state.path, settings)
         show_plan(plan_of(settings, state), as_json=as_json)
         return
-    _train(settings, state.path, as_json=as_json)
+    show_notices(_train(settings, state.path, as_json=as_json), as_json=as_json)
 
 
 def resume(
@@ -183,6 +184,7 @@ def resume(
     as_json: JsonOption = False,
 ) -> None:
     """Continue an interrupted run from its records."""
+    from automl_flows.results import show_notices
     from automl_flows.run_status import describe
 
     state = open_home(home)
@@ -193,7 +195,8 @@ def resume(
         raise SettingsError(f"run {folder.run_id} is being driven by another process")
     if status in {"finished", "empty", "damaged"}:
         raise SettingsError(f"run {folder.run_id} cannot be resumed: it is {status}")
-    _drive(state.path, as_json=as_json, run_id=folder.run_id)
+    result = _drive(state.path, as_json=as_json, run_id=folder.run_id)
+    show_notices(result, as_json=as_json)
 
 
 def demo(
@@ -203,11 +206,13 @@ def demo(
 ) -> None:
     """Run the whole line on a bundled table and say where to look."""
     from automl_flows.demonstration import demo_settings, show_next_steps
+    from automl_flows.results import show_notices
 
     state = open_home(home)
     result = _train(demo_settings(budget), state.path, as_json=as_json)
     if not as_json:
         show_next_steps(result, state)
+    show_notices(result, as_json=as_json)
 
 
 def _train(settings: Settings, home: Path, *, as_json: bool) -> dict[str, Any]:

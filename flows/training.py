@@ -94,7 +94,7 @@ def run_stages(line: Line) -> dict[str, Any]:
         stage(folder)
     result = line.close()
     _publish(result)
-    return {key: result[key] for key in ("run_id", "problem", "score", "test", "model")}
+    return {key: result[key] for key in ("run_id", "problem", "score", "test", "model", "notices")}
 
 
 def run_stages_directly(line: Line) -> None:
@@ -152,6 +152,7 @@ def summary_text(result: dict[str, Any]) -> str:
         f"- champion: {champion['family']}, `{champion['trial_id']}`",
         f"- cross-validated score {result['score']:.4f} ({result['metric']})",
     ]
+    lines[1:1] = [f"- **attention: {notice}**" for notice in result["notices"]]
     if found := honest_text(result):
         lines.append(f"- honest score {found}")
     if result["test"]:

@@ -18,6 +18,7 @@ from automl.stages.champion import select_champion
 from automl.stages.ensembling import build_ensemble
 from automl.stages.finishing import build_final
 from automl.stages.honesty import estimate
+from automl.stages.notices import notices_of
 from automl.stages.promotion import decide_promotion
 from automl.stages.result import make_result
 from automl.stages.searching import Search
@@ -156,14 +157,10 @@ class Line:
                 f"the tracking store lacks {missing} of {len(self.trials)} trials"
                 f"{f' ({found.reason})' if found.reason else ''}; automl sync completes them"
             )
-        elif found.status == "pending":
-            session.warnings.append(
-                f"the model is not registered yet{f' ({found.reason})' if found.reason else ''}; "
-                "automl sync completes it"
-            )
         made["warnings"] += [w for w in session.warnings if w not in made["warnings"]]
         complete = {
             **made,
+            "notices": notices_of(made, session.folder),
             "links": links(session.folder),
             "ledger": session.ledger.to_json(),
             "seconds": session.ledger.elapsed,

@@ -7,17 +7,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from automl.optimizers.registry import optimizer_name
+from automl.origins import FLOOR
 from automl.presets import PRESETS
 from automl.records import Trial
 from automl.selection.defaults import DefaultTrial, boost_row_of_run
 from automl.selection.dispositions import Disposition, Status
 from automl.settings import Settings
 from automl.stages.experience import STAGE as EXPERIENCE
+from automl.stages.notices import CONSTANT, Baseline
 from automl.stages.session import Session
 from automl.stages.stacking import STAGE as STACK
 
 FEW_TRIALS = 20
 _FOUND_WORSE = (Status.WORSE, Status.SCREENED_OUT)
+_FLOORS = {
+    CONSTANT: "predicting the same for every row",
+    "lightgbm": "a default LightGBM",
+}
 HONEST = ("single", "ensemble", "chosen", "n_bootstraps", "n_trials", "reason")
 
 
@@ -48,6 +54,7 @@ def make_result(
             "score": champion.score,
         },
         "score": ensemble["score"],
+        "baseline": Baseline.of(trials, champion, ensemble, final).to_json(),
         "metrics": ensemble["metrics"],
         "honest": {key: stages["honest"][key] for key in HONEST},
         "test": final["test"],
@@ -192,7 +199,7 @@ def remarks(trials: Sequence[Trial], champion: Trial, selection: Mapping[str, An
     Parameters
     ----------
     selection
-        Record of the selection, whose tests may have found the default LightGBM to be worse.
+        Record of the selection, whose tests may have found a floor to be worse.
     """
     found = []
     complete = [trial for trial in trials if trial.is_complete]
@@ -201,14 +208,16 @@ def remarks(trials: Sequence[Trial], champion: Trial, selection: Mapping[str, An
             f"only {len(complete)} trials were completed; more time or fewer families would "
             "make the choice mean more"
         )
-    floor = next(
-        (t for t in complete if t.origin == "floor" and t.configuration.family == "lightgbm"), None
-    )
-    if floor is None or floor.id == champion.id:
-        return found
-    is_worse = selection["dispositions"][floor.id]["status"] in _FOUND_WORSE
-    if not is_worse and _is_like(champion, floor):
-        found.append("the champion is indistinguishable from a default LightGBM on these folds")
+    dispositions = selection.get("dispositions", {})
+    for family, words in _FLOORS.items():
+        floor = next(
+            (t for t in complete if t.origin == FLOOR and t.configuration.family == family), None
+        )
+        if floor is None or floor.id == champion.id:
+            continue
+        is_worse = dispositions[floor.id]["status"] in _FOUND_WORSE
+        if not is_worse and _is_like(champion, floor):
+            found.append(f"the champion is indistinguishable from {words} on these folds")
     return found
 
 

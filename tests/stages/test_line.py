@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from automl.evaluation.stage_records import StageRecords
+from automl.home import RunFolder
 from automl.stages import line as module
 from automl.stages.line import Line
-from automl.tracking.process import Registration
+from automl.tracking.outbox import Outbox
 
 
 def test_a_result_says_how_long_the_run_took_before_it_is_registered(
@@ -28,21 +30,30 @@ def test_a_result_says_how_long_the_run_took_before_it_is_registered(
 
 
 @pytest.mark.parametrize("status", ["pending", "done", "off"])
-def test_a_model_that_is_not_registered_yet_is_a_warning(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: Any
+def test_a_model_that_is_not_registered_yet_is_a_notice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: str
 ) -> None:
+    folder = RunFolder(tmp_path / "runs" / "r")
+    folder.write_facts({"settings": {"table": "beans.csv", "target": "label"}})
+    records = StageRecords(folder.stages)
+    records.write("final", {"kind": "bag"})
+    records.write("registration", {"register": status != "off"})
+    done = {"version": "1", "registered_name": "beans-label", "published": "yes"}
+    outbox = Outbox(folder.path / "outbox.json", reason="no answer")
+    outbox.done = done if status == "done" else {}
+    outbox.save()
     monkeypatch.setattr(Line, "result", lambda _: {"model": {}, "warnings": []})
     monkeypatch.setattr(Line, "trials", ())
-    monkeypatch.setattr(module, "links", lambda _: {})
-    found = Registration(status, None, "no answer", 0, "")
-    monkeypatch.setattr(module, "registration", lambda _: found)
     line: Any = object.__new__(Line)
     line.session = SimpleNamespace(
-        folder=SimpleNamespace(path=tmp_path),
+        folder=folder,
         warnings=[],
         ledger=SimpleNamespace(elapsed=1.0, to_json=dict),
-        records=SimpleNamespace(write=lambda *_: None),
+        records=records,
         set_status=lambda _: None,
     )
-    waiting = [w for w in line.close()["warnings"] if "not registered yet (no answer)" in w]
+    made = line.close()
+    assert made["model"]["registration"] == status
+    waiting = [notice for notice in made["notices"] if "not registered yet (no answer)" in notice]
     assert len(waiting) == (status == "pending")
+    assert records.read("result")["notices"] == made["notices"]

@@ -34,6 +34,16 @@ def test_a_default_that_the_selection_has_dropped_is_not_called_as_good(status, 
     assert any("indistinguishable from a default LightGBM" in text for text in found) is is_told
 
 
+@pytest.mark.parametrize(
+    ("status", "is_told"), [("worse", False), ("screened_out", False), ("finalist", True)]
+)
+def test_a_champion_that_could_be_the_constant_is_told(status, is_told):
+    constant = trial(0, "floor", "constant", [0.5, 0.5, 0.5, 0.5, 0.4])
+    selection = {"dispositions": {constant.id: {"status": status}}}
+    found = remarks([constant, CHAMPION], CHAMPION, selection)
+    assert any("from predicting the same for every row" in text for text in found) is is_told
+
+
 def test_few_trials_are_named():
     champion = trial(0, "floor", "lightgbm", [0.1, 0.2])
     assert "only 1 trials were completed" in remarks([champion], champion, {})[0]

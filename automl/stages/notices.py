@@ -1,0 +1,135 @@
+"""What nobody must overlook at the end of a run: a model that is no model, a name that is not there.
+
+A notice is one sentence. Commands print notices last, and `--json` holds them under ``notices``.
+They are made anew wherever a result is shown, since a registration may be completed later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from automl.home import Home, RunFolder
+from automl.records import Trial
+from automl.tracking.layout import problem_name
+from automl.tracking.outbox import Outbox
+from automl.tracking.process import Registration, registration
+from automl.tracking.publication import CHAMPION, REFUSED
+
+CONSTANT = "constant"
+"""Family of the floor that predicts the class frequencies, or the mean, for every row."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The final model beside the constant, which learns nothing from the columns.
+
+    On the scale of the scores 0 is what labels drawn at random by the class frequencies achieve
+    (SPEC B2). The constant takes the most frequent class, which is right more often than random
+    labels wherever the classes are unequal, so that it may score above 0. Whether a model has
+    learned anything is therefore asked of the constant's own trial, not of 0.
+
+    Parameters
+    ----------
+    trial_id : complete trial of the constant; empty where there is none, as in a run of given configurations
+    score : of that trial; 0 where there is none
+    model_score : of what is deployed, by the same folds
+    is_constant : whether the constant itself is deployed
+    """
+
+    trial_id: str
+    score: float
+    model_score: float
+    is_constant: bool
+
+    @classmethod
+    def of(
+        cls,
+        trials: Sequence[Trial],
+        champion: Trial,
+        ensemble: Mapping[str, Any],
+        final: Mapping[str, Any],
+    ) -> Self:
+        """What the trials of the search say of the model.
+
+        Parameters
+        ----------
+        ensemble, final
+            Records of these stages. What could be fitted in the end counts, not what was chosen.
+        """
+        constants = (t for t in trials if t.is_complete and t.configuration.family == CONSTANT)
+        floor = next(constants, None)
+        families = {m["family"] for m in final["members"] if m["weight"] > 0}
+        chosen = ensemble["score"] if ensemble["replaced_champion"] else champion.score
+        return cls(
+            trial_id="" if floor is None else floor.id,
+            score=0.0 if floor is None or floor.score is None else floor.score,
+            model_score=float(chosen or 0.0),
+            is_constant=families == {CONSTANT},
+        )
+
+    @property
+    def is_beaten(self) -> bool:
+        """Whether the model scores more than the constant."""
+        return not self.is_constant and self.model_score > self.score
+
+    @property
+    def notice(self) -> str:
+        """One sentence where the model is no better; empty where it is."""
+        if self.is_beaten:
+            return ""
+        if self.is_constant:
+            return (
+                "no better than the baseline: the model is the constant, which predicts the same "
+                f"for every row (score {self.score:.4f}); nothing that learns was better in time"
+            )
+        return (
+            f"no better than the baseline: the model scores {self.model_score:.4f}, predicting the "
+            f"same for every row {self.score:.4f}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {**asdict(self), "is_beaten": self.is_beaten, "notice": self.notice}
+
+
+def notices_of(result: Mapping[str, Any], folder: RunFolder) -> list[str]:
+    """Notices about the result of a run, as things are now."""
+    baseline = (result.get("baseline") or {}).get("notice", "")
+    return [text for text in (baseline, registration_notice(folder)) if text]
+
+
+def registration_notice(folder: RunFolder) -> str:
+    """One sentence where a model was to be registered and is not; else empty."""
+    found = registration(folder)
+    if found.status != "pending":
+        return ""
+    name = problem_name(folder.read_facts())
+    leads = "leads to another model" if _is_registered(name, folder) else "does not exist"
+    if REFUSED in Outbox.load(folder.path / "outbox.json").done:
+        return (
+            f"the model is not registered, and {name}@{CHAMPION} {leads}: {found.reason}; "
+            "automl sync tries again"
+        )
+    return (
+        f"the model is not registered yet{_because(found)}, so {name}@{CHAMPION} {leads} until then; "
+        "the next command that needs this name registers the model first, as does automl sync"
+    )
+
+
+def _because(found: Registration) -> str:
+    return f" ({found.reason})" if found.reason else ""
+
+
+def _is_registered(name: str, folder: RunFolder) -> bool:
+    """Whether another run of this home has registered a model of this name."""
+    return any(
+        other.path != folder.path and _registered_name(other) == name
+        for other in Home(folder.path.parents[1]).run_folders()
+    )
+
+
+def _registered_name(folder: RunFolder) -> str:
+    done = Outbox.load(folder.path / "outbox.json").done
+    return done.get("registered_name", "") if "version" in done else ""
