@@ -224,8 +224,11 @@ class Settings(BaseModel):
         gt=0,
         le=0.5,
     )
-    ensemble_members: int = Field(
-        default=12, description="Most members of the ensemble, the inputs of others included", ge=1
+    ensemble_members: int | None = Field(
+        default=None,
+        description="Most members of the ensemble, the inputs of others included; default: 12, and "
+        "as many as there are bootstraps for agnostic_bayes",
+        ge=1,
     )
     layers: Literal[1, 2] = Field(
         default=1, description="2: models that learn from the first layer's predictions may join"

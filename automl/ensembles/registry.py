@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.ensembles.agnostic import agnostic_bayes
+from automl.ensembles.agnostic import N_BOOTSTRAPS, agnostic_bayes
 from automl.ensembles.greedy import greedy_selection
+from automl.ensembles.limits import LEAST_WEIGHT
 from automl.inference.combining import Combine, votes
 from automl.lookup import entry_of
 from automl.metrics.stacked import StackedScores
@@ -92,6 +93,11 @@ class EnsembleMethod:
         How often it learns: from all members, then from random parts of them; the weights are the
         mean. On fresh rows of simulated and of five real tables, five parts of four fifths were as
         good as or better than halves and than a single bag.
+    least_weight : in [0, 1)
+        Share of all weight below which a member is left out. A method whose weights are what a
+        document defines has 0.
+    draws_bootstraps
+        Whether `learn` takes `n_bootstraps`, and its generator draws nothing but bootstraps.
     """
 
     learn: Learn
@@ -100,6 +106,8 @@ class EnsembleMethod:
     library_size: int | None = 60
     is_second_layer: bool = False
     n_bags: int = 1
+    least_weight: float = LEAST_WEIGHT
+    draws_bootstraps: bool = False
 
     def learn_bag(
         self,
@@ -182,6 +190,7 @@ def learn_agnostic_bayes(
     combine: Combine = "mean",
     many_scores: ManyScores | None = None,
     stacked_scores: StackedScores | None = None,  # noqa: ARG001  (each has many weightings)
+    n_bootstraps: int = N_BOOTSTRAPS,
 ) -> FloatArray:
     """`automl.ensembles.agnostic.agnostic_bayes`; parameters as in `Learn`."""
     return agnostic_bayes(
@@ -189,6 +198,7 @@ def learn_agnostic_bayes(
         y,
         score,
         rng=rng,
+        n_bootstraps=n_bootstraps,
         rows=rows,
         sample_weight=sample_weight,
         many_scores=many_scores,
@@ -239,9 +249,11 @@ ENSEMBLES: dict[str, EnsembleMethod] = {
     ),
     "agnostic_bayes": EnsembleMethod(
         learn_agnostic_bayes,
-        "each member by how often it is the best on 50 bootstraps of the rows",
+        "each member by how often it is the best on bootstraps of the rows (50, or the histories')",
         "L14 section 3",
         library_size=None,
+        least_weight=0.0,
+        draws_bootstraps=True,
     ),
     "stacking": EnsembleMethod(
         learn_greedy,

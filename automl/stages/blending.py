@@ -22,12 +22,7 @@ from automl.ensembles.evidence import (
     other_rows,
 )
 from automl.ensembles.library import MOST_CELLS
-from automl.ensembles.limits import (
-    is_fast_enough,
-    limit_members,
-    limit_prediction_time,
-    only_effective,
-)
+from automl.ensembles.limits import is_fast_enough, only_effective
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError
 from automl.evaluation.predictions import PredictionStore
@@ -39,6 +34,7 @@ from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.stages.candidates import test_train_ratio
 from automl.stages.finishing import member_milliseconds
+from automl.stages.membership import limited, method_of
 from automl.stages.session import Session
 from automl.stages.stacking import HOLDOUT_PARTS, second_layer_folds
 
@@ -82,9 +78,7 @@ class Blender:
         self._n_first = len(library)
         sources = tuple(library.index(trial) for trial in base)
         self._inputs = [*([()] * len(library)), *([sources] * len(stack))]
-        self._method = get_ensemble(
-            "single" if session.settings.ensemble == "none" else session.settings.ensemble
-        )
+        self._method = method_of(session.settings)
         self._combine: Combine = session.settings.ensemble_combine
         stage = session.plan.stage("search")
         self._y = session.plan.table.y[stage.rows]
@@ -223,13 +217,13 @@ class Blender:
         return found
 
     def _learn(self, bag: int, place: int, rows: IntArray, deadline: Deadline) -> FloatArray:
-        session, index = self._session, self._session.plan.index
+        index = self._session.plan.index
         return self._method.learn_bag(
             bag,
             [self._predictions[i] for i in self._eligible],
             self._y,
             index.score,
-            rng=stream(session.settings.seed, Purpose.ENSEMBLE, bag, place),
+            rng=self._stream(bag, place, rows),
             rows=rows,
             sample_weight=self._weights,
             groups=[self.members[i].configuration.family for i in self._eligible],
@@ -239,14 +233,20 @@ class Blender:
             stacked_scores=stacked_scores(index),
         )
 
+    def _stream(self, bag: int, place: int, rows: IntArray) -> np.random.Generator:
+        """Generator of one learning; of all rows it draws the bootstraps that trials are scored on.
+
+        So the ensemble of ESMBO takes the best of all trials on the bootstrap of each history, as
+        Algorithm 2 has it (`automl.optimizers.esmbo`).
+        """
+        seed = self._session.settings.seed
+        if self._method.draws_bootstraps and rows is self._inside:
+            return stream(seed, Purpose.BOOTSTRAP)
+        return stream(seed, Purpose.ENSEMBLE, bag, place)
+
     def _limited(self, weights: FloatArray) -> FloatArray:
-        settings = self._session.settings
-        weights = limit_members(weights, settings.ensemble_members, inputs=self._inputs)
-        if settings.max_predict_ms is not None:
-            weights = limit_prediction_time(
-                weights, self._milliseconds, settings.max_predict_ms, inputs=self._inputs
-            )
-        return only_effective(weights, self._combine)
+        kept = limited(weights, self._session.settings, self._milliseconds, self._inputs)
+        return only_effective(kept, self._combine)
 
     def _deadline(self) -> Deadline:
         """Of all learning; none under a budget of trials."""

@@ -13,6 +13,7 @@ from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import FLOORS
 from automl.records import FloatArray, Trial
 from automl.stages.blending import Blender, milliseconds_of
+from automl.stages.membership import method_of, most_members
 from automl.stages.session import Session
 from automl.stages.stacking import stack_trials
 
@@ -96,6 +97,12 @@ def _library(
     """Complete trials with predictions, best first, as many as the method takes; the champion too."""
     complete = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
     best = sorted(complete, key=lambda trial: (-(trial.score or 0.0), trial.index))
+    n_complete = sum(trial.is_complete for trial in trials)
+    if len(complete) < n_complete and method_of(session.settings).draws_bootstraps:
+        session.given_up.append(
+            f"the ensemble chooses among {len(complete)} of {n_complete} complete trials: for those "
+            "of the others predictions_quota_mib is too small"
+        )
     if session.settings.ensemble != "none":
         best = best[: get_ensemble(session.settings.ensemble).library_size]
     return best if champion in best else [*best, champion]
@@ -111,7 +118,7 @@ def _second_layer(session: Session, library: Sequence[Trial]) -> tuple[list[Tria
         np.array([trial.score or 0.0 for trial in usable]),
         [trial.configuration.family for trial in usable],
         milliseconds_of(session, usable),
-        max_members=settings.ensemble_members,
+        max_members=most_members(settings),
         max_milliseconds=settings.max_predict_ms,
     )
     base = [usable[i] for i in chosen]

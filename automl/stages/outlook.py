@@ -21,6 +21,7 @@ from automl.records import Trial
 from automl.stages.blending import bag_seconds
 from automl.stages.candidates import likely_seconds
 from automl.stages.finishing import prediction_seconds, refit_seconds, wants_refits
+from automl.stages.membership import most_members
 from automl.stages.session import Session
 from automl.stages.stacking import likely_seconds as likely_seconds_of_stack
 from automl.tracking.outbox import Outbox
@@ -224,7 +225,7 @@ def _ensemble(session: Session, best: Sequence[Trial]) -> float:
 def _members(session: Session, best: Sequence[Trial]) -> Sequence[Trial]:
     """Trials that are likely to become the final model."""
     settings = session.settings
-    return best[: settings.ensemble_members if settings.ensemble != "none" else 1]
+    return best[: most_members(settings) if settings.ensemble != "none" else 1]
 
 
 def _final(session: Session, best: Sequence[Trial]) -> float:

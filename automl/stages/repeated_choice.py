@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.ensembles.limits import is_fast_enough, limit_members, limit_prediction_time
-from automl.ensembles.registry import get_ensemble
+from automl.ensembles.limits import is_fast_enough
 from automl.families.registry import get_family
 from automl.inference.combining import Combine
 from automl.metrics.stacked import stacked_scores
@@ -25,6 +24,7 @@ from automl.selection.honest import Choice, ScoredRows
 from automl.selection.levels import replay
 from automl.selection.selection_records import SelectionRecord
 from automl.stages.finishing import member_milliseconds, wants_refits
+from automl.stages.membership import limited, method_of
 from automl.stages.session import Session
 from automl.stages.stacking import STAGE as STACK
 
@@ -221,7 +221,7 @@ class Evidence:
 
     def _ensemble(self, drawn: FloatArray, scores: FloatArray, champion: int) -> Choice:
         settings = self.session.settings
-        method = get_ensemble(settings.ensemble)
+        method = method_of(settings)
         stacked = [i for i, trial in enumerate(self.members) if trial.stage == STACK]
         library = stacked
         if not method.is_second_layer:
@@ -247,11 +247,7 @@ class Evidence:
         )
         weights: FloatArray = np.zeros(len(self.members))
         weights[library] = learned
-        weights = limit_members(weights, settings.ensemble_members, inputs=self._inputs)
-        if settings.max_predict_ms is not None:
-            weights = limit_prediction_time(
-                weights, self._milliseconds, settings.max_predict_ms, inputs=self._inputs
-            )
+        weights = limited(weights, settings, self._milliseconds, self._inputs)
         return Choice(weights, combine=self._combine)
 
     def _is_fast(self, member: int) -> bool:

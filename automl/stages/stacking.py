@@ -23,6 +23,7 @@ from automl.families.registry import get_family
 from automl.records import Configuration, IntArray, JsonScalar, Trial, TrialStatus
 from automl.search.runner import TrialRunner
 from automl.settings import Settings
+from automl.stages.membership import most_members
 from automl.stages.session import Session
 
 STAGE = "stack"
@@ -112,7 +113,7 @@ def likely_seconds(session: Session, trials: Sequence[Trial]) -> float:
     """
     if not session.settings.has_second_layer or len(trials) < LEAST_BASE:
         return 0.0
-    n_base = min(len(trials), session.settings.ensemble_members)
+    n_base = min(len(trials), most_members(session.settings))
     seconds = []
     for configuration in meta_configurations(session.settings, session.plan, n_base):
         known = [t.seconds for t in trials if t.configuration.family == configuration.family]

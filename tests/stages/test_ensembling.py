@@ -8,16 +8,19 @@ import pytest
 
 from automl.ensembles import deadline as deadlines
 from automl.ensembles.evidence import cross_fitted_scores
-from automl.ensembles.limits import needed, only_effective
+from automl.ensembles.limits import LEAST_WEIGHT, needed, only_effective
 from automl.errors import DataError, SettingsError
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import combined
+from automl.metrics.bootstraps import bootstrap_scores
+from automl.randomness import Purpose, stream
 from automl.records import Configuration
 from automl.selection.ensemble_checker import check_ensemble
 from automl.setting_sources import resolve_settings
 from automl.settings import Settings
 from automl.stages import blending, ensembling
 from automl.stages.ensembling import build_ensemble
+from automl.stages.membership import MOST_MEMBERS
 from automl.stages.stacking import second_layer_folds
 
 
@@ -352,3 +355,58 @@ def test_a_final_model_that_lacks_a_member_is_noticed(run_of):
     (problem,) = check_ensemble(record, champion.id, final)
     assert record["members"][0]["trial_id"] in problem
     assert check_ensemble(record, champion.id, {}) == []
+
+
+@pytest.mark.parametrize("optimizer", ["random", {"base": "gp_ei", "n_histories": 30}])
+def test_agnostic_bayes_is_its_definition(run_of, optimizer):
+    """Shares of the bootstraps on which each of *all* trials is the best, none of them cut off."""
+    n_bootstraps = 30 if isinstance(optimizer, dict) else 50
+    session, trials, champion = run_of([2.0] * 70, ensemble="agnostic_bayes", optimizer=optimizer)
+    found = {
+        m["trial_id"]: m["weight"] for m in build_ensemble(session, trials, champion.id)["learned"]
+    }
+    y, index = session.plan.table.y, session.plan.index
+    predictions = [np.asarray(session.store.load(trial.id)) for trial in trials]
+    rng, expected = stream(session.settings.seed, Purpose.BOOTSTRAP), dict[str, float]()
+    for _ in range(n_bootstraps):
+        rows = rng.integers(0, len(y), len(y))
+        scores = [index.score(y[rows], prediction[rows]) for prediction in predictions]
+        winner = trials[int(np.argmax(scores))].id
+        expected[winner] = expected.get(winner, 0.0) + 1 / n_bootstraps
+    assert found == pytest.approx(expected)
+    assert len(found) > MOST_MEMBERS
+    assert min(found.values()) < LEAST_WEIGHT or n_bootstraps == 30
+
+
+def test_esmbo_takes_the_best_trial_of_each_history(run_of):
+    """The bootstraps of the ensemble are those on which trials were scored for the histories."""
+    session, trials, champion = run_of(
+        [2.0] * 30, ensemble="agnostic_bayes", optimizer={"base": "gp_ei", "n_histories": 20}
+    )
+    told = [
+        bootstrap_scores(
+            session.plan.index,
+            session.plan.table.y,
+            np.asarray(session.store.load(trial.id)),
+            n_bootstraps=session.plan.settings.n_bootstraps,
+            rng=stream(session.settings.seed, Purpose.BOOTSTRAP),
+        )
+        for trial in trials
+    ]
+    wins = np.bincount(np.argmax(told, axis=0), minlength=len(trials)) / 20
+    record = build_ensemble(session, trials, champion.id)
+    found = {member["trial_id"]: member["weight"] for member in record["learned"]}
+    assert found == {trials[i].id: pytest.approx(wins[i]) for i in np.flatnonzero(wins)}
+
+
+def test_a_limit_of_members_that_is_asked_for_holds_for_agnostic_bayes_too(run_of):
+    session, trials, champion = run_of([2.0] * 30, ensemble="agnostic_bayes", ensemble_members=4)
+    assert len(build_ensemble(session, trials, champion.id)["learned"]) == 4
+
+
+def test_trials_whose_predictions_are_gone_are_told_where_the_best_of_all_is_meant(run_of):
+    session, trials, champion = run_of([2.0] * 8, ensemble="agnostic_bayes")
+    gone = next(trial for trial in trials if trial.id != champion.id)
+    session.store.remove(gone.id)
+    build_ensemble(session, trials, champion.id)
+    assert "among 7 of 8 complete trials" in " ".join(session.given_up)

@@ -1,0 +1,59 @@
+"""How the settings weight the members of an ensemble, and how many they allow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from automl.ensembles.agnostic import N_BOOTSTRAPS
+from automl.ensembles.limits import Inputs, limit_members, limit_prediction_time
+from automl.ensembles.registry import EnsembleMethod, get_ensemble, learn_agnostic_bayes
+from automl.optimizers.registry import get_optimizer
+from automl.records import FloatArray
+from automl.settings import Settings
+
+MOST_MEMBERS = 12
+"""Of a blend whose lightest members could as well be left out."""
+
+
+def method_of(settings: Settings) -> EnsembleMethod:
+    """Method that weights the members; where an optimizer has histories, with as many bootstraps."""
+    method = get_ensemble("single" if settings.ensemble == "none" else settings.ensemble)
+    if not method.draws_bootstraps:
+        return method
+    learn = partial(learn_agnostic_bayes, n_bootstraps=n_bootstraps_of(settings))
+    return replace(method, learn=learn)
+
+
+def n_bootstraps_of(settings: Settings) -> int:
+    """Bootstraps of an agnostic Bayes ensemble: those of the optimizer's histories (SPEC K3), else 50."""
+    return get_optimizer(settings.optimizer).n_bootstraps or N_BOOTSTRAPS
+
+
+def most_members(settings: Settings) -> int:
+    """What `ensemble_members` says, else 12; of bootstraps each may have a winner of its own (K1)."""
+    if settings.ensemble_members is not None:
+        return settings.ensemble_members
+    draws = settings.ensemble != "none" and get_ensemble(settings.ensemble).draws_bootstraps
+    return n_bootstraps_of(settings) if draws else MOST_MEMBERS
+
+
+def limited(
+    weights: FloatArray, settings: Settings, milliseconds: FloatArray, inputs: Inputs
+) -> FloatArray:
+    """Weights within the settings' limits of members and of the time to predict, sum 1.
+
+    Parameters
+    ----------
+    weights : (n members,), non-negative
+    milliseconds : (n members,), per row
+    inputs : (n members,)
+        Positions of the members whose predictions each one takes; empty: no second layer.
+    """
+    least_weight = method_of(settings).least_weight
+    weights = limit_members(
+        weights, most_members(settings), least_weight=least_weight, inputs=inputs
+    )
+    if settings.max_predict_ms is None:
+        return weights
+    return limit_prediction_time(weights, milliseconds, settings.max_predict_ms, inputs=inputs)
