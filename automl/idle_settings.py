@@ -26,6 +26,11 @@ _RULES = (
         "only selection_test thesis tests for normality",
     ),
     _Rule(
+        ("beta",),
+        lambda s: s.beta != 1.0 and s.task == "regression",
+        "F-beta is a metric of classes",
+    ),
+    _Rule(
         ("target_bins",),
         lambda s: s.target_bins > 0 and (s.time is not None or s.task in {"binary", "multiclass"}),
         "folds of classes are stratified by class, and folds in time order follow the time alone",

@@ -77,6 +77,12 @@ class Settings(BaseModel):
     metric: str | dict[str, float] = Field(
         default="index", description="index, a metric's name, weights by name, or FILE.py:FUNCTION"
     )
+    beta: float = Field(
+        default=1.0,
+        description="How much more the recall counts than the precision in F-beta, a part of index",
+        gt=0,
+        le=1000,
+    )
     positive: str | None = Field(default=None, description="Positive class of a binary target")
     cost_matrix: list[list[float]] | None = Field(
         default=None, description="Cost of predicting column j for true class i"

@@ -46,6 +46,50 @@ def priors(
         Literal["rivals", "index"],
         typer.Option(help="Values are accepted by rank on their table, or by score (thesis)"),
     ] = "rivals",
+    rivals: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Trials that an accepted one must not be behind [default: 19]"
+        ),
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="Deviation of a new component, of the range [default: 0.05]"
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="T_D, distance that merging may cost [default: 0.02]"),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Least fidelity of two that are merged [default: 0.5]"),
+    ] = None,
+    settled: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Distance at which a table has converged [default: 0.03]"),
+    ] = None,
+    most_values: Annotated[
+        int | None, typer.Option(metavar="N", help="Accepted values of a table [default: 128]")
+    ] = None,
+    most_draws: Annotated[
+        int | None, typer.Option(metavar="N", help="Draws for a table [default: 20000]")
+    ] = None,
+    floor: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Mass that stays on the whole range [default: 0.1]"),
+    ] = None,
+    doubt: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Tables that the plain range counts as [default: 2]"),
+    ] = None,
+    least_trials: Annotated[
+        int | None, typer.Option(metavar="N", help="Trials that a table needs [default: 3]")
+    ] = None,
+    least_data_sets: Annotated[
+        int | None, typer.Option(metavar="N", help="Tables that a prior needs [default: 3]")
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Column to predict, as for learn experience"),
@@ -71,6 +115,7 @@ def priors(
 
     Tables are tried as by `learn experience`, and not again where that was done in this home.
     """
+    given = _constants(locals())
     from automl.families.registry import get_family
 
     chosen = [name.strip() for name in (families or "").split(",") if name.strip()]
@@ -113,7 +158,7 @@ def priors(
             options={
                 "families": chosen,
                 "seed": seed,
-                "settings": {"acceptance": acceptance},
+                "settings": {"acceptance": acceptance, **given},
                 "command": command_given(),
             },
         )
@@ -121,6 +166,24 @@ def priors(
         say("continue: the same command; tables that are learned are not tried again")
         raise
     _show(result, as_json=as_json)
+
+
+def _constants(options: dict[str, Any]) -> dict[str, float]:
+    """The constants of `PriorSettings` that were given, all of them usable.
+
+    Raises
+    ------
+    SettingsError
+        If one is out of its range.
+    """
+    from dataclasses import fields
+
+    from automl.metalearning.accepted_values import PriorSettings  # slow: imports numpy
+
+    names = [field.name for field in fields(PriorSettings) if field.name != "acceptance"]
+    given = {name: options[name] for name in names if options[name] is not None}
+    PriorSettings(**given)
+    return given
 
 
 def _file(source: str) -> str:

@@ -61,6 +61,10 @@ def train(
     class_weight: Annotated[
         Literal["none", "balanced"] | None, typer.Option(help="Weights of the classes")
     ] = None,
+    beta: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Weight of recall against precision in F-beta [default: 1]"),
+    ] = None,
     positive: Annotated[
         str | None, typer.Option(metavar="LABEL", help="Positive class of a binary target")
     ] = None,

@@ -78,6 +78,7 @@ def prepare(
             f"{table.target!r} is numeric",
             setting="class_weight",
         )
+    _check_beta(settings, table)
     _check_target_bins(settings, table)
     _check_combination(settings, table)
     table_digest = table.digest
@@ -91,6 +92,7 @@ def prepare(
         task=table.task,
         y_all=table.y,
         n_classes=table.n_classes or None,
+        beta=settings.beta,
         positive=table.positive if settings.positive is not None else None,
         sample_weight=table.weights,
         cost_matrix=settings.cost_matrix,
@@ -116,11 +118,26 @@ def prepare(
         "target": table.target,
         "notes": list(dict.fromkeys([*table.notes, *(() if test is None else test.notes)])),
         "test_rows": 0 if test is None else len(test),
-        "metric": index.name,
+        "metric": _measure(index),
         "baselines": dict(index.baselines),
         "folds": stages["search"].jobs_per_repeat,
         "training_rows": _n_training_rows(stages["search"], settings),
     }
+
+
+def _check_beta(settings: Settings, table: Table) -> None:
+    if settings.beta != 1.0 and not table.task.is_classification:
+        raise SettingsError(
+            f"setting beta: {settings.beta:g} needs classes, F-beta is a metric of them; target "
+            f"column {table.target!r} is numeric",
+            setting="beta",
+        )
+
+
+def _measure(index: PerformanceIndex) -> str:
+    """What scores are called: those by another beta must not be taken for the same."""
+    reads_beta = any(name.startswith("f_beta") for name in index.weights)
+    return f"{index.name}, beta {index.beta:g}" if reads_beta and index.beta != 1.0 else index.name
 
 
 def _check_target_bins(settings: Settings, table: Table) -> None:

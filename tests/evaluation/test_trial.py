@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import fbeta_score
 
 from automl.errors import SettingsError
 from automl.evaluation import trial as module
@@ -21,6 +22,7 @@ from automl.evaluation.trial import TrialSummary, evaluate, fit_fold, fit_folds,
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.metrics.bootstraps import bootstrap_multiplicities
+from automl.metrics.index import PerformanceIndex
 from automl.randomness import Purpose, stream
 from automl.records import FoldResult, TrialStatus
 from automl.settings import Settings
@@ -387,6 +389,36 @@ def test_the_printed_variance_filter_drops_by_the_unit_of_measurement(tmp_path):
     names = list(pipeline.preprocessor.get_feature_names_out())
     assert "size" not in names
     assert "weight" in names
+
+
+def test_scores_and_metrics_follow_beta_wherever_a_trial_is_scored(tmp_path):
+    plan = make_plan(tmp_path / "beta", beta=3.0, metric="f_beta")
+    configuration = configuration_of("logistic_regression")
+    *folds, summary = run(plan, configuration, save_as="run-s00001")
+    saved = PredictionStore(plan.folder / "predictions", 100).load("run-s00001")
+    labels, baseline = saved.argmax(axis=1), plan.index.baselines["f_beta"]
+    expected = fbeta_score(plan.table.y, labels, beta=3.0, average="macro")
+    assert summary.metrics["f_beta"] == pytest.approx(expected)
+    assert expected != pytest.approx(fbeta_score(plan.table.y, labels, beta=1.0, average="macro"))
+    for fold in folds:
+        _, within = plan.rows_of("search", 0, fold.fold)
+        found = fbeta_score(plan.table.y[within], labels[within], beta=3.0, average="macro")
+        assert fold.score == pytest.approx((found - baseline) / (1.0 - baseline))
+    assert PerformanceIndex.from_json(plan.index.to_json()).beta == 3.0
+    with pytest.raises(
+        SettingsError, match=r"setting beta: 3 needs classes, .* 'price' is numeric"
+    ):
+        make_plan(tmp_path / "numbers", beta=3.0, target="price")
+
+
+def test_scores_by_another_beta_have_another_name(tmp_path):
+    names = set()
+    for i, options in enumerate([{}, {"beta": 2.0}, {"beta": 2.0, "metric": "accuracy"}]):
+        settings = Settings(table="frame", target="kind", folds=3, **options)
+        frame = raw_frame().drop(columns=["price", "weight", "hour"])
+        names.add(prepare(RunFolder(tmp_path / str(i)), settings, frame=frame)["metric"])
+    assert len(names) == 3
+    assert "accuracy" in names
 
 
 def test_candidates_meet_fresh_folds_after_all_repeats_of_the_search(tmp_path):

@@ -1,6 +1,10 @@
 """From what is known of tables to a file of priors (SPEC O2)."""
 
 import dataclasses
+import inspect
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -17,6 +21,8 @@ from automl.metalearning.prior_files import Priors
 from automl.metalearning.store import write_export
 from automl.records import Task, TrialStatus
 from automl.spaces.yaml_loader import read_yaml
+from automl_flows.cli import run
+from automl_flows.prior_commands import priors
 
 
 def data_set(i):
@@ -53,9 +59,9 @@ def test_the_file_is_read_by_a_run_and_says_how_it_came_about(tmp_path, experien
     learned = make_priors(
         experiences, file, settings=PriorSettings(), families=("knn",), seed=3, command="automl x"
     )
-    priors = Priors.read(file)
-    priors.check()
-    assert priors.distributions == Priors.of(learned).distributions
+    written = Priors.read(file)
+    written.check()
+    assert written.distributions == Priors.of(learned).distributions
     record = read_yaml(file)["learned"]
     assert (record["command"], record["seed"]) == ("automl x", 3)
     assert record["data_sets"] == [f"d{i}" for i in range(5)]
@@ -71,3 +77,70 @@ def test_too_little_is_an_error_that_says_what_is_needed(tmp_path, experiences):
     with pytest.raises(DataError, match="3 complete trials on each of 3 data sets"):
         make_priors(experiences[:2], tmp_path / "p.yaml", settings=PriorSettings())
     assert not (tmp_path / "p.yaml").exists()
+
+
+CONSTANTS = {
+    "rivals": 9,
+    "width": 0.1,
+    "tolerance": 0.05,
+    "threshold": 0.4,
+    "settled": 0.05,
+    "most_values": 64,
+    "most_draws": 5000,
+    "floor": 0.2,
+    "doubt": 1.0,
+    "least_trials": 2,
+    "least_data_sets": 2,
+}
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(400)
+def test_the_command_takes_every_constant(tmp_path, experiences):
+    write_export(tmp_path / "two.jsonl.gz", experiences[:2])
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in CONSTANTS.items()]
+    command = ["learn", "priors", "two.jsonl.gz", "--families=knn", "--into=p.yaml", *options]
+    done = subprocess.run(
+        [sys.executable, "-m", "automl_flows.cli", *command],
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "AUTOML_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        timeout=380,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert read_yaml(tmp_path / "p.yaml")["learned"]["settings"] == {
+        "acceptance": "rivals",
+        **CONSTANTS,
+    }
+
+
+def test_every_constant_is_an_option_whose_help_states_its_default():
+    parameters = inspect.signature(priors, eval_str=True).parameters
+    for field in dataclasses.fields(PriorSettings):
+        parameter = parameters[field.name]
+        if field.name == "acceptance":
+            assert parameter.default == field.default
+            continue
+        (option,) = parameter.annotation.__metadata__
+        assert option.help.endswith(f"[default: {field.default:g}]")
+        assert parameter.default is None
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("--width=2", "width of priors must be in (0, 1]; got 2"),
+        ("--floor=1", "floor of priors must be in (0, 1]; got 1"),
+        ("--doubt=-1", "doubt of priors must not be negative"),
+        ("--least-trials=0", "least_trials of priors must be positive"),
+    ],
+)
+def test_a_constant_out_of_its_range_is_refused_before_anything_runs(
+    tmp_path, capsys, given, words
+):
+    home = tmp_path / "home"
+    assert run(["learn", "priors", "x.jsonl.gz", given, "--home", str(home)]) == 2
+    assert words in capsys.readouterr().err
+    assert not home.exists()
