@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from automl.errors import SettingsError
 from automl_flows.options import HomeOption, JsonOption
 from automl_flows.session import open_home, say
 
@@ -94,13 +96,27 @@ def rollback(
 
 
 def families(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Show the tree of this family's hyperparameters"),
+    ] = None,
+    *,
     task: Annotated[
         Literal["binary", "multiclass", "regression"] | None,
         typer.Option(help="Only those with an estimator for this task"),
     ] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.svg", help="Draw the tree of NAME: .png, .svg or .pdf"),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the algorithm families."""
+    """List the algorithm families, or show the tree of one family's hyperparameters."""
+    if name is not None:
+        _show_tree(name, task, tree, as_json=as_json)
+        return
+    if tree is not None:
+        raise SettingsError("--tree needs the NAME of a family")
     from automl.families import registry
     from automl_flows.rendering import emit_json, emit_table
 
@@ -135,3 +151,21 @@ def families(
         ],
         right=["max rows"],
     )
+
+
+def _show_tree(name: str, task: str | None, file: Path | None, *, as_json: bool) -> None:
+    """Print or draw the hyperparameters of a family; of its first kind of target unless told."""
+    from automl.families.registry import get_family
+    from automl.reports.space_tree import save_space_tree, tree_lines, tree_text
+    from automl_flows.rendering import emit, emit_json
+
+    family = get_family(name)
+    space = family.space(task or family.kinds[0])
+    if file is not None:
+        save_space_tree(space, file)
+    if as_json:
+        emit_json([line.to_json() for line in tree_lines(space)])
+    elif file is None:
+        emit(tree_text(space).rstrip("\n"))
+    else:
+        say(f"tree of {name} written to {file}")
