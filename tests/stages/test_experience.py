@@ -18,6 +18,7 @@ from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.metalearning.fingerprints import fingerprint, layout
 from automl.metalearning.knowledge import Knowledge, write_knowledge
 from automl.metalearning.store import ExperienceStore
+from automl.preprocessing.matrix_facts import matrix_facts
 from automl.records import Configuration, FoldResult, Task, Trial, TrialStatus
 from automl.settings import Settings
 from automl.stages import experience as stage
@@ -221,7 +222,15 @@ def test_a_run_is_remembered_however_it_ends_and_grows_when_it_is_resumed(home, 
     (found,) = store.read().experiences
     assert found.id == session.run_id
     assert found.data == DataSetFacts(
-        "beans", fingerprint(table), layout(table), Task.BINARY, 60, 1, 2
+        "beans",
+        fingerprint(table),
+        layout(table),
+        Task.BINARY,
+        60,
+        1,
+        2,
+        {},
+        matrix_facts(table.frame),
     )
     assert [trial.status for trial in found.trials] == [*TrialStatus, TrialStatus.COMPLETE]
     assert [t.score is None for t in found.trials] == [
