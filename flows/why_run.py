@@ -261,7 +261,7 @@ def _honest(known: Known) -> str:
         return ""
     chosen = found.get(found.get("chosen", "single")) or {}
     if not chosen:
-        return f"not known: {found.get('reason') or 'it was not estimated'}"
+        return f"none: {found.get('reason') or 'it was not estimated'}"
     gain = chosen.get("gain", 0.0)
     bag = f" and {gain:+.4f} for the bag of fold models" if gain else ""
     return (

@@ -1,5 +1,9 @@
 """A score that is corrected for the choice of what it is the score of.
 
+What is estimated is the expected score on new rows of the one model that the run has chosen, the
+data and the choice given: not what the procedure would reach on other data, where it may choose
+another model.
+
 The best of many models owes a part of its cross-validated score to chance, and so does an ensemble
 to the rows that its weights and its threshold were learned from. Here the rows are drawn anew with
 replacement, the whole choice is repeated on the rows drawn, and what it chose is scored on the rows
@@ -7,11 +11,15 @@ left out, which it has not seen (BBC-CV [1]_). How far that falls short of the f
 same left-out rows is the shortfall of a bootstrap,
 
     shortfall = S(final, left out) - S(chosen from the drawn, left out),
-    score = naive - 0.75 * mean shortfall + gain,
+    score = naive - 0.75 * mean of luck * shortfall + gain,
 
 with a shortfall of exactly 0 where there is nothing to choose. The differences are paired, so that
 neither the smaller number of left-out rows nor which rows they were moves the estimate. The gain is
 what the final model is worth more than the models that were scored (`automl.selection.bag_gain`).
+
+A shortfall says how much worse the other choice is, by whosever chance; only what is chance of the
+final choice's own score is optimism. The luck, in [0, 1], is how far it can be (`automl.selection.luck`):
+1 between models that vary alike, as in BBC-CV, next to 0 for the shortfall of a model that diverges.
 
 Not the whole of it, since what is chosen from fewer different rows is chosen worse than the final
 choice was (Efron's .632 estimator [2]_ takes 0.632 for the same reason). For a choice among equally
@@ -22,7 +30,8 @@ clearly the best nothing should be taken off.
 The interval is not that of the left-out scores, of which each has 37 % of the rows and which would
 be 1.65 times too wide: it is the bootstrap interval of the final choice, moved by the correction,
 widened a little since a bootstrap of rows does not know what other training rows would have made of
-the models, and by what is not known of the correction itself.
+the models, and by what is not known of the correction itself. Where a few rows decide the score it
+means nothing (`automl.selection.tails`).
 
 References
 ----------
@@ -43,6 +52,7 @@ from numpy.typing import NDArray
 
 from automl.inference.combining import Combine, combined
 from automl.records import FloatArray, IntArray
+from automl.selection.luck import luck_of
 
 LEVEL = 0.95
 NORMAL_QUANTILE = 1.959964
@@ -52,6 +62,9 @@ BLOCK = 10
 LEAST_BOOTSTRAPS = 20
 N_INTERVAL = 400
 """Bootstraps of the interval, which need no choice."""
+
+N_LUCK = 100
+"""Drawn rows on which the final choice and the others are scored to tell whose luck a difference is."""
 
 SHARE = 0.75
 """Of the shortfall that is taken off. In 132 short runs on 46 small tables the naive score was too
@@ -236,7 +249,7 @@ def honest_scores(
     rows
         Predictions of all models that could have been chosen.
     final
-        What was chosen from all rows, by kind.
+        What was chosen from all rows, by kind; other kinds that are chosen count for nothing.
     choose
         Repeats the whole choice on drawn rows. It must not look at the other rows.
     gains
@@ -251,33 +264,75 @@ def honest_scores(
         Empty where there was no time for `LEAST_BOOTSTRAPS`. A kind is missing whose score is
         hardly ever defined on left-out rows.
     """
-    blends = {kind: rows.blends(choice) for kind, choice in final.items()}
-    found: dict[str, list[float]] = {kind: [] for kind in final}
+    drawn = draw(len(rows.y), N_LUCK, rng=rng, groups=rows.groups)
+    repeated = {kind: Repeated(rows, choice, drawn) for kind, choice in final.items()}
     n_done = 0
     for counts in _blocks(rows, n_bootstraps, rng):
         if not has_time():
             break
-        for drawn, chosen in zip(counts, choose(counts), strict=True):
-            left_out = (drawn == 0).astype(np.float32)
-            for kind, choice in chosen.items():
-                best = rows.score_under(blends[kind], left_out, final[kind].threshold)
-                again = rows.score_under(rows.blends(choice), left_out, choice.threshold)
-                found[kind] += [best - again] if np.isfinite(best - again) else []
+        for left_out, chosen in zip(counts == 0, choose(counts), strict=True):
+            for kind in chosen.keys() & repeated.keys():
+                repeated[kind].add(left_out.astype(np.float32), chosen[kind])
         n_done += len(counts)
     if n_done < min(LEAST_BOOTSTRAPS, n_bootstraps):
         return {}
     resampled = draw(len(rows.y), N_INTERVAL, rng=rng, groups=rows.groups)
-    everything = np.ones((1, len(rows.y)), dtype=np.float32)
-    scores = {}
-    for kind, shortfalls in found.items():
-        if len(shortfalls) > 1:
-            naive, *redrawn = [
-                rows.score_under(blends[kind], drawn, final[kind].threshold)
-                for drawn in np.concatenate([everything, resampled])
-            ]
-            gain = (gains or {}).get(kind, 0.0)
-            scores[kind] = corrected(naive, np.array(redrawn), np.array(shortfalls), gain)
-    return scores
+    return {
+        kind: known.corrected(resampled, (gains or {}).get(kind, 0.0))
+        for kind, known in repeated.items()
+        if len(known.shortfalls) > 1
+    }
+
+
+class Repeated:
+    """How far the choices of the bootstraps fall short of the final one.
+
+    Parameters
+    ----------
+    rows
+        Predictions of all models, and how they are scored.
+    final
+        What was chosen from all rows.
+    drawn : (N, n)
+        Drawn rows from which it is seen how much of a difference is luck.
+
+    Attributes
+    ----------
+    shortfalls
+        Of each bootstrap where it is defined, as far as it is luck of the final choice.
+    """
+
+    def __init__(self, rows: ScoredRows, final: Choice, drawn: FloatArray) -> None:
+        self._rows, self._threshold, self._drawn = rows, final.threshold, drawn
+        self._blends = rows.blends(final)
+        self._under_drawn = self._scores(self._blends, final.threshold, drawn)
+        self._luck: dict[tuple[bytes, float], float] = {}
+        self.shortfalls: list[float] = []
+
+    def add(self, left_out: FloatArray, choice: Choice) -> None:
+        """What another choice loses on the rows left out, (n,) of 0 and 1."""
+        blends = self._rows.blends(choice)
+        best = self._rows.score_under(self._blends, left_out, self._threshold)
+        shortfall = best - self._rows.score_under(blends, left_out, choice.threshold)
+        if not np.isfinite(shortfall):
+            return
+        key = (choice.weights.tobytes(), choice.threshold)
+        if shortfall and key not in self._luck:
+            others = self._scores(blends, choice.threshold, self._drawn)
+            self._luck[key] = luck_of(self._under_drawn, others)
+        self.shortfalls.append(shortfall * self._luck.get(key, 1.0))
+
+    def corrected(self, resampled: FloatArray, gain: float) -> HonestScore:
+        """Honest score, its interval from (N, n) drawn rows."""
+        everything = np.ones(len(self._rows.y), dtype=np.float32)
+        naive = self._rows.score_under(self._blends, everything, self._threshold)
+        redrawn = self._scores(self._blends, self._threshold, resampled)
+        return corrected(naive, redrawn, np.array(self.shortfalls), gain)
+
+    def _scores(
+        self, blends: Sequence[NDArray[Any]], threshold: float, counts: FloatArray
+    ) -> FloatArray:
+        return np.array([self._rows.score_under(blends, drawn, threshold) for drawn in counts])
 
 
 def corrected(
@@ -292,7 +347,8 @@ def corrected(
     resampled : (N,)
         Its scores on drawn rows; those that are not defined are NaN.
     shortfalls : (B,)
-        Final choice less the choice from drawn rows, both scored on the rows left out.
+        Final choice less the choice from drawn rows, both scored on the rows left out, as far as
+        it is luck of the final choice.
     gain
         Of the final model over the models scored; the score stays at most 1 where the naive one is.
     """

@@ -19,6 +19,7 @@ MANY_CELLS = 50_000
 
 
 NO_TIME = "no time to repeat the choice often enough for an honest score"
+UNDEFINED = "the score of the model is not defined on parts of the rows"
 
 
 def estimate(
@@ -39,17 +40,22 @@ def estimate(
     Returns
     -------
         Record with `single`, `ensemble` (None without one), `chosen`, `n_bootstraps`, `n_trials`
-        and, where there is no estimate, the `reason`.
+        and, where there is no estimate of what was chosen, the `reason`.
     """
     chosen = "ensemble" if ensemble["replaced_champion"] else "single"
     blank = {"single": None, "ensemble": None, "chosen": chosen, "n_bootstraps": 0, "n_trials": 0}
     evidence = evidence_of(session, trials, selection, ensemble)
     if evidence is None:
         return {**blank, "reason": "the predictions of the champion were not kept"}
+    record = {**blank, "n_trials": len(evidence.members)}
+    doubts = evidence.doubts()
+    believed = {kind: choice for kind, choice in evidence.final.items() if kind not in doubts}
+    if not believed:
+        return {**record, "reason": doubts.get(chosen, UNDEFINED)}
     pace = Pace(session.ledger.left_for("honest"))
     found = honest_scores(
         evidence.rows,
-        evidence.final,
+        believed,
         evidence.choose,
         rng=stream(session.settings.seed, Purpose.BOOTSTRAP, HONEST_KEY),
         gains=evidence.gains(),
@@ -59,14 +65,14 @@ def estimate(
         has_time=pace.has_time_for_another,
     )
     session.is_reproducible &= session.is_timed or not pace.is_over
-    record = {**blank, "n_trials": len(evidence.members)}
     if not found:
-        reason = NO_TIME if pace.is_over else "the score is not defined on parts of the rows"
+        reason = NO_TIME if pace.is_over else UNDEFINED
         session.given_up.append(reason)
         return {**record, "reason": reason}
     made = {kind: score.to_json() for kind, score in found.items()}
     n_bootstraps = max(score.n_bootstraps for score in found.values())
-    return {**record, **made, "n_bootstraps": n_bootstraps, "reason": ""}
+    reason = "" if chosen in found else doubts.get(chosen, UNDEFINED)
+    return {**record, **made, "n_bootstraps": n_bootstraps, "reason": reason}
 
 
 class Pace:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from automl.ensembles.limits import is_fast_enough
 from automl.families.registry import get_family
 from automl.inference.combining import Combine
+from automl.metrics.row_losses import unbounded_losses
 from automl.metrics.stacked import stacked_scores
 from automl.metrics.threshold import tune_threshold
 from automl.metrics.weightings import many_scores
@@ -23,6 +24,7 @@ from automl.selection.candidates import Candidate
 from automl.selection.honest import Choice, ScoredRows
 from automl.selection.levels import replay
 from automl.selection.selection_records import SelectionRecord
+from automl.selection.tails import decided_by_few
 from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.membership import limited, method_of
 from automl.stages.session import Session
@@ -137,6 +139,32 @@ class Evidence:
         """
         if wants_refits(self.session) or self.session.settings.time is not None:
             return {}
+        return {
+            kind: bag_gain(self.rows, self._repeats(), final) for kind, final in self.final.items()
+        }
+
+    def doubts(self) -> dict[str, str]:
+        """Why the score of a final choice cannot be believed, for the kinds where it cannot.
+
+        The losses are means over all predictions of a row: one that diverges on fresh folds only is
+        seen too.
+        """
+        row_losses = unbounded_losses(self._index)
+        if row_losses is None:
+            return {}
+        everywhere = replace(self.rows, versions=[*self.rows.versions[1:], *self._repeats()])
+        found = {}
+        for kind, final in self.final.items():
+            losses = np.mean(
+                [row_losses(self.rows.y, version) for version in everywhere.blends(final)], axis=0
+            )
+            found[kind] = decided_by_few(self._by_unit(losses))
+        return {kind: doubt for kind, doubt in found.items() if doubt}
+
+    # --- pieces -----------------------------------------------------------------------------------
+
+    def _repeats(self) -> list[list[NDArray[Any]]]:
+        """Predictions of the search, and those of each repeat of the fresh folds where there are any."""
         searched = list(self.rows.versions[0])
         repeats = [searched]
         for repeat in range(max(map(len, self.fresh.values()), default=0)):
@@ -145,9 +173,15 @@ class Evidence:
                 if repeat < len(versions):
                     again[member] = versions[repeat]
             repeats.append(again)
-        return {kind: bag_gain(self.rows, repeats, final) for kind, final in self.final.items()}
+        return repeats
 
-    # --- pieces -----------------------------------------------------------------------------------
+    def _by_unit(self, losses: FloatArray) -> FloatArray:
+        """Weighted losses of rows, summed over those that are drawn together."""
+        if self.rows.sample_weight is not None:
+            losses = losses * self.rows.sample_weight
+        if self.rows.groups is None:
+            return losses
+        return np.bincount(self.rows.groups, losses).astype(np.float64)
 
     def _chosen(
         self, drawn: FloatArray, place: int, scores: FloatArray, champion: int

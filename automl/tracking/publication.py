@@ -245,11 +245,7 @@ class Publisher:
                 f"Score ({metric}, 1 is ideal): {result['score']:.4f}; predicting the same for "
                 f"every row: {constant:.4f}."
             )
-        if honest := layout.honest_metrics(read_stage(self.folder, "honest")):
-            lines.append(
-                f"Corrected for having been chosen: {honest['honest_score']:.4f}, 95 % interval "
-                f"{honest['honest_low']:.4f} to {honest['honest_high']:.4f}."
-            )
+        lines += honest_lines(read_stage(self.folder, "honest"))
         if test.get("score") is not None:
             lines.append(f"Score on {test.get('rows')} untouched rows: {test['score']:.4f}.")
         if champion(self.folder):
@@ -303,6 +299,16 @@ def _as_global_store(uri: str) -> Iterator[None]:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def honest_lines(honest: Mapping[str, Any]) -> list[str]:
+    """The honest score of the model in a sentence, or why there is none."""
+    found = layout.honest_metrics(honest)
+    if "honest_score" in found:
+        interval = f"{found['honest_low']:.4f} to {found['honest_high']:.4f}"
+        score = f"{found['honest_score']:.4f}, 95 % interval {interval}"
+        return [f"Corrected for having been chosen: {score}."]
+    return [f"No honest score: {honest['reason']}."] if honest.get("reason") else []
 
 
 def _target(facts: Mapping[str, Any]) -> str:

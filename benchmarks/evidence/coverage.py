@@ -1,12 +1,14 @@
 """Whether the honest score's interval covers the score of rows that nothing has touched.
 
-    python benchmarks/evidence/coverage.py DATA_FOLDER OUT_FOLDER [--seeds 9] [--tables iris,sonar]
-        [--again] [--report]
+    python benchmarks/evidence/coverage.py DATA_FOLDER OUT_FOLDER [--set larger] [--seeds 9]
+        [--tables iris,sonar] [--trials 10 50] [--seconds 60] [--again] [--report]
 
-Each run, a (table, seed), gives half of a small table to the whole line of the library: a search of
-a few trials of fast families, candidates on fresh folds, selection, ensemble, honest score, final
-model. The other half is the test half. Both the champion alone and the ensemble are built and
-scored on it, whichever the run chooses.
+Each run, a (table, seed), gives half of a table to the whole line of the library: a search of a few
+trials of fast families, candidates on fresh folds, selection, ensemble, honest score, final model.
+The other half is the test half. Both the champion alone and the ensemble are built and scored on it,
+whichever the run chooses. The sets of tables are in `coverage_sets.py`; each set, and each budget,
+wants an OUT_FOLDER of its own. With ``--seconds`` a run has all families and a worker process, as a
+user's run.
 
 One line of JSON per run is appended to OUT_FOLDER/coverage.jsonl; runs that have one are not made
 again. What the honest score is computed from stays in OUT_FOLDER/runs, so that ``--again`` computes
@@ -24,7 +26,6 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,8 +33,7 @@ from unittest import mock
 
 import coverage_report
 import numpy as np
-import pandas as pd
-from data_sets import data_settings, read_catalog
+from coverage_sets import SETS, runs_of
 
 from automl.data.table import Table
 from automl.ensembles.evidence import blend
@@ -52,20 +52,7 @@ from automl.stages.line import Line
 from automl.stages.searching import run_search
 from automl.stages.session import Session, begin
 
-MOST_ROWS = 1_100
-MOST_CLASSES = 6
-LEAST_CLASS = 19
-"""Rows of the rarest class: both halves need some in every fold."""
-
-MOST_OUTPUTS = 250
-"""Features times classes: a run takes a few seconds."""
-
-TRIALS = (15, 20, 25)
 BOOTSTRAPS = 400
-FAMILIES = (
-    *("lightgbm", "decision_tree", "gaussian_nb", "knn", "lda", "qda", "logistic_regression"),
-    *("ridge", "linear_svm", "nearest_centroid", "elastic_net", "sgd", "huber"),
-)
 
 
 class SameProcess:
@@ -98,34 +85,11 @@ class SameProcess:
         return JobOutcome(status, results, reason, time.monotonic() - started)
 
 
-def tables_of(data: Path) -> pd.DataFrame:
-    """Facts of the small tables by name."""
-    catalog = read_catalog(data)
-    classes = catalog["classes"].fillna(1)
-    is_small = (catalog["rows"] <= MOST_ROWS) & (classes <= MOST_CLASSES)
-    is_small &= catalog["features"] * classes <= MOST_OUTPUTS
-    has_rows = catalog["min_class_count"].fillna(LEAST_CLASS) >= LEAST_CLASS
-    return catalog[is_small & has_rows]
-
-
-def settings_of(data: Path, facts: Mapping[str, Any], name: str, seed: int) -> Settings:
-    """Settings of a run; the number of trials changes from seed to seed."""
-    return Settings(
-        **data_settings(data, facts, name),
-        families=FAMILIES,
-        optimizer="random",
-        portfolio=False,
-        trials=TRIALS[seed % len(TRIALS)],
-        test_share=0.5,
-        workers=1,
-        seed=seed,
-    )
-
-
 def make_run(settings: Settings, folder: Path) -> None:
     """The whole line; leaves in `folder` what the honest score needs, and the test predictions."""
     started = time.process_time()
-    session_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
+    if settings.trials is not None:
+        session_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
     home = Home(folder.with_suffix(".part"))
     shutil.rmtree(home.path, ignore_errors=True)
     session = begin(settings, home)
@@ -251,11 +215,14 @@ def record_of(folder: Path) -> dict[str, Any]:
     plan, settings = run.plan, run.session.settings
     started = time.process_time()
     record: dict[str, Any] = {
-        "table": Path(settings.table).name.partition(".")[0],
+        "table": folder.name.rpartition("-")[0],
         "seed": settings.seed,
         "task": str(plan.table.task),
         "rows": len(plan.table),
-        "trials": settings.trials,
+        "budget": f"{settings.trials} trials"
+        if settings.trials
+        else f"{settings.budget_seconds:g} s",
+        "trials": sum(t.is_complete and t.stage == "search" for t in run.trials),
         "honest": run.honest(),
     }
     record["honest_seconds"] = time.process_time() - started
@@ -309,21 +276,15 @@ def with_error(score: Any, prediction: FloatArray, n_rows: int, seed: int) -> di
     }
 
 
-def runs_of(options: argparse.Namespace) -> Iterator[tuple[Settings, str]]:
-    """Settings and name of every run, all tables of a seed together."""
-    tables = tables_of(options.data)
-    names = options.tables or list(tables.index)
-    seeds = range(options.first_seed, options.first_seed + options.seeds)
-    for seed, name in product(seeds, names):
-        if name not in tables.index:
-            raise SystemExit(f"{options.data / 'catalog.csv'} has no small table {name!r}")
-        yield settings_of(options.data, tables.loc[name], name, seed), f"{name}-{seed}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--set", choices=SETS, default="small", help="which tables")
+    parser.add_argument("--trials", type=int, nargs="+", help="instead of the set's own")
+    parser.add_argument(
+        "--seconds", type=float, help="a time budget instead, families as by default"
+    )
     parser.add_argument("--seeds", type=int, default=9)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--tables", type=lambda text: text.split(","), default=[])

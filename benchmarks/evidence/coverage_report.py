@@ -1,6 +1,10 @@
 """What the runs of `coverage.py` say of the honest score.
 
-    python benchmarks/evidence/coverage_report.py OUT_FOLDER/coverage.jsonl
+    python benchmarks/evidence/coverage_report.py OUT_FOLDER/coverage.jsonl [--by budget]
+        [--beside OTHER_FOLDER/coverage.jsonl]
+
+`--by` reports apart what differs in a field of the lines, such as `budget`, `task` or `table`;
+`--beside` leaves out the runs that another file has no score for, or holds back.
 
 Covered is a test score within the 95 % interval, each half of which is widened by 1.96 times the
 test half's own bootstrap error, in quadrature. Intervals of means are bootstrap intervals over the
@@ -9,8 +13,8 @@ data sets, each with all its runs.
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,8 +80,16 @@ def is_covered(row: dict[str, Any], low: str, high: str, score: str) -> bool:
     return bool(least <= row["test"]["score"] <= most)
 
 
+def withheld_line(found: list[dict[str, Any]], kind: str) -> str:
+    """How many runs say that no estimate deserves belief."""
+    n_none = len(found) - len(rows_of(found, kind))
+    return f"{kind}: no estimate in {n_none} of {len(found)} runs" if n_none else ""
+
+
 def lines_of(kind: str, rows: list[dict[str, Any]]) -> list[str]:
     """Coverage, width and bias of one kind."""
+    if not rows:
+        return []
     tables = [row["table"] for row in rows]
     covered = np.array([is_covered(row, "low", "high", "score") for row in rows], dtype=float)
     naive = np.array([is_covered(row, "naive_low", "naive_high", "naive") for row in rows])
@@ -104,12 +116,29 @@ def lines_of(kind: str, rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def text(path: Path) -> str:
-    """The report."""
+def text(path: Path, by: str = "", beside: Path | None = None) -> str:
+    """The report, of all runs or apart by a field of their lines."""
     found = records(path)
+    if beside is not None:
+        known = {record["name"]: record for record in records(beside)}
+        found = [r for r in found if r["name"] in known and rows_of([known[r["name"]]], "chosen")]
     if not found:
         return "no runs yet"
-    lines = [line for kind in KINDS for line in lines_of(kind, rows_of(found, kind))]
+    if not by:
+        return report(found)
+    values = sorted({str(record[by]) for record in found})
+    parts = [[record for record in found if str(record[by]) == value] for value in values]
+    return "\n".join(
+        f"--- {by} {value}\n{report(part)}" for value, part in zip(values, parts, strict=True)
+    )
+
+
+def report(found: list[dict[str, Any]]) -> str:
+    """Coverage, widths, biases, gains and seconds."""
+    lines = []
+    for kind in KINDS:
+        lines += [withheld_line(found, kind), *lines_of(kind, rows_of(found, kind))]
+    lines = [line for line in lines if line]
     tables = [record["table"] for record in found]
     gain = np.array([record["single"]["score"] - record["fold_models"] for record in found])
     lines.append(
@@ -144,4 +173,9 @@ def _rms(values: FloatArray) -> float:
 
 
 if __name__ == "__main__":
-    print(text(Path(sys.argv[1])))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("lines", type=Path)
+    parser.add_argument("--by", default="", help="field of the lines")
+    parser.add_argument("--beside", type=Path, help="only runs with a score there too")
+    options = parser.parse_args()
+    print(text(options.lines, options.by, options.beside))

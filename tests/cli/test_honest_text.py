@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from automl.tracking.layout import honest_metrics
+from automl.tracking.publication import honest_lines
 from automl_flows.results import ensemble_row, honest_text
 
 SINGLE = {"score": 0.8, "low": 0.75, "high": 0.84, "naive": 0.82, "bias": 0.02}
@@ -61,3 +62,11 @@ def test_the_tracking_store_has_the_models_and_both_scores():
         "honest_score_ensemble": 0.8124,
     }
     assert honest_metrics({}) == {}
+
+
+def test_the_registered_model_has_it_in_a_sentence_or_why_there_is_none():
+    (line,) = honest_lines(result_of()["honest"])
+    assert line == "Corrected for having been chosen: 0.8124, 95 % interval 0.7808 to 0.8404."
+    known = result_of(ensemble=None, reason="one row decides")["honest"]
+    assert honest_lines(known) == ["No honest score: one row decides."]
+    assert honest_lines({}) == []

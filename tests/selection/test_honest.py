@@ -22,6 +22,7 @@ from automl.selection.honest import (
     draw,
     honest_scores,
 )
+from automl.selection.luck import luck_of
 
 SKILL = 0.7
 
@@ -110,6 +111,48 @@ def test_a_model_that_is_far_better_than_all_others_needs_no_correction():
     y, predictions = models(np.random.default_rng(3), 11, 300, skill)
     found = estimate(ScoredRows([predictions], y, accuracy), n_bootstraps=60)
     assert found.bias == 0.0
+
+
+def squared(y, prediction, sample_weight=None, *, threshold=0.5):
+    """R² with a variance of 1."""
+    return 1.0 - float(np.average((y - prediction) ** 2, weights=sample_weight))
+
+
+def test_models_that_diverge_on_one_row_each_are_not_the_final_ones_luck():
+    rng = np.random.default_rng(12)
+    y = rng.normal(size=1000)
+    steady = [y + 0.6 * rng.normal(size=1000) for _ in range(5)]
+    wild = [y + 0.5 * rng.normal(size=1000) for _ in range(2)]
+    for prediction in wild:
+        prediction[rng.integers(1000)] += 30.0
+    rows = ScoredRows([[*steady, *wild]], y, squared)
+    found = estimate(rows, n_bootstraps=100)
+    final = best_of(rows)(np.ones((1, 1000), dtype=np.float32))[0]["single"]
+    assert final.weights[:5].sum() == 1.0
+    assert found.naive == pytest.approx(1 - 0.36, abs=0.05)
+    assert abs(found.bias) < 0.02
+    assert found.high - found.low < 0.15
+
+
+@given(st.integers(0, 1000), st.floats(0, 0.95))
+def test_all_of_a_difference_between_alike_models_may_be_luck(seed, correlation):
+    rng = np.random.default_rng(seed)
+    common, *own = rng.normal(size=(3, 400))
+    final, other = (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * o for o in own)
+    assert luck_of(final, other) == 1.0
+
+
+@given(st.integers(0, 1000))
+def test_of_a_difference_to_a_model_that_varies_far_more_hardly_any_is(seed):
+    final, other = np.random.default_rng(seed).normal(size=(2, 2000))
+    assert luck_of(final, 30 * other) < 0.04
+    assert luck_of(30 * final, other) == 1.0
+
+
+def test_scores_that_do_not_differ_or_are_not_defined_are_counted_in_full():
+    scores = np.random.default_rng(13).normal(size=20)
+    assert luck_of(scores, scores) == 1.0
+    assert luck_of(np.full(20, np.nan), scores) == 1.0
 
 
 def test_a_threshold_that_was_fitted_to_noise_is_corrected():

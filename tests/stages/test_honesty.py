@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from automl.stages.finishing import member_milliseconds
 from automl.stages.honesty import estimate, n_bootstraps_of
 from automl.stages.line import Line
 from automl.stages.session import begin
+from automl_flows.results import honest_text
 
 FIELDS = {
     "score",
@@ -135,6 +137,60 @@ def test_with_halves_the_scores_are_those_of_the_half_that_was_chosen_on(halved)
     scores = {c["trial_id"]: np.mean(c["scores"]) for c in halved.selection()["candidates"]}
     champion = halved.selection()["champion"]
     assert found["single"]["naive"] == pytest.approx(scores[champion], abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    """A run on a target whose squared errors have no variance."""
+    folder = tmp_path_factory.mktemp("heavy")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 3))
+    y = np.exp(x[:, 0]) * (1 + rng.pareto(2.0, 400))
+    np.savetxt(folder / "t.csv", np.c_[x, y], delimiter=",", header="a,b,c,y", comments="")
+    made = line_of(
+        folder / "home",
+        table=str(folder / "t.csv"),
+        target="y",
+        families=["ridge", "knn", "decision_tree"],
+        metric="r2",
+    )
+    try:
+        yield made
+    finally:
+        made.session.close()
+        made.session.release()
+
+
+def test_where_a_few_rows_decide_no_score_is_printed_but_the_reason(numbers):
+    found = numbers.honest()
+    assert found["single"] is None
+    assert found["ensemble"] is None
+    assert found["n_bootstraps"] == 0
+    assert re.search(r"errors are too uneven|one of the 400 rows", found["reason"])
+    assert honest_text({"honest": found}) == f"none: {found['reason']}"
+
+
+def test_a_prediction_that_diverges_on_fresh_folds_alone_is_seen(numbers, monkeypatch):
+    evidence = evidence_of(*arguments(numbers))
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=len(evidence.rows.y))
+    tame = [y + 0.1 * rng.normal(size=len(y)) for _ in evidence.members]
+    calm = replace(
+        evidence,
+        rows=replace(evidence.rows, versions=[tame], y=y),
+        fresh={member: [tame[member]] for member in evidence.fresh},
+    )
+    assert calm.doubts() == {}
+    champion = int(evidence.final["single"].weights.argmax())
+    assert champion in calm.fresh
+    wild = tame[champion].copy()
+    wild[7] = 1e4
+    doubts = replace(calm, fresh={**calm.fresh, champion: [wild]}).doubts()
+    assert "one of the 400 rows" in doubts["single"]
+
+
+def test_classes_have_no_losses_to_doubt(line):
+    assert evidence_of(*arguments(line)).doubts() == {}
 
 
 def test_without_time_the_record_says_so(line, monkeypatch):
