@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from automl.estimators.histograms import useful_bins
 from automl.estimators.holdout import inner_holdout
 from automl.estimators.tables import CategoryCodes
 from automl.estimators.weights import ClassWeight, FloatArray, row_weights
@@ -55,7 +56,7 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
     patience : rounds
         Rounds without improvement until the end; 0 for 2 / learning_rate within [20, 100].
     max_bin : >= 2
-        Most histogram bins of a column.
+        Most histogram bins of a column; fewer on small tables, see `useful_bins`.
     refit
         Whether all rows are used again for the best number of rounds.
     class_weight
@@ -211,7 +212,7 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
             "lambda_l1": self.reg_alpha,
             "lambda_l2": self.reg_lambda,
             "extra_trees": self.extra_trees,
-            "max_bin": self.max_bin,
+            "max_bin": useful_bins(self.max_bin, n_rows),
             "cat_smooth": self.cat_smooth,
             "seed": self.random_state,
             "num_threads": self.n_jobs,

@@ -11,9 +11,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from automl.estimators.boosting import MIN_ROWS_TO_HOLD_OUT
+from automl.estimators.histograms import useful_bins
 from automl.estimators.holdout import inner_holdout
 from automl.estimators.tables import CategoryCodes
 from automl.estimators.weights import ClassWeight, FloatArray, row_weights
+
+MOST_BINS = 256
+"""XGBoost's own default; categories are split apart from it."""
 
 
 class _XGBoost(BaseEstimator):  # type: ignore[misc]
@@ -74,7 +78,7 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
         self.codes_ = CategoryCodes().fit(X)
         array = self.codes_.transform(X)
         self.n_features_in_ = array.shape[1]
-        parameters = self._parameters() | objective
+        parameters = self._parameters(len(target)) | objective
         rounds = max(1, min(self.n_estimators, round(5.0 / self.learning_rate)))
         if len(target) >= MIN_ROWS_TO_HOLD_OUT:
             rounds = self._best_rounds(parameters, array, target, weight)
@@ -126,7 +130,7 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
             nthread=self.n_jobs,
         )
 
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self, n_rows: int) -> dict[str, Any]:
         return {
             "learning_rate": self.learning_rate,
             "max_depth": self.max_depth,
@@ -136,6 +140,7 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
             "reg_alpha": self.reg_alpha,
             "reg_lambda": self.reg_lambda,
             "tree_method": "hist",
+            "max_bin": useful_bins(MOST_BINS, n_rows),
             "seed": self.random_state,
             "nthread": self.n_jobs,
             "verbosity": 0,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from automl.errors import SettingsError
 from automl.records import Configuration, JsonScalar, Task
+from automl.spaces.expressions import Expression
 
 if TYPE_CHECKING:
     from automl.estimators.weights import ClassWeight, FloatArray
@@ -149,9 +150,9 @@ class Family:
         configuration: Configuration,
         *,
         task: Task | str,
-        n_rows: int = 0,  # noqa: ARG002 part of the protocol, for families of other projects
-        n_columns: int = 0,  # noqa: ARG002 as above
-        n_classes: int = 0,  # noqa: ARG002 as above
+        n_rows: int = 0,
+        n_columns: int = 0,
+        n_classes: int = 0,
         seed: int = 0,
         threads: int = 1,
         class_weight: ClassWeight = None,
@@ -162,7 +163,8 @@ class Family:
         Parameters
         ----------
         configuration : legal in `space(task)`
-        n_rows, n_columns, n_classes : of the training part
+        n_rows, n_columns, n_classes
+            Of the training part, for arguments that the text file computes; 0: not known.
         seed : in [0, 2**31)
         threads : >= 1
         class_weight
@@ -179,7 +181,8 @@ class Family:
             not take an argument of the text file.
         """
         kind = self._kind(task)
-        arguments = self._arguments(configuration, kind)
+        facts = {"n_rows": n_rows, "n_columns": n_columns, "n_classes": n_classes}
+        arguments = self._fixed(kind, facts) | self._searched(configuration, kind)
         calibration = arguments.pop(CALIBRATION, "none")
         standardize_target = arguments.pop(STANDARDIZE_TARGET, False)
         estimator = self._construct(
@@ -234,12 +237,18 @@ class Family:
             raise SettingsError(f"{self.name} has no estimator for {kind}")
         return kind
 
-    def _arguments(self, configuration: Configuration, kind: str) -> dict[str, Any]:
+    def _fixed(self, kind: str, facts: Mapping[str, int]) -> dict[str, Any]:
+        return {
+            name: value(facts) if isinstance(value, Expression) else value
+            for name, value in self.text.fixed.get(kind, {}).items()
+        }
+
+    def _searched(self, configuration: Configuration, kind: str) -> dict[str, Any]:
         values: dict[str, JsonScalar] = self.space(kind).estimator_values(configuration)
         for name in (CALIBRATION, STANDARDIZE_TARGET):
             if name in configuration.values:
                 values[name] = configuration.values[name]
-        return {**self.text.fixed.get(kind, {}), **values}
+        return values
 
     def _surroundings(self, seed: int, threads: int, class_weight: ClassWeight) -> dict[str, Any]:
         """Arguments that do not come from the configuration."""

@@ -103,10 +103,13 @@ class Guide:
         return [positions[found.id] for found in configurations if found.id in positions]
 
     def _scores(self, seen: Sequence[Trial]) -> dict[int, float]:
-        """Scores of known configurations by position; NaN for a failure."""
+        """Scores of known configurations by position; NaN for a failure.
+
+        A trial that ended at its time limit has not failed: its folds tell what it would have scored.
+        """
         positions = self.model.positions
         return {
-            positions[trial.configuration.id]: _score(trial)
+            positions[trial.configuration.id]: _verdict(trial)
             for trial in seen
             if trial.configuration.id in positions and trial.status not in WITHOUT_VERDICT
         }
@@ -124,6 +127,13 @@ class Guide:
             every = np.array([_score(trial) for trial in seen])
             best = float(scale.to_common(every[np.isfinite(every)]).max(initial=0.0))
         return expected_improvement(mean, deviation, best)
+
+
+def _verdict(trial: Trial) -> float:
+    """Score, or the mean of the folds that ended within a time limit; NaN where there is neither."""
+    if trial.status is TrialStatus.TIMED_OUT and trial.folds:
+        return max(float(np.mean(trial.fold_scores)), WORST)
+    return _score(trial)
 
 
 def _score(trial: Trial) -> float:

@@ -12,7 +12,7 @@ from automl.errors import InterruptedRunError
 from automl.evaluation.plan import StageRows
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
 from automl.evaluation.trial import TrialSummary
-from automl.origins import FLOOR, ORIGINS
+from automl.origins import ORIGINS
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.search.turns import Turn, Turns
 
@@ -36,8 +36,8 @@ class TrialRunner:
         Whether hopeless trials end early; floors and the portfolio never do, since what is poor
         alone may still help an ensemble.
     gives_up
-        Whether trials end as soon as their folds cannot end within their time limit, floors but
-        for; that reads the clock.
+        Whether trials end as soon as their folds cannot end within their time limit; that reads
+        the clock.
     """
 
     pool: WorkerPool
@@ -74,7 +74,7 @@ class TrialRunner:
             save_as=blank.id if fidelity.has_full_fits else None,
             keep_models_above=turn.keep_above if keeps else None,
             earlier=earlier,
-            gives_up=self.gives_up and turn.origin != FLOOR,
+            gives_up=self.gives_up,
         )
 
     def run_folds(

@@ -20,6 +20,9 @@ from automl.errors import SettingsError
 from automl.spaces.grammar import KINDS, Place
 from automl.spaces.tree import SpaceTree
 
+FIXED_FACTS = ("n_rows", "n_columns", "n_classes")
+"""Facts of the training part that a computed argument may read; 0 where they are not known."""
+
 _ESTIMATOR = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -79,7 +82,9 @@ class FamilyText:
     ----------
     path : the file
     estimators : ``module:Class`` by kind (`classification`, `regression`)
-    fixed : constructor arguments that are not searched, by kind
+    fixed
+        Constructor arguments that are not searched, by kind; an `Expression` where the file has
+        ``{from: EXPRESSION}``, over the facts of the training part that `FIXED_FACTS` names.
     simplicity, interpretability : in [0, 1], more is better
     requires : module that must be importable, None for the core's own
     extra : pip extra that brings it
@@ -236,13 +241,29 @@ def _rules(body: Any, place: Place) -> tuple[str, ...]:
 def _fixed(body: Any, place: Place, kinds: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     mapping = place.mapping(body)
     if mapping and set(mapping) <= set(KINDS):
-        return {kind: place.at(kind).mapping(mapping.get(kind)) for kind in kinds}
+        return {kind: _arguments(mapping.get(kind), place.at(kind)) for kind in kinds}
     for key in mapping:
         if not isinstance(key, str) or not key.isidentifier():
             place.at(key).fail("must be the name of a constructor argument")
         if key in KINDS:
             place.at(key).fail("must not stand beside other arguments")
-    return {kind: dict(mapping) for kind in kinds}
+    return {kind: _arguments(mapping, place) for kind in kinds}
+
+
+def _arguments(body: Any, place: Place) -> dict[str, Any]:
+    mapping = place.mapping(body)
+    return {key: _computed(value, place.at(key)) for key, value in mapping.items()}
+
+
+def _computed(value: Any, place: Place) -> Any:
+    """The value, or the expression that ``{from: EXPRESSION}`` names."""
+    if not (isinstance(value, Mapping) and set(value) == {"from"}):
+        return value
+    expression = place.at("from").expression(value["from"])
+    unknown = sorted(expression.names - set(FIXED_FACTS))
+    if unknown:
+        place.at("from").fail(f"may read {', '.join(FIXED_FACTS)}; got {', '.join(unknown)}")
+    return expression
 
 
 def _capabilities(body: Any, place: Place) -> Capabilities:

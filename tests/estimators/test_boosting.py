@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from automl.estimators.boosting import LightGBMClassifier, LightGBMRegressor
+from automl.estimators.histograms import LEAST_BINS, ROWS_PER_BIN, useful_bins
 from automl.estimators.holdout import inner_holdout
 from automl.estimators.weights import row_weights
 
@@ -142,3 +143,38 @@ def test_a_constant_added_to_the_target_is_added_to_the_prediction(boosting, obj
     far = model.fit(X, y + 100.0).predict(X)
     assert np.abs(far - 100.0 - near).max() < 0.1
     assert np.var(y - near) < 0.5 * np.var(y)
+
+
+@given(st.integers(2, 300), st.integers(0, 100_000))
+def test_bins_grow_with_the_rows_between_their_least_and_what_was_asked_for(most, n_rows):
+    bins = useful_bins(most, n_rows)
+    assert min(most, LEAST_BINS) <= bins <= most
+    assert bins <= useful_bins(most, n_rows + ROWS_PER_BIN)
+    assert useful_bins(most, most * ROWS_PER_BIN) == most
+
+
+def _thresholds(model, column=0):
+    """Different values at which the trees split a column."""
+    trees = model.booster_.trees_to_dataframe()
+    return trees.loc[trees["split_feature"] == f"Column_{column}", "threshold"].nunique()
+
+
+def test_a_small_table_has_few_bins_and_a_large_one_those_that_were_asked_for():
+    rng = np.random.default_rng(0)
+    x = rng.random(12_000)
+    y = np.sin(60 * x) + 0.1 * rng.normal(size=len(x))
+    fit = LightGBMRegressor(min_child_samples=1, n_estimators=150, max_bin=255).fit
+    few = _thresholds(fit(x[:800, np.newaxis], y[:800]))
+    many = _thresholds(fit(x[:, np.newaxis], y))
+    assert few < LEAST_BINS < many
+
+
+def test_each_of_many_categories_keeps_a_bin_of_its_own_on_a_small_table():
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(70), 8)
+    effect = rng.permutation(70).astype(float)
+    frame = pd.DataFrame({"kind": pd.Categorical([f"k{code}" for code in codes])})
+    model = LightGBMRegressor(
+        min_child_samples=1, cat_smooth=1.0, n_estimators=300, learning_rate=0.3, max_bin=127
+    ).fit(frame, effect[codes])
+    assert np.corrcoef(model.predict(frame), effect[codes])[0, 1] > 0.98

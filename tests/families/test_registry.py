@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from automl.errors import SettingsError
+from automl.estimators.histograms import useful_bins
 from automl.families import families, get_family, load_families, portfolio
 from automl.families import family as family_module
 from automl.families.portfolio import PORTFOLIO
@@ -215,3 +216,11 @@ def test_calibration_gives_a_margin_probabilities():
         estimator = family.build(configuration, task=Task.BINARY)
         family.fit(estimator, X, y)
         assert hasattr(estimator, "predict_proba") == (calibration == "sigmoid")
+
+
+@pytest.mark.parametrize(("n_rows", "bins"), [(0, 40), (1000, 40), (4000, 100), (10**6, 255)])
+def test_a_computed_argument_follows_the_rows_of_the_training_part(n_rows, bins):
+    family = get_family("hist_gradient_boosting")
+    configuration = family.space("regression").default()
+    estimator = family.build(configuration, task="regression", n_rows=n_rows)
+    assert estimator.max_bins == bins == useful_bins(255, n_rows)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from automl.metalearning.portfolio import KnownScores
-from automl.records import Configuration, Trial, TrialStatus
+from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.search.guide import Guide
 
 TWO_KINDS = [[1.0, 0.9, 0.0, 0.1, 0.45], [0.0, 0.1, 1.0, 0.9, 0.45]] * 6
@@ -70,6 +72,14 @@ def test_two_scores_that_are_nearly_equal_do_not_make_a_better_stranger_unbeatab
 def test_a_failure_turns_the_choice_away_from_its_kind():
     seen = [trial(0, None), trial(4, 0.4)]
     assert NAMES.index(guide().next(seen, [])) in (2, 3)
+
+
+def test_what_ended_at_its_time_limit_has_scored_what_its_folds_did():
+    folds = tuple(FoldResult(0, fold, 0.9, 10, 1.0, 0.1) for fold in range(2))
+    late = replace(trial(0, None), status=TrialStatus.TIMED_OUT, folds=folds)
+    assert NAMES.index(guide().next([late, trial(4, 0.4)], [])) == 1
+    killed_at_once = replace(late, folds=())
+    assert NAMES.index(guide().next([killed_at_once, trial(4, 0.4)], [])) in (2, 3)
 
 
 def test_where_nothing_gives_hope_the_guide_is_at_its_end():

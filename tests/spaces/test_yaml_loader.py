@@ -78,6 +78,13 @@ def test_fixed_arguments_may_differ_by_kind(load) -> None:
     assert text.fixed == {"classification": {}, "regression": {"epsilon": 0.1}}
 
 
+def test_a_fixed_argument_may_be_computed_from_the_size_of_the_training_part(load) -> None:
+    text = load(GOOD.replace("200}", '{from: "max(40, n_rows // 40)"}}'))
+    expression = text.fixed["regression"]["cache_size"]
+    assert expression({"n_rows": 4000, "n_columns": 3, "n_classes": 0}) == 100
+    assert pickle.loads(pickle.dumps(text)) == text
+
+
 def test_scalars_follow_yaml_1_2(tmp_path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text(
@@ -118,6 +125,16 @@ BAD = {
         lambda f: f.update(fixed={"regression": {}, "a": 1}),
         "fixed.regression",
         "beside",
+    ),
+    "fixed from what is unknown": (
+        lambda f: f.update(fixed={"a": {"from": "n_encoded + C"}}),
+        "fixed.a.from",
+        "may read n_rows, n_columns, n_classes; got C, n_encoded",
+    ),
+    "fixed from what does not parse": (
+        lambda f: f.update(fixed={"regression": {"a": {"from": "n_rows **"}}}),
+        "fixed.regression.a.from",
+        "form",
     ),
     "capability": (
         lambda f: f["capabilities"].update(sample_weights=True),
