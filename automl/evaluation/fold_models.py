@@ -5,15 +5,13 @@ They are pickles that only the run itself reads, from a folder that only its use
 
 from __future__ import annotations
 
-import heapq
 import pickle
 import shutil
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from automl.evaluation.best_trials import BestTrials
 from automl.inference.model import FittedPipeline
-from automl.records import Trial
 
 
 def save_models(
@@ -51,31 +49,19 @@ def remove_all_models(folder: Path) -> None:
     shutil.rmtree(folder / "models", ignore_errors=True)
 
 
-class BestModels:
-    """Removes the fold models of trials that are no longer among the best.
+class BestModels(BestTrials):
+    """Removes the fold models of trials that the final model is unlikely to need.
 
     Parameters
     ----------
     folder
         Of the run.
-    n_kept
+    n_kept : >= 1
         Number of complete trials whose models stay.
     """
 
     def __init__(self, folder: Path, n_kept: int) -> None:
-        self._folder, self._n_kept = folder, n_kept
-        self._best: list[tuple[float, str]] = []
-        self._lock = threading.Lock()
-
-    def add(self, trial: Trial) -> None:
-        """Take a trial; the models of the one that it displaces are removed."""
-        if not trial.is_complete or trial.score is None:
-            return
-        with self._lock:
-            heapq.heappush(self._best, (trial.score, trial.id))
-            if len(self._best) > self._n_kept:
-                _, displaced = heapq.heappop(self._best)
-                _file(self._folder, displaced).unlink(missing_ok=True)
+        super().__init__(n_kept, lambda trial_id: _file(folder, trial_id).unlink(missing_ok=True))
 
 
 def _file(folder: Path, trial_id: str) -> Path:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import heapq
 import math
 import re
-import threading
 import warnings
 from pathlib import Path
 from uuid import uuid4
@@ -15,7 +13,8 @@ from uuid import uuid4
 import numpy as np
 
 from automl.errors import AutoMLWarning, ServiceError
-from automl.records import FloatArray, Trial
+from automl.evaluation.best_trials import BestTrials
+from automl.records import FloatArray
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SUFFIX = ".npy"
@@ -128,10 +127,8 @@ class PredictionStore:
         return self._folder / f"{trial_id}{_SUFFIX}"
 
 
-class BestPredictions:
+class BestPredictions(BestTrials):
     """Removes predictions of the worst trials, so that those of better ones never lack room.
-
-    Kept are the best trial of each family, then the best of all others.
 
     Parameters
     ----------
@@ -142,31 +139,7 @@ class BestPredictions:
     """
 
     def __init__(self, store: PredictionStore, n_kept: int) -> None:
-        self._store, self._n_kept = store, n_kept
-        self._leaders: dict[str, tuple[float, str]] = {}
-        self._others: list[tuple[float, str]] = []
-        self._lock = threading.Lock()
-
-    def add(self, trial: Trial) -> None:
-        """Take a trial; the predictions of the one that it displaces are removed."""
-        if not trial.is_complete or trial.score is None:
-            return
-        with self._lock:
-            entry, family = (trial.score, trial.id), trial.configuration.family
-            leader = self._leaders.get(family)
-            if leader is None or entry > leader:
-                self._leaders[family] = entry
-                entry = leader or entry
-            if entry is not self._leaders[family]:
-                heapq.heappush(self._others, entry)
-            if len(self._leaders) + len(self._others) > self._n_kept:
-                self._store.remove(self._displaced())
-
-    def _displaced(self) -> str:
-        if self._others:
-            return heapq.heappop(self._others)[1]
-        worst = min(self._leaders, key=lambda family: self._leaders[family])
-        return self._leaders.pop(worst)[1]
+        super().__init__(n_kept, store.remove)
 
 
 def _size(path: Path) -> int:

@@ -122,10 +122,17 @@ class Proposer:
         )
         return max(complete, key=lambda t: (t.score or 0.0, -t.index), default=None)
 
-    def score_of_rank(self, n: int) -> float:
-        """The n-th best score seen, -inf where there are fewer."""
-        scores = [t.score for t in self.seen if t.is_complete and t.score is not None]
-        return nlargest(n, scores)[-1] if len(scores) >= n else -inf
+    def least_kept(self, n: int, family: str) -> float:
+        """Score from which a trial of a family is among the `n` best seen, or the family's best.
+
+        -inf where there are fewer trials, or none of the family.
+        """
+        scores = {t.id: t.score for t in self.seen if t.is_complete and t.score is not None}
+        own = [
+            scores[t.id] for t in self.seen if t.id in scores and t.configuration.family == family
+        ]
+        best = nlargest(n, scores.values())
+        return min(best[-1] if len(best) >= n else -inf, max(own, default=-inf))
 
     def propose(self, number: int, pending: Sequence[Configuration]) -> tuple[Proposal, str] | None:
         """What comes next and its origin: of the opening, then of the defaults and the optimizers.

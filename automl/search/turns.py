@@ -35,7 +35,7 @@ class Turn:
     origin : one of the opening's, `default`, or the optimizer's name
     sees : number of results that the decision has seen
     incumbent : fold scores of the best complete trial seen, None where all folds are run
-    keep_above : score from which a trial is among the `n_kept` best seen
+    keep_above : score from which a trial is among the `n_kept` best seen, or its family's best
     earlier : partial trial of the configuration whose folds are part of this turn's
     ask_seconds
         Wall seconds that the decision took; those of attempts that came to nothing count with the
@@ -266,7 +266,7 @@ class Turns:
             origin,
             len(self._proposer.seen),
             None if best is None else best.fold_scores,
-            self._proposer.score_of_rank(self._n_kept),
+            self._proposer.least_kept(self._n_kept, proposal.configuration.family),
             self._proposer.earlier(proposal),
             self._ask_seconds,
         )

@@ -46,8 +46,9 @@ FITS_FACTOR = 1.2
 DEFAULTS_SHARE = 0.1
 """Of the search's time, what defaults may take that run to their end though they look poor: they
 say what the search was good for, and are seldom members of the model."""
-N_KEPT = 25
-"""Best trials whose fold models are kept for the final model."""
+N_KEPT = 40
+"""Trials whose fold models are kept for the final model: the best of each of some 20 families, and as
+many of the best of all."""
 N_PARTIAL = 50
 """Partial trials whose predictions wait for the rest of their folds."""
 N_UNDER_WAY = 16

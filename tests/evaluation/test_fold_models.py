@@ -10,9 +10,9 @@ from automl.records import Configuration, Trial, TrialStatus
 
 @pytest.fixture
 def make_trial():
-    def make(index, score, *, complete=True):
+    def make(index, score, *, complete=True, family="knn"):
         status = TrialStatus.COMPLETE if complete else TrialStatus.RACED
-        return Trial("run", index, Configuration("knn", (), {}), status, score)
+        return Trial("run", index, Configuration(family, (), {}), status, score)
 
     return make
 
@@ -25,6 +25,19 @@ def test_only_the_best_trials_keep_their_models(tmp_path, make_trial):
         best.add(trial)
     kept = [index for index in range(4) if load_models(tmp_path, make_trial(index, 0).id) == {}]
     assert kept == [1, 3]
+
+
+def test_the_best_of_each_family_keeps_its_models_beside_the_best_of_all(tmp_path, make_trial):
+    best = BestModels(tmp_path, n_kept=4)
+    families = ["knn", "ridge", "knn", "knn", "ridge", "knn", "svm"]
+    for index, (family, score) in enumerate(
+        zip(families, [0.8, 0.1, 0.9, 0.7, 0.2, 0.6, 0.05], strict=True)
+    ):
+        trial = make_trial(index, score, family=family)
+        save_models(tmp_path, trial.id, {})
+        best.add(trial)
+    kept = [index for index in range(7) if load_models(tmp_path, make_trial(index, 0).id) == {}]
+    assert kept == [0, 2, 4, 6]
 
 
 def test_a_trial_that_is_not_complete_displaces_nothing(tmp_path, make_trial):
