@@ -151,6 +151,7 @@ class FoldResult:
         The part of `fit_seconds` that preprocessing took; next to nothing where the preprocessed
         rows were still at hand. 0 in journals that do not tell it apart.
     scoring_seconds : of the predictions, wall seconds; 0 in journals that do not tell it
+    rounds : that the fit kept when its time was over; None where it ended by itself
     """
 
     repeat: int
@@ -162,6 +163,7 @@ class FoldResult:
     processor_seconds: float = 0.0
     preprocessing_seconds: float = 0.0
     scoring_seconds: float = 0.0
+    rounds: int | None = None
 
     @property
     def seconds(self) -> float:
@@ -190,7 +192,7 @@ class Trial:
     peak_memory_mib : greatest anonymous resident memory of the trial's processes
     origin : what proposed it (`floor`, `default`, `portfolio`, or the optimizer's name)
     stage : `search`, `candidates` or `stack`, the second layer
-    reason : one sentence for a trial that is not complete
+    reason : one sentence for a trial that is not complete, or whose fits were cut short
     started_at : unix seconds
     bootstrap_scores
         Index on each bootstrap of the validation rows; empty unless complete and an optimizer of
@@ -224,6 +226,15 @@ class Trial:
     def is_complete(self) -> bool:
         """Whether every planned fold was scored."""
         return self.status is TrialStatus.COMPLETE
+
+    @property
+    def most_rounds(self) -> int | None:
+        """Rounds that this trial's fits kept where their time was over; None if all ended by themselves.
+
+        Who fits its configuration again takes as many, so that it is the model that was judged.
+        """
+        kept = [result.rounds for result in self.folds if result.rounds is not None]
+        return round(sum(kept) / len(kept)) if kept else None
 
     @property
     def fold_scores(self) -> tuple[float, ...]:

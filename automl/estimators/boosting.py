@@ -1,11 +1,13 @@
 """LightGBM with early stopping on rows of its own training set.
 
 Written against LightGBM's Booster: on tables of some hundred rows the scikit-learn classes of
-LightGBM spend more time around the trees than in them.
+LightGBM spend more time around the trees than in them. A fit whose time is over keeps the rounds
+that it has (`automl.estimators.allowance`).
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any, Self
 
 import lightgbm as lgb
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from automl.estimators.allowance import current
 from automl.estimators.histograms import useful_bins
 from automl.estimators.holdout import inner_holdout
 from automl.estimators.tables import CategoryCodes
@@ -58,7 +61,7 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
     max_bin : >= 2
         Most histogram bins of a column; fewer on small tables, see `useful_bins`.
     refit
-        Whether all rows are used again for the best number of rounds.
+        Whether all rows are used again for the best number of rounds, if the time allows.
     class_weight
         None, ``"balanced"`` or weights by class code.
 
@@ -157,8 +160,9 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
             categorical_feature=list(self.codes_.positions),
             params=parameters,
         )
-        if self.boosting == "dart" or n_rows < MIN_ROWS_TO_HOLD_OUT:
-            self.booster_ = _boost(parameters, data, self._fixed_rounds())
+        rounds = self._settled_rounds(n_rows)
+        if rounds is not None:
+            self.booster_ = _boost(parameters, data, rounds)
             self.best_iteration_ = self.booster_.current_iteration()
         else:
             self._train_with_holdout(parameters, data.construct(), target)
@@ -174,6 +178,7 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
             seed=self.random_state,
             is_classification=isinstance(self, ClassifierMixin),
         )
+        began = time.monotonic()
         booster, best = _boost_until_worse(
             parameters,
             data.subset(training.tolist()),
@@ -181,8 +186,24 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
             n_rounds=self._most_rounds,
             patience=self.patience or int(np.clip(2.0 / self.learning_rate, 20, 100)),
         )
-        self.best_iteration_ = best
-        self.booster_ = _boost(parameters, data, best) if self.refit else booster
+        self.booster_, self.best_iteration_ = booster, best
+        a_round = (time.monotonic() - began) / max(booster.current_iteration(), 1)
+        if not self.refit:
+            return
+        if best * a_round / (1.0 - self.holdout_share) > current().left:
+            current().cut(best)
+            return
+        self.booster_ = _boost(parameters, data, best)
+        self.best_iteration_ = min(best, self.booster_.current_iteration())
+
+    def _settled_rounds(self, n_rows: int) -> int | None:
+        """Rounds that are known before the fit; None where held-out rows will tell."""
+        known = current().most_rounds
+        if known is not None:
+            return min(known, self.planned_iterations)
+        if self.boosting == "dart" or n_rows < MIN_ROWS_TO_HOLD_OUT:
+            return self._fixed_rounds()
+        return None
 
     def _fixed_rounds(self) -> int:
         """Rounds where none can be held out: dart as told, else about 5 / learning_rate."""
@@ -337,9 +358,12 @@ class LightGBMRegressor(RegressorMixin, _EarlyStoppingLightGBM):  # type: ignore
 
 
 def _boost(parameters: dict[str, Any], data: lgb.Dataset, n_rounds: int) -> lgb.Booster:
-    booster = lgb.Booster(params=parameters, train_set=data)
-    for _ in range(n_rounds):
+    booster, allowance = lgb.Booster(params=parameters, train_set=data), current()
+    for round_number in range(1, n_rounds + 1):
         if booster.update():
+            break
+        if allowance.is_over() and round_number < n_rounds:
+            allowance.cut(round_number)
             break
     return booster
 
@@ -353,7 +377,7 @@ def _boost_until_worse(
     patience: int,
 ) -> tuple[lgb.Booster, int]:
     """Booster and its best number of rounds by the objective's loss on the held-out rows."""
-    booster = lgb.Booster(params=parameters, train_set=training)
+    booster, allowance = lgb.Booster(params=parameters, train_set=training), current()
     booster.add_valid(held_out, "held_out")
     best_loss, best = np.inf, 1
     for round_number in range(1, n_rounds + 1):
@@ -363,5 +387,8 @@ def _boost_until_worse(
         if loss < best_loss:
             best_loss, best = loss, round_number
         elif round_number - best >= patience:
+            break
+        if allowance.is_over() and round_number < n_rounds:
+            allowance.cut(best)
             break
     return booster, best

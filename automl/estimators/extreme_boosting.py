@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from automl.estimators.allowance import current
 from automl.estimators.boosting import MIN_ROWS_TO_HOLD_OUT
 from automl.estimators.histograms import useful_bins
 from automl.estimators.holdout import inner_holdout
@@ -79,21 +81,26 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
         array = self.codes_.transform(X)
         self.n_features_in_ = array.shape[1]
         parameters = self._parameters(len(target)) | objective
-        rounds = max(1, min(self.n_estimators, round(5.0 / self.learning_rate)))
-        if len(target) >= MIN_ROWS_TO_HOLD_OUT:
-            rounds = self._best_rounds(parameters, array, target, weight)
+        rounds, known = max(1, min(self.n_estimators, round(5.0 / self.learning_rate))), None
+        if current().most_rounds is not None:
+            rounds = current().rounds(self.n_estimators)
+        elif len(target) >= MIN_ROWS_TO_HOLD_OUT:
+            known, rounds = self._with_holdout(parameters, array, target, weight)
+        if known is not None:
+            self.booster_, self.best_iteration_ = known, rounds
+            return
         data = self._matrix(array, target, weight)
-        self.booster_ = xgboost.train(parameters, data, rounds)
-        self.best_iteration_ = rounds
+        self.booster_ = xgboost.train(parameters, data, rounds, callbacks=[_Clock(rounds)])
+        self.best_iteration_ = self.booster_.num_boosted_rounds()
 
-    def _best_rounds(
+    def _with_holdout(
         self,
         parameters: dict[str, Any],
         array: FloatArray,
         target: NDArray[Any],
         weight: FloatArray | None,
-    ) -> int:
-        """Rounds with the least loss on held-out rows."""
+    ) -> tuple[xgboost.Booster | None, int]:
+        """Rounds with the least loss on held-out rows; the model too where no time is left for another."""
         training, held_out = inner_holdout(
             target,
             share=self.holdout_share,
@@ -104,6 +111,7 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
             self._matrix(array[rows], target[rows], None if weight is None else weight[rows])
             for rows in (training, held_out)
         ]
+        began = time.monotonic()
         booster = xgboost.train(
             parameters,
             parts[0],
@@ -111,8 +119,14 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
             evals=[(parts[1], "held_out")],
             early_stopping_rounds=self.patience or int(np.clip(2.0 / self.learning_rate, 20, 100)),
             verbose_eval=False,
+            callbacks=[_Clock(self.n_estimators)],
         )
-        return int(booster.best_iteration) + 1
+        best = int(booster.attr("best_iteration") or 0) + 1  # not there after a single round
+        a_round = (time.monotonic() - began) / max(booster.num_boosted_rounds(), 1)
+        if best * a_round / (1.0 - self.holdout_share) <= current().left:
+            return None, best
+        current().cut(best)
+        return booster, best
 
     def _matrix(
         self,
@@ -152,6 +166,21 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
         matrix = self._matrix(self.codes_.transform(X))
         result = self.booster_.predict(matrix, iteration_range=(0, self.best_iteration_))
         return np.asarray(result, dtype=np.float64)
+
+
+class _Clock(xgboost.callback.TrainingCallback):
+    """Ends a fit after the round in which its time was over."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most, self._allowance = most, current()
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:  # noqa: ARG002 XGBoost's
+        """Whether to stop after this round, the first of which is 0."""
+        if not self._allowance.is_over() or epoch + 1 >= self._most:
+            return False
+        self._allowance.cut(epoch + 1)
+        return True
 
 
 class XGBoostClassifier(ClassifierMixin, _XGBoost):  # type: ignore[misc]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from automl.estimators.allowance import current
 from automl.estimators.boosting import MIN_ROWS_TO_HOLD_OUT
 from automl.estimators.holdout import inner_holdout
 from automl.estimators.tables import CategoryCodes
@@ -72,7 +73,9 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = X.shape[1]
         rounds = self.n_estimators
         training, held_out = pool, None
-        if len(target) < MIN_ROWS_TO_HOLD_OUT:
+        if current().most_rounds is not None:
+            rounds = current().rounds(rounds)
+        elif len(target) < MIN_ROWS_TO_HOLD_OUT:
             rounds = max(1, min(rounds, round(5.0 / self.learning_rate)))
         else:
             kept, stopped = inner_holdout(
@@ -83,7 +86,8 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
             )
             training, held_out = pool.slice(kept), pool.slice(stopped)
         self.model_ = catboost.CatBoost(self._parameters(rounds, objective))
-        self.model_.fit(training, eval_set=held_out, verbose=False)
+        clock = [_Clock(rounds)] if current().is_limited else None
+        self.model_.fit(training, eval_set=held_out, verbose=False, callbacks=clock)
 
     def _parameters(self, rounds: int, objective: str) -> dict[str, Any]:
         return {
@@ -128,6 +132,20 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
         assert self.model_ is not None
         result = self.model_.predict(self._pool(X), kind, thread_count=self.n_jobs)
         return np.asarray(result, dtype=np.float64)
+
+
+class _Clock:
+    """Ends a fit after the round in which its time was over."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._allowance = most, current()
+
+    def after_iteration(self, info: Any) -> bool:
+        """Whether to go on after this round, the first of which is 1."""
+        if not self._allowance.is_over() or info.iteration >= self._most:
+            return True
+        self._allowance.cut(info.iteration)
+        return False
 
 
 class CatBoostEarlyClassifier(ClassifierMixin, _CatBoost):  # type: ignore[misc]

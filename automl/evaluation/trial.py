@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.data.splits import share_of_rows
+from automl.estimators.allowance import Allowance, fitting_within
 from automl.evaluation.cache import FoldCache, PreprocessedFold
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.lateness import lateness
@@ -27,6 +28,9 @@ from automl.randomness import Purpose, integer_seed, stream
 from automl.records import Configuration, FoldResult, IntArray, JsonScalar, TrialStatus
 
 REFIT = 2**20
+FIT_SHARE = 0.85
+"""Share of a trial's time limit that fits may take which can end when they are told to: after the
+last round a fold still predicts, scores, and writes its model."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,10 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
         (id and fold results, as JSON, of a trial of the first of these jobs, whose predictions
         are used in place of fitting again, and which are not raced even where the predictions are
         gone; None or left out without one), `limit_seconds` (the trial is given up where its folds
-        cannot end within this; None or left out without one).
+        cannot end within this; None or left out without one), `keeps_within` (seconds within which
+        the fits that can do so end with the rounds that they have; None or left out without a
+        limit), `most_rounds` (that an earlier trial of the configuration kept in this way, or None
+        or left out).
 
     Raises
     ------
@@ -77,8 +84,9 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
     n_unraced = len((payload.get("earlier") or {"folds": ()})["folds"])
     limit = payload.get("limit_seconds")
     yield from results
-    for repeat, fold in jobs[n_adopted:]:
-        result = trial.run(repeat, fold)
+    for n_done, (repeat, fold) in enumerate(jobs[n_adopted:], n_adopted):
+        spent = time.monotonic() - started
+        result = trial.run(repeat, fold, _fold_seconds(payload, spent, len(jobs) - n_done))
         results.append(result)
         yield result
         own, left = results[n_adopted:], limit and limit - (time.monotonic() - started)
@@ -91,6 +99,12 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
             yield TrialSummary({}, TrialStatus.RACED, reason)
             return
     yield trial.conclude(results)
+
+
+def _fold_seconds(payload: Mapping[str, Any], spent: float, n_left: int) -> float | None:
+    """Equal share of the next fold in the time that is left for fits; None without a limit."""
+    within = payload.get("keeps_within")
+    return None if within is None else max(FIT_SHARE * within - spent, 0.0) / n_left
 
 
 def fit_fold(
@@ -119,7 +133,7 @@ def fit_folds(context: str, payload: Mapping[str, Any]) -> float:
     Parameters
     ----------
     payload
-        `configuration` (JSON), `save_as` (trial id).
+        `configuration` (JSON), `save_as` (trial id), `most_rounds` as in `evaluate`.
 
     Returns
     -------
@@ -128,12 +142,13 @@ def fit_folds(context: str, payload: Mapping[str, Any]) -> float:
     plan, cache = _open(context)
     configuration = Configuration.from_json(payload["configuration"])
     started = time.perf_counter()
-    pipelines = {
-        (repeat, fold): fit_fold(
-            plan, cache, configuration, stage="search", repeat=repeat, fold=fold
-        )[0]
-        for repeat, fold in plan.stage("search").first_jobs
-    }
+    with fitting_within(Allowance(most_rounds=payload.get("most_rounds"))):
+        pipelines = {
+            (repeat, fold): fit_fold(
+                plan, cache, configuration, stage="search", repeat=repeat, fold=fold
+            )[0]
+            for repeat, fold in plan.stage("search").first_jobs
+        }
     save_models(plan.folder, payload["save_as"], pipelines)
     return time.perf_counter() - started
 
@@ -144,7 +159,7 @@ def refit(context: str, payload: Mapping[str, Any]) -> float:
     Parameters
     ----------
     payload
-        `configuration` (JSON), `save_as` (file name without suffix).
+        `configuration` (JSON), `save_as` (file name without suffix), `most_rounds` as in `evaluate`.
 
     Returns
     -------
@@ -157,7 +172,8 @@ def refit(context: str, payload: Mapping[str, Any]) -> float:
     seed = integer_seed(plan.settings.seed, Purpose.FINAL)
     preprocessor = build_preprocessor(preprocessing_of(configuration), seed=seed)
     matrix = preprocessor.fit_transform(plan.table.frame, plan.table.y)
-    estimator = fit_estimator(plan, configuration, matrix, rows, (REFIT,))
+    with fitting_within(Allowance(most_rounds=payload.get("most_rounds"))):
+        estimator = fit_estimator(plan, configuration, matrix, rows, (REFIT,))
     save_models(plan.folder, payload["save_as"], {(0, 0): FittedPipeline(preprocessor, estimator)})
     return time.perf_counter() - started
 
@@ -210,14 +226,22 @@ class _FoldRunner:
         plan = self._plan
         return PredictionStore(plan.folder / "predictions", plan.settings.predictions_quota_mib)
 
-    def run(self, repeat: int, fold: int) -> FoldResult:
-        """Fit and score one fold."""
+    def run(self, repeat: int, fold: int, seconds: float | None = None) -> FoldResult:
+        """Fit and score one fold.
+
+        Parameters
+        ----------
+        seconds : after which a fit that can do so ends with what it has; None without a limit
+        """
         plan, payload = self._plan, self._payload
         data = _FoldData(payload["stage"], repeat, fold, payload["row_share"])
+        allowance = Allowance(seconds, payload.get("most_rounds"))
         started, used = time.perf_counter(), time.process_time()
         part = _preprocessed(plan, self._cache, self._configuration, data)
         preprocessed = time.perf_counter()
-        pipeline = _fit(plan, self._configuration, part, data, payload.get("iteration_share", 1.0))
+        share = payload.get("iteration_share", 1.0)
+        with fitting_within(allowance):
+            pipeline = _fit(plan, self._configuration, part, data, share)
         fitted = time.perf_counter()
         prediction = raw_prediction(
             pipeline.estimator, part.validation, plan.table.n_classes or None
@@ -241,6 +265,7 @@ class _FoldRunner:
             processor_seconds=processor,
             preprocessing_seconds=preprocessed - started,
             scoring_seconds=scored - predicted,
+            rounds=allowance.kept,
         )
 
     def conclude(self, results: Sequence[FoldResult]) -> TrialSummary:

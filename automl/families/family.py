@@ -11,6 +11,7 @@ import importlib.util
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from automl.errors import SettingsError
@@ -227,9 +228,15 @@ class Family:
             from automl.estimators.weights import row_weights
 
             sample_weight = row_weights(y, class_weight, sample_weight)
+        weights = {"sample_weight": sample_weight}
         if sample_weight is None or not can.sample_weight:
-            return estimator.fit(X, y)
-        return estimator.fit(X, y, sample_weight=sample_weight)
+            weights = {}
+        fit = partial(estimator.fit, X, y, **weights)
+        if can.stops is None or can.iterations is None:
+            return fit()
+        from automl.estimators.allowance import fit_as_allowed
+
+        return fit_as_allowed(can.stops, estimator, can.iterations, fit)
 
     def _kind(self, task: Task | str) -> str:
         kind = kind_of(task)

@@ -79,11 +79,12 @@ class KnownTrial:
 
     @classmethod
     def of(cls, trial: Trial) -> KnownTrial:
-        """What is remembered of a trial."""
+        """What is remembered of a trial; one that was cut short did not have the time that it needs."""
+        is_cut = trial.most_rounds is not None
         return cls(
             configuration=trial.configuration,
-            status=trial.status,
-            score=trial.score if trial.is_complete else None,
+            status=TrialStatus.TIMED_OUT if is_cut else trial.status,
+            score=trial.score if trial.is_complete and not is_cut else None,
             seconds=trial.seconds,
             folds=len(trial.folds),
             fidelity=trial.fidelity,

@@ -81,7 +81,7 @@ def timing_of(trial: Trial, workload: Workload) -> Timing | None:
     was killed was slower.
     """
     found = known_timing(KnownTrial.of(trial), workload)
-    if found is None or not found.is_censored or not trial.folds:
+    if found is None or not found.is_censored or not trial.folds or trial.most_rounds is not None:
         return found
     seconds = sum(fold.seconds for fold in trial.folds) / len(trial.folds)
     return replace(found, seconds=seconds, is_censored=False) if seconds > found.seconds else found

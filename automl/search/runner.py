@@ -12,11 +12,14 @@ from automl.errors import InterruptedRunError
 from automl.evaluation.plan import StageRows
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
 from automl.evaluation.trial import TrialSummary
-from automl.origins import ORIGINS
+from automl.origins import DEFAULT, FLOOR, ORIGINS
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.search.turns import Turn, Turns
 
 UNRACED = ORIGINS
+STRETCHED = (FLOOR, DEFAULT)
+"""Origins whose boosted models keep the rounds that they have when their time is over: every family's
+default is worth a place in the result, whereas an optimizer's proposal that is too slow is given up."""
 JOB = "automl.evaluation.trial:evaluate"
 
 
@@ -36,8 +39,10 @@ class TrialRunner:
         Whether hopeless trials end early; floors and the portfolio never do, since what is poor
         alone may still help an ensemble.
     gives_up
-        Whether trials end as soon as their folds cannot end within their time limit; that reads
-        the clock.
+        Whether trials end as soon as their folds cannot end within their time limit, but for the
+        defaults of boosters, which keep the rounds that they have; that reads the clock.
+    stoppable
+        Families whose fits can end after any round.
     """
 
     pool: WorkerPool
@@ -48,6 +53,7 @@ class TrialRunner:
     keeps_models: bool = False
     races: bool = False
     gives_up: bool = False
+    stoppable: frozenset[str] = frozenset()
 
     def run_turn(self, turn: Turn, *, limit_seconds: float | None) -> Trial:
         """Trial of a search turn, on a slot of its own."""
@@ -66,6 +72,8 @@ class TrialRunner:
         races = self.races and turn.origin not in UNRACED and fidelity.has_full_fits
         earlier = _matching(turn.earlier, jobs)
         keeps = self.keeps_models and fidelity.is_full and earlier is None
+        is_stretchable = turn.origin in STRETCHED and fidelity.is_full and earlier is None
+        keeps_rounds = is_stretchable and turn.family in self.stoppable
         return self._run(
             blank,
             jobs,
@@ -74,7 +82,8 @@ class TrialRunner:
             save_as=blank.id if fidelity.has_full_fits else None,
             keep_models_above=turn.keep_above if keeps else None,
             earlier=earlier,
-            gives_up=self.gives_up,
+            gives_up=self.gives_up and not keeps_rounds,
+            keeps_rounds=keeps_rounds,
         )
 
     def run_folds(
@@ -86,6 +95,7 @@ class TrialRunner:
         origin: str,
         limit_seconds: float | None,
         keeps_predictions: bool = False,
+        most_rounds: int | None = None,
     ) -> Trial:
         """Trial of some (repeat, fold) pairs that keeps no models.
 
@@ -93,6 +103,8 @@ class TrialRunner:
         ----------
         keeps_predictions
             Whether the predictions are kept under the trial's id; NaN in rows of other folds.
+        most_rounds
+            See `automl.records.Trial.most_rounds`.
         """
         blank = Trial(
             self.run_id,
@@ -104,7 +116,9 @@ class TrialRunner:
             stage=self.stage,
         )
         save_as = blank.id if keeps_predictions else None
-        return self._run(blank, jobs, limit_seconds=limit_seconds, save_as=save_as)
+        return self._run(
+            blank, jobs, limit_seconds=limit_seconds, save_as=save_as, most_rounds=most_rounds
+        )
 
     def run_job(self, blank: Trial, job: Job, *, limit_seconds: float | None) -> Trial:
         """Trial of a job that gives fold results and a summary, on a slot of its own.
@@ -140,6 +154,8 @@ class TrialRunner:
         keep_models_above: float | None = None,
         earlier: Trial | None = None,
         gives_up: bool = False,
+        keeps_rounds: bool = False,
+        most_rounds: int | None = None,
     ) -> Trial:
         payload: dict[str, Any] = {
             "configuration": blank.configuration.to_json(),
@@ -152,6 +168,8 @@ class TrialRunner:
             "keep_models_above": keep_models_above,
             "earlier": earlier and {"trial": earlier.id, "folds": _folds_json(earlier)},
             "limit_seconds": limit_seconds if gives_up else None,
+            "keeps_within": limit_seconds if keeps_rounds else None,
+            "most_rounds": most_rounds,
         }
         trial = self.run_job(blank, Job(JOB, payload), limit_seconds=limit_seconds)
         if earlier is not None and trial.folds[: len(earlier.folds)] == earlier.folds:
@@ -167,6 +185,8 @@ class TrialRunner:
             status, reason = summary.status, summary.reason
         elif status is TrialStatus.COMPLETE and not blank.fidelity.is_full:
             status = TrialStatus.PARTIAL
+        elif status is TrialStatus.COMPLETE:
+            reason = _shortened(folds)
         is_scored = status in {TrialStatus.COMPLETE, TrialStatus.RACED, TrialStatus.PARTIAL}
         score = self.aggregate([f.score for f in folds], [f.rows for f in folds]) if folds else None
         return replace(
@@ -190,6 +210,17 @@ def _matching(earlier: Trial | None, jobs: Sequence[tuple[int, int]]) -> Trial |
         return None
     known = [(result.repeat, result.fold) for result in earlier.folds]
     return earlier if known == list(jobs[: len(known)]) else None
+
+
+def _shortened(folds: Sequence[FoldResult]) -> str:
+    """That fits were ended when their time was over; empty where none was."""
+    kept = [result.rounds for result in folds if result.rounds is not None]
+    if not kept:
+        return ""
+    return (
+        f"its time was over: {len(kept)} of {len(folds)} fits ended early, with "
+        f"{min(kept)} to {max(kept)} rounds"
+    )
 
 
 def _folds_json(trial: Trial) -> list[dict[str, Any]]:

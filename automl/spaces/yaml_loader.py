@@ -27,6 +27,10 @@ _ESTIMATOR = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
+STOPS = ("warm_start", "monitor", "own")
+"""Ways to end a fit after any iteration: `automl.estimators.allowance.STOPPERS`, which is heavier to import."""
+
+
 @dataclass(frozen=True)
 class Capabilities:
     """What a family's estimators can do; limits are None where there is none.
@@ -42,6 +46,9 @@ class Capabilities:
     max_rows, max_columns, max_classes : above these the family does not support the table
     early_stopping : finds its own number of iterations
     iterations : constructor argument with the number of trees, rounds or epochs, None without one
+    stops
+        How a fit ends after any of its `iterations`, so that one whose time is over keeps those
+        that it has, see `STOPS`; None where it cannot.
     """
 
     probabilities: bool = False
@@ -56,6 +63,7 @@ class Capabilities:
     max_columns: int | None = None
     max_classes: int | None = None
     iterations: str | None = None
+    stops: str | None = None
 
 
 @dataclass(frozen=True)
@@ -273,11 +281,20 @@ def _capabilities(body: Any, place: Place) -> Capabilities:
         here = place.at(key)
         if key == "iterations":
             found[key] = here.text(value)
+        elif key == "stops":
+            found[key] = _stop(value, here)
         elif not key.startswith("max_"):
             found[key] = here.flag(value)
         elif value is not None:
             found[key] = int(here.number(value, 1, 1e15))
     return Capabilities(**found)
+
+
+def _stop(value: Any, place: Place) -> str:
+    name = place.text(value)
+    if name not in STOPS:
+        place.fail(f"must be one of {', '.join(STOPS)}")
+    return name
 
 
 def _cost(body: Any, place: Place) -> Cost:

@@ -295,7 +295,11 @@ def fitting_job(session: Session, part: Part, name: str, is_refit: bool) -> Job:
         target = "refit_stack" if is_refit else "fit_stack_folds"
         payload = {**stack_payload(session, part.trial, part.base), "save_as": name}
         return Job(f"automl.evaluation.stacking:{target}", payload)
-    payload = {"configuration": part.trial.configuration.to_json(), "save_as": name}
+    payload = {
+        "configuration": part.trial.configuration.to_json(),
+        "save_as": name,
+        "most_rounds": part.trial.most_rounds,
+    }
     return Job(f"automl.evaluation.trial:{'refit' if is_refit else 'fit_folds'}", payload)
 
 

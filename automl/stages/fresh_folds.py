@@ -112,6 +112,7 @@ class FreshFolds:
             origin=candidate.id,
             limit_seconds=deadline,
             keeps_predictions=True,
+            most_rounds=candidate.most_rounds,
         )
         session.commit(trial, candidate=candidate.id, repeat=repeat)
         return trial if trial.is_complete else None

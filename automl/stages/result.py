@@ -208,6 +208,8 @@ def remarks(trials: Sequence[Trial], champion: Trial, selection: Mapping[str, An
             f"only {len(complete)} trials were completed; more time or fewer families would "
             "make the choice mean more"
         )
+    if champion.most_rounds is not None:
+        found.append(f"the champion is not what it could be: {champion.reason}")
     dispositions = selection.get("dispositions", {})
     for family, words in _FLOORS.items():
         floor = next(

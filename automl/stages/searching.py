@@ -12,6 +12,7 @@ from automl.bandits.registry import get_allocator
 from automl.evaluation.fold_models import BestModels
 from automl.evaluation.partial_predictions import PartialPredictions
 from automl.evaluation.predictions import BestPredictions, PredictionStore
+from automl.families.registry import families
 from automl.metalearning.blend import MetaVote, vote_on
 from automl.metalearning.harvest import data_set_facts
 from automl.metalearning.recommendation import obstacle
@@ -77,7 +78,7 @@ class Search:
         check_only_family(settings, self.families.__contains__)
         entry = get_allocator(settings.chosen_allocator)
         session.is_reproducible &= not (reads_clock(settings) or session.is_timed)
-        session.is_reproducible &= not any(trial.status in LIMITED for trial in session.earlier)
+        session.is_reproducible &= not any(map(met_limit, session.earlier))
         known = known_timings(session)
         self._forecast = Forecast(
             spaces_of(plan, self.families, settings),
@@ -130,6 +131,7 @@ class Search:
             keeps_models=keeps_models and plan.settings.keep_models,
             races=settings.racing and not plan.settings.n_bootstraps,
             gives_up=session.is_timed,
+            stoppable=frozenset(n for n, f in families().items() if f.capabilities.stops),
         )
 
     def run(self, family: str | None = None, *, until: Callable[[], bool] | None = None) -> None:
@@ -243,7 +245,7 @@ class Search:
         return f"there was no time for it{takes}"
 
     def _commit(self, trial: Trial, turn: Turn) -> None:
-        if trial.status in LIMITED:
+        if met_limit(trial):
             self.session.is_reproducible = False
         settings = self.session.settings
         self.session.commit(
@@ -333,6 +335,11 @@ class Search:
     def _longest(self) -> float:
         """Most seconds of a trial that is not a floor."""
         return max(TRIAL_SHARE * self.session.ledger.planned["search"], LEAST_TRIAL_SECONDS)
+
+
+def met_limit(trial: Trial) -> bool:
+    """Whether a limit of time or memory has decided what became of a trial."""
+    return trial.status in LIMITED or trial.most_rounds is not None
 
 
 def known_timings(session: Session) -> Known:

@@ -214,6 +214,42 @@ def test_a_trial_that_cannot_end_in_time_is_given_up_after_its_first_fold(plan, 
     assert (len(folds), summary.status) == (3, TrialStatus.COMPLETE)
 
 
+@pytest.mark.parametrize("family", ["lightgbm", "hist_gradient_boosting", "gradient_boosting"])
+def test_a_boosted_model_whose_time_is_over_keeps_its_rounds_in_every_fold(plan, family):
+    configuration = configuration_of(family)
+    *folds, summary = run(plan, configuration, keeps_within=0.0)
+    assert summary.status is TrialStatus.COMPLETE
+    assert summary.metrics["accuracy"] > 0
+    assert all(fold.rounds >= 1 for fold in folds)
+    *whole, _ = run(plan, configuration, keeps_within=1e6)
+    *unlimited, _ = run(plan, configuration)
+    assert [fold.rounds for fold in (*whole, *unlimited)] == [None] * 6
+    assert [fold.score for fold in whole] == [fold.score for fold in unlimited]
+    assert [fold.score for fold in folds] != [fold.score for fold in whole]
+
+
+def test_a_family_that_cannot_stop_in_between_takes_the_time_that_it_takes(plan):
+    *folds, summary = run(plan, configuration_of("ridge"), keeps_within=0.0)
+    assert summary.status is TrialStatus.COMPLETE
+    assert [fold.rounds for fold in folds] == [None] * 3
+
+
+def test_what_is_fitted_again_takes_the_rounds_that_were_judged(plan):
+    configuration = configuration_of("lightgbm")
+    payload = {"configuration": configuration.to_json(), "save_as": "t", "most_rounds": 4}
+    for job in (fit_folds, refit):
+        job(str(plan.folder), payload)
+        models = load_models(plan.folder, "t").values()
+        assert {model.estimator.best_iteration_ for model in models} == {4}
+
+
+def test_the_folds_share_the_time_that_is_left():
+    assert module._fold_seconds({}, 1.0, 5) is None
+    assert module._fold_seconds({"keeps_within": 10.0}, 0.0, 5) == pytest.approx(8.5 / 5)
+    assert module._fold_seconds({"keeps_within": 10.0}, 6.5, 1) == pytest.approx(2.0)
+    assert module._fold_seconds({"keeps_within": 10.0}, 9.0, 1) == 0.0
+
+
 # --- folds ----------------------------------------------------------------------------------------
 
 

@@ -65,6 +65,16 @@ def test_a_run_ends_with_a_registered_model_and_a_test_score(finished) -> None:
     assert result["trials"] == 14
 
 
+def test_every_key_of_the_result_is_documented_and_a_good_model_needs_no_notice(finished) -> None:
+    _, result = finished
+    text = (Path(__file__).parents[2] / "docs" / "result.md").read_text(encoding="utf-8")
+    keys = [key for key in (*result, *result["model"], *result["baseline"]) if "stage_" not in key]
+    assert [key for key in keys if f"`{key}`" not in text] == []
+    assert result["notices"] == []
+    assert result["baseline"]["is_beaten"]
+    assert result["baseline"]["model_score"] > result["baseline"]["score"]
+
+
 def test_the_record_of_the_selection_adds_up_and_why_tells_of_every_trial(finished) -> None:
     command, result = finished
     checked = command.json("why", result["run_id"], "--check")

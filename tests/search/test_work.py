@@ -8,8 +8,10 @@ import pytest
 
 from automl.evaluation.slots import JobOutcome
 from automl.evaluation.trial import TrialSummary
+from automl.metalearning.experience import KnownTrial
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.search.runner import TrialRunner, work
+from automl.stages.searching import met_limit
 
 JOIN_SECONDS = 20.0
 
@@ -235,6 +237,41 @@ def test_nothing_is_given_up_where_the_clock_may_not_be_read(turn, gives_up, tol
     runner = runner_of(outcome_of(TrialStatus.COMPLETE, FOLDS), gives_up=gives_up)
     runner.run_turn(replace(turn, origin=origin), limit_seconds=7.0)
     assert runner.pool.job.payload["limit_seconds"] == told
+
+
+@pytest.mark.parametrize(
+    ("family", "origin", "told"),
+    [
+        ("lightgbm", "floor", 7.0),
+        ("hist_gradient_boosting", "default", 7.0),
+        ("lightgbm", "gp_sampled", None),
+        ("ridge", "default", None),
+    ],
+)
+def test_the_defaults_of_boosters_keep_their_rounds_and_are_not_given_up(
+    turn, family, origin, told
+):
+    stoppable = frozenset({"lightgbm", "hist_gradient_boosting"})
+    outcome = outcome_of(TrialStatus.COMPLETE, FOLDS)
+    runner = runner_of(outcome, gives_up=True, stoppable=stoppable)
+    proposal = replace(turn.proposal, configuration=Configuration(family))
+    runner.run_turn(replace(turn, origin=origin, proposal=proposal), limit_seconds=7.0)
+    payload = runner.pool.job.payload
+    assert payload["keeps_within"] == told
+    assert (payload["limit_seconds"] is None) == (told is not None)
+
+
+def test_a_trial_whose_fits_ended_early_is_complete_and_says_so(turn):
+    folds = [FOLDS[0], replace(FOLDS[1], rounds=12), replace(FOLDS[2], rounds=21)]
+    outcome = outcome_of(TrialStatus.COMPLETE, [*folds, TrialSummary({"accuracy": 0.9})])
+    trial = runner_of(outcome).run_turn(turn, limit_seconds=7.0)
+    assert trial.is_complete
+    assert trial.reason == "its time was over: 2 of 3 fits ended early, with 12 to 21 rounds"
+    assert trial.most_rounds == 16
+    assert Trial.from_json(trial.to_json()) == trial
+    assert met_limit(trial)
+    known = KnownTrial.of(trial)  # it did not have the time that it needs
+    assert (known.status, known.score) == (TrialStatus.TIMED_OUT, None)
 
 
 @pytest.mark.parametrize("status", ["timed_out", "out_of_memory", "crashed", "failed"])
