@@ -86,7 +86,7 @@ class EnsembleMethod:
     summary, source
         A line about it, and the document it comes from.
     library_size
-        How many trials it chooses among, the best ones; None for all.
+        How many trials it chooses among, see `automl.ensembles.diversity`; None for all.
     is_second_layer
         Whether only models of the second layer get weight.
     n_bags : positive

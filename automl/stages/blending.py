@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.ensembles.deadline import Deadline
+from automl.ensembles.diversity import diverse_library
 from automl.ensembles.evidence import (
     cross_fitted_scores,
     decide_ensemble,
@@ -26,6 +27,7 @@ from automl.ensembles.limits import is_fast_enough, only_effective
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError
 from automl.evaluation.predictions import PredictionStore
+from automl.evaluation.trial import preprocessing_of
 from automl.inference.combining import Combine, combined
 from automl.metrics.stacked import stacked_scores
 from automl.metrics.threshold import tune_threshold
@@ -275,3 +277,18 @@ def bag_seconds(session: Session, n_trials: int) -> float:
     full = FULL_EVALUATIONS * CELL_SECONDS * cells if cells > MOST_CELLS else 0.0
     n_parts = max(stage.jobs_per_repeat, HOLDOUT_PARTS) + 1
     return share * n_parts * (quick + full)
+
+
+def library_of(trials: Sequence[Trial], scores: FloatArray, size: int | None) -> IntArray:
+    """Positions of the trials that an ensemble of so many chooses from; see `diverse_library`.
+
+    Parameters
+    ----------
+    scores : (n trials,), maximized
+    """
+    return diverse_library(
+        scores,
+        [trial.configuration.family for trial in trials],
+        [tuple(sorted(preprocessing_of(trial.configuration).items())) for trial in trials],
+        size,
+    )

@@ -12,7 +12,7 @@ from automl.ensembles.registry import get_ensemble
 from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import FLOORS
 from automl.records import FloatArray, Trial
-from automl.stages.blending import Blender, milliseconds_of
+from automl.stages.blending import Blender, library_of, milliseconds_of
 from automl.stages.membership import method_of, most_members
 from automl.stages.session import Session
 from automl.stages.stacking import stack_trials
@@ -94,7 +94,7 @@ def _second_layer_record(base: Sequence[Trial], stack: Sequence[Trial]) -> dict[
 def _library(
     session: Session, trials: Sequence[Trial], champion: Trial, store: PredictionStore
 ) -> list[Trial]:
-    """Complete trials with predictions, best first, as many as the method takes; the champion too."""
+    """Complete trials with predictions, best first: those that the method takes and the champion."""
     complete = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
     best = sorted(complete, key=lambda trial: (-(trial.score or 0.0), trial.index))
     n_complete = sum(trial.is_complete for trial in trials)
@@ -104,7 +104,9 @@ def _library(
             "of the others predictions_quota_mib is too small"
         )
     if session.settings.ensemble != "none":
-        best = best[: get_ensemble(session.settings.ensemble).library_size]
+        size = get_ensemble(session.settings.ensemble).library_size
+        scores = np.array([trial.score or 0.0 for trial in best])
+        best = [best[i] for i in library_of(best, scores, size)]
     return best if champion in best else [*best, champion]
 
 

@@ -25,6 +25,7 @@ from automl.selection.honest import Choice, ScoredRows
 from automl.selection.levels import replay
 from automl.selection.selection_records import SelectionRecord
 from automl.selection.tails import decided_by_few
+from automl.stages.blending import library_of
 from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.membership import limited, method_of
 from automl.stages.session import Session
@@ -259,8 +260,9 @@ class Evidence:
         stacked = [i for i, trial in enumerate(self.members) if trial.stage == STACK]
         library = stacked
         if not method.is_second_layer:
-            first = scores[: len(self.members) - len(stacked)]
-            library = [int(i) for i in np.argsort(-first, kind="stable")[: method.library_size]]
+            first = self.members[: len(self.members) - len(stacked)]
+            among = library_of(first, scores[: len(first)], method.library_size)
+            library = [int(i) for i in among]
             library += [i for i in (champion, *stacked) if i not in library]
         library = [i for i in library if self._is_fast(i)]
         if not library:

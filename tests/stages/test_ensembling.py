@@ -180,6 +180,21 @@ def test_agnostic_bayes_chooses_among_all_trials(run_of):
         assert build_ensemble(session, trials, champion.id)["n_library"] == n_library
 
 
+def test_the_library_keeps_the_best_of_each_family_beside_near_copies(run_of):
+    session, trials, champion = run_of([1.5] * 70 + [2.5] * 2)
+    trials = [
+        replace(trial, configuration=Configuration("knn" if i >= 70 else "ridge", {"i": float(i)}))
+        for i, trial in enumerate(trials)
+    ]
+    champion = next(trial for trial in trials if trial.id == champion.id)
+    library = ensembling._library(session, trials, champion, session.store)
+    best = sorted(trials, key=lambda trial: -trial.score)
+    assert len(library) == 60
+    assert library[:59] == best[:59]
+    assert library[59].configuration.family == "knn"
+    assert library[59] not in best[:60]
+
+
 @pytest.mark.parametrize(
     ("given", "ensemble"),
     [
