@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from base64 import b64encode
+from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import Request
 
 ENVIRONMENT = "AUTOML_TABLE_ADDRESSES"
 """Variable with the whole addresses that this process and those it starts know, by public address."""
@@ -40,3 +43,23 @@ def whole_address(source: str) -> str:
 def _entrusted() -> dict[str, str]:
     found: dict[str, str] = json.loads(os.environ.get(ENVIRONMENT) or "{}")
     return found
+
+
+def request_to(url: str) -> Request:
+    """Request with user and password of the address as a header, where it names any."""
+    parts = urlsplit(url)
+    user, _, host = parts.netloc.rpartition("@")
+    request = Request(urlunsplit(parts._replace(netloc=host)))  # noqa: S310 http only
+    if user:
+        request.add_header("Authorization", basic(unquote(user)))
+    return request
+
+
+def basic(user: str) -> str:
+    """Header value that says who asks.
+
+    Parameters
+    ----------
+    user : ``name:password``
+    """
+    return f"Basic {b64encode(user.encode()).decode()}"

@@ -5,6 +5,7 @@
     home/
       mlflow.db  artifacts/        tracking store (unless MLFLOW_TRACKING_URI is set)
       prefect/                     state of the local orchestrator
+      aliases/NAME.json            what the registry last said of a model's aliases
       experience/ID.json.gz        what every run has tried, one file a run
       runs/RUN_ID/
         run.json                   run id, settings, start, data facts; written first
@@ -17,6 +18,7 @@
         predictions/  models/      out-of-fold predictions, fold models
         bundle/                    the final model
         outbox.json                how far the tracking store has caught up
+        orchestrator.json          which of its flow runs say what the folder says
         run.log  workers.log
 """
 

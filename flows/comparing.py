@@ -25,7 +25,6 @@ from automl_flows.environment import prepare_environment
 from automl_flows.session import silence_libraries
 from automl_tasks.comparison import report_comparison, run_comparison_cell
 
-DRAIN_SECONDS = 5.0
 POLL_SECONDS = 0.3
 
 Say = Callable[[str], None]
@@ -128,7 +127,7 @@ def run_comparison(
 
     runner = task_runner(n_side_by_side, dask)
     server = local_server(home.path)
-    with only_one(folder), running(server, DRAIN_SECONDS):
+    with only_one(folder), running(server, home):
         run = compare_flow.with_options(task_runner=runner)
         driver = FlowThread(
             lambda: run(str(folder.path), n_side_by_side, with_curves=with_curves), server

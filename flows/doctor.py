@@ -216,7 +216,7 @@ def _orchestrator(home: Home) -> Iterable[Finding]:
 
 
 def _services(home: Home) -> Iterable[Finding]:
-    from automl_flows.server import answers
+    from automl_flows.prefect_api import answers
     from automl_flows.standing import read_services
 
     standing = read_services(home.path)
@@ -242,7 +242,7 @@ def _ports(_: Home) -> Iterable[Finding]:
 
 
 def _reachable(check: str, shown: str, health: str, variable: str) -> Finding:
-    from automl_flows.server import answers
+    from automl_flows.prefect_api import answers
 
     if answers(health, timeout=3.0):
         return Finding(check, "ok", f"{shown} answers")

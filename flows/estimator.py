@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -25,7 +23,6 @@ from automl.settings import Settings
 from automl_flows.environment import prepare_environment
 from automl_flows.given import check_names
 
-DRAIN_SECONDS = 4.0
 TABLE = "frame"
 
 
@@ -300,7 +297,7 @@ def _train(
 ) -> dict[str, Any]:
     """Start the server, run the flow beside it, and stop it; as `automl train` does."""
     prepare_environment()
-    from automl_flows.server import local_server
+    from automl_flows.server import local_server, running
 
     server = local_server(home.path)
     with ExitStack() as stack:
@@ -309,10 +306,7 @@ def _train(
             from automl_flows.progress_display import ProgressDisplay
 
             on_progress = stack.enter_context(ProgressDisplay()).update
-        if server is not None:
-            stack.callback(server.stop)
-            stack.callback(_drain, server)
-            server.start()
+        stack.enter_context(running(server, home))
         from automl_flows.train import train
 
         return train(
@@ -323,15 +317,6 @@ def _train(
             started=started,
             on_progress=on_progress,
         )
-
-
-def _drain(server: Any) -> None:
-    """Wait for what Prefect still has to send; in a thread, since a notebook's own loop runs here."""
-    if "prefect" not in sys.modules:
-        return
-    thread = threading.Thread(target=server.drain, args=(DRAIN_SECONDS,), daemon=True)
-    thread.start()
-    thread.join(2 * DRAIN_SECONDS)
 
 
 def _model_of(result: Mapping[str, Any], home: Home) -> TableModel:

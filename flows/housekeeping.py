@@ -13,7 +13,8 @@ import typer
 
 from automl.errors import AutoMLError, SettingsError
 from automl.home import Home, RunFolder
-from automl_flows.run_status import RUNNING, RunStatus, describe
+from automl.run_state import RUNNING
+from automl_flows.run_status import RunStatus, describe
 
 
 def stop_run(folder: RunFolder, *, timeout: float) -> None:

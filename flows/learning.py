@@ -20,7 +20,6 @@ from automl_flows.environment import prepare_environment
 from automl_flows.session import silence_libraries
 from automl_tasks.learning import learn_experience_of_table
 
-DRAIN_SECONDS = 5.0
 POLL_SECONDS = 0.5
 
 Say = Callable[[str], None]
@@ -85,7 +84,7 @@ def run_learning(
     given = {
         name: {**data, "table": entrust(str(data["table"]))} for name, data in data_sets.items()
     }
-    with folder.only_one(), running(server, DRAIN_SECONDS):
+    with folder.only_one(), running(server, home):
         driver = FlowThread(
             lambda: learn_experience_flow(given, home=str(home.path), conditions=dict(conditions)),
             server,

@@ -13,7 +13,6 @@ from automl_flows.driving import FlowThread
 from automl_flows.environment import prepare_environment
 from automl_tasks.prior_learning import learn_priors_of
 
-DRAIN_SECONDS = 5.0
 POLL_SECONDS = 0.5
 
 
@@ -65,7 +64,7 @@ def run_prior_learning(*, home: Home, **given: Any) -> dict[str, Any]:
     from automl_flows.server import local_server, running
 
     server = local_server(home.path)
-    with running(server, DRAIN_SECONDS):
+    with running(server, home):
         driver = FlowThread(lambda: learn_priors_flow(home=str(home.path), **given), server)
         driver.start()
         while driver.is_alive() and not driver.is_lost():

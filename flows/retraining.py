@@ -22,6 +22,7 @@ from automl.errors import SettingsError
 from automl.home import Home, RunFolder
 from automl.problem_names import clean_name
 from automl.progress import Progress
+from automl.run_state import FINISHED, state_of
 from automl.tracking.layout import problem_name
 from automl.tracking.synchronization import register_pending
 from automl.training_request import TrainingRequest
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from automl.settings import Settings
 
-DRAIN_SECONDS = 5.0
 LONGEST_WAIT_SECONDS = 24 * 3600.0
 
 OnProgress = Callable[[Progress], None]
@@ -153,7 +153,7 @@ def finished_runs(home: Home, name: str) -> list[RunFolder]:
     found = [
         (float(facts.get("started_at", 0.0)), folder)
         for folder in home.run_folders()
-        if (facts := _facts(folder)).get("status") == "finished" and problem_name(facts) == wanted
+        if (facts := _finished(folder)) and problem_name(facts) == wanted
     ]
     return [folder for _, folder in sorted(found, key=lambda entry: entry[0])]
 
@@ -164,18 +164,18 @@ def table_digest(folder: RunFolder) -> str:
     return str(data.get("table_digest") or data["digest"])
 
 
-def _facts(folder: RunFolder) -> dict[str, Any]:
+def _finished(folder: RunFolder) -> dict[str, Any]:
+    """`run.json` of a finished run; of any other empty."""
     try:
         facts = folder.read_facts()
     except SettingsError:
         return {}
-    return facts if "settings" in facts and "data" in facts else {}
+    is_whole = {"settings", "data"} <= facts.keys()
+    return facts if is_whole and state_of(folder, facts).status == FINISHED else {}
 
 
 def _unknown_problem(home: Home, name: str) -> str:
-    known = {
-        problem_name(f) for f in map(_facts, home.run_folders()) if f.get("status") == "finished"
-    }
+    known = {problem_name(facts) for facts in map(_finished, home.run_folders()) if facts}
     near = difflib.get_close_matches(clean_name(name), known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "; train it first with `automl train`"
     return f"there is no finished run of problem {name!r} in {home.path}{hint}"
@@ -221,7 +221,7 @@ def _train(
     from automl_flows.server import local_server, running
 
     server = local_server(home.path)
-    with running(server, DRAIN_SECONDS):
+    with running(server, home):
         from automl_flows.train import train  # slow: imports Prefect beside the server
 
         return train(

@@ -8,7 +8,9 @@ from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl.run_state import read_stage
 from automl.stages.notices import notices_of
+from automl.tracking.holders import Registry
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
 from automl_flows.rendering import emit, emit_facts, emit_table, moment_text, seconds_text
@@ -22,12 +24,12 @@ from automl_flows.results import (
     show_notices,
     untried_notes,
 )
-from automl_flows.run_status import describe, problem_of, read_stage
+from automl_flows.run_status import describe, problem_of
 
 
 def report_of(folder: RunFolder) -> dict[str, Any]:
     """Everything about a run in plain JSON form; of a running one what is known so far."""
-    status = describe(folder)
+    status = describe(folder, Registry(folder.path.parents[1]))
     try:
         facts = folder.read_facts()
     except SettingsError:
@@ -39,6 +41,7 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
         result["notices"] = notices_of(result, folder)
     return {
         **status.to_json(),
+        "model": status.model,
         "trials": result.get("trials"),
         "score": result.get("score"),
         "data": facts.get("data") or {},
@@ -80,7 +83,8 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
         show_ledger(result["ledger"])
     if result.get("champion"):
         emit("")
-        known = {**result, "links": report["links"]}
+        model = {**(result.get("model") or {}), "registered": report["model"]}
+        known = {**result, "links": report["links"], "model": model}
         emit_facts({**result_facts(known, home), "run": None, "problem": None})
     else:
         emit_facts({f"link {key}": value for key, value in report["links"].items()})

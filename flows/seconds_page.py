@@ -9,8 +9,9 @@ from typing import Any
 from automl.errors import SettingsError
 from automl.home import RunFolder
 from automl.reports.seconds import PARTS
+from automl.run_state import read_stage
 from automl_flows.rendering import emit, emit_facts, emit_table, seconds_text
-from automl_flows.run_status import describe, read_stage
+from automl_flows.run_status import describe
 
 Record = Mapping[str, Any]
 

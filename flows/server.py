@@ -7,28 +7,34 @@ is set, and not when `automl up` keeps one standing for this home.
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
-import urllib.error
-import urllib.request
-from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.client import HTTPException
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
-from urllib.parse import unquote, urlsplit, urlunsplit
+from typing import Self
 
 from automl.errors import ServiceError
+from automl.home import Home
 from automl_flows.environment import TELEMETRY_OFF
+from automl_flows.prefect_api import PrefectAPI, answers
 
 HOST = "127.0.0.1"
 READY_SECONDS = 120.0
 STOP_SECONDS = 5.0
+DRAIN_SECONDS = 4.0
+CLOSE_SECONDS = 12.0
+"""More than the limits of what is done at the end together."""
+
+SILENT_SECONDS = 10.0
+"""A server that lives and has not answered so long is as good as none: a busy one takes seconds."""
+
+ASK_SECONDS = 1.0
 
 _UNUSED_SERVICES = (
     "CANCELLATION_CLEANUP",
@@ -62,10 +68,18 @@ class LocalServer:
     port : 0 for any free one
     embedded
         Without the services that only deployments need, and ended together with this process.
+    lives
+        Whether the process of a server that stands already is there.
     """
 
     def __init__(
-        self, folder: Path, *, url: str = "", port: int = 0, embedded: bool = True
+        self,
+        folder: Path,
+        *,
+        url: str = "",
+        port: int = 0,
+        embedded: bool = True,
+        lives: Callable[[], bool] | None = None,
     ) -> None:
         self.folder = folder
         self.url = url
@@ -74,6 +88,9 @@ class LocalServer:
         self._embedded = embedded
         self._process: subprocess.Popen[bytes] | None = None
         self._lifeline = -1
+        self._lives = lives
+        self._began = datetime.now(UTC)
+        self._heard = self._asked = time.monotonic()
 
     def __enter__(self) -> Self:
         self.start()
@@ -86,6 +103,11 @@ class LocalServer:
     def api_url(self) -> str:
         """What `PREFECT_API_URL` must be for clients."""
         return f"{self.url}/api"
+
+    @property
+    def api(self) -> PrefectAPI:
+        """Its API."""
+        return PrefectAPI(self.api_url)
 
     @property
     def pid(self) -> int:
@@ -121,10 +143,24 @@ class LocalServer:
             raise ServiceError(f"the local Prefect server cannot be started: {error}") from None
 
     def is_alive(self) -> bool:
-        """Whether the process runs (ours) or answers (a standing one)."""
+        """Whether the process runs, however slow it is."""
         if self._process:
             return self._process.poll() is None
-        return bool(self.url) and answers(f"{self.api_url}/health")
+        if self.is_owned or not self.url:
+            return False
+        return self._lives() if self._lives else answers(f"{self.api_url}/health")
+
+    def is_silent(self) -> bool:
+        """Whether it has not answered for `SILENT_SECONDS`; to be asked often, it asks now and then.
+
+        Those who were ready once are meant: a server that starts is silent as well.
+        """
+        now = time.monotonic()
+        if now - self._asked >= ASK_SECONDS:
+            self._asked = now
+            if answers(f"{self.api_url}/health", ASK_SECONDS):
+                self._heard = time.monotonic()
+        return time.monotonic() - self._heard > SILENT_SECONDS
 
     def is_ready(self, timeout: float = 0.5) -> bool:
         """Whether the API answers within `timeout` seconds."""
@@ -141,6 +177,7 @@ class LocalServer:
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             if self.is_ready(timeout=min(1.0, timeout)):
+                self._heard = time.monotonic()
                 return
             if not self.is_alive():
                 raise ServiceError(
@@ -263,20 +300,14 @@ class LocalServer:
 
     def _count_task_runs(self) -> tuple[int, int] | None:
         """Numbers of all task runs and of those that have not ended; None when unreachable."""
-        open_only = {"task_runs": {"state": {"type": {"any_": _OPEN_STATES}}}}
+        # what killed drivers left open stays so
+        since = {"expected_start_time": {"after_": self._began.isoformat()}}
+        open_only = {"task_runs": {**since, "state": {"type": {"any_": _OPEN_STATES}}}}
         try:
-            return self._post("task_runs/count", {}), self._post("task_runs/count", open_only)
+            counts = (self.api.post("task_runs/count", body) for body in ({}, open_only))
+            return int(next(counts)), int(next(counts))
         except OSError:
             return None
-
-    def _post(self, path: str, body: dict[str, Any]) -> int:
-        request = urllib.request.Request(  # noqa: S310 our own http address
-            f"{self.api_url}/{path}",
-            data=json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=5) as response:  # noqa: S310 as above
-            return int(json.load(response))
 
 
 def local_server(home: Path) -> LocalServer | None:
@@ -293,42 +324,41 @@ def local_server(home: Path) -> LocalServer | None:
 
     standing = read_services(home).get("prefect")
     if standing is not None and answers(f"{standing.url}/api/health"):
-        return LocalServer(home / "prefect", url=standing.url)
+        lives = lambda: standing.process() is not None  # noqa: E731 one word, used here alone
+        return LocalServer(home / "prefect", url=standing.url, lives=lives)
     return LocalServer(home / "prefect")
 
 
 @contextmanager
-def running(server: LocalServer | None, drain_seconds: float) -> Iterator[None]:
-    """Start a server if one is needed; drained, if all went well, and stopped at the end."""
-    if server is None:
-        yield
-        return
-    server.start()
+def running(server: LocalServer | None, home: Home) -> Iterator[None]:
+    """Start a server if one is needed, and stop it at the end, however that comes.
+
+    Before that the server is told what its page must say of the home's runs. This is done in a
+    thread: a notebook's own event loop may run in this one, and no server may hold up the end.
+    """
+    if server is not None:
+        server.start()
     try:
         yield
-        if server.is_owned:
-            server.drain(drain_seconds)
     finally:
-        server.stop()
+        closing = threading.Thread(target=_close, args=(server, home), daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)
+        if server is not None:
+            server.stop()
 
 
-def answers(url: str, timeout: float = 1.0) -> bool:
-    """Whether a GET of `url`, which may name a user, succeeds within `timeout` seconds."""
-    try:
-        with urllib.request.urlopen(_request(url), timeout=timeout) as response:  # noqa: S310 http only
-            return bool(response.status == 200)
-    except (OSError, ValueError, HTTPException):
-        return False
+def _close(server: LocalServer | None, home: Home) -> None:
+    """Let everything that clients and run folders know get into the server's database."""
+    from automl_flows.reconciliation import reconcile
 
-
-def _request(url: str) -> urllib.request.Request:
-    parts = urlsplit(url)
-    user, _, host = parts.netloc.rpartition("@")
-    request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)))  # noqa: S310 http only
-    if user:
-        digits = b64encode(unquote(user).encode()).decode()
-        request.add_header("Authorization", f"Basic {digits}")
-    return request
+    api = PrefectAPI(os.environ["PREFECT_API_URL"]) if server is None else server.api
+    if not answers(f"{api.url}/health", ASK_SECONDS):
+        return
+    _flush_clients(DRAIN_SECONDS)
+    reconcile(home, api)
+    if server is not None and server.is_owned:
+        server.drain(DRAIN_SECONDS)
 
 
 def listen(port: int) -> socket.socket:

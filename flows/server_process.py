@@ -28,8 +28,12 @@ def main(arguments: list[str]) -> None:
     import uvicorn
     from prefect.server.api.server import create_app
 
+    from automl_flows.server_history import add_history
+
+    app = create_app(final=True)
+    add_history(app)
     config = uvicorn.Config(
-        create_app(final=True),
+        app,
         lifespan="on",
         log_level="warning",
         access_log=False,

@@ -95,6 +95,8 @@ def _pages(home_path: os.PathLike[str]) -> dict[str, str]:
     from pathlib import Path
 
     from automl.home import Home
+    from automl_flows.prefect_api import PrefectAPI
+    from automl_flows.reconciliation import reconcile
     from automl_flows.standing import SERVICE_NAMES, start_services
 
     given = {
@@ -105,7 +107,9 @@ def _pages(home_path: os.PathLike[str]) -> dict[str, str]:
     if needed:
         Home(Path(home_path)).prepare()
     services = start_services(Path(home_path), needed) if needed else {}
-    return {name: given[name] or services[name].url for name in SERVICE_NAMES}
+    pages = {name: given[name] or services[name].url for name in SERVICE_NAMES}
+    reconcile(Home(Path(home_path)), PrefectAPI(f"{pages['prefect']}/api"))
+    return pages
 
 
 def _http_only(uri: str) -> str:

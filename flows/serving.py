@@ -27,7 +27,8 @@ from automl.errors import ServiceError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
 from automl_flows.arrivals import Arrivals, FolderWatch
-from automl_flows.server import LocalServer, answers
+from automl_flows.prefect_api import answers
+from automl_flows.server import LocalServer
 from automl_flows.service_plan import Plan
 from automl_flows.standing import Service, read_services, start_services
 from automl_flows.watching import Watcher

@@ -17,7 +17,8 @@ from filelock import FileLock
 
 from automl.errors import ServiceError
 from automl_flows.environment import TELEMETRY_OFF
-from automl_flows.server import HOST, LocalServer, answers, listen
+from automl_flows.prefect_api import answers
+from automl_flows.server import HOST, LocalServer, listen
 
 SERVICE_NAMES = ("prefect", "mlflow")
 USUAL_PORTS = {"prefect": 4200, "mlflow": 5000}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from automl.errors import AutoMLError, ServiceError
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from automl_flows.server import LocalServer
 
 REPORT_SECONDS = 0.5
+LATE_SECONDS = 2.0
+"""For a flow whose server was too slow, or whose run is stopped: it has little left to do."""
+
 OnProgress = Callable[[Progress], None]
 
 
@@ -82,29 +86,30 @@ def _drive(
     try:
         _drive_line(open_line(session), server, on_progress)
         return session.records.read("result") or {}
-    except BaseException as error:
-        if session.folder.read_facts().get("status") != "finished":
-            interrupted = not isinstance(error, Exception)
-            session.set_status("interrupted" if interrupted else "failed")
-        raise
     finally:
         session.close()
         session.release()
 
 
 def _drive_line(line: Line, server: LocalServer | None, on_progress: OnProgress | None) -> None:
+    from automl_flows.reconciliation import LOCAL, note_attempt, server_name
+
+    session = line.session
+    note_attempt(session.folder, LOCAL if server else server_name(session.home))
+    flow = _FlowThread(line, server)
     try:
-        line.search.start()
-        line.mirror.start()
-        with _Reporter(line, on_progress):
-            _run(line, server)
+        with session.driven():
+            line.search.start()
+            line.mirror.start()
+            with _Reporter(line, on_progress):
+                _run(line, flow)
     finally:
         close_line(line)
+        flow.wait_briefly()  # what it still tells the page must come before the last word
 
 
-def _run(line: Line, server: LocalServer | None) -> None:
+def _run(line: Line, flow: _FlowThread) -> None:
     """The flow in a thread of its own; without it, the stages directly."""
-    flow = _FlowThread(line, server)
     flow.start()
     while flow.is_alive() and not flow.is_lost():
         flow.join(0.1)
@@ -112,13 +117,11 @@ def _run(line: Line, server: LocalServer | None) -> None:
         return
     if isinstance(flow.error, AutoMLError) and not isinstance(flow.error, ServiceError):
         raise flow.error
-    reason = "the search was over before it was ready" if flow.is_late else "its server ended"
-    if flow.error is not None:
-        reason = next(iter(str(flow.error).splitlines()), type(flow.error).__name__)
-    line.session.warnings.append(f"the run went on without the orchestrator: {reason}")
+    line.session.warnings.append(f"the run went on without the orchestrator: {flow.why_lost()}")
     from automl_flows.training import run_stages_directly
 
     run_stages_directly(line)
+    flow.wait_briefly()
 
 
 class _FlowThread(threading.Thread):
@@ -129,31 +132,44 @@ class _FlowThread(threading.Thread):
         self._line, self._server = line, server
         self._context = contextvars.copy_context()  # a flow that calls us is the parent of ours
         self._lock = threading.Lock()
-        self._is_attached = False
+        self.is_attached = False
         self._is_abandoned = False
         self.error: Exception | None = None
         self.is_done = False
 
     def is_lost(self) -> bool:
-        """Whether the run has to go on without the flow: its server ended, or is up too late.
+        """Whether the run has to go on without the flow: its server ended, or is too slow.
 
-        Under a time budget the server is too late when the search is over; a run that only counts
-        trials waits for a server that lives. A flow that is too late does not begin any more.
+        Under a time budget a server is too slow when the search is over before it is up; a run that
+        only counts trials waits for a server that lives. A flow that is too late does not begin any
+        more. Later a server is too slow when it does not answer at all.
         """
         if self._server is None:
             return False
         with self._lock:
-            if not self._is_attached:
+            if not self.is_attached:
                 is_urgent = self._line.session.ledger.total is not None
                 is_over = self._line.search.is_over
                 self._is_abandoned = is_over and (is_urgent or not self._server.is_alive())
                 return self._is_abandoned
-        return not self._server.is_alive()
+        return not self._server.is_alive() or self._server.is_silent()
 
-    @property
-    def is_late(self) -> bool:
-        """Whether the search was over before the flow could attach to it."""
-        return self._is_abandoned
+    def wait_briefly(self) -> None:
+        """Let the flow end by itself where its server lives; it has little left to do."""
+        if self._server is None or (self.is_attached and self._server.is_alive()):
+            with suppress(RuntimeError):  # it was never started
+                self.join(LATE_SECONDS)
+
+    def why_lost(self) -> str:
+        """Why the run went on without the flow, in a few words."""
+        is_dead = self._server is not None and not self._server.is_alive()
+        if is_dead and not isinstance(self.error, ServiceError):
+            return "its server ended"
+        if self.error is not None:
+            return next(iter(str(self.error).splitlines()), type(self.error).__name__)
+        if self._is_abandoned:
+            return "the search was over before it was ready"
+        return "its server does not answer"
 
     def run(self) -> None:
         try:
@@ -162,24 +178,30 @@ class _FlowThread(threading.Thread):
             self.error = error
 
     def _run(self) -> None:
-        from automl_flows.training import train_flow
-
-        session = self._line.session
-        folder = str(session.folder.path)
-        if self._server is None:
-            train_flow(session.settings, str(session.home.path), folder)
-        else:
+        connection: Any = nullcontext()
+        if self._server is not None:
             self._server.wait_ready()
             if not self._attach():
                 return
-            with self._server.connected():
-                train_flow(session.settings, str(session.home.path), folder)
+            connection = self._server.connected()
+        with connection:
+            self._run_flow()
         self.is_done = True
+
+    def _run_flow(self) -> None:
+        from prefect import tags
+
+        from automl_flows.reconciliation import run_tags
+        from automl_flows.training import train_flow
+
+        session = self._line.session
+        with tags(*run_tags(session.folder)):
+            train_flow(session.settings, str(session.home.path), str(session.folder.path))
 
     def _attach(self) -> bool:
         with self._lock:
-            self._is_attached = not self._is_abandoned
-            return self._is_attached
+            self.is_attached = not self._is_abandoned
+            return self.is_attached
 
 
 class _Reporter:

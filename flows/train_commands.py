@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from automl.home import Home
     from automl.settings import Settings
 
-DRAIN_SECONDS = 4.0
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
@@ -233,50 +231,41 @@ def _drive(
     from automl.home import Home
     from automl_flows.progress_display import ProgressDisplay
     from automl_flows.results import show_result
-    from automl_flows.server import local_server
+    from automl_flows.server import local_server, running
 
-    Home(home).prepare()
+    state = Home(home)
+    state.prepare()
     server = local_server(home)
-    if server is not None:
-        server.start()
-    try:
-        with ProgressDisplay() as display:
-            from automl_flows import train as flow  # slow: imports Prefect beside the server
+    with running(server, state):
+        try:
+            with ProgressDisplay() as display:
+                from automl_flows import train as flow  # slow: imports Prefect beside the server
 
-            if settings is not None:
-                say(f"settings: {_changed(settings)}")
-                result: dict[str, Any] = flow.train(
-                    settings,
-                    home=Home(home),
-                    server=server,
-                    on_progress=display.update,
-                    started=BEGAN,
-                )
-            else:
-                result = flow.resume(
-                    run_id, home=Home(home), server=server, on_progress=display.update
-                )
-        show_result(result, Home(home), as_json=as_json)
-    except (KeyboardInterrupt, TerminationError):
-        _say_how_to_continue(Home(home))
-        raise
-    finally:
-        if server is not None:
-            server.drain(DRAIN_SECONDS)
-            server.stop()
+                given: dict[str, Any] = {"server": server, "on_progress": display.update}
+                if settings is not None:
+                    say(f"settings: {_changed(settings)}")
+                    result = flow.train(settings, home=state, started=BEGAN, **given)
+                else:
+                    result = flow.resume(run_id, home=state, **given)
+            show_result(result, state, as_json=as_json)
+        except (KeyboardInterrupt, TerminationError):
+            _say_how_to_continue(state)
+            raise
     return result
 
 
 def _say_how_to_continue(home: Home) -> None:
     """Name the run that this process has begun, if it got that far."""
+    from automl.run_state import FINISHED, state_of
     from automl_flows.results import command
 
     for folder in reversed(home.run_folders()):
         with suppress(SettingsError):
-            facts = folder.read_facts()
-            if facts.get("pid") == os.getpid() and facts.get("status") != "finished":
+            if folder.read_facts().get("pid") != os.getpid():
+                continue
+            if state_of(folder).status != FINISHED:
                 say(f"continue: {command(home, 'resume', folder.run_id)}")
-                return
+            return
 
 
 def _changed(settings: Settings) -> str:

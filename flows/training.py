@@ -6,8 +6,9 @@ import hashlib
 import re
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-from prefect import flow
+from prefect import flow, get_client
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.futures import wait
 from prefect.runtime import flow_run
@@ -16,7 +17,8 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from automl.home import Home, default_home
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, line_of, open_line
-from automl.stages.session import begin
+from automl.stages.session import Session, begin
+from automl_flows.reconciliation import note_attempt, run_tags, server_name
 from automl_flows.results import honest_text
 from automl_tasks.stages import (
     build_ensemble,
@@ -66,14 +68,24 @@ def train_flow(settings: Settings, home: str = "", run: str = "") -> dict[str, A
     session = begin(settings, Home(Path(home).resolve() if home else default_home()))
     try:
         line = open_line(session)
+        _tag_flow_run(session)
         try:
-            line.mirror.start()
-            return run_stages(line)
+            with session.driven():
+                line.mirror.start()
+                return run_stages(line)
         finally:
             close_line(line)
     finally:
         session.close()
         session.release()
+
+
+def _tag_flow_run(session: Session) -> None:
+    """Name the run to the page: a flow that a deployment began learns of it only now."""
+    note_attempt(session.folder, server_name(session.home))
+    with get_client(sync_client=True) as client:
+        tags = [*flow_run.tags, *run_tags(session.folder)]
+        client.update_flow_run(UUID(flow_run.id), tags=tags)
 
 
 def run_stages(line: Line) -> dict[str, Any]:

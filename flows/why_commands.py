@@ -199,7 +199,7 @@ def _check(known: Known, *, as_json: bool) -> None:
 
 
 def _yet(known: Known) -> str:
-    from automl_flows.run_status import FINISHED
+    from automl.run_state import FINISHED
 
     return "" if known.status.status == FINISHED else " yet"
 

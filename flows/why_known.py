@@ -11,9 +11,10 @@ from typing import Any
 from automl.errors import SettingsError
 from automl.home import RunFolder
 from automl.records import Trial
+from automl.run_state import read_stage
 from automl.selection.dispositions import Disposition
 from automl_flows.results import short_id
-from automl_flows.run_status import RunStatus, describe, read_stage
+from automl_flows.run_status import RunStatus, describe
 
 STAGES = ("search", "candidates", "selection", "ensemble", "honest", "final", "result")
 NEAR = 3

@@ -13,6 +13,7 @@ from typing import Any
 from automl.errors import AutoMLError
 from automl.evaluation.fold_models import remove_all_models
 from automl.records import Trial
+from automl.run_state import FINISHED, RUNNING, state_of
 from automl.stages.candidates import choose_candidates, score_candidates
 from automl.stages.champion import select_champion
 from automl.stages.ensembling import build_ensemble
@@ -28,6 +29,8 @@ from automl.tracking.process import MirrorProcess, n_unwritten, registration
 
 UNLIMITED_REGISTRATION_SECONDS = 120.0
 GRACE_SECONDS = 2.0
+END_SECONDS = 2.0
+"""For the tracking store to be told that a run was stopped: it may be amid a batch of trials."""
 
 
 class Line:
@@ -37,6 +40,7 @@ class Line:
         self.session = session
         self.search = Search(session)
         self.mirror = MirrorProcess(session.folder)
+        self._complete: dict[str, Any] | None = None
 
     @property
     def family_names(self) -> list[str]:
@@ -138,11 +142,21 @@ class Line:
             seconds = max(left, 0.0) + GRACE_SECONDS
         # one asker at a time: a flow that came late may run beside the stages called directly
         with self.session.stage_lock, self.session.ledger.stage("registration"):
-            self.mirror.finish(seconds)
+            if self._complete is None:
+                self.mirror.finish(seconds)
         return dict(registration(self.session.folder).__dict__)
 
     def close(self) -> dict[str, Any]:
-        """Final form of the result: with registration, links and the ledger; the run is finished."""
+        """Final form of the result: with registration, links and the ledger; the run is finished.
+
+        Made once, so that a flow whose server was slow ends like the stages called directly.
+        """
+        with self.session.stage_lock:
+            if self._complete is None:
+                self._complete = self._made_complete()
+            return self._complete
+
+    def _made_complete(self) -> dict[str, Any]:
         session = self.session
         made = self.result()
         found = registration(session.folder)
@@ -150,7 +164,8 @@ class Line:
         if found.alias_stays:
             session.warnings.append(found.alias_stays)
             if made.get("promotion"):
-                made["promotion"] |= {"promote": False, "reason": found.alias_stays}
+                reason = {"promote": False, "is_compared": False, "reason": found.alias_stays}
+                made["promotion"] |= reason
         missing = n_unwritten(session.folder, [trial.id for trial in self.trials])
         if missing:
             session.warnings.append(
@@ -166,7 +181,7 @@ class Line:
             "seconds": session.ledger.elapsed,
         }
         session.records.write("result", complete)
-        session.set_status("finished")
+        session.end(FINISHED)
         remove_all_models(session.folder.path)
         return complete
 
@@ -210,9 +225,14 @@ def line_of(folder: str) -> Line:
 
 
 def close_line(line: Line) -> None:
-    """End the slots and the mirror; the run folder stays."""
+    """End the slots and the mirror; the run folder stays.
+
+    What was stopped or failed is ended in the tracking store as well.
+    """
     _open_lines.pop(str(line.session.folder.path), None)
     line.session.is_closing = True
     line.search.turns.end()
     line.session.close()
+    if state_of(line.session.folder).status not in (FINISHED, RUNNING):
+        line.mirror.end(END_SECONDS)
     line.mirror.stop()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,17 @@ from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
 from automl.metalearning.experience import Experience
 from automl.records import Trial
+from automl.run_state import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    KILLED,
+    RUNNING,
+    Attempt,
+    attempts_of,
+    last_activity,
+    state_of,
+)
 from automl.settings import Settings
 from automl.stages.description import describe_table
 from automl.stages.experience import STAGE as EXPERIENCE
@@ -133,9 +144,23 @@ class Session:
         """Make a trial durable."""
         self.journal.append({"type": "trial", "trial": trial.to_json(), "decision": decision})
 
-    def set_status(self, status: str) -> None:
-        """Change the status in `run.json`."""
-        self.folder.write_facts({**self.folder.read_facts(), "status": status})
+    def end(self, status: str) -> None:
+        """Write into `run.json` that, how and when this attempt at the run has ended."""
+        facts = self.folder.read_facts()
+        *earlier, last = attempts_of(facts)
+        ended = [*earlier, Attempt(last.began, time.time(), status)]
+        facts["attempts"] = [attempt.to_json() for attempt in ended]
+        self.folder.write_facts({**facts, "status": status})
+
+    @contextmanager
+    def driven(self) -> Iterator[None]:
+        """What ends the run otherwise than well is written down, and raised again."""
+        try:
+            yield
+        except BaseException as error:
+            if state_of(self.folder).status != FINISHED:
+                self.end(FAILED if isinstance(error, Exception) else INTERRUPTED)
+            raise
 
     def close(self) -> None:
         """End the slots and the journal, and remember the trials; the run can be resumed."""
@@ -181,12 +206,14 @@ def begin(
     check_problem(home.path, settings)
     folder = home.create_run()
     session = _open(settings.public, home, folder, started)
+    began = time.time() - session.ledger.elapsed
     try:
         facts = {
             "run_id": folder.run_id,
             "settings": settings.public.model_dump(mode="json"),
             "home": str(home.path),
-            "started_at": time.time() - session.ledger.elapsed,
+            "started_at": began,
+            "attempts": [Attempt(began).to_json()],
             "pid": os.getpid(),
             "versions": versions(),
             "seed": settings.seed,
@@ -201,7 +228,7 @@ def begin(
         session.experience = take_snapshot(session)
         keep_own_priors(session)
         facts["experience"] = (session.records.read(EXPERIENCE) or {}).get("digest", "")
-        folder.write_facts({**facts, "data": data, "status": "running"})
+        folder.write_facts({**facts, "data": data, "status": RUNNING})
         session.records.write("data", data)
     except BaseException:
         session.close()
@@ -236,18 +263,28 @@ def reopen(run_id: str, home: Home, *, started: float | None = None) -> Session:
         for record in read_journal(folder.journal)
         if record.get("type") == "trial"
     ]
-    if session.ledger.total is not None:
-        ended = max((t.started_at + t.spent_seconds for t in session.earlier), default=0.0)
-        session.ledger.started -= max(0.0, min(ended - facts["started_at"], session.ledger.total))
+    before = _earlier_attempts(folder, facts)
+    used = sum(attempt.seconds for attempt in before)
+    total = session.ledger.total
+    session.ledger.started -= used if total is None else min(used, total)
     session.experience = recall_snapshot(session)
-    processes = [*facts.get("processes", ()), process_facts(session)]
-    folder.write_facts({**facts, "pid": os.getpid(), "status": "running", "processes": processes})
+    facts["attempts"] = [attempt.to_json() for attempt in (*before, Attempt(time.time()))]
+    facts["processes"] = [*facts.get("processes", ()), process_facts(session)]
+    folder.write_facts({**facts, "pid": os.getpid(), "status": RUNNING})
     return session
 
 
 def process_facts(session: Session) -> dict[str, float | int]:
     """When this process began to drive the run, and on how many slots."""
     return {"started_at": time.time(), "slots": session.pool.n_slots}
+
+
+def _earlier_attempts(folder: RunFolder, facts: dict[str, Any]) -> list[Attempt]:
+    """Attempts before this one, the last of which may have been killed."""
+    *earlier, last = attempts_of(facts)
+    if last.ended is None:
+        last = Attempt(last.began, max(last.began, last_activity(folder)), KILLED)
+    return [*earlier, last]
 
 
 def _open(settings: Settings, home: Home, folder: RunFolder, started: float | None) -> Session:

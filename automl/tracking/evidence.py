@@ -8,11 +8,11 @@ from typing import Any
 
 from automl.addresses import public_address
 from automl.metalearning.experience import META_FEATURES
+from automl.run_state import FINISHED, RUNNING, read_stage, state_of
 from automl.tracking import layout
 from automl.tracking.reading import (
     dispositions,
     finalists,
-    read_stage,
     records_mark,
     stage_files,
     untouched_rows,
@@ -135,14 +135,18 @@ class EvidenceWriter:
         return values | ({"score": max(scores)} if scores else {})
 
     def end(self) -> str:
-        """Terminate parent and families; the status, `RUNNING` if the run goes on."""
-        facts = self.folder.read_facts()
-        has_result = bool(read_stage(self.folder, "result"))
-        status = layout.run_status(facts, is_driven=self.folder.is_driven(), has_result=has_result)
+        """Terminate parent and families; the status, `RUNNING` if the run goes on.
+
+        A driver asks for it when the result is written: the run is finished then.
+        """
+        state = state_of(self.folder)
+        is_at_its_end = state.status == RUNNING and bool(read_stage(self.folder, "result"))
+        status = layout.run_status(FINISHED if is_at_its_end else state.status)
         if status == "RUNNING" or self.outbox.done.get("ended") == status:
             return status
+        ended_ms = None if state.ended_at is None else round(1000 * state.ended_at)
         for run in (*self.outbox.families.values(), self.outbox.parent):
-            self.client.set_terminated(run, status)
+            self.client.set_terminated(run, status, end_time=ended_ms)
         self._done("ended", status)
         return status
 

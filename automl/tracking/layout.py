@@ -17,6 +17,7 @@ from typing import Any
 from automl import problem_names
 from automl.addresses import public_address
 from automl.records import Trial, TrialStatus
+from automl.run_state import FAILED, FINISHED, RUNNING
 
 PARAM_CHARACTERS = 6000
 TAG_CHARACTERS = 8000
@@ -32,7 +33,7 @@ _MLFLOW_STATUS = {
     TrialStatus.PARTIAL: "FINISHED",
     TrialStatus.RACED: "KILLED",
 }
-_RUN_STATUS = {"finished": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
+_RUN_STATUS = {FINISHED: "FINISHED", FAILED: "FAILED", RUNNING: "RUNNING"}
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,6 @@ def key_tags(facts: Mapping[str, Any]) -> dict[str, str]:
         "automl.preset": settings.get("preset"),
         "automl.data_digest": data.get("digest"),
         "automl.seed": facts.get("seed", settings.get("seed")),
-        "automl.prefect_run": facts.get("prefect_run"),
         "mlflow.source.name": "automl",
         "mlflow.source.type": "LOCAL",
     }
@@ -243,12 +243,9 @@ def incumbents(trials: Iterable[Trial]) -> list[tuple[int, float]]:
     return curve
 
 
-def run_status(facts: Mapping[str, Any], *, is_driven: bool, has_result: bool) -> str:
-    """MLflow status of the parent; a run that says `running` but that nobody drives was killed."""
-    if has_result:
-        return "FINISHED"
-    status = str(facts.get("status", "running"))
-    return _RUN_STATUS.get(status, "RUNNING" if is_driven else "KILLED")
+def run_status(status: str) -> str:
+    """MLflow status of the parent; see `automl.run_state`."""
+    return _RUN_STATUS.get(status, "KILLED")
 
 
 def _plain_facts(data: Mapping[str, Any]) -> list[tuple[str, Any]]:

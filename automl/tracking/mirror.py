@@ -3,8 +3,8 @@
 Without `--follow` it completes everything that is in the run folder and ends. With it, it copies
 trials while the search goes on, within a small share of the machine, and obeys lines of JSON on
 its standard input: ``{"finish": seconds}`` completes at full speed, with a line of JSON as the
-answer; ``{"stop": true}`` or the end of the input ends the process at once, which is safe at any
-moment. Once the store is open it also ends the runs of the home that were killed.
+answer; ``{"end": true}`` only ends the run in the store, as its folder says, and answers;
+``{"stop": true}`` or the end of the input ends the process at once, which is safe at any moment. Once the store is open it also ends the runs of the home that were killed.
 """
 
 from __future__ import annotations
@@ -232,6 +232,10 @@ def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
             looked_for_killed = True
             end_killed_runs(mirror.folder)
         command = commands.wait(POLL_SECONDS)
+        if command and "end" in command:
+            _end_if_open(mirror)
+            _answer(mirror.outbox.status == "done", mirror.outbox, command.get("number"))
+            continue
         if command and "finish" in command:
             until = time.monotonic() + float(command["finish"])
             is_done = complete(mirror, float(command["finish"]))
@@ -285,6 +289,13 @@ def end_killed_runs(own: RunFolder, seconds: float = KILLED_SECONDS) -> list[str
                     _end(Mirror(folder))
                 ended.append(folder.run_id)
     return ended
+
+
+def _end_if_open(mirror: Mirror) -> None:
+    """End the run in a store that was reached; one that was not is told by the next command."""
+    if mirror.writer is not None:
+        with suppress(AutoMLError):
+            _end(mirror)
 
 
 def _end(mirror: Mirror) -> None:

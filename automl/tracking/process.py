@@ -127,14 +127,20 @@ class MirrorProcess:
             `pending` if the store is away or the time did not suffice; the mirror then goes on
             until `stop`, and `automl sync` completes what is missing.
         """
-        deadline = time.monotonic() + seconds
         self.start()
-        self._number += 1
         own = max(seconds - ANSWER_SECONDS, 0.0)
-        if not self._send({"finish": own, "number": self._number}):
-            return "pending"
-        answer = self._answer(deadline)
+        answer = self._ask({"finish": own}, seconds)
         return "done" if answer.get("status") == "done" else "pending"
+
+    def end(self, seconds: float) -> None:
+        """End the run in the store as its folder says, if the store is open; nothing is copied.
+
+        Parameters
+        ----------
+        seconds : longest wait
+        """
+        if self._process is not None:
+            self._ask({"end": True}, seconds)
 
     def stop(self, grace: float = 1.0) -> None:
         """End the process; what it had not written yet stays pending."""
@@ -151,6 +157,14 @@ class MirrorProcess:
             with contextlib.suppress(OSError):  # what a dead mirror was not told is still buffered
                 stream.close()
         self._process = None
+
+    def _ask(self, command: dict[str, object], seconds: float) -> dict[str, object]:
+        """Answer to a command; empty if none comes in time."""
+        deadline = time.monotonic() + seconds
+        self._number += 1
+        if not self._send({**command, "number": self._number}):
+            return {}
+        return self._answer(deadline)
 
     def _send(self, command: dict[str, object]) -> bool:
         stream = self._process.stdin if self._process else None

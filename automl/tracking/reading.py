@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from automl.evaluation import journal
 from automl.home import RunFolder
 from automl.records import Trial
+from automl.run_state import read_stage as read_stage
 
 DISPOSITION_KEYS = ("reason", "place", "node", "test", "against", "statistic", "pvalue", "rank")
 """What of a disposition becomes a tag of its own, besides its status."""
@@ -33,15 +33,6 @@ class JournalView:
                 trial = Trial.from_json(record["trial"])
                 self.trials.setdefault(trial.id, trial)
                 self.decisions.setdefault(trial.id, record.get("decision") or {})
-
-
-def read_stage(folder: RunFolder, name: str) -> dict[str, Any]:
-    """Stage record `name`; empty while the stage is not finished."""
-    try:
-        content = json.loads((folder.stages / f"{name}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def stage_files(folder: RunFolder) -> list[Path]:

@@ -17,7 +17,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import psutil
 import pytest
 
-from automl_flows.server import LocalServer, answers
+from automl_flows.prefect_api import answers
+from automl_flows.server import LocalServer
 
 pytestmark = pytest.mark.integration
 

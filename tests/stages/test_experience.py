@@ -285,7 +285,7 @@ def test_a_finished_run_needs_its_copy_no_more(home, store, frame):
     session = begin(settings(), home, frame=frame)
     journal(session.folder, range(2))
     assert session.folder.experience.exists()
-    session.set_status("finished")
+    session.end("finished")
     ended(session)
     assert not session.folder.experience.exists()
     assert len(store.read().experiences) == 2

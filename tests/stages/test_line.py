@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,12 +46,14 @@ def test_a_model_that_is_not_registered_yet_is_a_notice(
     monkeypatch.setattr(Line, "result", lambda _: {"model": {}, "warnings": []})
     monkeypatch.setattr(Line, "trials", ())
     line: Any = object.__new__(Line)
+    line._complete = None
     line.session = SimpleNamespace(
         folder=folder,
         warnings=[],
+        stage_lock=nullcontext(),
         ledger=SimpleNamespace(elapsed=1.0, to_json=dict),
         records=records,
-        set_status=lambda _: None,
+        end=lambda _: None,
     )
     made = line.close()
     assert made["model"]["registration"] == status

@@ -34,21 +34,17 @@ def test_incumbents_are_the_complete_trials_better_than_all_before(runs: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("status", "is_driven", "has_result", "expected"),
+    ("status", "expected"),
     [
-        ("running", True, False, "RUNNING"),
-        ("running", False, False, "KILLED"),
-        ("running", True, True, "FINISHED"),
-        ("interrupted", False, False, "KILLED"),
-        ("failed", False, False, "FAILED"),
-        ("finished", False, False, "FINISHED"),
+        ("running", "RUNNING"),
+        ("interrupted", "KILLED"),
+        ("failed", "FAILED"),
+        ("finished", "FINISHED"),
+        ("empty", "KILLED"),
     ],
 )
-def test_status_of_a_run_follows_from_who_drives_it(
-    status: str, is_driven: bool, has_result: bool, expected: str
-) -> None:
-    facts = {"status": status}
-    assert layout.run_status(facts, is_driven=is_driven, has_result=has_result) == expected
+def test_the_store_repeats_what_became_of_a_run(status: str, expected: str) -> None:
+    assert layout.run_status(status) == expected
 
 
 def test_secrets_of_an_address_do_not_get_into_the_store() -> None:
