@@ -269,8 +269,8 @@ class Settings(BaseModel):
     )
     seed: int = Field(default=0, ge=0)
     challenge: bool = Field(
-        default=False,
-        description="Take the alias champion only by a better score on rows new to both models",
+        default=True,
+        description="Take the alias champion from a model only by a better score on rows new to both",
     )
     cost_aware: bool = Field(
         default=False, description="Let measured seconds influence decisions under a trial budget"

@@ -161,8 +161,25 @@ def result_facts(result: Mapping[str, Any], home: Home) -> dict[str, Any]:
         "reproducible": _reproducible(result.get("reproducible")),
         "model": model.get("bundle"),
         "registered": registered,
+        "alias": alias_text(result, home),
         **{f"link {key}": value for key, value in (result.get("links") or {}).items()},
     }
+
+
+def alias_text(result: Mapping[str, Any], home: Home) -> str | None:
+    """Whether the new version has taken the alias `champion`, why, and what to do where that is open."""
+    promotion = result.get("promotion") or {}
+    label, _, alias = str((result.get("model") or {}).get("registered") or "").partition("@")
+    if not promotion or not label:
+        return None
+    if promotion["promote"]:
+        return f"champion: {promotion['reason']}"
+    told = f"not champion: {promotion['reason']}"
+    if promotion.get("is_compared"):
+        return told
+    name, _, version = label.rpartition("/")
+    way = command(home, "rollback", name, "--to", version)
+    return f"{alias or 'challenger'}, {told}; to make it the champion all the same: {way}"
 
 
 def _reproducible(found: bool | None) -> bool | str | None:

@@ -139,7 +139,7 @@ def _show(outcome: Retraining, *, as_json: bool) -> None:
             "status": outcome.status,
             "run": outcome.run_id,
             "cross-validated score": result.get("score"),
-            "rows held back": promotion.get("rows"),
+            "rows compared on": promotion.get("rows"),
             "score there": promotion.get("score"),
             "champion's score there": promotion.get("champion_score"),
             "registered": outcome.registered,

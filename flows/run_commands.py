@@ -20,11 +20,13 @@ def register(app: typer.Typer) -> None:
 
 def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List the runs of the home folder, newest first."""
+    from automl.tracking.holders import Registry
     from automl_flows.rendering import emit_json, emit_table, moment_text, seconds_text
     from automl_flows.run_status import describe
 
     state = open_home(home)
-    found = [describe(folder) for folder in reversed(state.run_folders())]
+    registry = Registry(state.path)
+    found = [describe(folder, registry) for folder in reversed(state.run_folders())]
     if as_json:
         emit_json([status.to_json() for status in found])
         return
@@ -44,7 +46,7 @@ def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
                 status.score,
                 moment_text(status.started_at),
                 seconds_text(status.seconds),
-                status.registered or status.registration,
+                status.model,
             )
             for status in found
         ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,16 +10,10 @@ from typing import Any
 from automl.errors import SettingsError
 from automl.home import RunFolder
 from automl.problem_names import problem_name
+from automl.run_state import EMPTY, INTERRUPTED, RUNNING, RunState, read_stage, state_of
+from automl.tracking.holders import CHAMPION, Registry
 
-FINISHED, PREPARING, RUNNING, INTERRUPTED, FAILED, EMPTY, DAMAGED = (
-    "finished",
-    "preparing",
-    "running",
-    "interrupted",
-    "failed",
-    "empty",
-    "damaged",
-)
+DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
@@ -33,9 +26,13 @@ class RunStatus:
         `running` (a process drives it), `interrupted` (it can be resumed), `finished`, `failed`,
         `empty` (it ended before its table was read), or `damaged` (its `run.json` cannot be read).
     started_at : unix seconds
-    seconds : of the finished run, or since the start of a running one
+    seconds : in which it was driven
     registration
         `done`, `pending`, `off`, or "" before the end.
+    registered
+        Version of the registered model, with the alias that it holds now: ``beans/2@champion``.
+    was_champion
+        Whether that version had the alias `champion` once and has it no more.
     """
 
     run_id: str
@@ -49,6 +46,13 @@ class RunStatus:
     seconds: float | None = None
     registration: str = ""
     registered: str = ""
+    was_champion: bool = False
+
+    @property
+    def model(self) -> str:
+        """The registered version and what it is or was, else how far the registration is."""
+        past = ", was champion" if self.was_champion else ""
+        return f"{self.registered}{past}" if self.registered else self.registration
 
     @property
     def is_resumable(self) -> bool:
@@ -60,33 +64,38 @@ class RunStatus:
         return {**asdict(self), "resumable": self.is_resumable}
 
 
-def describe(folder: RunFolder) -> RunStatus:
-    """Status of a run; reads small files only."""
-    is_driven = folder.is_driven()
+def describe(folder: RunFolder, registry: Registry | None = None) -> RunStatus:
+    """Status of a run; reads small files only.
+
+    Parameters
+    ----------
+    registry
+        Says who holds the aliases now; None leaves them out.
+    """
     try:
         facts = folder.read_facts()
     except SettingsError:
         unread = DAMAGED if folder.facts_file.exists() else EMPTY
-        return RunStatus(folder.run_id, RUNNING if is_driven else unread)
-    status = RUNNING if is_driven else str(facts.get("status", RUNNING))
-    if status in (RUNNING, PREPARING) and not is_driven:
-        status = INTERRUPTED if "data" in facts else EMPTY
+        return RunStatus(folder.run_id, RUNNING if folder.is_driven() else unread)
+    state = state_of(folder, facts)
     result = read_stage(folder, "result")
     data = facts.get("data") or {}
-    registration, registered = registration_of(folder, result.get("model") or {})
-    started = facts.get("started_at")
+    registration, registered, was_champion = registration_of(
+        folder, result.get("model") or {}, registry
+    )
     return RunStatus(
         run_id=folder.run_id,
-        status=status,
+        status=state.status,
         problem=result.get("problem") or facts.get("problem") or problem_of(facts),
         task=str(data.get("task", "")),
         rows=data.get("rows"),
         trials=result.get("trials") if result else _trials_so_far(folder),
         score=result.get("score"),
-        started_at=started,
-        seconds=time.time() - started if status == RUNNING and started else result.get("seconds"),
+        started_at=state.started_at or None,
+        seconds=_seconds(state, result),
         registration=registration,
         registered=registered,
+        was_champion=was_champion,
     )
 
 
@@ -96,13 +105,11 @@ def problem_of(facts: dict[str, Any]) -> str:
     return problem_name(settings) if {"table", "target"} <= settings.keys() else ""
 
 
-def read_stage(folder: RunFolder, name: str) -> dict[str, Any]:
-    """Record of a finished stage, else empty."""
-    try:
-        content = json.loads((folder.stages / f"{name}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+def _seconds(state: RunState, result: Mapping[str, Any]) -> float | None:
+    """What the run has taken so far, without the time in which nobody drove it."""
+    if state.status == RUNNING:
+        return state.seconds + time.time() - state.attempts[-1].began
+    return result.get("seconds") or state.seconds
 
 
 def _trials_so_far(folder: RunFolder) -> int | None:
@@ -113,14 +120,25 @@ def _trials_so_far(folder: RunFolder) -> int | None:
     return [record.get("type") for record in Journal.read(folder.journal)].count("trial")
 
 
-def registration_of(folder: RunFolder, model: Mapping[str, Any]) -> tuple[str, str]:
-    """Status of the registration and ``name/version@alias``, as far as they are known.
+def registration_of(
+    folder: RunFolder, model: Mapping[str, Any], registry: Registry | None
+) -> tuple[str, str, bool]:
+    """Status of the registration, the version with its alias, and whether it was the champion.
 
-    `automl sync` updates the outbox, not the result.
+    `automl sync` updates the outbox, not the result, and later runs and rollbacks neither.
     """
     if not (folder.stages / "final.json").exists() or model.get("registration") == "off":
-        return str(model.get("registration", "")), str(model.get("registered") or "")
+        return str(model.get("registration", "")), str(model.get("registered") or ""), False
     from automl.tracking.process import registration
 
     known = registration(folder)
-    return known.status, known.registered or ""
+    label = (known.registered or "").partition("@")[0]
+    if not label or registry is None:
+        return known.status, label, False
+    name, _, version = label.rpartition("/")
+    holders = registry.of(name)
+    held = holders.of(version)
+    was_champion = holders.was_champion(version) or (
+        known.registered == f"{label}@{CHAMPION}" and holders.champion != version
+    )
+    return known.status, f"{label}@{held[0]}" if held else label, was_champion

@@ -232,7 +232,8 @@ def _final(session: Session, best: Sequence[Trial]) -> float:
     """Load the fold models, write the bundle, predict some rows."""
     members = _members(session, best)
     writing = sum(_writing_seconds(models_mib(session.folder.path, t.id)) for t in members)
-    promotion = PROMOTION_SECONDS if session.settings.challenge else 0.0
+    is_compared = (session.records.read("challenge") or {}).get("rows", 0) > 0
+    promotion = PROMOTION_SECONDS if is_compared else 0.0
     own = session.ledger.slowness * (BUNDLE_SECONDS + writing + promotion)
     return own + prediction_seconds(session, members)
 

@@ -26,7 +26,7 @@ from automl.optimizers.registry import get_optimizer
 from automl.preprocessing.matrix_facts import matrix_facts
 from automl.records import IntArray
 from automl.settings import Settings
-from automl.stages.promotion import hold_back
+from automl.stages.promotion import NO_ROWS, has_champion, hold_back
 from automl.stages.search_spaces import keep_priors
 
 CACHE_SHARE = 0.1
@@ -58,7 +58,8 @@ def prepare(
     SettingsError
         If a setting does not fit the table.
     """
-    if settings.challenge and frame is None:
+    is_challenger = has_champion(settings, folder.path.parents[1])
+    if is_challenger and frame is None:
         frame = read_table(settings.table)
         frame.attrs["source"] = settings.table
     table = prepare_table(
@@ -83,9 +84,11 @@ def prepare(
     _check_combination(settings, table)
     table_digest = table.digest
     known_by = {"fingerprint": fingerprint(table), "layout": layout(table)}
-    if settings.challenge and frame is not None:
-        table = hold_back(folder, settings, frame, table)
-    table, test = _test_rows(table, settings)
+    test_rows = _test_positions(table, settings)
+    held: IntArray = NO_ROWS
+    if settings.challenge:
+        held = hold_back(folder, settings, frame if is_challenger else None, table, test_rows)
+    table, test = _separate(table, settings, test_rows, held)
     stages = plan_folds(table, settings)
     index = PerformanceIndex.build(
         settings.metric,
@@ -303,11 +306,10 @@ def _stage_rows(table: Table, settings: Settings, rows: IntArray, *, repeats: ra
     return StageRows(rows, np.stack(folds).astype(np.int16))
 
 
-def _test_rows(table: Table, settings: Settings) -> tuple[Table, Table | None]:
-    if settings.test is not None:
-        return table, prepare_test_table(settings.test, table)
-    if not settings.test_share:
-        return table, None
+def _test_positions(table: Table, settings: Settings) -> IntArray:
+    """Rows of the table that nothing but the test score may touch; none if they are another table."""
+    if settings.test is not None or not settings.test_share:
+        return NO_ROWS
     training, test = split_test(
         table.y,
         table.task,
@@ -318,7 +320,19 @@ def _test_rows(table: Table, settings: Settings) -> tuple[Table, Table | None]:
     )
     if table.task.is_classification:
         _refuse_lost_classes(table, training)
-    return table.subset(training), table.subset(test)
+    return test
+
+
+def _separate(
+    table: Table, settings: Settings, test: IntArray, held: IntArray
+) -> tuple[Table, Table | None]:
+    """Training rows and test rows; those held back are in neither."""
+    training = table
+    if len(test) or len(held):
+        training = table.subset(np.setdiff1d(np.arange(len(table)), np.union1d(test, held)))
+    if settings.test is not None:
+        return training, prepare_test_table(settings.test, training)
+    return training, table.subset(test) if len(test) else None
 
 
 def _refuse_lost_classes(table: Table, training: IntArray) -> None:

@@ -1,9 +1,11 @@
 """Whether a new model takes the alias ``champion`` from the model that holds it.
 
-A run with the setting `challenge` holds back some rows of its table before anything is trained:
-rows that are, by digest, not among the champion's training rows. The champion's predictions of
-them are made at once, the new model's when it is finished; the better score has the alias. Where
-no such comparison is possible the alias stays, and the record says why.
+Every run of a problem that has a champion compares with it (setting `challenge`), be it the first
+training on a table, one more, or a retraining. It is done on rows that are, by digest, not among
+the champion's training rows: first those of the run's own test rows, then rows that are held back
+before anything is trained. The champion's predictions of them are made at once, the new model's
+when it is finished; the better score has the alias. Where no such comparison is possible the alias
+stays, the new version is the ``challenger``, and the record says why.
 
 Records: ``challenge`` (what was held back, or why nothing could be), ``promotion`` (scores and
 decision) and ``registration``, which the tracking mirror obeys: also when it comes to it later, it
@@ -24,7 +26,7 @@ from automl.data.digests import used_row_digests
 from automl.data.splits import split_test
 from automl.data.table import Table
 from automl.data.target import label_text, missing_targets
-from automl.errors import AutoMLError, ServiceError, SettingsError
+from automl.errors import AutoMLError, SettingsError
 from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.inference.bundle import load_bundle
@@ -32,8 +34,8 @@ from automl.inference.model import TableModel
 from automl.randomness import Purpose, stream
 from automl.records import BoolArray, IntArray
 from automl.settings import Settings
-from automl.tracking.publication import CHAMPION
-from automl.tracking.registry import aliases, find_bundle, settle, training_row_digests
+from automl.tracking.holders import CHAMPION, holders
+from automl.tracking.registry import champion_bundle, row_digests_of, settle
 
 if TYPE_CHECKING:
     from automl.stages.session import Session
@@ -44,6 +46,7 @@ FRESH_SHARE = 0.3
 GREATEST_TABLE_SHARE = 1 / 3
 GREATEST_ROWS = 20_000
 BOOTSTRAPS = 200
+NO_ROWS: IntArray = np.array([], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class Challenge:
     Parameters
     ----------
     champion : such as ``beans-label/3``; empty if no model holds the alias
-    rows : rows held back for the comparison; 0 where none is possible
+    rows : rows for the comparison; 0 where none is possible
+    held_rows : those of them that were held back from training; the others are test rows
     fresh_rows : rows that are not among the champion's training rows; None if unknown
     threshold
         The champion's, for two classes.
@@ -63,6 +67,7 @@ class Challenge:
 
     champion: str = ""
     rows: int = 0
+    held_rows: int = 0
     fresh_rows: int | None = None
     threshold: float = 0.5
     promote: bool = False
@@ -74,28 +79,59 @@ class Challenge:
         return self.champion.rpartition("/")[2]
 
 
-def hold_back(folder: RunFolder, settings: Settings, raw: pd.DataFrame, table: Table) -> Table:
-    """Training rows that are left; those held back and the champion's predictions are written.
+def has_champion(settings: Settings, home: Path) -> bool:
+    """Whether there is a model to compare with, as far as the registry or its record tells.
+
+    What earlier runs of the name have promised is registered first.
+    """
+    if not settings.challenge:
+        return False
+    settle(settings.problem, home)
+    return bool(holders(settings.problem, home).champion)
+
+
+def hold_back(
+    folder: RunFolder,
+    settings: Settings,
+    raw: pd.DataFrame | None,
+    table: Table,
+    test: IntArray = NO_ROWS,
+) -> IntArray:
+    """Positions of rows that must not be trained on, besides the test rows.
+
+    They are written, with the rows and the champion's predictions for the comparison.
 
     Parameters
     ----------
     raw : (n_raw, n_columns)
-        What `table` was made from.
+        What `table` was made from; None where there is no champion.
+    test : (n_test,)
+        Positions of the run's own test rows.
+
+    Returns
+    -------
+    (n_held,)
+        Sorted; empty where nothing has to be held back.
     """
     records = StageRecords(folder.stages)
+    if raw is None:
+        reason = f"no model of {settings.problem!r} holds the alias {CHAMPION} yet"
+        records.write("challenge", asdict(Challenge(promote=True, reason=reason)))
+        _write_registration(records, promote=True, reason=reason, compared_with="")
+        return NO_ROWS
     # whoever publishes this run before its end must not move the alias
     _write_registration(records, promote=False, reason="the comparison was not finished")
     try:
-        challenge, held = _compare_to_champion(folder, settings, raw, table)
+        challenge, held = _compare_to_champion(folder, settings, raw, table, test)
     except AutoMLError as error:
         reason = f"the champion cannot be compared: {error.message}"
-        challenge, held = Challenge(reason=reason), np.array([], dtype=np.int64)
+        challenge, held = Challenge(reason=reason), NO_ROWS
     records.write("challenge", asdict(challenge))
-    return table.subset(np.setdiff1d(np.arange(len(table)), held)) if len(held) else table
+    return held
 
 
 def decide_promotion(session: Session) -> dict[str, Any]:
-    """Score both models on the rows held back, and say who has the alias.
+    """Score both models on the rows for the comparison, and say who has the alias.
 
     Returns
     -------
@@ -111,6 +147,7 @@ def decide_promotion(session: Session) -> dict[str, Any]:
         "champion": challenge.champion,
         "fresh_rows": challenge.fresh_rows,
         "rows": challenge.rows,
+        "held_rows": challenge.held_rows,
     }
     if challenge.rows:
         record |= _duel(session, challenge)
@@ -119,6 +156,7 @@ def decide_promotion(session: Session) -> dict[str, Any]:
         promote=record["promote"],
         reason=record["reason"],
         compared_with=challenge.version,
+        is_compared=record.get("is_compared", False),
     )
     return record
 
@@ -140,89 +178,83 @@ def n_held_back(n_fresh: int, n_rows: int) -> int:
     return allowed if allowed >= LEAST_ROWS else 0
 
 
-def choose_rows(table: Table, fresh: BoolArray, *, seed: int) -> IntArray:
-    """Positions of the rows to hold back; the same for the same table and seed.
+def choose_rows(
+    table: Table, fresh: BoolArray, *, seed: int, test: IntArray = NO_ROWS
+) -> tuple[IntArray, IntArray]:
+    """Positions of the rows to compare on, and which of them are to be held back from training.
 
-    Groups stay whole, in time order it is the last rows, classes keep their shares, and no row is
-    chosen that is equal to a training row or the last of its class.
+    The fresh test rows count first; what is wanted beyond them is held back. The same for the same
+    table and seed. Groups stay whole, in time order it is the last rows, classes keep their shares,
+    and no row is chosen that is equal to a training row or the last of its class.
 
     Parameters
     ----------
     fresh : (n_rows,)
         Rows that the champion was not trained on.
+    test : (n_test,)
+        Positions of test rows, which are not trained on in any case.
 
     Returns
     -------
-    (n_held,)
-        Sorted; empty where fewer than `LEAST_ROWS` can be held back.
+    (n_compared,), (n_held,)
+        Sorted; both empty where there are not `LEAST_ROWS` to compare on.
     """
-    none: IntArray = np.array([], dtype=np.int64)
     if table.groups is not None:
         fresh = fresh & ~np.isin(table.groups, table.groups[~fresh])
-    positions = np.flatnonzero(fresh)
-    n_held = n_held_back(len(positions), len(table))
-    if not n_held:
-        return none
-    held: IntArray = positions
-    if n_held < len(positions):
-        _, test = split_test(
-            table.y[positions],
-            table.task,
-            share=n_held / len(positions),
-            seed=seed,
-            groups=None if table.groups is None else table.groups[positions],
-            time=None if table.time is None else table.time[positions],
-        )
-        held = positions[test]
-    held = _without_training_rows(table, held)
-    return held if len(held) >= LEAST_ROWS else none
+    own_test = np.zeros(len(table), dtype=bool)
+    own_test[test] = True
+    n_wanted = n_held_back(int(fresh.sum()), len(table)) - int((fresh & own_test).sum())
+    held = _split_off(table, np.flatnonzero(fresh & ~own_test), n_wanted, seed)
+    held, tested = _without_training_rows(table, held, test, np.flatnonzero(fresh & own_test))
+    compared = np.union1d(held, tested)
+    return (compared, held) if len(compared) >= LEAST_ROWS else (NO_ROWS, NO_ROWS)
+
+
+def _split_off(table: Table, positions: IntArray, n_wanted: int, seed: int) -> IntArray:
+    """About `n_wanted` of these rows, chosen as test rows are."""
+    if n_wanted <= 0 or n_wanted >= len(positions):
+        return positions if n_wanted > 0 else NO_ROWS
+    _, chosen = split_test(
+        table.y[positions],
+        table.task,
+        share=n_wanted / len(positions),
+        seed=seed,
+        groups=None if table.groups is None else table.groups[positions],
+        time=None if table.time is None else table.time[positions],
+    )
+    return positions[chosen]
 
 
 def _compare_to_champion(
-    folder: RunFolder, settings: Settings, raw: pd.DataFrame, table: Table
+    folder: RunFolder, settings: Settings, raw: pd.DataFrame, table: Table, test: IntArray
 ) -> tuple[Challenge, IntArray]:
     """Challenge and positions of the rows held back."""
     home = folder.path.parents[1]
-    none: IntArray = np.array([], dtype=np.int64)
-    settle(settings.problem, home)
-    if not _holder(settings.problem, home):
-        reason = f"no model of {settings.problem!r} holds the alias {CHAMPION} yet"
-        return Challenge(promote=True, reason=reason), none
-    reference = f"{settings.problem}@{CHAMPION}"
-    found = find_bundle(reference, home)
+    found = champion_bundle(settings.problem, home)
     try:
         model = load_bundle(found.folder, trust=found.is_own)
     except SettingsError as error:
-        return Challenge(
-            found.label, reason=f"{found.label} cannot be loaded: {error.message}"
-        ), none
+        reason = f"{found.label} cannot be loaded: {error.message}"
+        return Challenge(found.label, reason=reason), NO_ROWS
     kept = raw[~missing_targets(raw[table.target])]
     obstacle = _obstacle(found.label, model, kept, table)
-    digests = training_row_digests(reference, home)
+    digests = row_digests_of(found, home)
     if digests is None:
         obstacle = obstacle or f"the rows that {found.label} was trained on are not known"
     if obstacle or digests is None:
-        return Challenge(found.label, reason=obstacle), none
+        return Challenge(found.label, reason=obstacle), NO_ROWS
     fresh = _fresh_rows(model, kept, table, digests)
     n_fresh = int(fresh.sum())
-    held = choose_rows(table, fresh, seed=settings.seed)
-    if not len(held):
+    compared, held = choose_rows(table, fresh, seed=settings.seed, test=test)
+    if not len(compared):
         reason = (
             f"too few fresh rows: {n_fresh} of {len(table)} rows are new to {found.label}, of which "
-            f"at least {LEAST_ROWS} must be held back from training"
+            f"at least {LEAST_ROWS} must be kept from training"
         )
-        return Challenge(found.label, fresh_rows=n_fresh, reason=reason), none
-    _write_rows(folder, table, held, _predictions(model, kept.iloc[held], table))
+        return Challenge(found.label, fresh_rows=n_fresh, reason=reason), NO_ROWS
+    _write_rows(folder, table, compared, _predictions(model, kept.iloc[compared], table))
     threshold = float(getattr(model, "threshold_", 0.5))
-    return Challenge(found.label, len(held), n_fresh, threshold), held
-
-
-def _holder(name: str, home: Path) -> str:
-    """Version that holds the alias; empty if there is none."""
-    try:
-        return aliases(name, home).get(CHAMPION, "")
-    except SettingsError:
-        return ""
+    return Challenge(found.label, len(compared), len(held), n_fresh, threshold), held
 
 
 def _obstacle(label: str, model: TableModel, raw: pd.DataFrame, table: Table) -> str:
@@ -252,16 +284,25 @@ def _fresh_rows(
     return ~np.isin(used_row_digests(raw, model.schema, labels), digests)
 
 
-def _without_training_rows(table: Table, held: IntArray) -> IntArray:
-    """Leave out rows that are equal to a training row, and classes that training would lose."""
+def _without_training_rows(
+    table: Table, held: IntArray, test: IntArray, tested: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Leave out rows that are equal to a training row, and classes that training would lose.
+
+    Parameters
+    ----------
+    held, test : positions of rows that are not trained on
+    tested : those of `test` that are fresh
+    """
     is_training = np.ones(len(table), dtype=bool)
-    is_training[held] = False
-    held = held[~np.isin(table.row_digests[held], table.row_digests[is_training])]
+    is_training[held] = is_training[test] = False
+    known = table.row_digests[is_training]
+    held, tested = (rows[~np.isin(table.row_digests[rows], known)] for rows in (held, tested))
     if table.task.is_classification:
         is_training[held] = False
         counts = np.bincount(table.y[is_training], minlength=table.n_classes)
         held = held[counts[table.y[held]] > 0]
-    return held
+    return held, tested
 
 
 def _predictions(model: TableModel, raw: pd.DataFrame, table: Table) -> NDArray[np.float32]:
@@ -302,7 +343,7 @@ def _duel(session: Session, challenge: Challenge) -> dict[str, Any]:
     everything = np.arange(len(rows))
     new, old = (_score(session, rows, everything, *each) for each in (ours, theirs))
     if not np.isfinite(new - old):
-        return {"reason": f"the score is not defined on the {len(rows)} rows held back"}
+        return {"reason": f"the score is not defined on the {len(rows)} rows new to both"}
     rng = stream(session.settings.seed, Purpose.BOOTSTRAP, len(rows))
     error = np.nanstd(
         [
@@ -318,6 +359,7 @@ def _duel(session: Session, challenge: Challenge) -> dict[str, Any]:
     )
     return {
         "promote": new > old and not moved,
+        "is_compared": not moved,
         "reason": reason,
         "score": new,
         "champion_score": old,
@@ -344,10 +386,10 @@ def _score(
 
 def _moved(session: Session, challenge: Challenge) -> str:
     """Why the holder of the alias is not the model that was compared; empty if it is."""
-    try:
-        holder = _holder(session.settings.problem, session.home.path)
-    except ServiceError as error:
-        return f"who holds the alias {CHAMPION} is not known now: {error.message}"
+    found = holders(session.settings.problem, session.home.path)
+    if not found.is_current:
+        return f"who holds the alias {CHAMPION} is not known now: the registry is away"
+    holder = found.champion
     if holder == challenge.version:
         return ""
     return (

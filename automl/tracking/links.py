@@ -43,8 +43,9 @@ def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
         if base:
             found["trials"] = f"{runs}{PAGE_OF_TRAINING_RUNS}&{_best_trials(folder.run_id)}"
     if version and registered:
+        label = registered.partition("@")[0]  # the alias may move later
         name = quote(outbox.done["registered_name"], safe="")
-        found["model"] = f"{base}/models/{name}/versions/{version}" if base else registered
+        found["model"] = f"{base}/models/{name}/versions/{version}" if base else label
     return {key: value for key, value in found.items() if value}
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from automl.home import RunFolder
 from automl.tracking import layout
 from automl.tracking.cold_load import ColdLoad
+from automl.tracking.holders import CHAMPION, remember_aliases
 from automl.tracking.outbox import Outbox
 from automl.tracking.packaging import bundle_digest, read_manifest, save_pyfunc
 from automl.tracking.reading import champion, read_stage, untouched_rows
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 MODEL_NAME = "model"
-CHAMPION = "champion"
+CHALLENGER = "challenger"
 PREVIOUS = "previous"
+ALIAS_TAG = "automl.alias_reason"
 BUNDLE_DIGEST_TAG = "automl.bundle_digest"
 BASELINE_TAG = "automl.baseline"
 BEATEN, NOT_BEATEN = "beaten", "not beaten"
@@ -139,14 +141,30 @@ class Publisher:
         version = self.outbox.done.get("version") or self._version(writer, name)
         self.outbox.done["registered_name"] = name
         self._done("version", version)
-        if read_stage(self.folder, "registration").get("promote", True) is True:
-            stays = self._why_alias_stays(writer.client, name, version)
-            if stays:
-                self._done("alias_stays", stays)
-            else:
-                move_alias(writer.client, name, CHAMPION, version)
-                self._done("alias", CHAMPION)
+        self._give_alias(writer, name, version)
         self._done("published")
+
+    def _give_alias(self, writer: RunWriter, name: str, version: str) -> None:
+        """Give the version the alias that it may have, and write down which and why.
+
+        A version that is not the champion because nothing could be compared is the `challenger`:
+        whether it is better is open, and somebody may decide it.
+        """
+        rule = read_stage(self.folder, "registration")
+        stays = "" if rule.get("promote", True) else str(rule.get("reason", ""))
+        alias = CHAMPION if rule.get("promote", True) else ""
+        if alias and (stays := self._why_alias_stays(writer.client, name, version)):
+            alias = ""
+            self.outbox.done["alias_stays"] = stays
+        if not alias and not rule.get("is_compared"):
+            alias = CHALLENGER
+        if alias:
+            move_alias(writer.client, name, alias, version)
+            self.outbox.done["alias"] = alias
+        reason = stays or str(rule.get("reason", ""))
+        if reason:
+            writer.client.set_model_version_tag(name, version, ALIAS_TAG, reason)
+        remember_aliases(name, writer.address.home, versions_by_alias(writer.client, name))
 
     def _why_alias_stays(self, client: MlflowClient, name: str, version: str) -> str:
         """Why the alias may not move after all; empty if it may.
@@ -156,7 +174,7 @@ class Publisher:
         version that is older than itself. One that is no better than the baseline takes it from
         none that is.
         """
-        holder = str(client.get_registered_model(name).aliases.get(CHAMPION) or "")
+        holder = versions_by_alias(client, name).get(CHAMPION, "")
         if holder == version:
             return ""
         rule = read_stage(self.folder, "registration")
@@ -274,13 +292,25 @@ class Publisher:
 
 
 def move_alias(client: MlflowClient, name: str, alias: str, version: str) -> None:
-    """Point an alias to a version; what it pointed to before becomes `previous`."""
-    before = client.get_registered_model(name).aliases.get(alias)
-    if str(before) == version:
+    """Point an alias to a version.
+
+    Whom the new champion follows is `previous`; a challenger that became the champion is none.
+    """
+    held = versions_by_alias(client, name)
+    before = held.get(alias)
+    if before == version:
         return
     if before is not None and alias == CHAMPION:
-        client.set_registered_model_alias(name, PREVIOUS, str(before))
+        client.set_registered_model_alias(name, PREVIOUS, before)
     client.set_registered_model_alias(name, alias, version)
+    if alias == CHAMPION and held.get(CHALLENGER) == version:
+        client.delete_registered_model_alias(name, CHALLENGER)
+
+
+def versions_by_alias(client: MlflowClient, name: str) -> dict[str, str]:
+    """Version that each alias of a model points to."""
+    found = client.get_registered_model(name).aliases
+    return {alias: str(version) for alias, version in found.items()}
 
 
 @contextmanager

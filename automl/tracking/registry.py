@@ -24,14 +24,16 @@ from numpy.typing import NDArray
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
+from automl.tracking.holders import CHAMPION, holders, remember_aliases
 from automl.tracking.layout import RUN_ID_TAG
+from automl.tracking.outbox import Outbox
 from automl.tracking.packaging import bundle_digest
 from automl.tracking.publication import (
     BUNDLE_DIGEST_TAG,
-    CHAMPION,
     MODEL_ID_TAG,
     PREVIOUS,
     move_alias,
+    versions_by_alias,
 )
 from automl.tracking.store import StoreAddress, open_store, service_errors, store_address
 from automl.tracking.synchronization import register_pending
@@ -151,11 +153,30 @@ def settle(name: str, home: Path) -> None:
         warnings.warn(sentence, AutoMLWarning, stacklevel=3)
 
 
+def champion_bundle(name: str, home: Path) -> FoundBundle:
+    """Bundle of the champion: of the home's own run that made it, else out of the registry.
+
+    Whether the registry is asked matters at the beginning of a run: loading MLflow takes seconds.
+
+    Raises
+    ------
+    SettingsError, ServiceError, DataError
+        As `find_bundle`.
+    """
+    version, store = holders(name, home).champion, store_address(home).uri
+    for folder in reversed(Home(home).run_folders()):
+        outbox = Outbox.load(folder.path / "outbox.json")
+        own = (outbox.store, outbox.done.get("registered_name"), outbox.done.get("version"))
+        if own == (store, clean_name(name), version) and folder.bundle.is_dir():
+            label = f"{clean_name(name)}/{version}"
+            return FoundBundle(folder.bundle, label, folder.run_id, outbox.parent, is_own=True)
+    return find_bundle(f"{name}@{CHAMPION}", home)
+
+
 def aliases(name: str, home: Path) -> dict[str, str]:
     """Version by alias, as the registry has them now."""
     with _registry(home) as (client, _):
-        found = client.get_registered_model(clean_name(name)).aliases
-    return {alias: str(version) for alias, version in found.items()}
+        return versions_by_alias(client, clean_name(name))
 
 
 def rollback(name: str, home: Path, *, version: str = "") -> tuple[str, str]:
@@ -172,14 +193,15 @@ def rollback(name: str, home: Path, *, version: str = "") -> tuple[str, str]:
     """
     settle(name, home)
     with _registry(home) as (client, address), address.lock():
-        found = client.get_registered_model(clean_name(name)).aliases
-        champion, target = str(found.get(CHAMPION) or ""), version or str(found.get(PREVIOUS) or "")
+        found = versions_by_alias(client, clean_name(name))
+        champion, target = found.get(CHAMPION, ""), version or found.get(PREVIOUS, "")
         if not target:
             raise SettingsError(
                 f"model {name!r} has no previous champion to go back to; name a version", name=name
             )
         client.get_model_version(clean_name(name), target)
         move_alias(client, clean_name(name), CHAMPION, target)
+        remember_aliases(name, home, versions_by_alias(client, clean_name(name)))
     return champion, target
 
 
@@ -187,11 +209,11 @@ def list_versions(name: str, home: Path) -> list[RegisteredVersion]:
     """All versions of a registered model, newest first."""
     settle(name, home)
     with _registry(home) as (client, _):
-        model = client.get_registered_model(clean_name(name))
+        held = versions_by_alias(client, clean_name(name))
         found = client.search_model_versions(f"name = '{clean_name(name)}'")
         by_version: dict[str, list[str]] = {}
-        for alias, version in model.aliases.items():
-            by_version.setdefault(str(version), []).append(alias)
+        for alias, version in held.items():
+            by_version.setdefault(version, []).append(alias)
         return [
             RegisteredVersion(
                 name=version.name,
@@ -217,7 +239,11 @@ def training_row_digests(reference: str, home: Path) -> NDArray[np.uint64] | Non
     SettingsError, ServiceError, DataError
         As `find_bundle`.
     """
-    found = find_bundle(reference, home)
+    return row_digests_of(find_bundle(reference, home), home)
+
+
+def row_digests_of(found: FoundBundle, home: Path) -> NDArray[np.uint64] | None:
+    """As `training_row_digests`, of a model that was found."""
     local = Home(home).runs / found.run_id / "table" / "row_digests.npy"
     if found.run_id and local.exists():
         return np.asarray(np.load(local), dtype=np.uint64)

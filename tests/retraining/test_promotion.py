@@ -14,14 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from automl.data.table import Table, prepare_table
-from automl.errors import ServiceError, SettingsError
+from automl.errors import SettingsError
 from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
 from automl.inference.model import TableModel
 from automl.metrics.index import PerformanceIndex
+from automl.records import IntArray
 from automl.settings import Settings
 from automl.stages import promotion
-from automl.stages.promotion import LEAST_ROWS, choose_rows, n_held_back
+from automl.stages.promotion import LEAST_ROWS, NO_ROWS, choose_rows, n_held_back
+from automl.tracking.holders import Holders
 
 
 class Oracle(TableModel):  # type: ignore[misc]
@@ -61,21 +63,30 @@ class Duel:
         self.settings = Settings(table="t.csv", target="target", name="p", challenge=True)
         self.champion: TableModel | None = None
         self.digests: Any = None
-        self.aliases: dict[str, str] | Exception = {"champion": "3"}
+        self.holders = Holders({"champion": "3"}, ("3",))
         self.new: TableModel | None = None
         found = SimpleNamespace(label="p/3", folder=home / "champion", is_own=True)
-        monkeypatch.setattr(promotion, "aliases", lambda name, home: self._aliases())
-        monkeypatch.setattr(promotion, "find_bundle", lambda reference, home: found)
-        monkeypatch.setattr(promotion, "training_row_digests", lambda reference, home: self.digests)
+        monkeypatch.setattr(promotion, "holders", lambda name, home: self.holders)
+        monkeypatch.setattr(promotion, "champion_bundle", lambda name, home: found)
+        monkeypatch.setattr(promotion, "row_digests_of", lambda found, home: self.digests)
         monkeypatch.setattr(promotion, "load_bundle", self._load)
 
-    def begin(self, old: pd.DataFrame, new: pd.DataFrame, *, right: float = 0.8) -> Table:
+    def begin(
+        self, old: pd.DataFrame, new: pd.DataFrame, *, right: float = 0.8, test: IntArray = NO_ROWS
+    ) -> Table:
         """Hold rows back; the champion was trained on `old`, the new table is `new`."""
         trained = table_of(old)
         self.champion = self.champion or Oracle(trained, right)
         self.digests = trained.row_digests if self.digests is None else self.digests
         self.table = table_of(new)
-        return promotion.hold_back(self.folder, self.settings, new, self.table)
+        return self.hold_back(new, test)
+
+    def hold_back(self, new: pd.DataFrame, test: IntArray = NO_ROWS) -> Table:
+        """Rows to train on, as the preparation of a run leaves them."""
+        home = self.folder.path.parents[1]
+        raw = new if promotion.has_champion(self.settings, home) else None
+        held = promotion.hold_back(self.folder, self.settings, raw, self.table, test)
+        return self.table.subset(np.setdiff1d(np.arange(len(self.table)), np.union1d(held, test)))
 
     def end(self, *, right: float = 1.0) -> dict[str, Any]:
         """Compare, with a new model that is right for this share of the rows."""
@@ -95,11 +106,6 @@ class Duel:
     @property
     def records(self) -> StageRecords:
         return StageRecords(self.folder.stages)
-
-    def _aliases(self) -> dict[str, str]:
-        if isinstance(self.aliases, Exception):
-            raise self.aliases
-        return self.aliases
 
     def _load(self, folder: Path, *, trust: bool = False) -> Any:
         if folder == self.folder.bundle:
@@ -125,11 +131,11 @@ def test_never_more_rows_are_held_back_than_are_fresh_or_a_third_of_the_table(
 def test_held_back_rows_are_fresh_the_same_each_time_and_share_the_classes() -> None:
     table = table_of(frame_of(600))
     fresh = np.arange(600) >= 200
-    held = choose_rows(table, fresh, seed=3)
+    _, held = choose_rows(table, fresh, seed=3)
     assert len(held) == n_held_back(400, 600)
     assert fresh[held].all()
-    assert np.array_equal(held, choose_rows(table, fresh, seed=3))
-    assert not np.array_equal(held, choose_rows(table, fresh, seed=4))
+    assert np.array_equal(held, choose_rows(table, fresh, seed=3)[1])
+    assert not np.array_equal(held, choose_rows(table, fresh, seed=4)[1])
     assert abs(table.y[held].mean() - 0.5) < 0.02
 
 
@@ -137,30 +143,58 @@ def test_groups_with_a_row_known_to_the_champion_are_not_held_back() -> None:
     table = dataclasses.replace(table_of(frame_of(600)), groups=np.arange(600) // 4)
     fresh = np.arange(600) % 4 > 0
     fresh[300:] = True
-    held = choose_rows(table, fresh, seed=0)
+    _, held = choose_rows(table, fresh, seed=0)
     assert (held >= 300).all()
     assert all((table.groups == g).sum() == (held // 4 == g).sum() for g in set(held // 4))  # type: ignore[operator]
 
 
 def test_in_time_order_the_last_rows_are_held_back() -> None:
     table = dataclasses.replace(table_of(frame_of(600)), time=np.arange(600.0))
-    held = choose_rows(table, np.arange(600) >= 200, seed=0)
+    _, held = choose_rows(table, np.arange(600) >= 200, seed=0)
     assert held.min() == 600 - len(held)
 
 
 def test_a_row_equal_to_a_training_row_is_not_held_back() -> None:
     frame = pd.concat([frame_of(300), frame_of(300)], ignore_index=True)
     table = dataclasses.replace(table_of(frame), groups=None)
-    held = choose_rows(table, np.ones(600, dtype=bool), seed=0)
+    _, held = choose_rows(table, np.ones(600, dtype=bool), seed=0)
     rest = np.setdiff1d(np.arange(600), held)
     assert not np.isin(table.row_digests[held], table.row_digests[rest]).any()
+
+
+def test_fresh_test_rows_count_first_and_only_what_lacks_is_held_back() -> None:
+    table = table_of(frame_of(600))
+    fresh = np.arange(600) >= 200
+    wanted = n_held_back(400, 600)
+    for n_test in (0, 20, wanted, 200):
+        test = np.arange(600 - n_test, 600)
+        compared, held = choose_rows(table, fresh, seed=3, test=test)
+        assert np.isin(test, compared).all()
+        assert len(held) == max(0, wanted - n_test)
+        assert len(compared) == len(held) + n_test
+        assert not np.isin(held, test).any()
+
+
+def test_test_rows_that_the_champion_was_trained_on_do_not_count() -> None:
+    table = table_of(frame_of(600))
+    compared, held = choose_rows(table, np.arange(600) >= 200, seed=3, test=np.arange(100))
+    assert np.array_equal(compared, held)
+    assert held.min() >= 200
+
+
+def test_the_same_table_with_the_same_test_rows_trains_on_the_same_rows(duel: Duel) -> None:
+    new, test = frame_of(500), np.arange(400, 500)
+    left = duel.begin(new.iloc[:400], new, test=test)
+    assert len(left) == 400
+    record = duel.end()
+    assert (record["rows"], record["held_rows"], record["promote"]) == (100, 0, True)
 
 
 def test_training_keeps_every_class() -> None:
     frame = frame_of(90)
     frame.loc[60:, "target"] = "new"
     table = table_of(frame)
-    held = choose_rows(table, np.arange(90) >= 60, seed=0)
+    _, held = choose_rows(table, np.arange(90) >= 60, seed=0)
     assert len(held) == 0
 
 
@@ -176,6 +210,7 @@ def test_the_better_model_takes_the_alias(duel: Duel) -> None:
         "promote": True,
         "reason": record["reason"],
         "compared_with": "3",
+        "is_compared": True,
     }
 
 
@@ -247,37 +282,41 @@ def test_a_new_class_counts_against_the_champion_with_probability_zero(duel: Due
 def test_unknown_training_rows_leave_the_alias(duel: Duel) -> None:
     duel.champion = Oracle(table_of(frame_of(200)), 0.8)
     duel.table = table_of(frame_of(500))
-    promotion.hold_back(duel.folder, duel.settings, frame_of(500), duel.table)
+    duel.hold_back(frame_of(500))
     assert "trained on are not known" in duel.end()["reason"]
 
 
 def test_a_champion_without_a_bundle_leaves_the_alias(duel: Duel) -> None:
     duel.table = table_of(frame_of(500))
-    promotion.hold_back(duel.folder, duel.settings, frame_of(500), duel.table)
+    duel.hold_back(frame_of(500))
     record = duel.end()
     assert not record["promote"]
     assert "cannot be loaded: there is no bundle" in record["reason"]
 
 
 def test_an_absent_store_leaves_the_alias(duel: Duel) -> None:
-    duel.aliases = ServiceError("the store is away")
     duel.begin(frame_of(200), frame_of(500))
+    duel.holders = Holders({"champion": "3"}, ("3",), is_current=False)
     record = duel.end()
     assert not record["promote"]
-    assert "the store is away" in record["reason"]
+    assert "the registry is away" in record["reason"]
 
 
 def test_without_a_champion_the_new_model_takes_the_alias(duel: Duel) -> None:
-    duel.aliases = {}
+    duel.holders = Holders()
     duel.begin(frame_of(200), frame_of(500))
+    # whoever publishes the run before its end finds the same rule
+    rule = duel.records.read("registration")
+    assert rule == {"promote": True, "reason": rule["reason"], "compared_with": ""}  # type: ignore[index]
     record = duel.end()
     assert record["promote"]
+    assert record["rows"] == 0
     assert "holds the alias champion yet" in record["reason"]
 
 
 def test_an_alias_that_moved_meanwhile_stays_where_it_is(duel: Duel) -> None:
     duel.begin(frame_of(200), frame_of(500))
-    duel.aliases = {"champion": "2"}
+    duel.holders = Holders({"champion": "2"})
     record = duel.end()
     assert not record["promote"]
     assert "from version 3 to 2 meanwhile" in record["reason"]

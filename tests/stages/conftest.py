@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.settings import Settings
@@ -29,6 +30,7 @@ def session_of(tmp_path):
             settings=settings,
             plan=EvaluationPlan(tmp_path),
             folder=folder,
+            records=StageRecords(folder.stages),
             ledger=Ledger(settings.seconds, settings.reserve, 0.0),
             pool=SimpleNamespace(n_slots=2),
             is_timed=settings.trials is None,

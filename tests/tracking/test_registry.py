@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -22,6 +23,7 @@ from automl.home import RunFolder
 from automl.inference.bundle import write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.preprocessing import build_preprocessor
+from automl.tracking.holders import holders
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.process import registration
 from automl.tracking.publication import Publisher
@@ -171,13 +173,35 @@ def test_logged_model_predicts_in_a_clean_process_with_its_own_code(
 def test_champion_moves_only_where_the_rule_says_so_and_rolls_back(
     home: Path, runs: Any, prepared: Path
 ) -> None:
-    for rule in ({}, {"promote": False}, {"promote": True}):
+    for rule in ({}, {"promote": False, "is_compared": True}, {"promote": True}):
         assert complete(Mirror(finished(runs, prepared, **rule)), 60)
         expected = "1" if rule != {"promote": True} else "3"
         assert aliases("beans-label", home)["champion"] == expected
     assert aliases("beans-label", home)["previous"] == "1"
     assert rollback("beans-label", home) == ("3", "1")
     assert aliases("beans-label", home) == {"champion": "1", "previous": "3"}
+    assert rollback("beans-label", home, version="2") == ("1", "2")
+    assert aliases("beans-label", home) == {"champion": "2", "previous": "1"}
+    known = holders("beans-label", home)
+    assert (known.versions, known.is_current) == ({"champion": "2", "previous": "1"}, True)
+    assert set(known.champions) == {"1", "2", "3"}
+    assert [known.was_champion(version) for version in "123"] == [True, False, True]
+    (home / "mlflow.db").unlink()
+    away = holders("beans-label", home)
+    assert away == dataclasses.replace(known, is_current=False)
+
+
+@pytest.mark.usefixtures("warm_load")
+def test_a_version_that_could_not_be_compared_is_the_challenger_until_it_is_the_champion(
+    home: Path, runs: Any, prepared: Path
+) -> None:
+    assert complete(Mirror(finished(runs, prepared)), 60)
+    undecided = finished(runs, prepared, promote=False, reason="too few fresh rows")
+    assert complete(Mirror(undecided), 60)
+    assert registration(undecided).registered == "beans-label/2@challenger"
+    assert aliases("beans-label", home) == {"champion": "1", "challenger": "2"}
+    version = open_store(store_address(home)).get_model_version("beans-label", "2")
+    assert version.tags["automl.alias_reason"] == "too few fresh rows"
     assert rollback("beans-label", home, version="2") == ("1", "2")
     assert aliases("beans-label", home) == {"champion": "2", "previous": "1"}
 
@@ -193,8 +217,13 @@ def test_a_promotion_applied_later_moves_the_alias_only_from_the_version_compare
         rule = {"promote": True, "compared_with": version}
         StageRecords(folder.stages).write("registration", rule)
     summary = sync(home)
-    assert summary.registered == ["beans-label/2@champion", "beans-label/3", "beans-label/4"]
-    assert aliases("beans-label", home) == {"champion": "2", "previous": "1"}
+    assert summary.registered == [
+        "beans-label/2@champion",
+        "beans-label/3@challenger",
+        "beans-label/4@challenger",
+    ]
+    found = {"champion": "2", "previous": "1", "challenger": "4"}
+    assert aliases("beans-label", home) == found
     assert list(summary.alias_stays) == [folder.run_id for folder in pending[1:]]
     assert (
         "stays with version 2: it was moved from version 1" in registration(pending[1]).alias_stays
@@ -211,8 +240,8 @@ def test_a_model_registered_later_does_not_take_the_alias_from_a_newer_one(
     os.utime(late.stages / "final.json", (made, made))
     assert complete(Mirror(finished(runs, prepared)), 60)
     summary = sync(home)
-    assert summary.registered == ["beans-label/2"]
-    assert aliases("beans-label", home) == {"champion": "1"}
+    assert summary.registered == ["beans-label/2@challenger"]
+    assert aliases("beans-label", home) == {"champion": "1", "challenger": "2"}
     assert "registered after the model of version 2 was made" in summary.alias_stays[late.run_id]
 
 
