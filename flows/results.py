@@ -179,7 +179,7 @@ def alias_text(result: Mapping[str, Any], home: Home) -> str | None:
         return told
     name, _, version = label.rpartition("/")
     way = command(home, "rollback", name, "--to", version)
-    return f"{alias or 'challenger'}, {told}; to make it the champion all the same: {way}"
+    return f"{f'{alias}, ' if alias else ''}{told}; to make it the champion all the same: {way}"
 
 
 def _reproducible(found: bool | None) -> bool | str | None:

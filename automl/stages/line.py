@@ -163,9 +163,10 @@ class Line:
         made["model"] |= {"registered": found.registered, "registration": found.status}
         if found.alias_stays:
             session.warnings.append(found.alias_stays)
-            if made.get("promotion"):
-                reason = {"promote": False, "is_compared": False, "reason": found.alias_stays}
-                made["promotion"] |= reason
+        if made.get("promotion") and found.registered:
+            promotion = made["promotion"]
+            promotion |= {"promote": found.is_champion, "reason": found.alias_reason}
+            promotion["is_compared"] = promotion.get("is_compared", False) and not found.alias_stays
         missing = n_unwritten(session.folder, [trial.id for trial in self.trials])
         if missing:
             session.warnings.append(

@@ -12,10 +12,11 @@ from typing import Any, Self
 
 from automl.home import Home, RunFolder
 from automl.records import Trial
+from automl.tracking.holders import CHAMPION
 from automl.tracking.layout import problem_name
 from automl.tracking.outbox import Outbox
 from automl.tracking.process import Registration, registration
-from automl.tracking.publication import CHAMPION, REFUSED
+from automl.tracking.publication import REFUSED
 
 CONSTANT = "constant"
 """Family of the floor that predicts the class frequencies, or the mean, for every row."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from automl.home import RunFolder
+from automl.tracking.holders import CHAMPION
 from automl.tracking.outbox import Outbox
 from automl.tracking.reading import read_stage
 
@@ -34,6 +35,7 @@ class Registration:
     reason : one sentence, why it is pending
     alias_stays : one sentence, why the model did not take the alias after all; empty if it did
     trials : number of trials written
+    alias_reason : one sentence, why it has the alias that it has, or none
     """
 
     status: Literal["done", "pending", "off"]
@@ -41,6 +43,12 @@ class Registration:
     reason: str
     trials: int
     alias_stays: str = ""
+    alias_reason: str = ""
+
+    @property
+    def is_champion(self) -> bool:
+        """Whether the model took the alias `champion` when it was registered."""
+        return (self.registered or "").endswith(f"@{CHAMPION}")
 
 
 def registration(folder: RunFolder) -> Registration:
@@ -54,8 +62,8 @@ def registration(folder: RunFolder) -> Registration:
         status: Literal["done", "pending", "off"] = "off"
     else:
         status = "done" if registered and "published" in outbox.done else "pending"
-    stays = outbox.done.get("alias_stays", "")
-    return Registration(status, registered, outbox.reason, len(outbox.trials), stays)
+    stays, why = (outbox.done.get(event, "") for event in ("alias_stays", "alias_reason"))
+    return Registration(status, registered, outbox.reason, len(outbox.trials), stays, why)
 
 
 def n_unwritten(folder: RunFolder, trials: Iterable[str]) -> int:

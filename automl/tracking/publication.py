@@ -145,38 +145,52 @@ class Publisher:
         self._done("published")
 
     def _give_alias(self, writer: RunWriter, name: str, version: str) -> None:
-        """Give the version the alias that it may have, and write down which and why.
+        """Give the version the alias that it may have, and write down which and why."""
+        client = writer.client
+        alias, reason = self._alias(client, name, version)
+        if alias:
+            move_alias(client, name, alias, version)
+            self.outbox.done["alias"] = alias
+        if reason:
+            client.set_model_version_tag(name, version, ALIAS_TAG, reason)
+            self.outbox.done["alias_reason"] = reason
+        remember_aliases(name, writer.address.home, versions_by_alias(client, name))
 
-        A version that is not the champion because nothing could be compared is the `challenger`:
-        whether it is better is open, and somebody may decide it.
+    def _alias(self, client: MlflowClient, name: str, version: str) -> tuple[str, str]:
+        """Alias of the version, empty for none, and why; the one place that decides it.
+
+        What was compared has the better score or no alias. What could not be compared is the
+        `challenger`: whether it is better is open, and somebody may decide it. Only from a champion
+        that is no better than the baseline it takes the alias unseen, and a model that is itself
+        no better than that is no challenger.
         """
         rule = read_stage(self.folder, "registration")
-        stays = "" if rule.get("promote", True) else str(rule.get("reason", ""))
-        alias = CHAMPION if rule.get("promote", True) else ""
-        if alias and (stays := self._why_alias_stays(writer.client, name, version)):
-            alias = ""
-            self.outbox.done["alias_stays"] = stays
-        if not alias and not rule.get("is_compared"):
-            alias = CHALLENGER
-        if alias:
-            move_alias(writer.client, name, alias, version)
-            self.outbox.done["alias"] = alias
-        reason = stays or str(rule.get("reason", ""))
-        if reason:
-            writer.client.set_model_version_tag(name, version, ALIAS_TAG, reason)
-        remember_aliases(name, writer.address.home, versions_by_alias(writer.client, name))
+        reason = str(rule.get("reason", ""))
+        holder = versions_by_alias(client, name).get(CHAMPION, "")
+        if holder == version:
+            return CHAMPION, reason
+        if rule.get("is_compared") and not rule["promote"]:
+            return "", reason
+        tags = client.get_model_version(name, holder).tags if holder else {}
+        if rule.get("promote", True):
+            stays = self._why_alias_stays(client, name, version, holder, tags)
+            if not stays:
+                return CHAMPION, reason
+            self.outbox.done["alias_stays"] = reason = stays
+        elif tags.get(BASELINE_TAG) == NOT_BEATEN and self._beats_baseline:
+            return CHAMPION, f"version {holder} is no better than the baseline, and this one is"
+        return (CHALLENGER if self._beats_baseline else ""), reason
 
-    def _why_alias_stays(self, client: MlflowClient, name: str, version: str) -> str:
-        """Why the alias may not move after all; empty if it may.
+    def _why_alias_stays(
+        self, client: MlflowClient, name: str, version: str, holder: str, tags: Mapping[str, str]
+    ) -> str:
+        """Why the alias may not move after all from `holder` with these tags; empty if it may.
 
         A registration may be completed long after the model was made. A model that was compared
         takes the alias only from the version that it was compared with, any other only from a
         version that is older than itself. One that is no better than the baseline takes it from
         none that is.
         """
-        holder = versions_by_alias(client, name).get(CHAMPION, "")
-        if holder == version:
-            return ""
         rule = read_stage(self.folder, "registration")
         if "compared_with" in rule:
             compared = str(rule["compared_with"])
@@ -186,7 +200,6 @@ class Publisher:
                 f"the alias {CHAMPION} stays with version {holder or 'none'}: it was moved from "
                 f"version {compared or 'none'} after version {version} was compared with that"
             )
-        tags = client.get_model_version(name, holder).tags if holder else {}
         if holder and not self._beats_baseline and tags.get(BASELINE_TAG) != NOT_BEATEN:
             return (
                 f"the alias {CHAMPION} stays with version {holder}: version {version} is no better "

@@ -17,7 +17,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import psutil
 import pytest
 
-from automl_flows.prefect_api import answers
+from automl.home import Home
+from automl.run_state import Attempt
+from automl_flows.prefect_api import PrefectAPI, answers
+from automl_flows.reconciliation import LOCAL, note_attempt, reconcile, server_name
 from automl_flows.server import LocalServer
 
 pytestmark = pytest.mark.integration
@@ -57,7 +60,7 @@ time.sleep(60)
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    with LocalServer(tmp_path_factory.mktemp("prefect")) as started:
+    with LocalServer(tmp_path_factory.mktemp("home") / "prefect") as started:
         started.wait_ready(60)
         yield started
 
@@ -152,3 +155,79 @@ def test_a_server_that_dies_during_its_start_is_reported(tmp_path):
         server.wait_ready(30)
     assert time.monotonic() - began < 10
     server.stop()
+
+
+def a_run(home, *attempts):
+    """A run folder whose last attempt is noted for the local page."""
+    folder = home.create_run()
+    facts = {"settings": {"table": "t.csv", "target": "y"}, "data": {}, "status": "running"}
+    entries = [attempt.to_json() for attempt in attempts]
+    folder.write_facts({**facts, "attempts": entries})
+    note_attempt(folder, LOCAL)
+    return folder
+
+
+def flow_runs(server, folder):
+    body = {"flow_runs": {"tags": {"all_": [folder.run_id]}}, "sort": "START_TIME_ASC"}
+    return server.api.post("flow_runs/filter", body)
+
+
+def test_the_page_is_told_what_no_flow_could_tell(server):
+    home = Home(server.folder.parent)
+    assert server_name(home, server.api) == LOCAL
+    ended = a_run(home, Attempt(1_000.0, 1_101.0, "failed"))
+    facts = ended.read_facts()
+    ended.write_facts({**facts, "status": "failed"})
+    driven = a_run(home, Attempt(1_000.0))
+    with driven.lock():
+        assert reconcile(home, server.api) == 1
+        assert flow_runs(server, driven) == []
+    (told,) = flow_runs(server, ended)
+    assert (told["state_type"], told["total_run_time"]) == ("FAILED", 101.0)
+    assert told["start_time"].startswith("1970-01-01T00:16:40")
+    assert told["name"] == f"t-y {ended.run_id}"
+    assert reconcile(home, server.api) == 1
+    (told,) = flow_runs(server, driven)
+    assert told["state_type"] == "CRASHED"
+    assert reconcile(home, server.api) == 0
+
+
+def test_a_run_of_another_server_is_left_alone(server):
+    home = Home(server.folder.parent)
+    folder = a_run(home, Attempt(1_000.0, 1_010.0, "interrupted"))
+    note_attempt(folder, "http://elsewhere/api")
+    assert reconcile(home, server.api) == 0
+    assert flow_runs(server, folder) == []
+
+
+def test_what_cannot_be_told_now_is_told_by_the_next_command(server):
+    home = Home(server.folder.parent)
+    folder = a_run(home, Attempt(1_000.0, 1_010.0, "interrupted"))
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        away = PrefectAPI(f"http://127.0.0.1:{silent.getsockname()[1]}/api")
+        assert reconcile(home, away) == 0
+    assert reconcile(home, server.api) == 1
+    (told,) = flow_runs(server, folder)
+    assert (told["state_type"], told["total_run_time"]) == ("CANCELLED", 10.0)
+
+
+def test_a_server_is_silent_when_it_lives_and_has_not_answered_for_long(server, monkeypatch):
+    monkeypatch.setattr("automl_flows.server.SILENT_SECONDS", 0.3)
+    monkeypatch.setattr("automl_flows.server.ASK_SECONDS", 0.1)
+    time.sleep(0.2)
+    assert not server.is_silent()
+    process = psutil.Process(server.pid)
+    process.suspend()
+    try:
+        deadline = time.monotonic() + 10
+        while not server.is_silent() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert server.is_silent()
+        assert server.is_alive()
+    finally:
+        process.resume()
+    deadline = time.monotonic() + 10
+    while server.is_silent() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not server.is_silent()

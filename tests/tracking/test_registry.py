@@ -207,6 +207,23 @@ def test_a_version_that_could_not_be_compared_is_the_challenger_until_it_is_the_
 
 
 @pytest.mark.usefixtures("warm_load")
+@pytest.mark.parametrize(("is_beaten", "alias"), [(True, "champion"), (False, "")])
+def test_only_from_a_baseline_a_model_that_is_none_takes_the_alias_unseen(
+    home: Path, runs: Any, prepared: Path, *, is_beaten: bool, alias: str
+) -> None:
+    first = {"promote": True, "compared_with": ""}
+    second = {"promote": False, "compared_with": "1", "reason": "too few fresh rows"}
+    for rule, beaten in ((first, False), (second, is_beaten)):
+        folder = finished(runs, prepared, **rule)
+        result = json.loads((folder.stages / "result.json").read_text())
+        baseline = {"is_beaten": beaten, "notice": "" if beaten else "no better"}
+        StageRecords(folder.stages).write("result", {**result, "baseline": baseline})
+        assert complete(Mirror(folder), 60)
+    assert registration(folder).registered == "beans-label/2" + (f"@{alias}" if alias else "")
+    assert aliases("beans-label", home)["champion"] == ("2" if is_beaten else "1")
+
+
+@pytest.mark.usefixtures("warm_load")
 def test_a_promotion_applied_later_moves_the_alias_only_from_the_version_compared(
     home: Path, runs: Any, prepared: Path
 ) -> None:
