@@ -26,6 +26,7 @@ from automl.ensembles.library import MOST_CELLS
 from automl.ensembles.limits import is_fast_enough, only_effective
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError
+from automl.evaluation.fold_models import models_mib
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.trial import preprocessing_of
 from automl.inference.combining import Combine, combined
@@ -35,7 +36,7 @@ from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.stages.candidates import test_train_ratio
-from automl.stages.finishing import member_milliseconds
+from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.membership import limited, method_of
 from automl.stages.session import Session
 from automl.stages.stacking import HOLDOUT_PARTS, second_layer_folds
@@ -176,10 +177,21 @@ class Blender:
         return np.asarray(scores[best, np.arange(scores.shape[1])])
 
     def _find_eligible(self) -> IntArray:
-        """Members that may have weight: of the layer that the method wants, and fast enough alone."""
-        first = self._n_first if self._method.is_second_layer else 0
-        eligible = [i for i in range(first, len(self.members)) if self._is_fast(i)]
-        return np.array(eligible, dtype=int)
+        """Members that may have weight: of the layer that the method wants, and fast enough alone.
+
+        And whose fold models are there, or can be in time: a member that the final model must leave
+        out would make another blend of it than the one that was compared.
+        """
+        session, stacked = self._session, range(self._n_first, len(self.members))
+        if self._method.is_second_layer:
+            return np.array([i for i in stacked if self._is_fast(i)], dtype=int)
+        rebuilt = rebuildable(session, self.members[: self._n_first])
+        if len(rebuilt) < self._n_first:
+            session.given_up.append(
+                f"{self._n_first - len(rebuilt)} of {self._n_first} trials have no weight in the "
+                "ensemble: no time to fit again the fold models that were not kept"
+            )
+        return np.array([i for i in (*rebuilt, *stacked) if self._is_fast(i)], dtype=int)
 
     def _is_fast(self, member: int) -> bool:
         limit = self._session.settings.max_predict_ms
@@ -292,3 +304,27 @@ def library_of(trials: Sequence[Trial], scores: FloatArray, size: int | None) ->
         [tuple(sorted(preprocessing_of(trial.configuration).items())) for trial in trials],
         size,
     )
+
+
+def rebuildable(session: Session, trials: Sequence[Trial]) -> list[int]:
+    """Positions of the trials whose fold models are kept, or can be fitted again in time.
+
+    As far as the seconds that no stage has claimed pay for them all, in their order. All of them
+    where there is no limit, or where the final model is fitted again in any case.
+
+    Parameters
+    ----------
+    trials
+        Of the first layer.
+    """
+    left = session.ledger.left_for("ensemble")
+    if left is None or wants_refits(session):
+        return list(range(len(trials)))
+    capacity = max(left - session.ledger.planned.get("ensemble", 0.0), 0.0) * session.pool.n_slots
+    found = []
+    for position, trial in enumerate(trials):
+        needed = 0.0 if models_mib(session.folder.path, trial.id) else trial.seconds
+        if needed <= capacity:
+            found.append(position)
+            capacity -= needed
+    return found

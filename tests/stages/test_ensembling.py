@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from automl.ensembles import deadline as deadlines
 from automl.ensembles.evidence import cross_fitted_scores
 from automl.ensembles.limits import LEAST_WEIGHT, needed, only_effective
 from automl.errors import DataError, SettingsError
+from automl.evaluation.fold_models import save_models
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import combined
 from automl.metrics.bootstraps import bootstrap_scores
@@ -276,6 +278,8 @@ def timed(session, monkeypatch, seconds):
     monkeypatch.setattr(deadlines, "time", clock)
     monkeypatch.setattr(blending, "time", clock)
     session.ledger.left_for = lambda *_: seconds
+    for trial_id in session.store.trial_ids():
+        save_models(session.folder.path, trial_id, {})
     return session
 
 
@@ -308,6 +312,25 @@ def test_the_time_decides_how_many_bags_there_are(run_of, monkeypatch):
     assert list(found.values()) == sorted(found.values())
     assert (found[-5.0], found[60.0]) == (0, 5)
     assert 0 < found[4.0] < 5
+
+
+def test_only_trials_whose_models_can_be_there_in_time_have_weight(run_of):
+    session, trials, champion = run_of([2.0] * 8)
+    # 1.75 s that no stage has claimed, on two slots; a trial takes one
+    session.ledger = SimpleNamespace(left_for=lambda *_: 12.0, planned={"ensemble": 10.25})
+    kept = {trial.id for trial in trials[1::2]}
+    for trial_id in kept:
+        save_models(session.folder.path, trial_id, {})
+    best = sorted(trials, key=lambda trial: -trial.score)
+    fitted = [trial.id for trial in best if trial.id not in kept][:3]
+    record = build_ensemble(session, trials, champion.id)
+    assert record["replaced_champion"]
+    assert {member["trial_id"] for member in record["learned"]} <= kept | set(fitted)
+    assert session.given_up[0].startswith("1 of 8 trials have no weight in the ensemble")
+    session.settings = session.settings.model_copy(update={"final": "refit"})
+    session.given_up.clear()
+    build_ensemble(session, trials, champion.id)
+    assert session.given_up == []
 
 
 def test_weights_that_are_worse_than_the_champion_on_its_rows_do_not_replace_it(
