@@ -190,6 +190,10 @@ def _show(result: dict[str, Any], folder: ComparisonFolder, *, as_json: bool) ->
     scores = result["scores"]
     emit_table(list(scores[0]), [list(row.values()) for row in scores], right=list(scores[0])[1:])
     emit("")
+    for method, cells in result["boosts"].items():
+        emit(f"{method}: gain over the families' defaults, by the folds of its search")
+        emit_table(list(cells[0]), [list(row.values()) for row in cells])
+        emit("")
     emit_facts(
         {
             "data sets": result["data_sets"],

@@ -146,7 +146,7 @@ def _run(
         predict_ms=final["predict_ms"],
         index=index.to_json(),
         threshold=threshold,
-        facts=_facts(session, line.trials, final),
+        facts={**_facts(session, line.trials, final), **_gain(line)},
         **_trials(session, line.trials),
     )
     return record, CellRows(np.array(test.y), prediction, weights, *curve)
@@ -177,6 +177,17 @@ def _trials(session: Session, trials: Sequence[Trial]) -> dict[str, Any]:
         "trial_seconds": tuple(
             trial.started_at + trial.spent_seconds - started for trial in ordered
         ),
+    }
+
+
+def _gain(line: Line) -> dict[str, Any]:
+    """What the families score as they come, and the champion, all by the folds of the search."""
+    search, champion = line.end_search(), line.selection()["champion"]
+    chosen = next(trial for trial in line.trials if trial.id == champion)
+    known = search.get("defaults") or {}
+    return {
+        "defaults": {family: found["score"] for family, found in known.items()},
+        "champion": {"family": chosen.configuration.family, "score": chosen.score},
     }
 
 

@@ -179,7 +179,7 @@ def write_tables(
     (folder.parent / "result.json").write_text(text, encoding="utf-8")
 
 
-def write_csv(path: Path, rows: Iterable[Row]) -> None:
+def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows with all columns that any of them has; what is missing is empty."""
     every = list(rows)
     columns = list(dict.fromkeys(key for row in every for key in row))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from automl.comparison.folder import CellRecord, ComparisonFolder
 from automl.comparison.plan import Cell, ComparisonPlan
 from automl.comparison.results import compare, curves
-from automl.comparison.tables import frequency_rows, to_json, write_tables
+from automl.comparison.tables import frequency_rows, to_json, write_csv, write_tables
 from automl.reports.comparison import draw_comparison
+from automl.reports.tables import boost_rows_of_cells, boost_table, markdown
 
 
 def read_records(folder: ComparisonFolder, plan: ComparisonPlan) -> dict[Cell, CellRecord]:
@@ -29,10 +31,26 @@ def make_report(folder: ComparisonFolder, plan: ComparisonPlan) -> dict[str, Any
     found = compare(folder, records)
     every = curves(folder, records, found)
     write_tables(folder.tables, found, records, every)
+    boosts = _write_boosts(folder, records)
     pictures = draw_comparison(folder.pictures, every)
     return {
         **to_json(found, every),
         "frequencies": frequency_rows(found),
+        "boosts": boosts,
         "pictures": [str(path) for path in pictures],
         "missing": sum(1 for _ in plan.cells()) - len(records),
     }
+
+
+def _write_boosts(
+    folder: ComparisonFolder, records: Mapping[Cell, CellRecord]
+) -> dict[str, list[dict[str, str]]]:
+    """Table 5.1 of each method, as Markdown and CSV; earlier ones go, they may be of other records."""
+    for earlier in folder.tables.glob("boost_*"):
+        earlier.unlink()
+    rows = boost_rows_of_cells(records.values())
+    found = {method: boost_table(own) for method, own in rows.items()}
+    for method, cells in found.items():
+        (folder.tables / f"boost_{method}.md").write_text(markdown(cells), encoding="utf-8")
+        write_csv(folder.tables / f"boost_{method}.csv", cells)
+    return found

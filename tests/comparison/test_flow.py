@@ -59,6 +59,12 @@ def test_a_comparison_runs_side_by_side_and_repeats_only_what_is_missing(tmp_pat
     assert record.score == pytest.approx(
         next(row["blend"] for row in result["scores"] if row["data_set"] == "iris")
     )
+    assert set(record.facts["defaults"]) == {"decision_tree", "knn"}
+    chosen = record.facts["champion"]
+    (gain,) = (row for row in result["boosts"]["blend"] if row["data set"] == "iris")
+    assert (gain["family"], gain["score"]) == (chosen["family"], f"{chosen['score']:.4f}")
+    assert gain["default best"]
+    assert "stopped" not in result["boosts"]
     assert rows.prediction.shape == (45, 3)
     assert rows.steps is not None
     assert len(record.trial_risks) == len(record.trial_seconds) == 5

@@ -17,6 +17,7 @@ from automl.comparison.tables import frequency_rows
 from automl.errors import DataError, SettingsError
 from automl.reports.comparison import over_time, panel_of, performance
 from automl.reports.comparison_report import make_report, read_records
+from automl.reports.tables import markdown
 
 
 @pytest.fixture
@@ -133,6 +134,31 @@ def test_the_report_writes_tables_and_pictures(filled, plan):
         "performance_validation.png",
         "performance_validation_seconds.png",
     }
+
+
+def test_the_report_has_table_5_1_of_every_method(filled, plan):
+    result = make_report(filled, plan)
+    assert [row["data set"] for row in result["boosts"]["good"]] == ["a", "bb", "ccc"]
+    assert [row["data set"] for row in result["boosts"]["fails"]] == ["bb", "ccc"]
+    assert result["boosts"]["good"][0] == {
+        "data set": "a",
+        "default worst": "0.0500",
+        "worst default": "knn",
+        "default best": "0.4000",
+        "best default": "lda",
+        "score": "0.8000",
+        "boost": "100.00%",
+        "family": "knn",
+        "no default score": "qda",
+    }
+    text = (filled.tables / "boost_good.md").read_text()
+    assert text == markdown(result["boosts"]["good"])
+    with (filled.tables / "boost_good.csv").open() as file:
+        assert list(csv.DictReader(file)) == result["boosts"]["good"]
+    for path in (filled.path / "cells" / "bad").rglob("*.json"):
+        path.unlink()
+    assert "bad" not in make_report(filled, plan)["boosts"]
+    assert not (filled.tables / "boost_bad.md").exists()
 
 
 def test_pictures_say_what_they_show(filled, records):
