@@ -125,6 +125,11 @@ class ScoreBoosting:
         """Expected scores (m,) in the units of y."""
         return np.asarray(self._model.predict(Z, num_threads=1))
 
+    @property
+    def importances(self) -> FloatArray:
+        """(d + p,), non-negative: what the splits by each feature took from the squared loss."""
+        return np.asarray(self._model.feature_importance("gain"), dtype=float)
+
 
 class MetaLearner:
     """Scores of configurations on a data set, from their encoding and its meta-features.

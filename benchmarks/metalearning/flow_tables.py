@@ -71,6 +71,7 @@ class FlowData:
     task : (n,) position of the data set
     meta : (t, p) meta-features, NaN where unknown
     meta_names : (p,)
+    names_of_x : (d,) columns of X
     """
 
     flow: str
@@ -80,6 +81,7 @@ class FlowData:
     task: IntArray
     meta: FloatArray
     meta_names: tuple[str, ...]
+    names_of_x: tuple[str, ...]
 
     @property
     def names(self) -> list[str]:
@@ -135,6 +137,7 @@ def read_flow(metadata: Path, flow: str) -> FlowData:
         np.repeat(np.arange(len(tables)), [len(table.candidates) for table in tables]),
         qualities.loc[[int(name) for name in names], list(meta_names)].to_numpy(float),
         meta_names,
+        encoder.feature_names,
     )
 
 

@@ -7,7 +7,7 @@ Leaves out one data set after the other, and learns from `--share` of the runs o
 a fixed random choice; judged by all runs of the one left out. A data set is a file in
 OUT/learning/FLOW; finished ones are not repeated. `--tables` leaves out so many alone, in a
 fixed random order; all by default. `OUT/predictions/FLOW` keeps what the meta-learner
-expects of the configurations, for `starting.py`. ``report.py OUT`` prints the tables.
+expects of the configurations, for `starting.py`, and `OUT/importances` what each feature tells it. ``report.py OUT`` prints the tables.
 
 Learners: LightGBM, 500 trees at a rate of 0.05, of 4 and of 16 leaves, from nothing, meta-features,
 hyperparameters or both; `knn`, the five nearest runs of the nearest data set; `knn_lightgbm`,
@@ -131,6 +131,20 @@ def study(data: FlowData, number: int, share: float, out: Path) -> None:
     print(f"{data.flow} {data.names[number]}: {seconds:.1f} s", flush=True)
 
 
+def importances(data: FlowData, share: float, out: Path) -> None:
+    """Write how much each feature tells a meta-learner of all data sets (H18, figure 6.3)."""
+    path = out / "importances" / f"{data.flow}.json"
+    if path.exists():
+        return
+    sample = data.sample(share)
+    model = ScoreBoosting().fit(
+        inputs(data, sample, "both"), data.y[sample], rng=stream(0, Purpose.SAMPLE)
+    )
+    names = (*data.names_of_x, *data.meta_names)
+    found = dict(zip(names, model.importances.tolist(), strict=True))
+    write_once(path, json.dumps(found))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -148,6 +162,7 @@ def main() -> None:
             numbers = usable_numbers(data)[: arguments.tables]
         for number in numbers:
             study(data, number, arguments.share, arguments.out)
+        importances(data, arguments.share, arguments.out)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Tables of what `learning.py`, `starting.py` and `runtimes.py` found.
 
-    python benchmarks/metalearning/report.py OUT
+    python benchmarks/metalearning/report.py OUT [--figures FOLDER]
 
 Means over data sets, with 95 % intervals of the bootstrap over data sets.
 """
@@ -14,8 +14,20 @@ from typing import Any
 
 import numpy as np
 from flow_tables import FLOWS
+from matplotlib.figure import Figure
 from runtimes import OWN_TRIALS
 from scipy.stats import rankdata
+
+from automl.reports.meta_learning import (
+    LeftOut,
+    Searches,
+    against_nearest,
+    error_and_correlation,
+    gain_of_standardizing,
+    important_features,
+    loss_by_start,
+    ranking_and_loss,
+)
 
 SHOWN_TRIALS = (3, 5, 10, 20, 30)
 N_BOOTSTRAPS = 2000
@@ -48,6 +60,21 @@ START_PAIRS = (
     ("gbqr/blend", "gbqr/delta"),
     ("gp_ei/delta", "gp_ei/random"),
 )
+
+
+WARM = {
+    "GBQR": "gbqr/random",
+    "GBQR, best-3": "gbqr/best",
+    "GBQR, bad-3": "gbqr/bad",
+    "GP-EI": "gp_ei/random",
+    "GP-EI, best-3": "gp_ei/best",
+    "GP-EI, bad-3": "gp_ei/bad",
+    "meta-learning order": "none/meta_order",
+}
+"""The Gaussian process stands where H18 has SMAC's forest with interleaving."""
+DELTA = {"GBQR, delta": "gbqr/delta"}
+RIVAL_STARTS = {"delta": "gbqr/delta", "OPT-3": "gbqr/opt", "KNN-3": "gbqr/knn"}
+DOTS_PER_INCH = 110
 
 
 def entries(folder: Path) -> dict[str, dict[str, Any]]:
@@ -141,7 +168,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", type=Path)
-    out = parser.parse_args().out
+    parser.add_argument("--figures", type=Path, help="draw H18's figures 6.1 to 6.7 there")
+    arguments = parser.parse_args()
+    out = arguments.out
     for flow in FLOWS:
         show_learning(out, flow)
     for flow in FLOWS:
@@ -149,6 +178,39 @@ def main() -> None:
     if sum((out / "starting" / flow).is_dir() for flow in FLOWS) > 1:
         show_starting(out, list(FLOWS))
     show_runtimes(out)
+    if arguments.figures is not None:
+        draw(out, arguments.figures)
+
+
+def draw(out: Path, folder: Path) -> None:
+    """H18's figures 6.1 to 6.7 from our records, as far as there are any."""
+    left_out = {
+        flow: [LeftOut.from_json(entry) for entry in entries(out / "learning" / flow).values()]
+        for flow in FLOWS
+    }
+    searched = {
+        flow: [Searches.from_json(entry) for entry in entries(out / "starting" / flow).values()]
+        for flow in FLOWS
+    }
+    left_out, searched = ({k: v for k, v in of.items() if v} for of in (left_out, searched))
+    told = {k: v for k, v in entries(out / "importances").items() if k in FLOWS}
+    every = [one for found in searched.values() for one in found]
+    figures: dict[str, Figure] = {}
+    if left_out:
+        figures["6.1"] = error_and_correlation(left_out)
+        figures["6.2"] = gain_of_standardizing(left_out)
+        figures["6.4"] = against_nearest(left_out)
+    if told:
+        figures["6.3"] = important_features(told)
+    if every:
+        figures["6.5"] = ranking_and_loss(every, WARM)
+        figures["6.6"] = ranking_and_loss(every, {**WARM, **DELTA})
+        figures["6.7"] = loss_by_start(searched, RIVAL_STARTS)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, figure in figures.items():
+        path = folder / f"figure_{number}.png"
+        figure.savefig(path, dpi=DOTS_PER_INCH)
+        print(path)
 
 
 if __name__ == "__main__":

@@ -84,6 +84,13 @@ def test_a_data_set_is_left_out_searched_and_reported(modules, metadata, tmp_pat
     text = capsys.readouterr().out
     assert "2 data sets left out one by one" in text
     assert "| gbqr/delta |" in text
+    modules.learning.importances(data, 1.0, out)
+    told = json.loads((out / "importances" / f"{flow}.json").read_text())
+    assert set(told) == {*data.names_of_x, *data.meta_names}
+    assert set(sorted(told, key=told.get)[-2:]) == {"ClassEntropy", "max_depth"}
+    modules.report.draw(out, tmp_path / "figures")
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert names == {f"figure_6.{i}.png" for i in range(1, 8)}
 
 
 def test_starts_are_of_the_searched_data_sets_own_configurations(modules, metadata, tmp_path):
