@@ -25,6 +25,7 @@ from automl.selection.selection_records import Level, SelectionSettings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.finishing import member_milliseconds
 from automl.stages.fresh_folds import FreshFolds
+from automl.stages.notices import baseline_score
 from automl.stages.search_spaces import space_of
 from automl.stages.session import Session
 
@@ -186,7 +187,7 @@ def test_train_ratio(session: Session, stage: str) -> float:
 def _fast_enough(session: Session, complete: Sequence[Trial]) -> list[Trial]:
     """Trials within the limit of the time to predict.
 
-    Where none of them is better than the baseline, the fastest one that is, or else that there is,
+    Where none of them is better than the constant, the fastest one that is, or else that there is,
     is let in: a run ends with a model that is of use, and says that it is over the limit.
     """
     limit = session.settings.max_predict_ms
@@ -194,7 +195,8 @@ def _fast_enough(session: Session, complete: Sequence[Trial]) -> list[Trial]:
         return list(complete)
     speeds = [member_milliseconds(session, trial) for trial in complete]
     fast = [i for i, speed in enumerate(speeds) if speed <= limit]
-    useful = [i for i, trial in enumerate(complete) if (trial.score or 0.0) > 0]
+    least = baseline_score(complete)
+    useful = [i for i, trial in enumerate(complete) if (trial.score or 0.0) > least]
     if set(fast) & set(useful) or (fast and not useful):
         return [complete[i] for i in fast]
     fastest = min(useful or range(len(complete)), key=speeds.__getitem__)

@@ -22,6 +22,18 @@ CONSTANT = "constant"
 """Family of the floor that predicts the class frequencies, or the mean, for every row."""
 
 
+def constant_trial(trials: Sequence[Trial]) -> Trial | None:
+    """The complete trial of the constant; None where there is none."""
+    constants = (t for t in trials if t.is_complete and t.configuration.family == CONSTANT)
+    return next(constants, None)
+
+
+def baseline_score(trials: Sequence[Trial]) -> float:
+    """What a model must score more than; see `Baseline`."""
+    floor = constant_trial(trials)
+    return 0.0 if floor is None or floor.score is None else floor.score
+
+
 @dataclass(frozen=True)
 class Baseline:
     """The final model beside the constant, which learns nothing from the columns.
@@ -59,13 +71,12 @@ class Baseline:
         ensemble, final
             Records of these stages. What could be fitted in the end counts, not what was chosen.
         """
-        constants = (t for t in trials if t.is_complete and t.configuration.family == CONSTANT)
-        floor = next(constants, None)
+        floor = constant_trial(trials)
         families = {m["family"] for m in final["members"] if m["weight"] > 0}
         chosen = ensemble["score"] if ensemble["replaced_champion"] else champion.score
         return cls(
             trial_id="" if floor is None else floor.id,
-            score=0.0 if floor is None or floor.score is None else floor.score,
+            score=baseline_score(trials),
             model_score=float(chosen or 0.0),
             is_constant=families == {CONSTANT},
         )

@@ -53,7 +53,8 @@ PROMOTION_SECONDS = 1.5
 STORE_SECONDS = 4.0
 REGISTRATION_SECONDS = 1.5
 COLD_SECONDS = 3.0
-"""Of a clean process, from the end of the search until it has loaded a small bundle."""
+"""Of a clean process until it has loaded a small bundle; it starts with the open store, or else when
+the search ends."""
 
 REGISTRATION_MIB_SECONDS = 0.02
 """A bundle is copied twice and loaded by a clean process."""
@@ -273,7 +274,7 @@ def _registration(
     copying = (0.0 if outbox.parent else STORE_SECONDS) + TRIAL_SECONDS * missing
     left = (
         slowness * copying - expected["ensemble"] - expected["final"],
-        slowness * COLD_SECONDS - sum(expected.values()),
+        0.0 if outbox.parent else slowness * COLD_SECONDS - sum(expected.values()),
     )
     own = REGISTRATION_SECONDS + SUMMARY_SECONDS_PER_TRIAL * len(trials)
     return slowness * own + max(0.0, *left)

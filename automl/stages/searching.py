@@ -42,6 +42,9 @@ from automl.stages.speed import stored_timings, workload_of
 LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
 TRIAL_SHARE = 0.4
 FLOOR_SHARE = 0.5
+LEAST_FLOOR_SECONDS = 5.0
+"""Of a floor even where reading the table has taken the whole budget: a run that is late with a model
+is of more use than one that is late without."""
 LEAST_TRIAL_SECONDS = 10.0
 FITS_FACTOR = 1.2
 DEFAULTS_SHARE = 0.1
@@ -297,7 +300,8 @@ class Search:
         limits = [settings.trial_seconds] if settings.trial_seconds is not None else []
         if left is not None:
             if turn.origin == FLOOR:
-                limits.append(max(left, FLOOR_SHARE * (self.session.ledger.left or 0.0), 1.0))
+                half = FLOOR_SHARE * (self.session.ledger.left or 0.0)
+                limits.append(max(left, half, LEAST_FLOOR_SECONDS))
             else:
                 limits.append(min(max(left, 0.1), self._longest))
         return min(limits, default=None)

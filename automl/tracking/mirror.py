@@ -39,6 +39,8 @@ POLL_SECONDS = 0.5
 RETRY_SECONDS = 30.0
 TAKEOVER_SECONDS = 20.0
 KILLED_SECONDS = 2.0
+LOADING_BATCH = 4
+"""Trials that are copied at once while the bundle loads: the registration waits for no more."""
 LAST_TRIALS = "candidates"
 """Stage after which the cores are no longer taken by trials."""
 
@@ -135,13 +137,13 @@ class Mirror:
         """The model before any trial, since the run has promised its name; then its end."""
         evidence, began = EvidenceWriter(writer), time.monotonic()
 
-        def batches() -> Iterator[Callable[[], Any]]:
-            while batch := writer.missing()[:BATCH]:
+        def batches(size: int = BATCH) -> Iterator[Callable[[], Any]]:
+            while batch := writer.missing()[:size]:
                 yield lambda batch=batch: writer.write_trials(batch, deadline)  # type: ignore[misc]
 
         yield evidence.write_inputs
         yield lambda: self.publisher.log_model(writer)
-        yield from takewhile(lambda _: self.publisher.is_loading, batches())
+        yield from takewhile(lambda _: self.publisher.is_loading, batches(LOADING_BATCH))
         yield lambda: self._register(writer, began)
         if is_whole and read_stage(self.folder, "selection"):
             yield from islice(batches(), 1)
@@ -222,8 +224,8 @@ class Commands:
 def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
     """Copy trials until told to finish, then answer and go on waiting.
 
-    While trials run it is within the allowance. After the search everything is made ready for the
-    end of the run: the store open, a clean process waiting for the bundle, then trials copied.
+    While trials run it is within the allowance. Once the store is open, and after the search in any
+    case, a clean process is started that will wait for the bundle.
     """
     retry_at = 0.0
     looked_for_killed = False
@@ -244,8 +246,8 @@ def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
                 end_killed_runs(mirror.folder, min(KILLED_SECONDS, until - time.monotonic()))
             _answer(is_done, mirror.outbox, command.get("number"))
             continue
-        if mirror.is_over("search"):
-            mirror.publisher.prepare()  # on a busy machine its imports take as long as the rest
+        if mirror.writer is not None or mirror.is_over("search"):
+            mirror.publisher.prepare()  # on a busy machine its imports take longer than what is left
         if time.monotonic() < retry_at or not _may_go_on(mirror, pace):
             continue
         try:

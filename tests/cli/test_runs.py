@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from automl.evaluation.journal import Journal
-from automl_flows.results import show_result
+from automl.tracking.outbox import Outbox
+from automl_flows.results import show_notices, show_result
 from automl_flows.run_status import describe
 
 DRIVER = """
@@ -106,6 +107,34 @@ def test_a_finished_run_shows_leaderboard_and_ledger(automl, runs):
     assert "champion" in text
     assert "planned" in text
     assert "search ridge" not in text
+
+
+def test_the_last_lines_say_that_the_name_does_not_exist_yet_as_things_are_now(
+    automl, runs, finish
+):
+    folder = runs[2]
+    finish(folder, registration="pending")
+    shown = automl("show", folder.run_id)
+    last = shown.out.splitlines()[-1]
+    assert last.startswith("attention: the model is not registered yet")
+    assert "t-y@champion does not exist until then" in last
+    assert automl("show", folder.run_id, "--json").json["result"]["notices"] == [
+        last.removeprefix("attention: ")
+    ]
+    done = {"version": "1", "registered_name": "t-y", "published": "yes", "alias": "champion"}
+    Outbox(folder.path / "outbox.json", done=done).save()
+    assert "attention" not in automl("show", folder.run_id).out
+
+
+def test_notices_are_the_last_lines_and_part_of_the_json(capsys):
+    result = {"notices": ["no better than the baseline: x", "the model is not registered yet"]}
+    show_notices(result, as_json=False)
+    assert capsys.readouterr().out.splitlines() == [
+        "attention: no better than the baseline: x",
+        "attention: the model is not registered yet",
+    ]
+    show_notices(result, as_json=True)
+    assert capsys.readouterr().out == ""
 
 
 def test_the_page_of_seconds_has_families_folds_and_stages(automl, runs):

@@ -12,7 +12,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
 import automl_flows
-from automl.errors import DataError, SettingsError
+from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl_flows import AutoML, estimator
 
 FRAME = pd.DataFrame({"size": [1.0, 2.0, 3.0], "kind": ["a", "b", "a"]}, index=[9, "x", 3])
@@ -49,6 +49,18 @@ def test_parameters_are_those_of_the_constructor_and_survive_cloning():
     assert (copy.trials, copy.budget, model.budget) == (5, None, "2m")
     assert repr(model).startswith("AutoML(budget='2m'")
     assert pickle.loads(pickle.dumps(model)).get_params() == model.get_params()
+
+
+def test_what_nobody_must_overlook_is_a_warning(monkeypatch, tmp_path):
+    notices = ["no better than the baseline: x", "the model is not registered yet"]
+    result = {"run_id": "r", "leaderboard": [], "notices": notices}
+    monkeypatch.setattr(estimator, "_train", lambda *_, **__: result)
+    monkeypatch.setattr(estimator, "_model_of", lambda *_: object())
+    frame = pd.DataFrame({"x": range(10), "y": [0, 1] * 5})
+    with pytest.warns(AutoMLWarning) as told:
+        model = AutoML(trials=1, home=tmp_path).fit(frame, target="y")
+    assert [str(warning.message) for warning in told] == notices
+    assert model.result_["notices"] == notices
 
 
 def test_parameters_become_settings(begun):

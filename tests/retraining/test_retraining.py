@@ -144,6 +144,26 @@ def test_a_pending_registration_is_no_promotion(runs: Runs, versions: dict[str, 
     assert "automl sync" in outcome.reason
 
 
+def test_a_model_that_waits_for_registration_is_registered_before_anything_else(
+    runs: Runs, tumors: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.add(digest_frame(tumors))
+    order: list[str] = []
+
+    def register(name: str, home: Path) -> list[str]:
+        order.append(f"register {name}")
+        return ["the model of run r was not registered yet; it is beans/1@champion now"]
+
+    monkeypatch.setattr(retraining, "register_pending", register)
+    tumors.to_csv(tmp_path / "same.csv", index=False)
+    outcome = retrain("beans", str(tmp_path / "same.csv"), home=runs.home, say=order.append)
+    assert order == [
+        "register beans",
+        "the model of run r was not registered yet; it is beans/1@champion now",
+    ]
+    assert outcome.reason.endswith("it is beans/1@champion now")
+
+
 def test_an_unknown_problem_is_refused_with_the_nearest_name(
     runs: Runs, versions: dict[str, Path]
 ) -> None:
