@@ -83,7 +83,7 @@ def write_part(kind: str, value: Any, owner_rounds: int | None, file: Path) -> N
         value.save_model(str(file), format="cbm")
     elif kind == "trees":
         shape = np.array(value.shape if isinstance(value, np.ndarray) else (), dtype=np.int64)
-        trees.write_arrays(file, {**trees.pack_trees(list(np.ravel(value))), "shape": shape})
+        trees.write_arrays(file, {**trees.pack_trees(_flat(value)), "shape": shape})
     elif kind == "histogram_trees":
         trees.write_arrays(file, trees.pack_histogram_trees(value))
     else:
@@ -146,7 +146,7 @@ def _kind(owner: Any, name: str, value: Any) -> str | None:
     if package == "catboost" and type(value).__name__ in CATBOOST_CLASSES:
         return "catboost" if value.is_fitted() else None
     if name == "estimators_" and isinstance(value, (list, np.ndarray)):
-        return "trees" if trees.is_uniform(list(np.ravel(value))) else None
+        return "trees" if trees.is_uniform(_flat(value)) else None
     if isinstance(value, CategoryCodes):
         return "category_codes"
     if name == "_predictors" and type(owner).__name__.startswith("HistGradientBoosting"):
@@ -156,7 +156,7 @@ def _kind(owner: Any, name: str, value: Any) -> str | None:
 
 def _left_in_shell(kind: str, value: Any) -> Any:
     if kind == "trees":
-        return [trees.template(np.ravel(value)[0])]
+        return [trees.template(_flat(value)[0])]
     return [] if kind == "histogram_trees" else None
 
 
@@ -166,6 +166,11 @@ def _replaced(owner: Any, path: Path_, value: Any) -> Any:
     inner = value if len(path) == 1 else _replaced(vars(owner)[path[0]], path[1:], value)
     copy.__dict__.update(vars(owner), **{path[0]: inner})
     return copy
+
+
+def _flat(values: Any) -> list[Any]:
+    """Estimators of a list or an array; some of them have a length, so a list is never made an array."""
+    return list(values.ravel()) if isinstance(values, np.ndarray) else list(values)
 
 
 def _shaped(values: list[Any], shape: tuple[int, ...]) -> Any:

@@ -7,15 +7,17 @@ import importlib
 import importlib.metadata
 import platform
 import shutil
+import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import automl
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference import native
-from automl.inference.trusted import PREPROCESSOR_TYPES, class_name, trusted_types
+from automl.inference.trusted import TRUSTED_TYPES, class_name
 
 TRAVELING = ("__init__.py", "errors.py", "preprocessing", "estimators", "inference")
 ALWAYS_REQUIRED = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "skops")
@@ -31,11 +33,6 @@ def write_preprocessor(preprocessor: Any, folder: Path, number: int) -> str:
     return name
 
 
-def read_preprocessor(file: Path, *, trust: bool) -> Any:
-    """Inverse of `write_preprocessor`; see `read_skops` for errors."""
-    return read_skops(file, PREPROCESSOR_TYPES, trust=trust)
-
-
 def write_estimator(estimator: Any, folder: Path, number: int) -> dict[str, Any]:
     """Write one fitted estimator.
 
@@ -49,7 +46,7 @@ def write_estimator(estimator: Any, folder: Path, number: int) -> dict[str, Any]
     entry: dict[str, Any] = {"class": name, "storage": "native", "file": None, "parts": []}
     shell, parts = native.take_apart(estimator)
     if shell is not None:
-        data = _skops_bytes(shell, trusted_types(name))
+        data = _skops_bytes(shell)
         if data is None:
             return {**entry, **_write_pickle(estimator, folder, stem)}
         entry |= {"storage": "skops", "file": f"{stem}.skops"}
@@ -60,6 +57,20 @@ def write_estimator(estimator: Any, folder: Path, number: int) -> dict[str, Any]
         native.write_part(kind, value, rounds, folder / file)
         entry["parts"].append({"kind": kind, "path": list(path), "file": file})
     return entry
+
+
+def needs_pickle(estimator: Any) -> bool:
+    """Whether nothing but a pickle can hold an estimator, fitted or not."""
+    shell, _ = native.take_apart(estimator)
+    return shell is not None and _skops_bytes(shell) is None
+
+
+def pickle_refusal(estimator: Any) -> str:
+    """Sentence about an estimator for which `needs_pickle` holds."""
+    return (
+        f"{class_name(estimator)} can be stored only as a pickle, which nobody loads without trust; "
+        "give --trust to store it so, or leave the family out"
+    )
 
 
 def read_estimator(folder: Path, entry: Mapping[str, Any], *, trust: bool) -> Any:
@@ -82,30 +93,29 @@ def read_estimator(folder: Path, entry: Mapping[str, Any], *, trust: bool) -> An
             return pickle.load(stream)
     shell = None
     if entry["storage"] == "skops":
-        shell = read_skops(folder / entry["file"], trusted_types(entry["class"]), trust=trust)
+        shell = read_skops(folder / entry["file"], trust=trust)
     parts = [(part["kind"], tuple(part["path"]), folder / part["file"]) for part in entry["parts"]]
     return native.put_together(shell, parts)
 
 
-def read_skops(file: Path, trusted: frozenset[str], *, trust: bool) -> Any:
+def read_skops(file: Path, *, trust: bool) -> Any:
     """Object of a skops file.
 
     Raises
     ------
     SettingsError
-        If it contains types outside `trusted` and those that skops trusts, and `trust` is not given.
+        If it contains types outside `TRUSTED_TYPES` and those that skops trusts, and `trust` is not given.
     """
     import skops.io
 
     data = file.read_bytes()
-    found = set(skops.io.get_untrusted_types(data=data))
-    unknown = sorted(found - trusted)
+    unknown = sorted(set(skops.io.get_untrusted_types(data=data)) - TRUSTED_TYPES)
     if unknown and not trust:
         raise SettingsError(
             f"{file.name} contains {', '.join(unknown)}, which is not in the reviewed list; "
             "load it with trust only if you trust who wrote it"
         )
-    return skops.io.loads(data, trusted=sorted(found))
+    return skops.io.loads(data, trusted=[*sorted(TRUSTED_TYPES), *unknown])
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -142,8 +152,9 @@ def versions(estimators: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     packages = {entry["class"].partition(".")[0] for entry in estimators}
     packages |= {part["kind"] for entry in estimators for part in entry["parts"]}
     names += [name for name in ("xgboost", "catboost") if name in packages]
-    if any(entry["storage"] == "cloudpickle" for entry in estimators):
-        names.append("cloudpickle")
+    pickled = {entry["class"] for entry in estimators if entry["storage"] == "cloudpickle"}
+    if pickled:
+        names += ["cloudpickle", *_distributions(pickled)]
     found = {name: importlib.metadata.version(name) for name in names}
     return {"automl": automl.__version__, "python": platform.python_version(), **found}
 
@@ -169,25 +180,50 @@ def copy_code(target: Path) -> None:
             shutil.copy(source / name, target / name)
 
 
-def _skops_bytes(shell: Any, trusted: frozenset[str]) -> bytes | None:
+def _skops_bytes(shell: Any) -> bytes | None:
     """The object as skops writes it; None where skops cannot, or types are not in the list."""
     import skops.io
     import skops.io.exceptions
 
     try:
         data: bytes = skops.io.dumps(shell)
-        unknown = set(skops.io.get_untrusted_types(data=data)) - trusted
+        unknown = set(skops.io.get_untrusted_types(data=data)) - TRUSTED_TYPES
     except (skops.io.exceptions.UnsupportedTypeException, TypeError, AttributeError):
         return None
     return None if unknown else data
 
 
 def _write_pickle(estimator: Any, folder: Path, stem: str) -> dict[str, Any]:
+    """Pickle an estimator; classes of modules that nobody can install travel in the pickle."""
     import cloudpickle  # type: ignore[import-untyped]
 
-    file = f"{stem}.pickle"
-    (folder / file).write_bytes(cloudpickle.dumps(estimator))
+    file, modules = f"{stem}.pickle", _own_modules()
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        (folder / file).write_bytes(cloudpickle.dumps(estimator))
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
     return {"storage": "cloudpickle", "file": file}
+
+
+def _own_modules() -> list[ModuleType]:
+    """Loaded modules that are neither Python's, nor this program's, nor of an installed distribution."""
+    known = {*sys.stdlib_module_names, *importlib.metadata.packages_distributions(), "automl"}
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] not in known
+        and getattr(module, "__name__", "") == name
+        and isinstance(getattr(module, "__file__", None), str)
+    ]
+
+
+def _distributions(classes: Iterable[str]) -> list[str]:
+    """Installed distributions that classes, named ``module.Class``, come from."""
+    packages = importlib.metadata.packages_distributions()
+    return sorted({d for name in classes for d in packages.get(name.partition(".")[0], ())})
 
 
 def _digest(path: Path) -> str:

@@ -1,15 +1,48 @@
-"""Reviewed allow-list: which types a stored estimator may contain, beyond those that skops trusts by itself.
+"""Reviewed allow-list: which types a stored model may contain, beyond those that skops trusts by itself.
 
 skops reads the list of types from the file, so the file cannot vouch for itself: this list is code, and what is not in it is refused.
-Every entry is a plain container of numbers, texts and other entries, without effects when it is constructed.
+Every entry is a plain container of numbers, texts and other entries, without effects when it is constructed. There is one list for
+all families, since estimators hold each other (a calibrated margin any classifier, a standardized target any
+regressor), and since a file says itself which family it is of.
 """
 
 from __future__ import annotations
 
-_OWN = "automl.estimators."
-_KERNELS = tuple(
-    f"sklearn.gaussian_process.kernels.{name}"
-    for name in (
+_REVIEWED: dict[str, tuple[str, ...]] = {
+    "automl.estimators.adaboost": ("BoostedTreesClassifier", "BoostedTreesRegressor"),
+    "automl.estimators.boosting": ("LightGBMClassifier", "LightGBMRegressor"),
+    "automl.estimators.centroid": ("NearestCentroidClassifier",),
+    "automl.estimators.discriminants": ("QuadraticDiscriminant",),
+    "automl.estimators.extreme_boosting": ("XGBoostClassifier", "XGBoostRegressor"),
+    "automl.estimators.gaussian_process": ("KernelClassifier", "KernelRegressor"),
+    "automl.estimators.margins": ("CalibratedMargin",),
+    "automl.estimators.neighbors": (
+        "NearestRowsClassifier",
+        "NearestRowsRegressor",
+        "RadiusRowsClassifier",
+        "RadiusRowsRegressor",
+    ),
+    "automl.estimators.networks": ("PerceptronClassifier", "PerceptronRegressor"),
+    "automl.estimators.oblivious_boosting": ("CatBoostEarlyClassifier", "CatBoostEarlyRegressor"),
+    "automl.estimators.perceptron": (
+        "TwoLayerPerceptronClassifier",
+        "TwoLayerPerceptronRegressor",
+    ),
+    "automl.estimators.support_vectors": ("FeasibleNuSVC",),
+    "automl.estimators.targets": ("StandardizedTarget",),
+    "automl.preprocessing.encoding": ("Encoder",),
+    "automl.preprocessing.filtering": ("VarianceFilter",),
+    "automl.preprocessing.imputation": ("Imputer",),
+    "automl.preprocessing.pipeline": ("TablePreprocessor",),
+    "automl.preprocessing.reduction": ("Reducer",),
+    "automl.preprocessing.scaling": ("Scaler",),
+    "catboost.core": ("CatBoostClassifier", "CatBoostRegressor"),
+    "collections": ("OrderedDict",),
+    "lightgbm.sklearn": ("LGBMClassifier", "LGBMRegressor"),
+    "sklearn.calibration": ("_CalibratedClassifier", "_SigmoidCalibration"),
+    "sklearn.ensemble._hist_gradient_boosting.predictor": ("TreePredictor",),
+    "sklearn.gaussian_process._gpc": ("_BinaryGaussianProcessClassifierLaplace",),
+    "sklearn.gaussian_process.kernels": (
         "ConstantKernel",
         "DotProduct",
         "Matern",
@@ -18,92 +51,26 @@ _KERNELS = tuple(
         "RationalQuadratic",
         "Sum",
         "WhiteKernel",
-    )
-)
-_NEIGHBORS = (
-    "sklearn.neighbors._kd_tree.KDTree",
-    "sklearn.neighbors._ball_tree.BallTree",
-    *(
-        f"sklearn.metrics._dist_metrics.{name}Distance64"
-        for name in ("Chebyshev", "Euclidean", "Manhattan", "Minkowski")
     ),
-)
-_TREE = ("sklearn.tree._tree.Tree",)
-_NETWORK = tuple(
-    f"sklearn.neural_network._stochastic_optimizers.{name}"
-    for name in ("AdamOptimizer", "SGDOptimizer")
-)
-_TARGET = (f"{_OWN}targets.StandardizedTarget",)
-
-PREPROCESSOR_TYPES = frozenset(
-    f"automl.preprocessing.{name}"
-    for name in (
-        "encoding.Encoder",
-        "filtering.VarianceFilter",
-        "imputation.Imputer",
-        "pipeline.TablePreprocessor",
-        "reduction.Reducer",
-        "scaling.Scaler",
-    )
-)
-
-_BY_CLASS: dict[str, tuple[str, ...]] = {
-    f"{_OWN}adaboost.BoostedTreesClassifier": _TREE,
-    f"{_OWN}adaboost.BoostedTreesRegressor": _TREE,
-    f"{_OWN}boosting.LightGBMClassifier": (),
-    f"{_OWN}boosting.LightGBMRegressor": (),
-    f"{_OWN}centroid.NearestCentroidClassifier": (),
-    f"{_OWN}discriminants.QuadraticDiscriminant": (),
-    f"{_OWN}extreme_boosting.XGBoostClassifier": (),
-    f"{_OWN}extreme_boosting.XGBoostRegressor": (),
-    f"{_OWN}gaussian_process.KernelClassifier": (
-        *_KERNELS,
-        "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+    "sklearn.metrics._dist_metrics": (
+        "ChebyshevDistance64",
+        "EuclideanDistance64",
+        "ManhattanDistance64",
+        "MinkowskiDistance64",
     ),
-    f"{_OWN}gaussian_process.KernelRegressor": _KERNELS,
-    f"{_OWN}margins.CalibratedMargin": (),
-    f"{_OWN}neighbors.NearestRowsClassifier": _NEIGHBORS,
-    f"{_OWN}neighbors.NearestRowsRegressor": _NEIGHBORS,
-    f"{_OWN}neighbors.RadiusRowsClassifier": _NEIGHBORS,
-    f"{_OWN}neighbors.RadiusRowsRegressor": _NEIGHBORS,
-    f"{_OWN}networks.PerceptronClassifier": _NETWORK,
-    f"{_OWN}networks.PerceptronRegressor": (*_NETWORK, *_TARGET),
-    f"{_OWN}oblivious_boosting.CatBoostEarlyClassifier": (),
-    f"{_OWN}oblivious_boosting.CatBoostEarlyRegressor": (),
-    f"{_OWN}perceptron.TwoLayerPerceptronClassifier": (),
-    f"{_OWN}perceptron.TwoLayerPerceptronRegressor": (),
-    f"{_OWN}support_vectors.FeasibleNuSVC": (),
-    f"{_OWN}targets.StandardizedTarget": (*_TREE, *_NEIGHBORS, *_NETWORK),
-    "xgboost.sklearn.XGBClassifier": (),
-    "xgboost.sklearn.XGBRegressor": (),
+    "sklearn.neighbors._ball_tree": ("BallTree",),
+    "sklearn.neighbors._kd_tree": ("KDTree",),
+    "sklearn.neural_network._stochastic_optimizers": ("AdamOptimizer", "SGDOptimizer"),
+    "sklearn.tree._tree": ("Tree",),
+    "sklearn.utils._bunch": ("Bunch",),
+    "xgboost.sklearn": ("XGBClassifier", "XGBRegressor"),
 }
 
-_SKLEARN_PACKAGES: dict[str, tuple[str, ...]] = {
-    "sklearn.tree": _TREE,
-    "sklearn.ensemble": (
-        *_TREE,
-        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    ),
-    "sklearn.neighbors": _NEIGHBORS,
-    "sklearn.neural_network": _NETWORK,
-    "sklearn.gaussian_process": (
-        *_KERNELS,
-        "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
-    ),
-}
+TRUSTED_TYPES = frozenset(
+    f"{module}.{name}" for module, names in _REVIEWED.items() for name in names
+)
 
 
 def class_name(value: object) -> str:
     """``module.Class`` of an object."""
     return f"{type(value).__module__}.{type(value).__qualname__}"
-
-
-def trusted_types(name: str) -> frozenset[str]:
-    """Types that a stored estimator of the class ``module.Class`` may contain.
-
-    Empty, beyond what skops trusts by itself, for classes that are not reviewed.
-    """
-    if name in _BY_CLASS:
-        return frozenset((name, *_BY_CLASS[name]))
-    package = ".".join(name.split(".")[:2])
-    return frozenset(_SKLEARN_PACKAGES.get(package, ()))
