@@ -31,7 +31,7 @@ from automl.inference.packing import (
     copy_code,
     digests,
     read_estimator,
-    read_preprocessor,
+    read_skops,
     verify,
     versions,
     warn_of_versions,
@@ -41,9 +41,9 @@ from automl.inference.packing import (
 from automl.inference.schema import TableSchema
 from automl.inference.second_layer import StackInputs
 
-FORMAT = 3
-READABLE = (2, FORMAT)
-"""Format 2 has one layer, and the mean of its members."""
+FORMAT = 4
+READABLE = (2, 3, FORMAT)
+"""Format 2 has one layer, and the mean of its members; before format 4 columns have no types for MLflow."""
 
 MANIFEST = "manifest.json"
 PYTHON_NAMES = {"python", "automl"}
@@ -110,9 +110,7 @@ def load_bundle(folder: str | Path, *, trust: bool = False) -> TableModel:
     manifest = read_manifest(folder)
     verify(folder, manifest["files"])
     warn_of_versions(manifest["versions"])
-    preprocessors = [
-        read_preprocessor(folder / name, trust=trust) for name in manifest["preprocessors"]
-    ]
+    preprocessors = [read_skops(folder / name, trust=trust) for name in manifest["preprocessors"]]
     estimators = [read_estimator(folder, entry, trust=trust) for entry in manifest["estimators"]]
     members = [
         Member(

@@ -33,6 +33,7 @@ DATE_FORMATS = (
     "mixed",
 )
 _SECONDS_PER_DAY = 86_400.0
+_PLAIN_KINDS = {"i": "integer", "u": "integer", "f": "float", "b": "boolean", "M": "date"}
 
 
 def stored_kind(series: pd.Series) -> str:
@@ -59,6 +60,33 @@ def stored_kind(series: pd.Series) -> str:
             "date": "date",
         }.get(inferred, "text")
     return "text"
+
+
+def value_type(series: pd.Series) -> str:
+    """``integer``, ``float``, ``boolean``, ``text`` or ``date``: the plain type that holds a column's values.
+
+    ``any`` where MLflow has no type for it: whole numbers among which some are missing (as floats they would be
+    refused as soon as none is missing), categories, dates with a time zone, values of several types.
+    """
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind != "O":
+        is_any = dtype == np.uint64 or (dtype.kind == "f" and _holds_optional_integers(series))
+        return "any" if is_any else _PLAIN_KINDS.get(dtype.kind, "any")
+    if isinstance(dtype, pd.StringDtype):
+        return "text"
+    if pd.api.types.is_object_dtype(dtype):
+        inferred = pd.api.types.infer_dtype(series, skipna=True)
+        known = {"string": "text", "boolean": "boolean"}
+        return known.get(inferred, "date" if inferred.startswith("date") else "any")
+    if pd.api.types.is_numeric_dtype(dtype) and not series.isna().any():
+        return value_type(pd.Series(series.to_numpy()))
+    return "any"
+
+
+def _holds_optional_integers(series: pd.Series) -> bool:
+    values = series.to_numpy()
+    missing = np.isnan(values)
+    return bool(missing.any() and (values[~missing] % 1.0 == 0.0).all())
 
 
 def values_of(series: pd.Series) -> tuple[NDArray[np.intp], list[Any]]:

@@ -33,6 +33,7 @@ from automl.inference.columns import (
     detect_date_format,
     numbers,
     stored_kind,
+    value_type,
     values_of,
 )
 
@@ -60,6 +61,11 @@ class ColumnSchema:
         Date: the first day seen; ``elapsed_days`` counts from here.
     outputs
         Names of the typed columns made from this one; a date makes several.
+    value_type : ``integer``, ``float``, ``boolean``, ``text``, ``date`` or ``any``
+        Plain type of the values when the schema was fitted (`automl.inference.columns.value_type`). Predictions
+        do not depend on it.
+    is_optional
+        Whether values were missing when the schema was fitted; a service may then leave the column out.
     """
 
     name: str
@@ -69,6 +75,8 @@ class ColumnSchema:
     date_format: str | None = None
     date_origin: float = 0.0
     outputs: tuple[str, ...] = ()
+    value_type: str = "any"
+    is_optional: bool = True
 
     @cached_property
     def dtype(self) -> pd.CategoricalDtype:
@@ -93,6 +101,8 @@ class ColumnSchema:
             "date_format": self.date_format,
             "date_origin": self.date_origin,
             "outputs": list(self.outputs),
+            "value_type": self.value_type,
+            "is_optional": self.is_optional,
         }
 
     @classmethod
@@ -264,25 +274,33 @@ def _raise_all(problems: list[str]) -> None:
 
 def _fit_column(name: str, role: str, series: pd.Series, taken: set[str]) -> ColumnSchema:
     stored = stored_kind(series)
+    facts: dict[str, Any] = {"outputs": (name,)}
     if role == "nominal":
-        categories = category_texts(series, stored)
-        return ColumnSchema(
-            name,
-            role,
-            stored,
-            tuple(text for text in categories if text != UNSEEN),
-            outputs=(name,),
-        )
-    if role == "numeric":
-        numbers(series, name=name, stored=stored)
-        return ColumnSchema(name, role, stored, outputs=(name,))
+        texts = category_texts(series, stored)
+        facts["categories"] = tuple(text for text in texts if text != UNSEEN)
+        missing = category_codes(values_of(series), {}, stored, 0) < 0
+    elif role == "numeric":
+        missing = np.isnan(numbers(series, name=name, stored=stored))
+    else:
+        facts, missing = _date_facts(name, series, taken)
+    is_optional = bool(missing.any())
+    return ColumnSchema(
+        name, role, stored, **facts, value_type=value_type(series), is_optional=is_optional
+    )
+
+
+def _date_facts(
+    name: str, series: pd.Series, taken: set[str]
+) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+    """Format, first day and outputs of a column of dates, and its missing rows."""
     date_format = detect_date_format(series, name=name)
     days = date_numbers(series, name=name, date_format=date_format)
-    seen = days[~np.isnan(days)]
+    missing = np.isnan(days)
+    seen = days[~missing]
     origin = float(np.floor(seen.min())) if len(seen) else 0.0
     parts = date_parts(days, origin=origin, with_hour=bool(np.any(seen % 1.0)))
     outputs = tuple(_free_name(f"{name}.{part}", taken) for part in parts)
-    return ColumnSchema(name, role, stored, (), date_format, origin, outputs)
+    return {"date_format": date_format, "date_origin": origin, "outputs": outputs}, missing
 
 
 def _free_name(name: str, taken: set[str]) -> str:

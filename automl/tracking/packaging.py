@@ -73,51 +73,78 @@ def save_pyfunc(
             code_paths=[str(bundle / "code" / "automl")],
             mlflow_model=model,
             pip_requirements=list(manifest["requirements"]),
-            input_example=DataFrame(input_example(manifest)),
+            # as objects: what is missing is null in JSON, not NaN
+            input_example=DataFrame(input_example(manifest), dtype=object),
         )
     for cache in local.rglob("__pycache__"):
         shutil.rmtree(cache, ignore_errors=True)
 
 
 def _signature(manifest: Mapping[str, Any]) -> Any:
-    """Every column of any type and optional: the model's own schema checks and names columns.
+    """Columns with the types that they had in the training table, optional where values were missing.
 
-    MLflow's typed columns would refuse whole numbers where it saw fractions, and any `category`.
+    A column whose values no type of MLflow holds may have any type.
     """
     from mlflow.models import ModelSignature
-    from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
+    from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema, TensorSpec
+    from mlflow.types.schema import DataType
+
+    inputs: list[ColSpec | TensorSpec] = [
+        ColSpec(
+            _column_type(column.get("value_type", "any")),
+            column["name"],
+            required=not column.get("is_optional", True),
+        )
+        for column in manifest["schema"]["columns"]
+    ]
+    outputs = Schema([ColSpec(_column_type(_output_type(manifest)), "prediction")])
+    params = ParamSchema([ParamSpec("proba", DataType.boolean, default=False)])
+    return ModelSignature(inputs=Schema(inputs), outputs=outputs, params=params)
+
+
+def _column_type(value_type: str) -> Any:
+    """MLflow's name of a `value_type`."""
     from mlflow.types.schema import AnyType, DataType
 
-    anything = AnyType()  # type: ignore[no-untyped-call]
-    names = [column["name"] for column in manifest["schema"]["columns"]]
-    inputs = Schema([ColSpec(anything, name, required=False) for name in names])
-    kind = anything if manifest.get("classes") else DataType.double
-    params = ParamSchema([ParamSpec("proba", DataType.boolean, default=False)])
-    return ModelSignature(
-        inputs=inputs, outputs=Schema([ColSpec(kind, "prediction")]), params=params
-    )
+    known = {
+        "integer": DataType.long,
+        "float": DataType.double,
+        "boolean": DataType.boolean,
+        "text": DataType.string,
+        "date": DataType.datetime,
+    }
+    return known[value_type] if value_type in known else AnyType()  # type: ignore[no-untyped-call]
+
+
+def _output_type(manifest: Mapping[str, Any]) -> str:
+    """`value_type` of what the model predicts."""
+    labels = manifest.get("classes")
+    if not labels:
+        return "float"
+    kinds = {type(label) for label in labels}
+    names = {bool: "boolean", int: "integer", float: "float", str: "text"}
+    return names.get(kinds.pop(), "any") if len(kinds) == 1 else "any"
 
 
 def input_example(manifest: Mapping[str, Any]) -> list[dict[str, JsonScalar]]:
-    """Records of raw columns: those the run put in the manifest, else made from the schema."""
-    given = (manifest.get("extra") or {}).get("input_example")
-    if given:
-        return [dict(row) for row in given]
+    """Two records of raw columns, made from the schema: a filled one, and one without the optional columns' values."""
     columns = manifest["schema"]["columns"]
     filled = {column["name"]: _value(column) for column in columns}
-    return [filled, dict.fromkeys(filled)]
+    optional = [column["name"] for column in columns if column.get("is_optional", True)]
+    return [filled, {**filled, **dict.fromkeys(optional)}]
 
 
 def _value(column: Mapping[str, Any]) -> JsonScalar:
+    """A value of the column's type that the schema knows."""
     stored, categories = column["stored"], column["categories"]
     if column["role"] == "date":
         return _date(column)
-    if column["role"] != "nominal" or not categories:
-        return 0.0
-    text = str(categories[0])
+    text = str(categories[0]) if column["role"] == "nominal" and categories else "0"
+    if stored == "boolean":
+        return text.lower() in ("true", "1")
     if stored == "number":
-        return float(text)
-    return text.lower() in ("true", "1") if stored == "boolean" else text
+        return int(text) if column.get("value_type") == "integer" else float(text)
+    return text
 
 
 def _date(column: Mapping[str, Any]) -> str:

@@ -109,23 +109,26 @@ def test_outbox_survives_as_it_was_saved_and_a_torn_file_begins_anew(tmp_path: P
     assert Outbox.load(outbox.path).is_new
 
 
-def test_example_has_a_filled_row_and_one_with_everything_missing() -> None:
-    def column(role: str, stored: str, *categories: str, form: str | None = None) -> dict[str, Any]:
-        name = f"{role} {stored} {form}"
+def test_example_has_a_filled_row_and_one_without_the_optional_values() -> None:
+    def column(role: str, stored: str, *categories: str, **facts: Any) -> dict[str, Any]:
+        name = f"{role} {stored} {facts}"
         known = {"role": role, "stored": stored, "categories": categories}
-        return {"name": name, **known, "date_format": form, "date_origin": 31.0}
+        return {"name": name, **known, "date_format": None, "date_origin": 31.0, **facts}
 
     columns = [
         column("numeric", "number"),
+        column("numeric", "number", value_type="integer", is_optional=False),
+        column("numeric", "text"),
         column("nominal", "number", "3", "4"),
-        column("nominal", "boolean", "False", "True"),
+        column("nominal", "boolean", "False", "True", is_optional=False),
         column("nominal", "text", "red"),
         column("date", "date"),
-        column("date", "text", form="%d.%m.%Y"),
+        column("date", "text", date_format="%d.%m.%Y"),
     ]
     filled, missing = input_example({"schema": {"columns": columns}})
-    assert list(filled.values()) == [0.0, 3.0, False, "red", "1970-02-01", "01.02.1970"]
-    assert set(missing.values()) == {None}
+    values = [0.0, 0, "0", 3.0, False, "red", "1970-02-01", "01.02.1970"]
+    assert list(filled.values()) == values
+    assert list(missing.values()) == [None, 0, None, None, False, None, None, None]
 
 
 def test_the_drivers_side_loads_no_mlflow() -> None:

@@ -1,0 +1,147 @@
+"""A bundle in MLflow's form: types of columns and labels, optional columns, an example that is JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from automl.inference.bundle import write_bundle
+from automl.inference.columns import value_type
+from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.inference.schema import TableSchema
+from automl.preprocessing import build_preprocessor
+from automl.tracking.packaging import save_pyfunc
+
+N = 24
+DAYS = pd.date_range("2024-01-01", periods=N, freq="36h")
+WORDS = ["red", "blue", "green"] * (N // 3)
+HOLES = [i % 5 == 0 for i in range(N)]
+
+
+def holed(values: Any, hole: Any = None) -> list[Any]:
+    return [hole if i else v for i, v in zip(HOLES, values, strict=True)]
+
+
+# name: role, values, MLflow's type, whether it must be there
+COLUMNS: dict[str, tuple[str, Any, str, bool]] = {
+    "whole": ("numeric", np.arange(N), "long", True),
+    "small": ("numeric", np.arange(N, dtype=np.int8), "long", True),
+    "large": ("numeric", np.arange(N, dtype=np.uint64), "any", True),
+    "fraction": ("numeric", np.linspace(0, 1, N), "double", True),
+    "single": ("numeric", np.linspace(0, 1, N).astype(np.float32), "double", True),
+    "fraction or not": ("numeric", holed(np.linspace(0, 1, N), np.nan), "double", False),
+    "whole or not": ("numeric", holed(np.arange(N), np.nan), "any", False),
+    "nullable": ("numeric", pd.array(holed(range(N)), dtype="Int64"), "any", False),
+    "nullable, all": ("numeric", pd.array(range(N), dtype="Int64"), "long", True),
+    "number as text": ("numeric", holed([str(i) for i in range(N)], "?"), "string", False),
+    "flag [0/1]": ("nominal", np.arange(N) % 2 == 0, "boolean", True),
+    "flag or not": ("nominal", holed([True, False] * (N // 2)), "boolean", False),
+    "code": ("nominal", np.arange(N) % 3, "long", True),
+    'word, "naïve"': ("nominal", WORDS, "string", True),
+    "word or not": ("nominal", holed(WORDS), "string", False),
+    "word as object": ("nominal", np.array(holed(WORDS), dtype=object), "string", False),
+    "category": ("nominal", pd.Categorical(WORDS), "any", True),
+    "mixed": ("nominal", np.array([1, "a", 2.5] * (N // 3), dtype=object), "any", True),
+    "day": ("date", DAYS, "datetime", True),
+    "day or not": ("date", holed(DAYS, pd.NaT), "datetime", False),
+    "day as object": ("date", [date(2024, 1, 1 + i) for i in range(N)], "datetime", True),
+    "day with zone": ("date", DAYS.tz_localize("Europe/Zurich"), "any", True),
+    "day as text": ("date", DAYS.strftime("%d.%m.%Y"), "string", True),
+}
+LABELS = [
+    (["no", "yes"], "string"),
+    ([0, 1], "long"),
+    ([False, True], "boolean"),
+    ([0.5, 1.5], "double"),
+    (["a", None], "any"),
+    (None, "double"),
+]
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return pd.DataFrame({name: values for name, (_, values, _, _) in COLUMNS.items()})
+
+
+def saved(frame: pd.DataFrame, classes: list[Any] | None, folder: Path) -> tuple[TableModel, Any]:
+    """A model, and what MLflow loads of it."""
+    import mlflow
+
+    schema = TableSchema.fit(frame, {name: COLUMNS[name][0] for name in frame.columns})
+    typed, y = schema.transform(frame), np.arange(N) % 2
+    preprocessor = build_preprocessor({"prep.scaler": "standard"}, seed=0)
+    X = preprocessor.fit_transform(typed, y)
+    estimator = (Ridge() if classes is None else LogisticRegression()).fit(X, y)
+    member = Member(1.0, [FittedPipeline(preprocessor, estimator)], "linear")
+    task = "regression" if classes is None else "binary"
+    model = TableModel(schema, [member], task=task, target="label", classes=classes)
+    write_bundle(model, folder / "bundle")
+    facts = {"model_id": "m-1", "location": None, "run": "r", "metadata": {}}
+    save_pyfunc(folder / "bundle", folder / "model", **facts)
+    return model, mlflow.pyfunc.load_model(str(folder / "model"))
+
+
+def test_the_signature_has_the_types_of_the_training_table_and_takes_it(
+    frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    model, loaded = saved(frame, ["no", "yes"], tmp_path)
+    found = {
+        spec.name: (getattr(spec.type, "name", "any"), spec.required)
+        for spec in loaded.metadata.get_input_schema()
+    }
+    assert found == {name: (kind, required) for name, (_, _, kind, required) in COLUMNS.items()}
+    expected = model.predict(frame).tolist()
+    assert loaded.predict(frame).tolist() == expected
+    assert loaded.predict(frame[::-1].iloc[:, ::-1]).tolist() == expected[::-1]
+
+
+def test_optional_columns_may_be_left_out_and_others_may_not(
+    frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    from mlflow.exceptions import MlflowException
+
+    model, loaded = saved(frame, ["no", "yes"], tmp_path)
+    optional = [name for name, (_, _, _, required) in COLUMNS.items() if not required]
+    without = frame.drop(columns=optional)
+    missing = frame.assign(**dict.fromkeys(optional, None))
+    assert loaded.predict(without).tolist() == model.predict(missing).tolist()
+    with pytest.raises(MlflowException, match="whole"):
+        loaded.predict(frame.drop(columns="whole"))
+
+
+@pytest.mark.filterwarnings("ignore:.*validate_serving_input:FutureWarning")
+def test_the_example_is_json_and_can_be_served(frame: pd.DataFrame, tmp_path: Path) -> None:
+    from mlflow.models import validate_serving_input
+
+    _, loaded = saved(frame, ["no", "yes"], tmp_path)
+    folder = tmp_path / "model"
+    for name in ("input_example.json", "serving_input_example.json"):
+        json.loads((folder / name).read_text(), parse_constant=pytest.fail)
+    request = (folder / "serving_input_example.json").read_text()
+    assert set(validate_serving_input(str(folder), request)) <= {"no", "yes"}
+    rows = json.loads(request)["dataframe_split"]
+    records = [dict(zip(rows["columns"], row, strict=True)) for row in rows["data"]]
+    for body in ({"dataframe_records": records}, {"inputs": records}):
+        assert len(validate_serving_input(str(folder), json.dumps(body))) == len(records)
+    assert len(loaded.predict(loaded.input_example)) == len(records)
+
+
+@pytest.mark.parametrize(("classes", "kind"), LABELS)
+def test_the_output_has_the_type_of_the_labels(
+    classes: list[Any] | None, kind: str, frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    _, loaded = saved(frame[["whole", "code"]], classes, tmp_path)
+    (spec,) = loaded.metadata.get_output_schema()
+    assert getattr(spec.type, "name", "any") == kind
+
+
+def test_a_column_without_any_value_may_have_any_type() -> None:
+    for empty in ([np.nan] * 3, [None] * 3, pd.array([None] * 3, dtype="Int64")):
+        assert value_type(pd.Series(empty)) == "any"
