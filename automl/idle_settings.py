@@ -36,6 +36,11 @@ _RULES = (
         "folds of classes are stratified by class, and folds in time order follow the time alone",
     ),
     _Rule(
+        ("trust",),
+        lambda s: s.family_folder is None,
+        "every family that is shipped is stored without a pickle; own ones come from family_folder",
+    ),
+    _Rule(
         ("candidate_limit",),
         lambda s: s.selection_test == "thesis",
         "selection_test thesis takes the best of all clusters; clusters says how many there are",

@@ -128,7 +128,8 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    known = {f"{_PREFIX}{field.upper()}": field for field in Settings.model_fields}
+    fields = {f"{_PREFIX}{field.upper()}": field for field in Settings.model_fields}
+    known = {name: field for name, field in fields.items() if name not in _OTHER_VARIABLES}
     for name, text in environment.items():
         if text and name.startswith(_PREFIX) and name not in {*known, *_OTHER_VARIABLES}:
             raise SettingsError(

@@ -90,6 +90,10 @@ class Settings(BaseModel):
     families: tuple[str, ...] = Field(default=(), description="Only these families")
     exclude: tuple[str, ...] = Field(default=(), description="Families left out")
     family_folder: str | None = Field(default=None, description="Folder with own family files")
+    trust: bool = Field(
+        default=False,
+        description="Store models of own families as pickles where nothing else can hold them",
+    )
     spaces: dict[str, dict[str, Any]] = Field(
         default={}, description="Other ranges or choices, by family and hyperparameter"
     )

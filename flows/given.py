@@ -117,7 +117,7 @@ def _refuse_test_name(source: str | None) -> None:
 
 
 def check_names(settings: Settings) -> None:
-    """Refuse names that no registry knows and ranges that fit no family, before anything is started.
+    """Refuse names that no registry knows, ranges that fit no family and models that would not load, before anything starts.
 
     Raises
     ------
@@ -140,6 +140,10 @@ def check_names(settings: Settings) -> None:
 
         check_priors(settings)
     check_choices(settings)
+    if settings.family_folder:
+        from automl.stages.storage import check_storage  # slow, only where it is needed
+
+        check_storage(settings)
 
 
 def _csv_rows(text: str) -> list[list[str]]:

@@ -86,6 +86,10 @@ def train(
     ] = None,
     families: Annotated[str | None, typer.Option(metavar="A,B", help="Only these families")] = None,
     exclude: Annotated[str | None, typer.Option(metavar="A,B", help="Families left out")] = None,
+    trust: Annotated[
+        bool | None,
+        typer.Option("--trust", help="Store models of your own families as pickles if need be"),
+    ] = None,
     optimizer: Annotated[
         str | None, typer.Option(metavar="NAME", help="Search method inside each family")
     ] = None,

@@ -74,6 +74,8 @@ class PlanSettings:
         Bootstraps of the validation rows on which complete trials of the search are scored.
     matrix
         `automl.preprocessing.matrix_facts` of the table; empty in plans of old.
+    trust
+        Whether models may be stored as pickles.
     """
 
     seed: int
@@ -86,6 +88,7 @@ class PlanSettings:
     predictions_quota_mib: float
     n_bootstraps: int = 0
     matrix: Mapping[str, float] = field(default_factory=dict)
+    trust: bool = False
 
 
 class EvaluationPlan:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.data.splits import share_of_rows
+from automl.errors import SettingsError
 from automl.estimators.allowance import Allowance, fitting_within
 from automl.evaluation.cache import FoldCache, PreprocessedFold
 from automl.evaluation.fold_models import save_models
@@ -19,8 +20,9 @@ from automl.evaluation.lateness import lateness
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.racing import hopeless
-from automl.families.registry import get_family
+from automl.families.registry import get_family, is_from_outside
 from automl.inference.model import FittedPipeline
+from automl.inference.packing import needs_pickle, pickle_refusal
 from automl.inference.prediction import raw_prediction
 from automl.metrics.bootstraps import bootstrap_scores
 from automl.preprocessing.pipeline import build_preprocessor
@@ -73,6 +75,8 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
 
     Raises
     ------
+    SettingsError
+        If only a pickle could hold the model, and the run's settings do not allow one.
     ValueError
         If a prediction or a score is not finite.
     """
@@ -247,6 +251,8 @@ class _FoldRunner:
             pipeline.estimator, part.validation, plan.table.n_classes or None
         )
         predicted, processor = time.perf_counter(), time.process_time() - used
+        if [repeat, fold] == list(payload["jobs"][0]):
+            self._refuse_pickle(pipeline.estimator)
         _, within = plan.rows_of(payload["stage"], repeat, fold)
         rows = self._stage.rows[within]
         score = plan.index.score(plan.table.y[rows], prediction, plan.row_weights(rows))
@@ -267,6 +273,12 @@ class _FoldRunner:
             scoring_seconds=scored - predicted,
             rounds=allowance.kept,
         )
+
+    def _refuse_pickle(self, estimator: Any) -> None:
+        """A model that registration would refuse is no trial; only families from outside have such."""
+        name = self._configuration.family
+        if is_from_outside(name) and not self._plan.settings.trust and needs_pickle(estimator):
+            raise SettingsError(f"family {name}: {pickle_refusal(estimator)}")
 
     def conclude(self, results: Sequence[FoldResult]) -> TrialSummary:
         """Save what is to be kept; metrics and bootstraps over all validation rows."""

@@ -85,6 +85,11 @@ def load_families(folder: str | Path) -> dict[str, Family]:
     return found
 
 
+def is_from_outside(name: str) -> bool:
+    """Whether a family came from a folder of the user's own."""
+    return name in _own
+
+
 def forget_families() -> None:
     """Drop what `load_families` added."""
     _own.clear()

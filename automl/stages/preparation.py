@@ -356,6 +356,7 @@ def _plan_settings(settings: Settings, table: Table, matrix: Mapping[str, float]
         predictions_quota_mib=settings.predictions_quota_mib,
         n_bootstraps=get_optimizer(settings.optimizer).n_bootstraps,
         matrix=matrix,
+        trust=settings.trust,
     )
 
 

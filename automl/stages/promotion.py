@@ -232,7 +232,7 @@ def _compare_to_champion(
     home = folder.path.parents[1]
     found = champion_bundle(settings.problem, home)
     try:
-        model = load_bundle(found.folder, trust=found.is_own)
+        model = load_bundle(found.folder, trust=found.is_own or settings.trust)
     except SettingsError as error:
         reason = f"{found.label} cannot be loaded: {error.message}"
         return Challenge(found.label, reason=reason), NO_ROWS

@@ -12,6 +12,7 @@ from pathlib import Path
 from automl.tracking.packaging import input_example, read_manifest
 
 COLD_LOAD_SECONDS = 120.0
+TRUST_VARIABLE = "AUTOML_TRUST"
 
 _SCRIPT = """
 import importlib, json, os, sys
@@ -19,13 +20,13 @@ for name in ("pandas", "skops.io", "lightgbm"):
     importlib.import_module(name)
 job = json.loads(sys.stdin.readline() or sys.exit(1))
 bundle = job["bundle"]
-os.environ.update(job["environment"])
 sys.path.insert(0, os.path.join(bundle, "code"))
 import pandas
 import automl
 assert automl.__path__[0].startswith(bundle), "the code is not the bundle's own"
 from automl.inference.pyfunc import _load_pyfunc
-print(json.dumps({"rows": len(_load_pyfunc(bundle).predict(pandas.DataFrame(job["rows"])))}))
+model = _load_pyfunc(bundle, {"trust": job["trust"]})
+print(json.dumps({"rows": len(model.predict(pandas.DataFrame(job["rows"])))}))
 """
 
 
@@ -45,15 +46,20 @@ class ColdLoad:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                env={**_untrusting_environment(), "OMP_NUM_THREADS": "1"},
             )
 
-    def ask(self, bundle: Path) -> None:
-        """Let it load a bundle and predict the input example; returns at once."""
+    def ask(self, bundle: Path, *, trust: bool = False) -> None:
+        """Let it load a bundle and predict the input example; returns at once.
+
+        Parameters
+        ----------
+        trust
+            Whether it may unpickle, as the user of this run allowed.
+        """
         self.start()
         manifest = read_manifest(bundle)
-        trust = {"AUTOML_TRUST": "1"} if manifest.get("needs_trust") else {}
-        job = {"bundle": str(bundle), "environment": trust, "rows": input_example(manifest)}
+        job = {"bundle": str(bundle), "trust": trust, "rows": input_example(manifest)}
         assert self._process is not None
         assert self._process.stdin is not None
         with suppress(OSError):  # it has ended: `problem` says why
@@ -94,3 +100,8 @@ class ColdLoad:
             with suppress(OSError):
                 if stream is not None:
                     stream.close()
+
+
+def _untrusting_environment() -> dict[str, str]:
+    """The environment without the variable that would let the process unpickle."""
+    return {name: value for name, value in os.environ.items() if name != TRUST_VARIABLE}

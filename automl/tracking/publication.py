@@ -68,8 +68,8 @@ class Publisher:
     def start_cold_load(self) -> None:
         """Begin to load the bundle in a clean process, while other things are written."""
         self.reason = ""
-        if self.is_wanted and "version" not in self.outbox.done:
-            self._cold.ask(self.folder.bundle)
+        if self.is_wanted and "version" not in self.outbox.done and not self._pickle_problem():
+            self._cold.ask(self.folder.bundle, trust=self._trust)
 
     @property
     def is_loading(self) -> bool:
@@ -295,9 +295,27 @@ class Publisher:
 
     def _cold_load_problem(self) -> str:
         """Why the bundle does not load in a clean process; empty if it does."""
+        if problem := self._pickle_problem():
+            return problem
         if not self._cold.is_asked:
-            self._cold.ask(self.folder.bundle)
+            self._cold.ask(self.folder.bundle, trust=self._trust)
         return self._cold.problem()
+
+    @property
+    def _trust(self) -> bool:
+        """Whether the user allowed pickles."""
+        return bool(self.folder.read_facts()["settings"].get("trust", False))
+
+    def _pickle_problem(self) -> str:
+        """Why nobody could load the bundle without trust; empty if anybody can, or the user allowed it."""
+        manifest = read_manifest(self.folder.bundle)
+        if not manifest.get("needs_trust") or self._trust:
+            return ""
+        names = {e["class"] for e in manifest["estimators"] if e["storage"] == "cloudpickle"}
+        return (
+            f"the model holds {', '.join(sorted(names))} as a pickle, which nobody loads without "
+            "trust; train with --trust to register it so"
+        )
 
     def _done(self, event: str, value: str = "yes") -> None:
         self.outbox.done[event] = value

@@ -19,7 +19,7 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.racing import hopeless, is_far_behind
 from automl.evaluation.trial import TrialSummary, evaluate, fit_fold, fit_folds, refit
-from automl.families.registry import get_family
+from automl.families.registry import forget_families, get_family
 from automl.home import RunFolder
 from automl.metrics.bootstraps import bootstrap_multiplicities
 from automl.metrics.index import PerformanceIndex
@@ -46,6 +46,30 @@ def raw_frame():
     frame["price"] = signal + rng.normal(0, 0.3, N)
     frame["hour"] = np.arange(N)
     return frame
+
+
+OWN_FAMILY = """
+name: own
+title: A family of mine
+estimators: {classification: "own_grown_estimators:Grown"}
+simplicity: 0.5
+interpretability: 0.5
+tree: {}
+"""
+OWN_MODULE = """
+from sklearn.linear_model import LogisticRegression
+
+class Part:
+    pass
+
+class Grown(LogisticRegression):
+    __module__ = LogisticRegression.__module__
+    __qualname__ = "LogisticRegression"
+
+    def fit(self, X, y):
+        self.part_ = Part()  # known only once it is fitted
+        return super().fit(X, y)
+"""
 
 
 def make_plan(path, **options):
@@ -618,3 +642,32 @@ def test_balanced_class_weights_make_the_classes_equal(tmp_path):
 def test_without_weights_there_are_none(plan):
     assert plan.weights is None
     assert plan.row_weights(np.arange(3)) is None
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_a_model_that_only_a_pickle_holds_is_no_trial_without_trust(tmp_path, monkeypatch, trust):
+    families = tmp_path / "families"
+    families.mkdir()
+    (families / "own.yaml").write_text(OWN_FAMILY)
+    (families / "own_grown_estimators.py").write_text(OWN_MODULE)
+    monkeypatch.syspath_prepend(str(families))
+    make_plan(tmp_path / "run", family_folder=str(families), trust=trust)
+    try:
+        configuration = get_family("own").space("classification").default()
+        payload = {
+            "configuration": configuration.to_json(),
+            "stage": "search",
+            "jobs": [(0, 0), (0, 1)],
+            "row_share": 1.0,
+            "incumbent": None,
+            "save_as": None,
+            "keep_models_above": None,
+        }
+        results = evaluate(str(tmp_path / "run"), payload)
+        if trust:
+            assert len(list(results)) == 3
+        else:
+            with pytest.raises(SettingsError, match=r"family own: .* only as a pickle"):
+                next(results)
+    finally:
+        forget_families()

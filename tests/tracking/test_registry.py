@@ -20,7 +20,7 @@ from automl.data.table import prepare_table
 from automl.errors import DataError, SettingsError
 from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
-from automl.inference.bundle import write_bundle
+from automl.inference.bundle import load_bundle, write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.preprocessing import build_preprocessor
 from automl.tracking.holders import holders
@@ -45,7 +45,7 @@ import sys, json, warnings
 import pandas as pd, mlflow
 warnings.simplefilter("ignore")
 model = mlflow.pyfunc.load_model(sys.argv[1])
-rows = pd.DataFrame({"color": ["red", None], "width": [3, 10]})
+rows = pd.DataFrame({"color": ["red", None], "width": [3.0, 10.0]})
 print(json.dumps([list(model.predict(rows)), model.predict(rows, params={"proba": True}).shape]))
 import automl
 print(automl.__file__)
@@ -275,6 +275,50 @@ def test_a_bundle_that_does_not_load_is_not_registered_and_the_reason_is_kept(
     shutil.rmtree(folder.bundle)
     shutil.copytree(prepared / "bundle", folder.bundle)
     assert sync(home).registered == ["beans-label/1@champion"]
+
+
+class Foreign(LogisticRegression):
+    """Somebody's own class, which only a pickle can hold."""
+
+
+def with_a_pickle(folder: RunFolder, frame: pd.DataFrame, **settings: Any) -> RunFolder:
+    """The run with a model of a class that nobody reviewed, and with other settings."""
+    table = prepare_table(frame, target="label")
+    preprocessor = build_preprocessor({}, seed=0)
+    estimator = Foreign().fit(preprocessor.fit(table.frame).transform(table.frame), table.y)
+    member = Member(1.0, [FittedPipeline(preprocessor, estimator)], "foreign", "t")
+    labels = list(table.class_labels)
+    model = TableModel(table.schema, [member], task="binary", target="label", classes=labels)
+    shutil.rmtree(folder.bundle)
+    write_bundle(model, folder.bundle)
+    facts = folder.read_facts()
+    folder.write_facts({**facts, "settings": {**facts["settings"], **settings}})
+    return folder
+
+
+def test_a_model_that_only_a_pickle_holds_is_registered_only_where_the_user_said_so(
+    home: Path,
+    runs: Any,
+    prepared: Path,
+    frame: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AUTOML_TRUST", "1")  # of who loads models, not of who registers them
+    refused = with_a_pickle(finished(runs, prepared), frame)
+    assert not complete(Mirror(refused), 60)
+    reason = registration(refused).reason
+    assert "Foreign as a pickle" in reason
+    assert "--trust" in reason
+    shutil.rmtree(refused.path)
+    monkeypatch.delenv("AUTOML_TRUST")
+    allowed = with_a_pickle(finished(runs, prepared), frame, trust=True)
+    mirror = Mirror(allowed)
+    assert complete(mirror, 60), mirror.outbox.reason
+    (version,) = list_versions("beans-label", home)
+    assert version.needs_trust
+    with pytest.raises(SettingsError, match="is a pickle"):
+        load_bundle(find_bundle("beans-label", home).folder)
+    assert resolve_model("beans-label", home).task == "binary", "this home wrote it"
 
 
 @pytest.mark.usefixtures("warm_load")
