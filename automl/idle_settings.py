@@ -21,6 +21,11 @@ class _Rule:
 
 _RULES = (
     _Rule(
+        ("exclude",),
+        lambda s: bool(s.families) and not set(s.exclude) & set(s.families),
+        "families alone says who takes part, and names none of these",
+    ),
+    _Rule(
         ("normality",),
         lambda s: s.selection_test != "thesis",
         "only selection_test thesis tests for normality",

@@ -14,6 +14,7 @@ from automl.stages.choices import check_choices
 TABLE = {"table": "sklearn:iris", "target": "target"}
 HALVES = {"data_mode": "halves", "ensemble": "none"}
 IDLE = [
+    ({"families": ["lda", "svm"], "exclude": ["knn"]}, "exclude"),
     ({"normality": "lilliefors"}, "normality"),
     ({"normality": "kolmogorov_smirnov", "selection_test": "friedman"}, "normality"),
     ({"candidate_limit": 5, "selection_test": "thesis"}, "candidate_limit"),
@@ -43,6 +44,8 @@ IDLE = [
     ({"exclude_experience": ["iris"], "experience": False}, "exclude_experience"),
 ]
 EFFECTIVE = [
+    {"families": ["lda", "svm"], "exclude": ["svm"]},
+    {"exclude": ["svm"]},
     {"normality": "lilliefors", "selection_test": "thesis"},
     {"normality": "lilliefors", "preset": "thesis"},
     {"criteria": {"speed": 0.5, "generalization": 1}, "trials": 9},

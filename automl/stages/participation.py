@@ -78,20 +78,38 @@ def defaults_of(
 
 
 def unkept_requests(
-    settings: Settings, refused: Mapping[str, str], untried: Mapping[str, str]
+    settings: Settings,
+    taking_part: Mapping[str, Family],
+    refused: Mapping[str, str],
+    untried: Mapping[str, str],
 ) -> list[str]:
-    """A sentence for each family that the settings name and that got no trial.
+    """A sentence for each thing that the settings ask of families and that they did not get.
 
     Parameters
     ----------
+    taking_part
+        Families that take part.
     refused
         Families that cannot take part, and why.
     untried
         Families that take part and got no trial, and why.
     """
-    reasons = {**untried, **refused}
-    return [
+    excluded = dict.fromkeys(settings.exclude, "exclude names it as well")
+    reasons = {**untried, **refused, **excluded}
+    said = [
         f"setting families: {name} got no trial: {reasons[name]}"
         for name in dict.fromkeys(settings.families)
         if name in reasons
     ]
+    unweighted = [name for name, family in taking_part.items() if not _takes_class_weights(family)]
+    if settings.class_weight != "none" and unweighted:
+        said.append(
+            f"setting class_weight: {', '.join(unweighted)} cannot weight classes; their models "
+            "were trained without"
+        )
+    return said
+
+
+def _takes_class_weights(family: Family) -> bool:
+    """Whether weights of classes reach the estimator, by its own argument or as weights of rows."""
+    return family.capabilities.class_weight or family.capabilities.sample_weight

@@ -225,8 +225,9 @@ class Search:
         }
 
     def unkept_requests(self) -> list[str]:
-        """A sentence for each family that the settings name and that got no trial."""
-        return unkept_requests(self.session.settings, self.refused, self.summary()["untried"])
+        """A sentence for each thing that the settings ask of families and that they did not get."""
+        untried = self.summary()["untried"]
+        return unkept_requests(self.session.settings, self.families, self.refused, untried)
 
     def _owed_defaults(self) -> list[Configuration]:
         """Defaults to be tried however poor; none where the run was given what to try."""

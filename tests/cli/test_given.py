@@ -84,7 +84,7 @@ def test_command_line_beats_environment_beats_file_beats_preset(
 def test_every_option_of_train_reaches_its_setting(automl, table):
     plan = automl(
         "train", table, "--target", "y", "--task", "binary", "--budget", "2m", "--seed", 5,
-        "--families", "ridge,lda", "--exclude", "svm", "--positive", "yes", "--alpha", 0.1,
+        "--families", "ridge,lda,svm", "--exclude", "svm", "--positive", "yes", "--alpha", 0.1,
         "--ensemble", "none", "--optimizer", "random", "--allocator", "uniform", "--name", "p",
         "--max-predict-ms", 2, "--workers", 1, "--class-weight", "balanced", "--test-share", 0.25,
         "--role", "kind=nominal", "--metric", "accuracy", "--preset", "fast", "--dry-run", "--json",
@@ -92,7 +92,7 @@ def test_every_option_of_train_reaches_its_setting(automl, table):
     settings = plan["settings"]
     expected = {
         "target": "y", "task": "binary", "budget_seconds": 120.0, "seed": 5, "trials": None,
-        "families": ["ridge", "lda"], "exclude": ["svm"], "positive": "yes", "alpha": 0.1,
+        "families": ["ridge", "lda", "svm"], "exclude": ["svm"], "positive": "yes", "alpha": 0.1,
         "ensemble": "none", "optimizer": "random", "allocator": "uniform", "name": "p",
         "max_predict_ms": 2.0, "workers": 1, "class_weight": "balanced", "test_share": 0.25,
         "roles": {"kind": "nominal"}, "metric": "accuracy", "preset": "fast",

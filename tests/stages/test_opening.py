@@ -287,9 +287,21 @@ def test_families_that_are_named_begin_with_their_defaults_the_cheap_first(begin
 
 
 def test_a_family_that_is_named_and_got_no_trial_is_told_with_its_reason(session_of):
-    settings = session_of(families=("knn", "lda", "qda")).settings
-    said = unkept_requests(settings, {"qda": "qda has no estimator"}, {"knn": "no time", "svm": ""})
+    settings = session_of(families=("knn", "lda", "qda", "svm"), exclude=("svm",)).settings
+    untried = {"knn": "no time", "ridge": "no time"}
+    said = unkept_requests(settings, {}, {"qda": "qda has no estimator"}, untried)
     assert said == [
         "setting families: knn got no trial: no time",
         "setting families: qda got no trial: qda has no estimator",
+        "setting families: svm got no trial: exclude names it as well",
+    ]
+
+
+def test_families_that_cannot_weight_classes_are_told_where_weights_are_asked_for(session_of):
+    taking_part = {name: families()[name] for name in ("knn", "lightgbm", "svm")}
+    plain = unkept_requests(session_of().settings, taking_part, {}, {})
+    said = unkept_requests(session_of(class_weight="balanced").settings, taking_part, {}, {})
+    assert plain == []
+    assert said == [
+        "setting class_weight: knn cannot weight classes; their models were trained without"
     ]
