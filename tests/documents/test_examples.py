@@ -1,0 +1,178 @@
+"""What README and docs show as Python or as an `automl` command is run, page by page, in order.
+
+The blocks of a page share a folder and a namespace; all pages share one home and one Prefect server.
+Four things differ from what a reader would run, on all pages alike:
+
+- budgets: `--budget X`, `--trials N`, and the same in Python and in yaml files, are `N_TRIALS` trials;
+- where nothing else is said, the preset is `fast` and the families are four that are fitted in no time;
+- `automl compare` has the first of its data sets only;
+- a run that is named (`RUN`, `20261121-220441`) is the newest one of the home.
+
+`PARSED_PAGES` are left out whole.
+A block below ``<!-- not run: REASON -->`` is left out; `NOT_RUN` holds all of these.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DRIVER = Path(__file__).with_name("driver.py")
+PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+N_TRIALS = 9
+"""So many that the trials which the pages name are there."""
+SETTINGS = {"AUTOML_PRESET": "fast", "AUTOML_FAMILIES": "lightgbm,ridge,knn,lda"}
+NOT_RUN = {
+    ("comparison.md", "a form"): 1,
+    ("deployments.md", "it stands until it is interrupted"): 1,
+    ("deployments.md", "servers and a worker that stand"): 1,
+    ("experience.md", "it needs a server elsewhere"): 1,
+    ("knowledge.md", "a form"): 1,
+    ("search.md", "it tries many configurations on every table of the folder"): 2,
+    ("search.md", "what it shows is what two minutes were spent on"): 2,
+}
+"""How many commands of a page are not run, by the reason beside them."""
+REFUSED = "automl retrain tumor "
+"""The command that a page shows being refused (exit code 2)."""
+FENCE = re.compile(r"^```(\w*)\s*$")
+MARKER = re.compile(r"^<!-- not run: (.+) -->$")
+NAMED_FILE = re.compile(r"^# ([\w-]+\.yaml)$")
+
+
+def blocks_of(text: str) -> Iterator[tuple[int, str, list[str], str]]:
+    """First line, kind, lines and, where it is not to be run, the reason of every fenced block."""
+    lines = text.splitlines()
+    start = None
+    for number, line in enumerate(lines):
+        if (fence := FENCE.match(line)) is None:
+            continue
+        if start is None:
+            start, kind = number, fence[1]
+            continue
+        before = next((other for other in reversed(lines[:start]) if other.strip()), "")
+        marker = MARKER.match(before)
+        yield start + 2, kind, lines[start + 1 : number], marker[1] if marker else ""
+        start = None
+
+
+def commands_of(lines: list[str]) -> list[str]:
+    """Lines of `automl` in a block: after a prompt, or, where there is none, all of the block."""
+    joined = "\n".join(lines).replace("\\\n", " ").splitlines()
+    prompted = [line[2:] for line in joined if line.startswith("$ ")]
+    chosen = prompted or (joined if joined and joined[0].startswith("automl ") else [])
+    return [" ".join(line.split()) for line in chosen if line.startswith("automl ")]
+
+
+def steps_of(text: str) -> Iterator[tuple[dict[str, object], str]]:
+    """What a page has to be run, with the reason where it is not."""
+    for line, kind, lines, reason in blocks_of(text):
+        body = "\n".join(lines) + "\n"
+        if kind == "python":
+            yield {"kind": "python", "line": line, "text": with_few_trials(body)}, reason
+        elif kind == "yaml" and (named := NAMED_FILE.match(lines[0])):
+            text = with_few_trials(body)
+            yield {"kind": "file", "line": line, "name": named[1], "text": text}, reason
+        elif not kind:
+            for command in commands_of(lines):
+                expected = 2 if command.startswith(REFUSED) else 0
+                step = {"kind": "command", "line": line, "text": with_few_trials(command)}
+                yield {**step, "expected": expected}, reason
+
+
+def with_few_trials(text: str) -> str:
+    """The same with `N_TRIALS` trials in place of any budget, and one data set to compare on."""
+    text = re.sub(r"--(budget|trials) \S+", f"--trials {N_TRIALS}", text)
+    text = re.sub(r"(?m)^(\s*)(trials|budget_seconds): \S+", rf"\1trials: {N_TRIALS}", text)
+    text = re.sub(r'\bbudget="\w+"', f"trials={N_TRIALS}", text)
+    return re.sub(r"^(automl compare \S+ \S+).*( -o .*)$", r"\1\2", text)
+
+
+STEPS = {name: list(steps_of(path.read_text(encoding="utf-8"))) for name, path in PAGES.items()}
+PARSED_PAGES = ("ensembles.md", "experience.md", "search.md")
+"""Pages whose blocks are only parsed so far; their options are checked by `tests/cli`."""
+RUN_PAGES = [
+    name
+    for name, steps in STEPS.items()
+    if name not in PARSED_PAGES and any(not reason for _, reason in steps)
+]
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Environment of all pages: one home, and one Prefect server that stands."""
+    from automl_flows.server import LocalServer
+
+    home = tmp_path_factory.mktemp("documents") / "home"
+    given = {k: v for k, v in os.environ.items() if not k.startswith(("AUTOML_", "PREFECT_"))}
+    given |= {"AUTOML_HOME": str(home), "OMP_NUM_THREADS": "1"} | SETTINGS
+    server = LocalServer(home / "prefect")
+    server.start()
+    try:
+        server.wait_ready()
+        yield {**given, "PREFECT_API_URL": server.api_url}
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Folder of a page, with the tables that stand for a reader's own."""
+    import numpy as np
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 80, 200), "plan": rng.choice(["a", "b"], 200)})
+    later = frame.iloc[:20]
+    frame["churned"] = np.where(frame["age"] + rng.normal(0, 10, 200) > 50, "yes", "no")
+    frame.to_csv(tmp_path / "customers.csv", index=False)
+    later.to_csv(tmp_path / "new_customers.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", RUN_PAGES)
+def test_the_examples_of_a_page_run(name: str, environment: dict[str, str], folder: Path) -> None:
+    steps = [step for step, reason in STEPS[name] if not reason]
+    done = subprocess.run(
+        [sys.executable, str(DRIVER)],
+        input=json.dumps(steps),
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"docs/{name}: {done.stderr[-4000:]}"
+
+
+def test_what_is_not_run_is_marked_and_little() -> None:
+    marked = Counter((name, why) for name, steps in STEPS.items() for _, why in steps if why)
+    assert marked == NOT_RUN
+
+
+def test_every_command_stands_in_a_block_that_is_run_or_marked() -> None:
+    for name, path in PAGES.items():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert not [line for line in lines if re.match(r"(\t| {4,})(\$ )?automl [a-z]+ ", line)], (
+            name
+        )
+
+
+def test_budgets_become_trials_and_a_comparison_has_one_data_set() -> None:
+    assert with_few_trials("automl train t.csv --budget 10m") == "automl train t.csv --trials 9"
+    assert with_few_trials('AutoML(budget="90s")') == "AutoML(trials=9)"
+    assert with_few_trials("common:\n  trials: 15\n") == "common:\n  trials: 9\n"
+    assert (
+        with_few_trials("automl compare m.yaml a b -o out --workers 2")
+        == "automl compare m.yaml a -o out --workers 2"
+    )
