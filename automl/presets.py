@@ -16,6 +16,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "adapt_folds": False,
         "portfolio": False,
         "racing": False,
+        "decision": "given",
         "candidate_repeats": 3,
         "selection_test": "thesis",
         "criteria": {

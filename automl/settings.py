@@ -87,6 +87,11 @@ class Settings(BaseModel):
     cost_matrix: list[list[float]] | None = Field(
         default=None, description="Cost of predicting column j for true class i"
     )
+    decision: Literal["learned", "given"] = Field(
+        default="learned",
+        description="Threshold of two classes: learned from out-of-fold predictions where the metric "
+        "depends on labels, or given by the costs alone (one half without costs)",
+    )
     families: tuple[str, ...] = Field(default=(), description="Only these families")
     exclude: tuple[str, ...] = Field(default=(), description="Families left out")
     family_folder: str | None = Field(default=None, description="Folder with own family files")

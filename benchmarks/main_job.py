@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from automl.data.splits import split_test
+from automl.inference.decision import DecisionRule
 from automl.metrics.index import PerformanceIndex
 from automl.records import Task
 
@@ -106,14 +107,18 @@ def score(folder: Path, systems: list[str]) -> list[dict]:
 
     def score_of(system: str, rows: np.ndarray | slice = slice(None)) -> float:
         prediction = found[system]["prediction"].astype(np.float32)[rows]
-        return index.score(y[rows], prediction, threshold=float(found[system]["threshold"]))
+        return index.score(y[rows], prediction, labels=labels_of(system, prediction))
+
+    def labels_of(system: str, prediction: np.ndarray) -> np.ndarray | None:
+        threshold = float(found[system]["threshold"])
+        return DecisionRule(threshold).codes(prediction) if task.is_classification else None
 
     rows = []
     for system, arrays in found.items():
         row = {"table": folder.name, "system": system, "seconds": float(arrays["seconds"])}
         row["score"] = score_of(system)
         prediction = arrays["prediction"].astype(np.float32)
-        row |= index.metrics(y, prediction, threshold=float(arrays["threshold"]))
+        row |= index.metrics(y, prediction, labels=labels_of(system, prediction))
         if "lightgbm" in found and system != "lightgbm":
             differences = [score_of(system, s) - score_of("lightgbm", s) for s in samples]
             row["minus_lightgbm"] = row["score"] - score_of("lightgbm")

@@ -133,23 +133,23 @@ def _run(
     model = load_bundle(session.folder.bundle, trust=True)
     prediction = model.raw_typed(test.frame)
     index = _judge(session, plan, cell)
-    threshold = float(getattr(model, "threshold_", 0.5))
-    curve = answers_over_trials(session, line.trials, test) if with_curve else (None, None)
+    labels = model.codes(prediction)
+    curve = answers_over_trials(session, line.trials, test) if with_curve else (None, None, None)
     weights = None if test.weights is None else np.asarray(test.weights)
     record = CellRecord(
         cell,
         "finished",
-        score=index.score(test.y, prediction, weights, threshold=threshold),
-        metrics=index.metrics(test.y, prediction, weights, threshold=threshold),
+        score=index.score(test.y, prediction, weights, labels=labels),
+        metrics=index.metrics(test.y, prediction, weights, labels=labels),
         validated_score=line.ensemble()["score"],
         seconds=seconds,
         predict_ms=final["predict_ms"],
         index=index.to_json(),
-        threshold=threshold,
+        threshold=float(getattr(model, "threshold_", 0.5)),
         facts={**_facts(session, line.trials, final), **_gain(line)},
         **_trials(session, line.trials),
     )
-    return record, CellRows(np.array(test.y), prediction, weights, *curve)
+    return record, CellRows(np.array(test.y), prediction, weights, *curve, labels=labels)
 
 
 def _judge(session: Session, plan: ComparisonPlan, cell: Cell) -> PerformanceIndex:

@@ -63,7 +63,7 @@ class CellRecord:
     index
         JSON form of the performance index that judges the test rows.
     threshold : in [0, 1]
-        Two classes: class 1 is predicted where its probability is greater.
+        Two classes: the model predicts class 1 where its probability is greater.
     trial_risks : (T,), None where a trial is not complete
         1 - validated score of each trial, in the order of their decisions.
     trial_seconds : (T,)
@@ -129,6 +129,9 @@ class CellRows:
         Numbers of trials after which the method had another answer.
     step_predictions : (C, n, K) or (C, n), or None
         Its answer after each of these; from a step on until the next one.
+    step_labels : (C, n), codes, or None
+    labels : (n,), codes, or None
+        As the models decide. None for regression, and in cells of versions that did not keep them.
     """
 
     y: NDArray[Any]
@@ -136,6 +139,8 @@ class CellRows:
     weights: FloatArray | None = None
     steps: IntArray | None = None
     step_predictions: FloatArray | None = None
+    step_labels: IntArray | None = None
+    labels: IntArray | None = None
 
 
 class ComparisonFolder:

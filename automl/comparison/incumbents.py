@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from automl.data.table import Table
 from automl.evaluation.fold_models import load_models
 from automl.inference.model import FittedPipeline, Member
 from automl.records import FloatArray, IntArray, Trial
+from automl.stages.blend_scores import describe_blend
 from automl.stages.finishing import Part, assembled, fitted, fitting_job, wants_refits
 from automl.stages.session import Session
 
@@ -30,7 +32,7 @@ def incumbents(trials: Sequence[Trial]) -> list[tuple[int, Trial]]:
 
 def answers_over_trials(
     session: Session, trials: Sequence[Trial], test: Table
-) -> tuple[IntArray | None, FloatArray | None]:
+) -> tuple[IntArray | None, FloatArray | None, IntArray | None]:
     """Predictions of the test rows by the best single model after so many trials.
 
     The model is chosen by its validated score, and made as the run makes members of its final
@@ -40,18 +42,33 @@ def answers_over_trials(
     -------
     steps : (C,), numbers of trials from which on the answer was another one
     predictions : (C, n, K) or (C, n)
-        Both None if no model on the way could be fitted.
+    labels : (C, n), codes
+        By each model's own decision rule; None for regression.
+        All three None if no model on the way could be fitted.
     """
-    steps, predictions = [], []
+    steps, predictions, labels = [], [], []
     for n_trials, trial in incumbents(trials):
         pipelines = _pipelines(session, trial)
         if pipelines:
             steps.append(n_trials)
             member = Member(1.0, pipelines, trial.configuration.family, trial.id)
-            predictions.append(assembled(session, [member]).raw_typed(test.frame))
+            model = assembled(session, [member], _rule(session, trial))
+            predictions.append(model.raw_typed(test.frame))
+            labels.append(model.codes(predictions[-1]))
     if not steps:
-        return None, None
-    return np.array(steps), np.stack(predictions)
+        return None, None, None
+    decided = [codes for codes in labels if codes is not None]
+    return np.array(steps), np.stack(predictions), np.stack(decided) if decided else None
+
+
+def _rule(session: Session, trial: Trial) -> dict[str, Any] | None:
+    """Decision rule of a trial's own model, in JSON form; None for regression."""
+    found = describe_blend(session, {trial.id: 1.0})
+    if found is not None:
+        rule: dict[str, Any] | None = found["rule"]
+        return rule
+    usual = session.plan.index.rule
+    return None if usual is None else usual.to_json()
 
 
 def _pipelines(session: Session, trial: Trial) -> list[FittedPipeline]:

@@ -193,7 +193,7 @@ def drawn_risks(
 
 
 def drawn_risks_of_scores(
-    score: Callable[..., float],
+    scores: Callable[[NDArray[Any], NDArray[Any], FloatArray], FloatArray],
     y: NDArray[Any],
     predictions: Sequence[NDArray[Any]],
     *,
@@ -201,34 +201,25 @@ def drawn_risks_of_scores(
     n_draws: int = 1000,
     reweighting: Reweighting = "dirichlet",
     sample_weight: ArrayLike | None = None,
-    many: Callable[[NDArray[Any], NDArray[Any], FloatArray], FloatArray] | None = None,
 ) -> FloatArray:
     """The same for a score that is not a mean over rows, such as F, MCC or AUC.
 
     Parameters
     ----------
-    score
-        Called as ``score(y, prediction, weights)``, maximized.
+    scores
+        Called as ``scores(y, prediction, weights)`` with weights (N, n); gives (N,), maximized.
     y : (n,), codes or values
     predictions : K of (n, classes) or (n,)
     sample_weight : (n,), non-negative, or None
         Weights that the rows have of their own; the random weights multiply them.
-    many
-        The same score under many weightings, (N, n), at once: see
-        `automl.metrics.weightings.many_scores`. None: one after the other.
 
     Returns
     -------
     (n_draws, K), negated scores
     """
     own = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if many is None:
-
-        def many(y: NDArray[Any], prediction: NDArray[Any], weights: FloatArray) -> FloatArray:
-            return np.array([score(y, prediction, drawn) for drawn in weights])
-
     found = [
-        np.stack([-many(y, prediction, portion * own) for prediction in predictions], axis=1)
+        np.stack([-scores(y, prediction, portion * own) for prediction in predictions], axis=1)
         for portion in row_weights(len(y), n_draws, rng=rng, reweighting=reweighting)
     ]
     return np.concatenate(found)

@@ -37,9 +37,8 @@ from automl.comparison.ranks import (
 )
 from automl.comparison.sign import SignTest, sign_test_of_wins
 from automl.errors import DataError
-from automl.metrics.custom import is_scorer_name
+from automl.inference.decision import DecisionRule
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray
 
@@ -229,32 +228,36 @@ class _Drawing:
             truth = rows.y if truth is None else truth
             if not np.array_equal(truth, rows.y):
                 raise DataError(f"{record.cell}: its test rows are not those of the other methods")
-            drawn[:, k] = self.of(record, rows, rows.prediction, record.threshold)
+            drawn[:, k] = self.of(record, rows, rows.prediction, _labels(record, rows))
         return drawn
 
     def of(
-        self, record: CellRecord, rows: CellRows, prediction: FloatArray, threshold: float = 0.5
+        self,
+        record: CellRecord,
+        rows: CellRows,
+        prediction: FloatArray,
+        labels: IntArray | None = None,
     ) -> FloatArray:
         """Risks of one answer, (draws,)."""
         index = _index(record)
-        many = many_scores(index) if threshold == 0.5 else None
-        has_scorer = any(map(is_scorer_name, index.weights))
 
-        def score(y: Any, answer: Any, weights: Any) -> float:
-            if not has_scorer:
-                return index.score(y, answer, weights, threshold=threshold)
-            rows = np.repeat(np.arange(len(y)), weights.astype(int))  # it takes no weights
-            return index.score(y[rows], answer[rows], threshold=threshold)
+        def scores(y: Any, answer: Any, weights: FloatArray) -> FloatArray:
+            codes = None if labels is None else labels[None]
+            return index.scores(y, answer[None], weights, labels=codes)
+
+        def repeated(y: Any, answer: Any, weights: FloatArray) -> FloatArray:
+            """Rows as often as drawn, for a scorer that takes no weights."""
+            drawn = [np.repeat(np.arange(len(y)), counts.astype(int)) for counts in weights]
+            return np.array([index.score(y[places], answer[places]) for places in drawn])
 
         return drawn_risks_of_scores(
-            score,
+            scores if index.takes_weights else repeated,
             rows.y,
             [prediction],
             rng=_generator(record.cell),
             n_draws=self.n_draws,
-            reweighting="bootstrap" if has_scorer else self.reweighting,
-            sample_weight=None if has_scorer else rows.weights,
-            many=many,
+            reweighting=self.reweighting if index.takes_weights else "bootstrap",
+            sample_weight=rows.weights if index.takes_weights else None,
         )[:, 0]
 
 
@@ -377,6 +380,13 @@ def _test(methods: list[str], places: Sequence[_Answers]) -> Curves:
     )
 
 
+def _labels(record: CellRecord, rows: CellRows) -> IntArray | None:
+    """The model's labels; of cells that did not keep them by the threshold in the record."""
+    if rows.labels is None and rows.prediction.ndim == 2 and rows.prediction.shape[1] == 2:
+        return DecisionRule(record.threshold).codes(rows.prediction)
+    return rows.labels
+
+
 class _Answers:
     """What the methods would have answered over time in one place."""
 
@@ -412,10 +422,11 @@ class _Answers:
             assert rows.step_predictions is not None
             at = np.searchsorted(rows.steps, steps, side="right") - 1
             index, answers = _index(record), rows.step_predictions
-            risks.append(
-                np.array([1.0 - index.score(rows.y, a, rows.weights) for a in answers])[at]
-            )
-            drawn.append(np.stack([self._drawing.of(record, rows, a) for a in answers])[at])
+            labels = [None] * len(answers) if rows.step_labels is None else list(rows.step_labels)
+            pairs = list(zip(answers, labels, strict=True))
+            scored = [index.score(rows.y, a, rows.weights, labels=codes) for a, codes in pairs]
+            risks.append(1.0 - np.array(scored)[at])
+            drawn.append(np.stack([self._drawing.of(record, rows, *pair) for pair in pairs])[at])
         every = np.stack(drawn, axis=2)
         wins = np.stack([winning_probabilities(of_step) for of_step in every], axis=2)
         return np.stack(risks), wins

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from automl.ensembles.deadline import Deadline
 from automl.metrics.bootstraps import bootstrap_multiplicities, repeated_scores, weights_of
-from automl.metrics.weightings import ManyScores
+from automl.metrics.learning import ManyScores
 from automl.records import FloatArray, IntArray
 
 N_BOOTSTRAPS = 50
@@ -55,7 +55,7 @@ def agnostic_bayes(
     sample_weight : (n,), non-negative
     many_scores
         The same score under many weightings at once, which is faster; see
-        `automl.metrics.weightings.many_scores`.
+        `automl.metrics.learning.many_scores`.
     deadline : seconds of `time.monotonic`, or None
         Members that are not scored by then take no part; the result depends on the clock.
 

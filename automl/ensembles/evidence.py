@@ -19,15 +19,15 @@ from automl.inference.combining import Combine, combined
 from automl.records import FloatArray, IntArray
 from automl.statistics.paired import corrected_t
 
+Judge = Callable[[NDArray[Any], IntArray, IntArray], float]
+
 
 def cross_fitted_scores(
     predictions: Sequence[NDArray[Any]],
-    y: NDArray[Any],
-    score: Callable[..., float],
+    judge: Judge,
     folds: IntArray,
     weights: FloatArray,
     *,
-    sample_weight: FloatArray | None = None,
     combine: Combine = "mean",
 ) -> FloatArray:
     """Per-fold scores, (n folds,), of an ensemble whose weights never saw the fold.
@@ -36,22 +36,20 @@ def cross_fitted_scores(
     ----------
     predictions : n members of (n, K) or (n,)
         Out-of-fold predictions.
-    y : (n,), codes or values
-    score
-        Called as ``score(y, prediction)``, and with the sample weights third if there are any.
+    judge
+        Score of a blend, (n, K) or (n,), on the rows at some positions; the other positions that it is given are those
+        that the weights, and so the decision rule, are learned from.
     folds : (n,)
         Fold of each row, -1 for rows without predictions. At least two folds.
     weights : (n folds, n members)
         Learned from the rows that `other_rows` gives, in its order.
-    sample_weight : (n,), non-negative
     combine
         How the members' predictions become one.
     """
-    scores = []
-    for own, fold in zip(weights, np.unique(folds[folds >= 0]), strict=True):
-        inside = np.flatnonzero(folds == fold)
-        extra = () if sample_weight is None else (sample_weight[inside],)
-        scores.append(score(y[inside], combined(predictions, own, combine, inside), *extra))
+    numbers, scores = np.unique(folds[folds >= 0]), []
+    for own, fold, others in zip(weights, numbers, other_rows(folds), strict=True):
+        blended = combined(predictions, own, combine)
+        scores.append(judge(blended, np.flatnonzero(folds == fold), others))
     return np.array(scores)
 
 
@@ -72,23 +70,6 @@ def other_rows(folds: IntArray) -> list[IntArray]:
     if len(numbers) < 2:
         raise ValueError(f"cross-fitting needs at least two folds; got {len(numbers)}")
     return [np.flatnonzero((folds >= 0) & (folds != fold)) for fold in numbers]
-
-
-def fold_scores(
-    prediction: NDArray[Any],
-    y: NDArray[Any],
-    score: Callable[..., float],
-    folds: IntArray,
-    *,
-    sample_weight: FloatArray | None = None,
-) -> FloatArray:
-    """Per-fold scores of one prediction, in the order of `cross_fitted_scores`."""
-    found = []
-    for fold in np.unique(folds[folds >= 0]):
-        inside = np.flatnonzero(folds == fold)
-        extra = () if sample_weight is None else (sample_weight[inside],)
-        found.append(score(y[inside], np.asarray(prediction[inside]), *extra))
-    return np.array(found)
 
 
 def blend(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from automl.ensembles.deadline import Deadline
 from automl.ensembles.library import Library
 from automl.inference.combining import Combine
-from automl.metrics.stacked import StackedScores
+from automl.metrics.learning import StackedScores
 from automl.records import FloatArray, IntArray
 
 Score = Callable[..., float]
@@ -83,7 +83,7 @@ def greedy_selection(
         Called as ``score(y, prediction)``, and with the sample weights third if there are any.
     stacked_scores
         The same score of many predictions at once, which is faster; see
-        `automl.metrics.stacked.stacked_scores`.
+        `automl.metrics.learning.stacked_scores`.
     n_rounds, sorted_start : positive
     rows : indices, or None for all
         Rows to learn from.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.inference.combining import Combine, combined
-from automl.metrics.stacked import MANY_CELLS, StackedScores
+from automl.metrics.learning import MANY_CELLS, StackedScores
 from automl.records import FloatArray, IntArray
 
 SHORTLIST = 3

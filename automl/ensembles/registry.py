@@ -14,8 +14,7 @@ from automl.ensembles.greedy import greedy_selection
 from automl.ensembles.limits import LEAST_WEIGHT
 from automl.inference.combining import Combine, votes
 from automl.lookup import entry_of
-from automl.metrics.stacked import StackedScores
-from automl.metrics.weightings import ManyScores
+from automl.metrics.learning import ManyScores, StackedScores
 from automl.records import FloatArray, IntArray
 
 Predictions = Sequence[NDArray[Any]]
@@ -49,9 +48,9 @@ class Learn(Protocol):
     combine
         How the members' predictions will become one.
     many_scores
-        The same score under many weightings at once; see `automl.metrics.weightings`.
+        The same score under many weightings at once; see `automl.metrics.learning`.
     stacked_scores
-        The same score of many predictions at once; see `automl.metrics.stacked`.
+        The same score of many predictions at once; see `automl.metrics.learning`.
 
     Returns
     -------

@@ -21,6 +21,7 @@ from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.trial import REFIT, TrialSummary, fit_estimator, preprocessing_of
 from automl.inference.model import FittedPipeline
 from automl.inference.second_layer import StackInputs
+from automl.metrics.decisions import OutOfFold
 from automl.preprocessing.pipeline import build_preprocessor
 from automl.randomness import Purpose, integer_seed
 from automl.records import Configuration, FloatArray, FoldResult, IntArray
@@ -54,6 +55,7 @@ def evaluate_stack(context: str, payload: Mapping[str, Any]) -> Iterator[FoldRes
     shape = (len(rows), plan.table.n_classes) if plan.table.n_classes else (len(rows),)
     predictions: NDArray[np.float32] = np.full(shape, np.nan, dtype=np.float32)
     pipelines: dict[tuple[int, int], FittedPipeline] = {}
+    y, weights = plan.table.y[rows], plan.row_weights(rows)
     for fold in layer.fold_numbers:
         inside = np.flatnonzero(folds == fold)
         started = time.perf_counter()
@@ -63,9 +65,8 @@ def evaluate_stack(context: str, payload: Mapping[str, Any]) -> Iterator[FoldRes
         predicted = time.perf_counter()
         if pipeline is not None:
             pipelines[0, fold] = pipeline
-        score = plan.index.score(
-            plan.table.y[rows[inside]], predictions[inside], plan.row_weights(rows[inside])
-        )
+        so_far = np.where(folds <= fold, folds, -1)
+        score = OutOfFold(plan.index, y, predictions, so_far, weights).score(fold)
         yield FoldResult(
             0,
             fold,
@@ -77,9 +78,8 @@ def evaluate_stack(context: str, payload: Mapping[str, Any]) -> Iterator[FoldRes
         )
     layer.store.save(payload["save_as"], predictions)
     save_models(plan.folder, payload["save_as"], pipelines)
-    known = np.flatnonzero(folds >= 0)
-    y, weights = plan.table.y[rows[known]], plan.row_weights(rows[known])
-    yield TrialSummary(plan.index.metrics(y, predictions[known], weights))
+    found = OutOfFold(plan.index, y, predictions, folds, weights)
+    yield TrialSummary(found.pooled()[1], fold_scores=tuple(found.scores().tolist()))
 
 
 def fit_stack_folds(context: str, payload: Mapping[str, Any]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,7 @@ from automl.inference.model import FittedPipeline
 from automl.inference.packing import needs_pickle, pickle_refusal
 from automl.inference.prediction import raw_prediction
 from automl.metrics.bootstraps import bootstrap_scores
+from automl.metrics.decisions import OutOfFold
 from automl.preprocessing.pipeline import build_preprocessor
 from automl.randomness import Purpose, integer_seed, stream
 from automl.records import Configuration, FoldResult, IntArray, JsonScalar, TrialStatus
@@ -42,6 +43,9 @@ class TrialSummary:
     Parameters
     ----------
     metrics : every metric over all validation rows; empty for a trial that ended early
+    fold_scores : of the folds in the order in which they ran
+        Each with the decision rule of all other folds of its repeat; while a trial runs, its folds are scored with the
+        rule of those before. Empty for those that stand as they are.
     status : RACED where it ended early as hopeless, TIMED_OUT where it could not end in time
     reason : one sentence for a trial that ended early
     bootstrap_scores : index on each bootstrap of the validation rows that the plan wants
@@ -51,6 +55,17 @@ class TrialSummary:
     status: TrialStatus = TrialStatus.COMPLETE
     reason: str = ""
     bootstrap_scores: tuple[float, ...] = ()
+    fold_scores: tuple[float, ...] = ()
+
+
+def folds_of(results: Sequence[Any]) -> tuple[FoldResult, ...]:
+    """Folds among what `evaluate` yielded, with the scores that its summary settled."""
+    folds = tuple(result for result in results if isinstance(result, FoldResult))
+    for summary in results:
+        if isinstance(summary, TrialSummary) and summary.fold_scores:
+            pairs = zip(folds, summary.fold_scores, strict=True)
+            return tuple(replace(fold, score=score) for fold, score in pairs)
+    return folds
 
 
 def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | TrialSummary]:
@@ -100,7 +115,8 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
         if len(results) <= n_unraced:
             continue
         if reason := hopeless([r.score for r in results], payload["incumbent"], len(jobs)):
-            yield TrialSummary({}, TrialStatus.RACED, reason)
+            scores = trial.fold_scores(results)
+            yield TrialSummary({}, TrialStatus.RACED, reason, fold_scores=scores)
             return
     yield trial.conclude(results)
 
@@ -203,9 +219,10 @@ class _FoldRunner:
         self._plan, self._cache, self._payload = plan, cache, payload
         self._configuration = Configuration.from_json(payload["configuration"])
         self._stage = plan.stage(payload["stage"])
-        n_rows, n_classes = len(self._stage.rows), plan.table.n_classes
-        shape = (n_rows, n_classes) if n_classes else (n_rows,)
-        self._predictions: NDArray[np.float32] = np.full(shape, np.nan, dtype=np.float32)
+        self._y = plan.table.y[self._stage.rows]
+        self._weights = plan.row_weights(self._stage.rows)
+        self._predictions: dict[int, NDArray[np.float32]] = {}
+        self._done = np.full_like(self._stage.folds, -1)
         self._pipelines: dict[tuple[int, int], FittedPipeline] = {}
         self._first = payload["jobs"][0][0]
 
@@ -222,8 +239,42 @@ class _FoldRunner:
         for result in results:
             _, within = self._plan.rows_of(self._payload["stage"], result.repeat, result.fold)
             if result.repeat == self._first:
-                self._predictions[within] = known[within]
+                self._keep_prediction(result.repeat, result.fold, within, known[within])
         return results
+
+    def _keep_prediction(
+        self, repeat: int, fold: int, within: IntArray, prediction: NDArray[np.float32]
+    ) -> None:
+        """Predictions of the validation rows of a fold, positions in the stage."""
+        n_rows, n_classes = len(self._stage.rows), self._plan.table.n_classes
+        shape = (n_rows, n_classes) if n_classes else (n_rows,)
+        if repeat not in self._predictions:
+            self._predictions[repeat] = np.full(shape, np.nan, dtype=np.float32)
+        self._predictions[repeat][within] = prediction
+        self._done[repeat, within] = fold
+
+    def _out_of_fold(self, repeat: int) -> OutOfFold:
+        """What there is so far of a repeat."""
+        return OutOfFold(
+            self._plan.index,
+            self._y,
+            self._predictions[repeat],
+            self._done[repeat],
+            self._weights,
+        )
+
+    def fold_scores(self, results: Sequence[FoldResult]) -> tuple[float, ...]:
+        """Scores of all folds so far, see `TrialSummary`; empty where no rule is learned."""
+        if not self._plan.index.learns_threshold:
+            return ()
+        return tuple(
+            self._out_of_fold(r.repeat).score(r.fold) if self._is_known(r) else r.score
+            for r in results
+        )
+
+    def _is_known(self, result: FoldResult) -> bool:
+        """Whether there are predictions: of an earlier trial only those of its first repeat are kept."""
+        return bool((self._done[result.repeat] == result.fold).any())
 
     @property
     def _store(self) -> PredictionStore:
@@ -254,18 +305,16 @@ class _FoldRunner:
         if [repeat, fold] == list(payload["jobs"][0]):
             self._refuse_pickle(pipeline.estimator)
         _, within = plan.rows_of(payload["stage"], repeat, fold)
-        rows = self._stage.rows[within]
-        score = plan.index.score(plan.table.y[rows], prediction, plan.row_weights(rows))
+        self._keep_prediction(repeat, fold, within, prediction)
+        score = self._out_of_fold(repeat).score(fold)
         scored = time.perf_counter()
-        if repeat == self._first:
-            self._predictions[within] = prediction
-            if payload["keep_models_above"] is not None:
-                self._pipelines[repeat, fold] = pipeline
+        if payload["keep_models_above"] is not None and repeat == self._first:
+            self._pipelines[repeat, fold] = pipeline
         return FoldResult(
             repeat,
             fold,
             score,
-            len(rows),
+            len(within),
             fit_seconds=fitted - started,
             predict_seconds=predicted - fitted,
             processor_seconds=processor,
@@ -282,32 +331,31 @@ class _FoldRunner:
 
     def conclude(self, results: Sequence[FoldResult]) -> TrialSummary:
         """Save what is to be kept; metrics and bootstraps over all validation rows."""
-        plan, payload = self._plan, self._payload
-        within = np.flatnonzero(
-            np.isfinite(self._predictions.reshape(len(self._stage.rows), -1)[:, 0])
-        )
-        rows = self._stage.rows[within]
-        metrics = plan.index.metrics(
-            plan.table.y[rows], self._predictions[within], plan.row_weights(rows)
-        )
+        payload, found = self._payload, self._out_of_fold(self._first)
         if payload["save_as"] is not None:
-            self._store.save(payload["save_as"], self._predictions)
+            self._store.save(payload["save_as"], found.prediction)
             self._keep_models(results)
-        return TrialSummary(metrics, bootstrap_scores=self._on_bootstraps(rows, within))
+        return TrialSummary(
+            found.pooled()[1],
+            bootstrap_scores=self._on_bootstraps(found),
+            fold_scores=self.fold_scores(results),
+        )
 
-    def _on_bootstraps(self, rows: IntArray, within: IntArray) -> tuple[float, ...]:
+    def _on_bootstraps(self, found: OutOfFold) -> tuple[float, ...]:
         """Index on the bootstraps of the run, which are the same for all complete trials."""
-        plan = self._plan
-        n_bootstraps = plan.settings.n_bootstraps if self._payload["stage"] == "search" else 0
+        settings = self._plan.settings
+        n_bootstraps = settings.n_bootstraps if self._payload["stage"] == "search" else 0
         if n_bootstraps == 0:
             return ()
+        known, labels = np.flatnonzero(found.folds >= 0), found.labels()
         scores = bootstrap_scores(
-            plan.index,
-            plan.table.y[rows],
-            self._predictions[within],
+            self._plan.index,
+            self._y[known],
+            found.prediction[known],
             n_bootstraps=n_bootstraps,
-            rng=stream(plan.settings.seed, Purpose.BOOTSTRAP),
-            sample_weight=plan.row_weights(rows),
+            rng=stream(settings.seed, Purpose.BOOTSTRAP),
+            sample_weight=None if self._weights is None else self._weights[known],
+            labels=None if labels is None else labels[known],
         )
         return tuple(scores.tolist())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 
-from automl.errors import DataError, SettingsError
+from automl.errors import SettingsError
 from automl.inference.combining import Combine, check_combination, combined
+from automl.inference.decision import DecisionRule, cost_threshold
 from automl.inference.prediction import raw_prediction
 from automl.inference.schema import TableSchema
 from automl.inference.second_layer import StackInputs
@@ -112,31 +113,6 @@ class Member:
         return np.asarray(total)
 
 
-@dataclass
-class Decision:
-    """How probabilities become labels.
-
-    Parameters
-    ----------
-    threshold : in [0, 1]
-        For two classes: the second class is predicted where its probability is greater.
-    costs : (n_classes, n_classes)
-        Cost of predicting class j (column) for a row of class i; for three or more classes the label
-        with the least expected cost is predicted.
-    """
-
-    threshold: float = 0.5
-    costs: NDArray[np.float64] | None = field(default=None)
-
-    def codes(self, probabilities: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
-        """Class code of each row of probabilities (n_rows, n_classes)."""
-        if probabilities.shape[1] == 2:
-            return (probabilities[:, 1] > self.threshold).astype(np.intp)
-        if self.costs is None:
-            return np.asarray(probabilities.argmax(axis=1))
-        return np.asarray((probabilities @ self.costs).argmin(axis=1))
-
-
 class TableModel(BaseEstimator):  # type: ignore[misc]
     """Weighted blend of fitted pipelines, from raw columns to labels, probabilities or numbers.
 
@@ -233,8 +209,20 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         raw = self.raw(X)
         if self.task == "regression":
             return raw.astype(np.float64)
-        decision = Decision(getattr(self, "threshold_", 0.5), self.cost_matrix_)
-        return np.asarray(self.classes_[decision.codes(raw)])
+        return np.asarray(self.classes_[self.codes(raw)])
+
+    def codes(self, raw: NDArray[np.float32]) -> NDArray[np.intp] | None:
+        """Class codes of raw predictions, (n_rows, n_classes), by `rule_`; None for regression."""
+        return None if self.rule_ is None else self.rule_.codes(raw)
+
+    @property
+    def rule_(self) -> DecisionRule | None:
+        """How `predict` makes labels of probabilities; None for regression."""
+        if self.task == "regression":
+            return None
+        if len(self.classes_) == 2:
+            return DecisionRule(self.threshold_)
+        return DecisionRule.given(len(self.classes_), self.cost_matrix_)
 
     def predict_proba(self, X: pd.DataFrame) -> NDArray[np.float32]:
         """Class probabilities (n_rows, n_classes) in the order of `classes_`.
@@ -373,10 +361,6 @@ def label_array(classes: Sequence[Any]) -> NDArray[Any]:
 
 
 def _threshold(threshold: float | None, costs: NDArray[np.float64] | None) -> float:
-    if threshold is not None or costs is None:
-        return 0.5 if threshold is None else float(threshold)
-    # predicting the second class costs less where p (c10 - c11 + c01 - c00) >= c01 - c00
-    false_alarm, miss = costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]
-    if false_alarm + miss <= 0:
-        raise DataError("cost_matrix makes every error free; errors must cost more than hits")
-    return float(np.clip(false_alarm / (false_alarm + miss), 0.0, 1.0))
+    if threshold is not None:
+        return float(threshold)
+    return 0.5 if costs is None else cost_threshold(costs)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.weightings import many_scores
-from automl.records import FloatArray
+from automl.records import FloatArray, IntArray
 
 
 def bootstrap_multiplicities(
@@ -41,8 +40,7 @@ def repeated_scores(
 ) -> FloatArray:
     """Score of one prediction on each bootstrap, whose rows are repeated as often as they occur.
 
-    It holds for every score, also one that takes no weights; where
-    `automl.metrics.weightings.many_scores` is possible, that is faster.
+    It holds for every score, also one that takes no weights; where they are possible, weights are faster.
 
     Parameters
     ----------
@@ -71,6 +69,7 @@ def bootstrap_scores(
     n_bootstraps: int,
     rng: np.random.Generator,
     sample_weight: FloatArray | None = None,
+    labels: IntArray | None = None,
 ) -> FloatArray:
     """Index of one prediction on each bootstrap; equal generators draw equal bootstraps.
 
@@ -82,16 +81,27 @@ def bootstrap_scores(
     prediction : (n, K) or (n,)
     n_bootstraps : at least 0
     sample_weight : (n,), non-negative
+    labels : (n,), codes
+        As in `PerformanceIndex.score`.
 
     Returns
     -------
     (n_bootstraps,)
     """
-    if sample_weight is not None:
-        rows = sample_weight > 0
-        y, prediction, sample_weight = y[rows], prediction[rows], sample_weight[rows]
+    rows = np.flatnonzero(np.ones(len(y)) if sample_weight is None else sample_weight)
+    y, prediction = y[rows], prediction[rows]
+    weight = None if sample_weight is None else sample_weight[rows]
+    codes = None if labels is None else labels[rows]
     multiplicities = bootstrap_multiplicities(len(y), n_bootstraps, rng)
-    scores = many_scores(index)
-    if scores is None:
-        return repeated_scores(prediction, y, index.score, multiplicities, sample_weight)
-    return scores(y, prediction, weights_of(multiplicities, sample_weight))
+    if index.takes_weights and n_bootstraps:
+        weights = weights_of(multiplicities, weight)
+        return index.scores(
+            y, prediction[None], weights, labels=None if codes is None else codes[None]
+        )
+    found = np.empty(n_bootstraps)
+    for place, counts in enumerate(multiplicities):
+        drawn = np.repeat(np.arange(len(y)), counts)
+        found[place] = index.score(
+            y[drawn], prediction[drawn], labels=None if codes is None else codes[drawn]
+        )
+    return found

@@ -1,6 +1,6 @@
-"""Classification metrics on one outcome (B14, table 3.1, with the printed errata corrected).
+"""Classification metrics of a batch (B14, table 3.1, with the printed errata corrected).
 
-Counts are (K, K), [true, predicted], with sample weights and misclassification costs in them. A
+Counts are (B, K, K), [true, predicted], with sample weights and misclassification costs in them. A
 class that is neither in `y` nor predicted does not count in F-beta; a class that is not in `y`
 does not count in the balanced accuracy and in the areas: a fold may lack a class, and a perfect
 prediction of any fold has the ideal value of every metric.
@@ -9,28 +9,28 @@ prediction of any fold has the ideal value of every metric.
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from automl.metrics.outcomes import ClassificationOutcome
-from automl.records import BoolArray, FloatArray
+from automl.metrics.batch import ClassBatch, mean_of_defined
+from automl.records import BoolArray, FloatArray, IntArray
 
 SMALLEST_PROBABILITY = float(np.finfo(np.float32).eps)
 """Clip of the log loss: predictions are kept in 32 bits (scikit-learn clips at the same value)."""
 
 
-def accuracy(outcome: ClassificationOutcome) -> float:
-    """Share of correct rows, (tp + tn) / all."""
-    counts = outcome.counts
-    return float(counts.trace() / counts.sum())
+def accuracy(batch: ClassBatch) -> FloatArray:
+    """(B,) share of correct rows, (tp + tn) / all."""
+    counts = batch.counts
+    return np.asarray(_hits(counts).sum(axis=1) / _totals(counts))
 
 
-def balanced_accuracy(outcome: ClassificationOutcome) -> float:
-    """Mean recall of the classes in `y`."""
-    counts = outcome.counts
-    rows = counts.sum(axis=1)
-    present = rows > 0
-    return float((counts.diagonal()[present] / rows[present]).mean())
+def balanced_accuracy(batch: ClassBatch) -> FloatArray:
+    """(B,) mean recall of the classes in `y`."""
+    counts = batch.counts
+    rows = counts.sum(axis=2)
+    return mean_of_defined(_hits(counts) / np.where(rows > 0, rows, np.nan))
 
 
 def f_beta_of_classes(counts: FloatArray, beta: float) -> FloatArray:
@@ -40,98 +40,91 @@ def f_beta_of_classes(counts: FloatArray, beta: float) -> FloatArray:
 
     Parameters
     ----------
-    counts : (K, K), [true, predicted]
+    counts : (B, K, K), [true, predicted]
     beta : positive
 
     Returns
     -------
-    (K,), in [0, 1] or NaN
+    (B, K), in [0, 1] or NaN
     """
-    hits = counts.diagonal()
     square = beta * beta
-    denominator = square * counts.sum(axis=1) + counts.sum(axis=0)
+    denominator = square * counts.sum(axis=2) + counts.sum(axis=1)
     with np.errstate(invalid="ignore"):
-        return np.asarray((1.0 + square) * hits / denominator)
+        return np.asarray((1.0 + square) * _hits(counts) / denominator)
 
 
-def f_beta(outcome: ClassificationOutcome) -> float:
-    """Unweighted mean of the classes' F-beta."""
-    scores = f_beta_of_classes(outcome.counts, outcome.beta)
-    present = scores == scores  # noqa: PLR0124  (false for NaN only)
-    return float(scores[present].mean())
+def f_beta(batch: ClassBatch) -> FloatArray:
+    """(B,) unweighted mean of the classes' F-beta."""
+    return mean_of_defined(f_beta_of_classes(batch.counts, batch.parameters.beta))
 
 
-def f_beta_positive(outcome: ClassificationOutcome) -> float:
-    """F-beta of the positive class; 1 where it is neither true nor predicted."""
-    assert outcome.positive is not None
-    score = float(f_beta_of_classes(outcome.counts, outcome.beta)[outcome.positive])
-    return 1.0 if np.isnan(score) else score
+def f_beta_positive(batch: ClassBatch) -> FloatArray:
+    """(B,) F-beta of the positive class; 1 where it is neither true nor predicted."""
+    assert batch.parameters.positive is not None
+    of_classes = f_beta_of_classes(batch.counts, batch.parameters.beta)
+    score = of_classes[:, batch.parameters.positive]
+    return np.where(np.isnan(score), 1.0, score)
 
 
-def matthews(outcome: ClassificationOutcome) -> float:
-    """Matthews correlation, multi-class form (Gorodkin's R_K).
+def matthews(batch: ClassBatch) -> FloatArray:
+    """(B,) Matthews correlation, multi-class form (Gorodkin's R_K).
 
     Zero where `y` or the prediction has a single class, except that a perfect prediction is 1.
     """
-    counts = outcome.counts
-    total = float(counts.sum())
-    correct = float(counts.trace())
-    true, predicted = counts.sum(axis=1), counts.sum(axis=0)
+    counts = batch.counts
+    total, correct = _totals(counts), _hits(counts).sum(axis=1)
+    true, predicted = counts.sum(axis=2), counts.sum(axis=1)
     square = total * total
-    spread = (square - float(predicted @ predicted)) * (square - float(true @ true))
-    if spread <= 1e-12 * square * square:
-        return 1.0 if correct == total else 0.0
-    return float((correct * total - float(true @ predicted)) / np.sqrt(spread))
+    spread = (square - (predicted**2).sum(axis=1)) * (square - (true**2).sum(axis=1))
+    is_flat = spread <= 1e-12 * square * square
+    covariance = correct * total - (true * predicted).sum(axis=1)
+    defined = covariance / np.sqrt(np.where(is_flat, 1.0, spread))
+    return np.asarray(np.where(is_flat, (correct == total).astype(np.float64), defined))
 
 
-def cost(outcome: ClassificationOutcome) -> float:
-    """Mean misclassification cost of a row, in the user's unit."""
-    assert outcome.costs is not None
-    counts = outcome.raw_counts
-    return float((counts * outcome.costs).sum() / counts.sum())
+def cost(batch: ClassBatch) -> FloatArray:
+    """(B,) mean misclassification cost of a row, in the user's unit."""
+    assert batch.parameters.costs is not None
+    counts = batch.raw_counts
+    return _totals(counts * batch.parameters.costs) / _totals(counts)
 
 
-def brier(outcome: ClassificationOutcome) -> float:
-    """Mean squared distance of the probabilities from the true one-hot rows, in [0, 2]."""
-    return outcome.mean(brier_rows(outcome)) + 1.0
+def brier(batch: ClassBatch) -> FloatArray:
+    """(B,) mean squared distance of the probabilities from the true one-hot rows, in [0, 2]."""
+    probability = batch.probability
+    return batch.mean(_squares(probability) - 2.0 * _true_probability(batch)) + 1.0
 
 
-def brier_rows(outcome: ClassificationOutcome) -> FloatArray:
-    """(…, n) squared distance of each row's probabilities from the true one-hot row, less one."""
-    probability = outcome.probability
-    return np.asarray(_squares(probability) - 2.0 * _true_probability(outcome))
+def log_loss(batch: ClassBatch) -> FloatArray:
+    """(B,) mean negative log probability of the true class, clipped at `SMALLEST_PROBABILITY`."""
+    probability = np.maximum(_true_probability(batch), SMALLEST_PROBABILITY)
+    return batch.mean(-np.log(probability, dtype=np.float64))
 
 
-def log_loss(outcome: ClassificationOutcome) -> float:
-    """Mean negative log probability of the true class, clipped at `SMALLEST_PROBABILITY`."""
-    return -outcome.mean(log_rows(outcome))
+def roc_auc(batch: ClassBatch) -> FloatArray:
+    """(B,) area under the ROC curve; more than two classes: mean of one class against the rest."""
+    return batch.each(_roc_auc)
 
 
-def log_rows(outcome: ClassificationOutcome) -> FloatArray:
-    """(…, n) log probability of the true class of each row, clipped at `SMALLEST_PROBABILITY`."""
-    probability = np.maximum(_true_probability(outcome), SMALLEST_PROBABILITY)
-    return np.log(probability, dtype=np.float64)
+def _roc_auc(y: IntArray, probability: FloatArray, weight: Any) -> float:
+    n_classes = probability.shape[1]
+    codes = [1] if n_classes == 2 else range(n_classes)
+    return _defined_mean([area(y == code, probability[:, code], weight) for code in codes])
 
 
-def roc_auc(outcome: ClassificationOutcome) -> float:
-    """Area under the ROC curve; more than two classes: mean of one class against the rest."""
-    y, probability, weight = outcome.y, outcome.probability, outcome.weight
-    if outcome.n_classes == 2:
-        return _defined_mean([area(y == 1, probability[:, 1], weight)])
-    return _defined_mean(
-        [area(y == code, probability[:, code], weight) for code in range(outcome.n_classes)]
-    )
+def roc_auc_ovo(batch: ClassBatch) -> FloatArray:
+    """(B,) mean area over all pairs of classes, both directions (Hand and Till's M)."""
+    return batch.each(_roc_auc_ovo)
 
 
-def roc_auc_ovo(outcome: ClassificationOutcome) -> float:
-    """Mean area over all pairs of classes, both directions (Hand and Till's M)."""
+def _roc_auc_ovo(y: IntArray, probability: FloatArray, weight: Any) -> float:
     areas = []
-    for first, second in combinations(range(outcome.n_classes), 2):
-        rows = (outcome.y == first) | (outcome.y == second)
-        weight = None if outcome.weight is None else outcome.weight[rows]
-        is_first = outcome.y[rows] == first
-        areas.append(area(is_first, outcome.probability[rows, first], weight))
-        areas.append(area(~is_first, outcome.probability[rows, second], weight))
+    for first, second in combinations(range(probability.shape[1]), 2):
+        rows = (y == first) | (y == second)
+        sizes = None if weight is None else weight[rows]
+        is_first = y[rows] == first
+        areas.append(area(is_first, probability[rows, first], sizes))
+        areas.append(area(~is_first, probability[rows, second], sizes))
     return _defined_mean(areas)
 
 
@@ -168,17 +161,26 @@ def area(is_positive: BoolArray, score: FloatArray, weight: FloatArray | None = 
     return float(positive @ (below - 0.5 * negative)) / pairs
 
 
-def _true_probability(outcome: ClassificationOutcome) -> FloatArray:
-    """(…, n) probability given to the true class."""
-    probability = outcome.probability
-    n_rows, n_classes = probability.shape[-2:]
-    places = np.arange(0, n_rows * n_classes, n_classes) + outcome.y
-    flat = probability.reshape(*probability.shape[:-2], n_rows * n_classes)
+def _hits(counts: FloatArray) -> FloatArray:
+    """(B, K) correct rows of each class."""
+    return np.ascontiguousarray(counts.diagonal(axis1=1, axis2=2))
+
+
+def _totals(counts: FloatArray) -> FloatArray:
+    """(B,) sums of all cells, each the same to the last bit whatever the others are."""
+    return np.asarray(counts.reshape(len(counts), -1).sum(axis=1))
+
+
+def _true_probability(batch: ClassBatch) -> FloatArray:
+    """(m, n) probability given to the true class."""
+    n_predictions, n_rows, n_classes = batch.probability.shape
+    places = np.arange(0, n_rows * n_classes, n_classes) + batch.y
+    flat = batch.probability.reshape(n_predictions, n_rows * n_classes)
     return np.asarray(flat.take(places, axis=-1))
 
 
 def _squares(probability: FloatArray) -> FloatArray:
-    """(…, n) sum over the classes of the squared probabilities."""
+    """(m, n) sum over the classes of the squared probabilities."""
     if probability.shape[-1] == 2:
         first, second = probability[..., 0], probability[..., 1]
         return np.asarray(first * first + second * second)

@@ -2,25 +2,30 @@
 
 A homogenized metric is (m - baseline) / (ideal - baseline): 0 is the baseline, 1 is ideal, negative
 is worse than the baseline and never clipped. The baseline is fixed once from all rows of the
-scoring set, never per fold (SPEC B2). `score` is called for every fold of every trial, so
-it does no more than the sums it needs.
+scoring set, never per fold (SPEC B2).
+
+Labels are what the problem's decision rule makes of probabilities. Where the rule is a threshold that has to
+be learned, whoever scores says which labels are meant: `automl.metrics.decisions` learns the
+rule on rows that it does not judge.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from automl.errors import SettingsError
+from automl.inference.decision import DecisionRule
+from automl.metrics.batch import Batch, ClassBatch, MetricParameters, ValueBatch
 from automl.metrics.costs import check_costs, error_weights
-from automl.metrics.custom import Scorer, absolute_name, is_scorer_name, load_scorer, try_scorer
+from automl.metrics.custom import absolute_name, is_scorer_name, load_scorer, try_scorer
 from automl.metrics.metrics import (
     DEFAULT_WEIGHTS,
     METRICS,
@@ -29,15 +34,11 @@ from automl.metrics.metrics import (
     TargetFacts,
     get_metric,
 )
-from automl.metrics.outcomes import (
-    ClassificationOutcome,
-    Outcome,
-    RegressionOutcome,
-    weighted_mean,
-)
-from automl.records import FloatArray, Task
+from automl.metrics.thresholds import best_threshold, counts_by_threshold
+from automl.records import FloatArray, IntArray, Task
 
 IndexSpec = str | Mapping[str, float]
+Decision = Literal["learned", "given"]
 Number = TypeVar("Number", float, FloatArray)
 
 
@@ -60,6 +61,8 @@ class PerformanceIndex:
         Class of `f_beta_positive`.
     costs, error_weights : (K, K), [true, predicted], or None
         Misclassification costs as given, and as factors of the counts.
+    decision : ``learned`` or ``given``
+        Whether the threshold of two classes is learned where the index depends on it, or is what the costs say.
     """
 
     task: Task
@@ -70,6 +73,7 @@ class PerformanceIndex:
     positive: int | None = None
     costs: FloatArray | None = None
     error_weights: FloatArray | None = None
+    decision: Decision = "learned"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PerformanceIndex.from_json, (self.to_json(),)
@@ -90,6 +94,7 @@ class PerformanceIndex:
         sample_weight: ArrayLike | None = None,
         cost_matrix: ArrayLike | None = None,
         brier_baseline: BrierBaseline = "frequencies",
+        decision: Decision = "learned",
     ) -> PerformanceIndex:
         """Index with its baselines fixed from all rows of the scoring set.
 
@@ -104,6 +109,8 @@ class PerformanceIndex:
         cost_matrix : (K, K), [true, predicted], zero diagonal
         brier_baseline
             `frequencies` (1 - Σp²) or `random_labels` (2(1 - Σp²)).
+        decision
+            As the attribute.
 
         Raises
         ------
@@ -142,6 +149,7 @@ class PerformanceIndex:
             positive=positive,
             costs=costs,
             error_weights=errors,
+            decision=decision,
         )
 
     def score(
@@ -150,7 +158,7 @@ class PerformanceIndex:
         prediction: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        threshold: float = 0.5,
+        labels: ArrayLike | None = None,
     ) -> float:
         """Performance index of one set of rows, maximized.
 
@@ -159,8 +167,8 @@ class PerformanceIndex:
         y : (n,), codes or values
         prediction : (n, K) probabilities, (n,) codes, or (n,) values
         sample_weight : (n,), non-negative
-        threshold : in [0, 1]
-            Two classes: class 1 is predicted where its probability is greater.
+        labels : (n,), codes
+            As a decision rule has them; None takes those of `rule`. Not for regression.
 
         Returns
         -------
@@ -171,13 +179,78 @@ class PerformanceIndex:
         ValueError
             If a prediction is not finite or the shapes do not fit.
         """
-        outcome = self.outcome(y, prediction, sample_weight, threshold)
-        total = 0.0
-        for function, baseline, factor in self._terms:
-            total += factor * (function(outcome) - baseline)
-        if not math.isfinite(total):
-            raise ValueError(f"performance index {self.name} is not finite: {total}")
-        return total
+        batch = self.batch(y, *_one(prediction, sample_weight, labels))
+        return float(self._total(batch)[0])
+
+    def scores(
+        self,
+        y: ArrayLike,
+        predictions: FloatArray,
+        weights: FloatArray | None = None,
+        *,
+        labels: IntArray | None = None,
+    ) -> FloatArray:
+        """Performance index of many predictions, or of one under many weightings.
+
+        Parameters
+        ----------
+        y : (n,), codes or values
+        predictions : (m, n, K) probabilities, or (m, n) values
+        weights : (N, n), non-negative, or None
+            Either m or N is 1.
+        labels : (m, n), codes, or None for those of `rule`
+
+        Returns
+        -------
+        (max(m, N),)
+
+        Raises
+        ------
+        ValueError
+            As in `score`.
+        """
+        return self._total(self.batch(y, predictions, weights, labels))
+
+    def learned_score(
+        self, y: ArrayLike, prediction: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """One of `learned_scores`."""
+        one, weights, _ = _one(prediction, sample_weight)
+        return float(self.learned_scores(y, one, weights)[0])
+
+    def learned_scores(
+        self, y: ArrayLike, predictions: FloatArray, weights: FloatArray | None = None
+    ) -> FloatArray:
+        """As `scores`, each with the rule that is best on these very rows.
+
+        What the weights of an ensemble, and whatever else is learned together with the rule, are judged by while
+        they are learned. Where no threshold is to be learned it is `scores`.
+        """
+        batch = self.batch(y, predictions, weights)
+        if not self.learns_threshold:
+            return self._total(batch)
+        assert isinstance(batch, ClassBatch)
+        others = [name for name in self.weights if not _needs_labels(name)]
+        found = self._total(batch, others) + self._label_scores(batch).max(axis=1)
+        return self._finite(found)
+
+    def learn_rule(
+        self, y: ArrayLike, prediction: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> DecisionRule | None:
+        """Decision rule that is best on these rows; `rule` where nothing is to be learned.
+
+        Parameters
+        ----------
+        y : (n,), codes or values
+        prediction : (n, K), or (n,) values
+            Out-of-fold predictions.
+        sample_weight : (n,), non-negative
+        """
+        if not self.learns_threshold or self.rule is None:
+            return self.rule
+        batch = self.batch(y, *_one(prediction, sample_weight))
+        assert isinstance(batch, ClassBatch)
+        return DecisionRule(best_threshold(self._label_scores(batch)[0], self.rule.threshold))
 
     def metrics(
         self,
@@ -185,20 +258,16 @@ class PerformanceIndex:
         prediction: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        threshold: float = 0.5,
+        labels: ArrayLike | None = None,
     ) -> dict[str, float]:
         """Every metric of one set of rows, natural sign; parameters and errors as in `score`.
 
         R² is that of these rows (scikit-learn's), whereas `score` divides by the fixed variance.
         """
-        outcome = self.outcome(y, prediction, sample_weight, threshold)
-        if isinstance(outcome, RegressionOutcome):
-            outcome.variance = None
-        found = {name: METRICS[name].function(outcome) for name in self.baselines}
-        for name in self.weights:
-            if is_scorer_name(name):
-                found[name] = _scorer_term(load_scorer(name))(outcome)
-        return found
+        batch = self.batch(y, *_one(prediction, sample_weight, labels))
+        batch.parameters = replace(batch.parameters, variance=None)
+        names = [*self.baselines, *filter(is_scorer_name, self.weights)]
+        return {name: float(metric_values(name, batch)[0]) for name in names}
 
     def homogenize(self, name: str, value: Number) -> Number:
         """`value` of metric `name` on the scale where 0 is the baseline and 1 is ideal."""
@@ -223,12 +292,23 @@ class PerformanceIndex:
             return next(iter(self.weights))
         return " + ".join(f"{name}*{weight:.3g}" for name, weight in self.weights.items())
 
+    @cached_property
+    def rule(self) -> DecisionRule | None:
+        """Decision rule that follows from the costs alone; None for regression."""
+        if not self.task.is_classification:
+            return None
+        return DecisionRule.given(self.n_classes, self.costs)
+
     @property
-    def depends_on_threshold(self) -> bool:
-        """Whether any metric of the index reads labels (or may, for a user's own scorer)."""
-        return any(
-            not is_scorer_name(name) and METRICS[name].needs == "labels" for name in self.weights
-        )
+    def takes_weights(self) -> bool:
+        """Whether rows can have weights: a user's scorer takes none."""
+        return not any(map(is_scorer_name, self.weights))
+
+    @cached_property
+    def learns_threshold(self) -> bool:
+        """Whether the rule has a threshold that is learned: two classes, and a metric of their labels."""
+        has_labels = any(map(_needs_labels, self.weights))
+        return self.decision == "learned" and self.n_classes == 2 and has_labels
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
@@ -241,6 +321,7 @@ class PerformanceIndex:
             "positive": self.positive,
             "costs": None if self.costs is None else self.costs.tolist(),
             "error_weights": None if self.error_weights is None else self.error_weights.tolist(),
+            "decision": self.decision,
         }
 
     @classmethod
@@ -253,18 +334,6 @@ class PerformanceIndex:
         frozen = {key: MappingProxyType(dict(data[key])) for key in ("weights", "baselines")}
         return cls(**{**data, **matrices, **frozen, "task": Task(data["task"])})
 
-    @cached_property
-    def _terms(self) -> tuple[tuple[Any, float, float], ...]:
-        """(function, baseline, weight / (ideal - baseline)) of each metric of the index."""
-        terms: list[tuple[Any, float, float]] = []
-        for name, weight in self.weights.items():
-            if is_scorer_name(name):
-                terms.append((_scorer_term(load_scorer(name)), 0.0, weight))
-            else:
-                metric = METRICS[name]
-                terms.append((metric.function, self.baselines[name], self.factor(name)))
-        return tuple(terms)
-
     def factor(self, name: str) -> float:
         """Weight of a metric of the index divided by the distance of its ideal from its baseline."""
         return self.weights[name] * self._scale(METRICS[name])
@@ -276,39 +345,80 @@ class PerformanceIndex:
             return 1.0 if metric.is_maximized else -1.0
         return 1.0 / span
 
-    def outcome(
+    def batch(
         self,
         y: ArrayLike,
-        prediction: ArrayLike,
-        weight: ArrayLike | None = None,
-        threshold: float = 0.5,
-    ) -> Outcome:
-        """What the metrics look at; parameters and errors as in `score`."""
-        truth = np.asarray(y)
-        predicted = np.asarray(prediction)
-        sizes = None if weight is None else np.asarray(weight)
-        if len(truth) == 0 or len(truth) != len(predicted):
-            raise ValueError(f"{len(predicted)} predictions for {len(truth)} rows")
+        predictions: ArrayLike,
+        weights: FloatArray | None = None,
+        labels: IntArray | None = None,
+    ) -> Batch:
+        """What the metrics look at; parameters and errors as in `scores`.
+
+        Codes, (m, n), in the place of probabilities become one-hot rows.
+        """
+        truth, predicted = np.asarray(y), np.asarray(predictions)
+        if len(truth) == 0 or predicted.ndim < 2 or predicted.shape[1] != len(truth):
+            found = predicted.shape[1] if predicted.ndim > 1 else 0
+            raise ValueError(f"{found} predictions for {len(truth)} rows")
         if not np.isfinite(predicted.sum()) and not np.isfinite(predicted).all():
             raise ValueError("predictions must be finite; found NaN or infinity")
-        if not self.task.is_classification:
-            return RegressionOutcome(
-                truth, predicted.ravel(), sizes, variance=self.baselines["mse"]
-            )
-        if predicted.ndim == 1:
+        parameters = self._parameters
+        if self.rule is None:
+            return ValueBatch(truth, predicted.reshape(len(predicted), -1), weights, parameters)
+        if predicted.ndim == 2:
             predicted = np.eye(self.n_classes, dtype=np.float32)[predicted.astype(np.intp)]
-        if predicted.shape[1] != self.n_classes:
-            raise ValueError(f"{predicted.shape[1]} probabilities for {self.n_classes} classes")
-        return ClassificationOutcome(
-            truth,
-            predicted,
-            sizes,
-            error_weights=self.error_weights,
-            beta=self.beta,
-            positive=self.positive,
-            costs=self.costs,
-            threshold=threshold,
-        )
+        if predicted.shape[2] != self.n_classes:
+            raise ValueError(f"{predicted.shape[2]} probabilities for {self.n_classes} classes")
+        codes = self.rule.codes(predicted) if labels is None else np.asarray(labels)
+        return ClassBatch(truth, predicted, codes, weights, parameters)
+
+    @cached_property
+    def _parameters(self) -> MetricParameters:
+        variance = None if self.task.is_classification else self.baselines["mse"]
+        return MetricParameters(self.error_weights, self.costs, self.beta, self.positive, variance)
+
+    def _total(self, batch: Batch, names: Sequence[str] | None = None) -> FloatArray:
+        """(B,) weighted sum of the homogenized metrics of the index, or of some of them."""
+        total: FloatArray = np.zeros(batch.size)
+        for name in self.weights if names is None else names:
+            if is_scorer_name(name):
+                total += self.weights[name] * metric_values(name, batch)
+            else:
+                total += self.factor(name) * (metric_values(name, batch) - self.baselines[name])
+        return self._finite(total)
+
+    def _label_scores(self, batch: ClassBatch) -> FloatArray:
+        """(B, T) the part of the index that depends on the labels, at each threshold."""
+        counts = counts_by_threshold(batch.y, batch.probability[..., 1], batch.weights)
+        by_threshold = ClassBatch.of_counts(counts.reshape(-1, 2, 2), self._parameters)
+        found = self._total(by_threshold, [name for name in self.weights if _needs_labels(name)])
+        return found.reshape(counts.shape[:2])
+
+    def _finite(self, total: FloatArray) -> FloatArray:
+        if not np.isfinite(total).all():
+            raise ValueError(f"performance index {self.name} is not finite: {total}")
+        return total
+
+
+def metric_values(name: str, batch: Batch) -> FloatArray:
+    """(B,) values of a metric of the registry, or of a user's scorer, in its natural sign."""
+    if not is_scorer_name(name):
+        return METRICS[name].values(batch)
+    scorer = load_scorer(name)
+    return batch.each(lambda y, prediction, _: float(scorer(y, prediction)))
+
+
+def _needs_labels(name: str) -> bool:
+    return not is_scorer_name(name) and METRICS[name].needs == "labels"
+
+
+def _one(
+    prediction: ArrayLike, sample_weight: ArrayLike | None, labels: ArrayLike | None = None
+) -> tuple[Any, Any, Any]:
+    """One prediction, its weights and labels as a batch of one."""
+    weights = None if sample_weight is None else np.asarray(sample_weight)[None]
+    codes = None if labels is None else np.asarray(labels)[None]
+    return np.asarray(prediction)[None], weights, codes
 
 
 def _check_settings(
@@ -340,21 +450,16 @@ def _target_facts(
 ) -> tuple[TargetFacts, FloatArray | None]:
     """Facts for the baselines, and the error weights of the costs."""
     if not n_classes:
-        deviation = y - weighted_mean(y, weight)
+        deviation = y - np.average(y, weights=weight)
         return TargetFacts(
-            variance=weighted_mean(deviation**2, weight),
-            deviation=weighted_mean(np.abs(deviation), weight),
+            variance=float(np.average(deviation**2, weights=weight)),
+            deviation=float(np.average(np.abs(deviation), weights=weight)),
         ), None
     sizes = np.bincount(y, weights=weight, minlength=n_classes)
     frequencies = sizes / sizes.sum()
     errors = None if costs is None else error_weights(costs, frequencies)
-    expected = ClassificationOutcome.of_counts(
-        np.outer(frequencies, frequencies),
-        error_weights=errors,
-        beta=beta,
-        positive=positive,
-        costs=costs,
-    )
+    parameters = MetricParameters(errors, costs, beta, positive)
+    expected = ClassBatch.of_counts(np.outer(frequencies, frequencies)[None], parameters)
     return TargetFacts(frequencies, expected, brier_baseline), errors
 
 
@@ -394,12 +499,3 @@ def _resolve(name: str, task: Task, usable: Mapping[str, Metric]) -> str:
         needed = "a cost matrix" if metric.name == "cost" else "a positive class"
         raise SettingsError(f"metric {name} needs {needed}")
     return metric.name
-
-
-def _scorer_term(scorer: Scorer) -> Any:
-    def term(outcome: Outcome) -> float:
-        if isinstance(outcome, ClassificationOutcome):
-            return float(scorer(outcome.y, outcome.probability))
-        return float(scorer(outcome.y, outcome.prediction))
-
-    return term

@@ -12,7 +12,7 @@ import numpy as np
 
 from automl.errors import SettingsError
 from automl.metrics import classification, regression
-from automl.metrics.outcomes import ClassificationOutcome
+from automl.metrics.batch import ClassBatch
 from automl.records import FloatArray, Task
 
 Needs = Literal["labels", "probabilities", "values"]
@@ -27,7 +27,7 @@ class TargetFacts:
     ----------
     frequencies : (K,) or None
         Class frequencies p.
-    expected : outcome of the baseline, or None
+    expected : batch of the baseline, or None
         Its counts are p pᵀ: labels drawn at random by the class frequencies.
     brier_baseline
         `frequencies`: probabilities equal to p; `random_labels`: one-hot rows of random labels.
@@ -36,7 +36,7 @@ class TargetFacts:
     """
 
     frequencies: FloatArray | None = None
-    expected: ClassificationOutcome | None = None
+    expected: ClassBatch | None = None
     brier_baseline: BrierBaseline = "frequencies"
     variance: float = 0.0
     deviation: float = 0.0
@@ -58,8 +58,8 @@ class Metric:
         Value of a perfect prediction.
     is_maximized
         Whether greater values are better.
-    function
-        Value of one outcome.
+    values
+        Its values, (B,), for a batch of predictions (`automl.metrics.batch`).
     baseline
         Value of the prediction that knows the class frequencies, or the mean, alone.
     """
@@ -69,18 +69,18 @@ class Metric:
     needs: Needs
     ideal: float
     is_maximized: bool
-    function: Callable[[Any], float]
+    values: Callable[[Any], FloatArray]
     baseline: Callable[[TargetFacts], float]
 
 
 def _of_counts(
-    function: Callable[[ClassificationOutcome], float],
+    values: Callable[[ClassBatch], FloatArray],
 ) -> Callable[[TargetFacts], float]:
     """Baseline of a count-based metric: its value on the expected counts p pᵀ."""
 
     def baseline(facts: TargetFacts) -> float:
         assert facts.expected is not None
-        return function(facts.expected)
+        return float(values(facts.expected)[0])
 
     return baseline
 
@@ -102,12 +102,10 @@ REGRESSION = frozenset({Task.REGRESSION})
 
 
 def _count_metric(
-    name: str, function: Callable[[ClassificationOutcome], float], *, is_loss: bool = False
+    name: str, values: Callable[[ClassBatch], FloatArray], *, is_loss: bool = False
 ) -> Metric:
     ideal = 0.0 if is_loss else 1.0
-    return Metric(
-        name, CLASSIFICATION, "labels", ideal, not is_loss, function, _of_counts(function)
-    )
+    return Metric(name, CLASSIFICATION, "labels", ideal, not is_loss, values, _of_counts(values))
 
 
 def _registry() -> dict[str, Metric]:
@@ -122,13 +120,13 @@ def _registry() -> dict[str, Metric]:
         _count_metric("mcc", classification.matthews),
         _count_metric("cost", classification.cost, is_loss=True),
     ]
-    for name, ideal, function, tasks, baseline in (
+    for name, ideal, values, tasks, baseline in (
         ("brier", 0.0, classification.brier, CLASSIFICATION, _brier_baseline),
         ("log_loss", 0.0, classification.log_loss, CLASSIFICATION, _log_loss_baseline),
         ("roc_auc", 1.0, classification.roc_auc, CLASSIFICATION, half),
         ("roc_auc_ovo", 1.0, classification.roc_auc_ovo, frozenset({Task.MULTICLASS}), half),
     ):
-        found.append(Metric(name, tasks, "probabilities", ideal, ideal == 1.0, function, baseline))
+        found.append(Metric(name, tasks, "probabilities", ideal, ideal == 1.0, values, baseline))
     for name, ideal, loss, level in (
         ("r2", 1.0, regression.r2, lambda _: 0.0),
         ("mae", 0.0, regression.mae, lambda facts: facts.deviation),

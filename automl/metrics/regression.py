@@ -1,37 +1,46 @@
-"""Regression metrics on one outcome (B14, table 3.1)."""
+"""Regression metrics of a batch (B14, table 3.1)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from automl.metrics.outcomes import RegressionOutcome
+from automl.metrics.batch import ValueBatch
+from automl.records import FloatArray
 
 
-def r2(outcome: RegressionOutcome) -> float:
-    """Coefficient of determination, 1 - Σ(y - f)² / Σ(y - ȳ)².
+def r2(batch: ValueBatch) -> FloatArray:
+    """(B,) coefficient of determination, 1 - Σ(y - f)² / Σ(y - ȳ)².
 
-    The denominator is the outcome's fixed variance if it has one: R² of a fold of a few rows is
+    The denominator is the fixed variance if there is one: R² of a fold of a few rows is
     unbounded below. Without variance, 1 for a perfect prediction and 0 for any other.
     """
-    variance = outcome.variance
-    if variance is None:
-        center = outcome.mean(outcome.y)
-        variance = outcome.mean((outcome.y - center) ** 2)
-    if variance <= 0:
-        return float(outcome.mean_squared_error == 0)
-    return 1.0 - outcome.mean_squared_error / variance
+    variance = _variance(batch)
+    is_flat = variance <= 0
+    explained = 1.0 - batch.mean_squared_error / np.where(is_flat, 1.0, variance)
+    return np.where(is_flat, batch.mean_squared_error == 0, explained)
 
 
-def mae(outcome: RegressionOutcome) -> float:
-    """Mean absolute error."""
-    return outcome.mean(np.abs(outcome.error))
+def _variance(batch: ValueBatch) -> FloatArray:
+    """(B,) or (1,)."""
+    if batch.parameters.variance is not None:
+        return np.array([batch.parameters.variance])
+    deviations = batch.y - batch.mean(batch.y[None])[:, None]
+    if len(deviations) == 1:
+        return batch.mean(deviations**2)
+    assert batch.weights is not None
+    return np.asarray((batch.weights * deviations**2).sum(axis=1) / batch.weights.sum(axis=1))
 
 
-def mse(outcome: RegressionOutcome) -> float:
-    """Mean squared error."""
-    return outcome.mean_squared_error
+def mae(batch: ValueBatch) -> FloatArray:
+    """(B,) mean absolute error."""
+    return batch.mean(np.abs(batch.error))
 
 
-def rmse(outcome: RegressionOutcome) -> float:
-    """Root of the mean squared error."""
-    return float(np.sqrt(outcome.mean_squared_error))
+def mse(batch: ValueBatch) -> FloatArray:
+    """(B,) mean squared error."""
+    return batch.mean_squared_error
+
+
+def rmse(batch: ValueBatch) -> FloatArray:
+    """(B,) root of the mean squared error."""
+    return np.sqrt(batch.mean_squared_error)

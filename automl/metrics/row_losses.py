@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.metrics.batch import ValueBatch
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.weightings import ROW_LOSSES
 from automl.records import FloatArray
 
 UNBOUNDED: Mapping[str, str] = MappingProxyType(
@@ -18,6 +18,11 @@ UNBOUNDED: Mapping[str, str] = MappingProxyType(
 )
 """Metrics whose rows have no greatest loss, and what their row loss is. The log loss has none to speak
 of either, but a logarithm has no heavy tail."""
+
+ROW_LOSSES: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
+    {"mse": np.square, "mae": np.abs}
+)
+"""Losses of rows by their errors."""
 
 RowLosses = Callable[[NDArray[Any], NDArray[Any]], FloatArray]
 
@@ -35,10 +40,11 @@ def unbounded_losses(index: PerformanceIndex) -> RowLosses | None:
         return None
 
     def losses(y: NDArray[Any], prediction: NDArray[Any]) -> FloatArray:
-        outcome = index.outcome(y, prediction)
+        batch = index.batch(y, prediction[None])
+        assert isinstance(batch, ValueBatch)
         total = np.zeros(len(y))
         for name in names:
-            rows = ROW_LOSSES[UNBOUNDED[name]](outcome)
+            rows = ROW_LOSSES[UNBOUNDED[name]](batch.error[0])
             total += abs(index.factor(name)) * _slope(name, index, rows) * rows
         return total
 

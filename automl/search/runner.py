@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from automl.errors import InterruptedRunError
 from automl.evaluation.plan import StageRows
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
-from automl.evaluation.trial import TrialSummary
+from automl.evaluation.trial import TrialSummary, folds_of
 from automl.origins import DEFAULT, FLOOR, ORIGINS
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.search.turns import Turn, Turns
@@ -172,14 +172,14 @@ class TrialRunner:
             "most_rounds": most_rounds,
         }
         trial = self.run_job(blank, Job(JOB, payload), limit_seconds=limit_seconds)
-        if earlier is not None and trial.folds[: len(earlier.folds)] == earlier.folds:
+        if earlier is not None and _are_reused(earlier.folds, trial.folds):
             whole = trial.seconds + earlier.seconds
             trial = replace(trial, seconds=whole, reused_seconds=earlier.seconds)
         return trial
 
     def _trial(self, blank: Trial, outcome: JobOutcome) -> Trial:
-        folds = tuple(r for r in outcome.results if isinstance(r, FoldResult))
         summary = next((r for r in outcome.results if isinstance(r, TrialSummary)), None)
+        folds = folds_of(outcome.results)
         status, reason = outcome.status, outcome.reason
         if status is TrialStatus.COMPLETE and summary is not None and summary.reason:
             status, reason = summary.status, summary.reason
@@ -221,6 +221,12 @@ def _shortened(folds: Sequence[FoldResult]) -> str:
         f"its time was over: {len(kept)} of {len(folds)} fits ended early, with "
         f"{min(kept)} to {max(kept)} rounds"
     )
+
+
+def _are_reused(earlier: Sequence[FoldResult], folds: Sequence[FoldResult]) -> bool:
+    """Whether the first folds are the earlier ones; their scores may have another decision rule."""
+    first = [replace(fold, score=0.0) for fold in folds[: len(earlier)]]
+    return first == [replace(fold, score=0.0) for fold in earlier]
 
 
 def _folds_json(trial: Trial) -> list[dict[str, Any]]:

@@ -58,8 +58,8 @@ def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice
     everything = np.ones(len(rows.y), dtype=np.float32)
     alone = replace(rows, versions=repeats).blends(choice)
     bag = replace(rows, versions=[_means(repeats, choice)]).blends(choice)
-    difference = rows.score_under(bag, everything, choice.threshold) - rows.score_under(
-        alone, everything, choice.threshold
+    difference = rows.score_under(bag, everything, choice.rule) - rows.score_under(
+        alone, everything, choice.rule
     )
     return n_repeats / (n_repeats - 1) * difference if np.isfinite(difference) else 0.0
 

@@ -51,6 +51,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.inference.combining import Combine, combined
+from automl.inference.decision import DecisionRule
 from automl.records import FloatArray, IntArray
 from automl.selection.luck import luck_of
 
@@ -87,7 +88,7 @@ class WeightedScore(Protocol):
         prediction: NDArray[Any],
         sample_weight: FloatArray | None = None,
         *,
-        threshold: float = 0.5,
+        labels: IntArray | None = None,
     ) -> float: ...
 
 
@@ -98,14 +99,14 @@ class Choice:
     Parameters
     ----------
     weights : (n members,), non-negative, sum 1
-    threshold : in [0, 1]
-        For two classes.
+    rule
+        How probabilities become labels; None for what the score takes by itself, and for regression.
     combine
         How the members' predictions become one.
     """
 
     weights: FloatArray
-    threshold: float = 0.5
+    rule: DecisionRule | None = None
     combine: Combine = "mean"
 
 
@@ -145,7 +146,10 @@ class ScoredRows:
         return ScoredRows((), self.y[rows], self.score, weight, takes_weights=self.takes_weights)
 
     def score_under(
-        self, predictions: Sequence[NDArray[Any]], counts: FloatArray, threshold: float = 0.5
+        self,
+        predictions: Sequence[NDArray[Any]],
+        counts: FloatArray,
+        rule: DecisionRule | None = None,
     ) -> float:
         """Mean score of versions of one prediction where row i occurs `counts[i]` times; NaN if undefined."""
         rows = np.flatnonzero(counts)
@@ -161,15 +165,21 @@ class ScoredRows:
             weight = drawn
         try:
             return float(
-                np.mean(
-                    [
-                        self.score(self.y[rows], version[rows], weight, threshold=threshold)
-                        for version in predictions
-                    ]
-                )
+                np.mean([self._score(version, rows, weight, rule) for version in predictions])
             )
         except ValueError:
             return float("nan")
+
+    def _score(
+        self,
+        prediction: NDArray[Any],
+        rows: IntArray,
+        weight: FloatArray | None,
+        rule: DecisionRule | None,
+    ) -> float:
+        drawn = prediction[rows]
+        labels = None if rule is None else rule.codes(drawn)
+        return self.score(self.y[rows], drawn, weight, labels=labels)
 
     def blends(self, choice: Choice) -> list[NDArray[Any]]:
         """Prediction of a choice on all rows, each version."""
@@ -303,36 +313,36 @@ class Repeated:
     """
 
     def __init__(self, rows: ScoredRows, final: Choice, drawn: FloatArray) -> None:
-        self._rows, self._threshold, self._drawn = rows, final.threshold, drawn
+        self._rows, self._rule, self._drawn = rows, final.rule, drawn
         self._blends = rows.blends(final)
-        self._under_drawn = self._scores(self._blends, final.threshold, drawn)
-        self._luck: dict[tuple[bytes, float], float] = {}
+        self._under_drawn = self._scores(self._blends, final.rule, drawn)
+        self._luck: dict[tuple[bytes, DecisionRule | None], float] = {}
         self.shortfalls: list[float] = []
 
     def add(self, left_out: FloatArray, choice: Choice) -> None:
         """What another choice loses on the rows left out, (n,) of 0 and 1."""
         blends = self._rows.blends(choice)
-        best = self._rows.score_under(self._blends, left_out, self._threshold)
-        shortfall = best - self._rows.score_under(blends, left_out, choice.threshold)
+        best = self._rows.score_under(self._blends, left_out, self._rule)
+        shortfall = best - self._rows.score_under(blends, left_out, choice.rule)
         if not np.isfinite(shortfall):
             return
-        key = (choice.weights.tobytes(), choice.threshold)
+        key = (choice.weights.tobytes(), choice.rule)
         if shortfall and key not in self._luck:
-            others = self._scores(blends, choice.threshold, self._drawn)
+            others = self._scores(blends, choice.rule, self._drawn)
             self._luck[key] = luck_of(self._under_drawn, others)
         self.shortfalls.append(shortfall * self._luck.get(key, 1.0))
 
     def corrected(self, resampled: FloatArray, gain: float) -> HonestScore:
         """Honest score, its interval from (N, n) drawn rows."""
         everything = np.ones(len(self._rows.y), dtype=np.float32)
-        naive = self._rows.score_under(self._blends, everything, self._threshold)
-        redrawn = self._scores(self._blends, self._threshold, resampled)
+        naive = self._rows.score_under(self._blends, everything, self._rule)
+        redrawn = self._scores(self._blends, self._rule, resampled)
         return corrected(naive, redrawn, np.array(self.shortfalls), gain)
 
     def _scores(
-        self, blends: Sequence[NDArray[Any]], threshold: float, counts: FloatArray
+        self, blends: Sequence[NDArray[Any]], rule: DecisionRule | None, counts: FloatArray
     ) -> FloatArray:
-        return np.array([self._rows.score_under(blends, drawn, threshold) for drawn in counts])
+        return np.array([self._rows.score_under(blends, drawn, rule) for drawn in counts])
 
 
 def corrected(

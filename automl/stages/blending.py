@@ -16,12 +16,7 @@ from numpy.typing import NDArray
 
 from automl.ensembles.deadline import Deadline
 from automl.ensembles.diversity import diverse_library
-from automl.ensembles.evidence import (
-    cross_fitted_scores,
-    decide_ensemble,
-    fold_scores,
-    other_rows,
-)
+from automl.ensembles.evidence import cross_fitted_scores, decide_ensemble, other_rows
 from automl.ensembles.library import MOST_CELLS
 from automl.ensembles.limits import is_fast_enough, only_effective
 from automl.ensembles.registry import get_ensemble
@@ -29,12 +24,12 @@ from automl.errors import DataError
 from automl.evaluation.fold_models import models_mib
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.trial import preprocessing_of
-from automl.inference.combining import Combine, combined
-from automl.metrics.stacked import stacked_scores
-from automl.metrics.threshold import tune_threshold
-from automl.metrics.weightings import many_scores
+from automl.inference.combining import Combine
+from automl.metrics.decisions import OutOfFold
+from automl.metrics.learning import many_scores, stacked_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
+from automl.stages.blend_scores import describe_blend
 from automl.stages.candidates import test_train_ratio
 from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.membership import limited, method_of
@@ -121,13 +116,7 @@ class Blender:
         by_fold, weights = found[:-1], found[-1]
         decision = decide_ensemble(
             cross_fitted_scores(
-                self._predictions,
-                self._y,
-                session.plan.index.score,
-                self._folds,
-                by_fold,
-                sample_weight=self._weights,
-                combine=self._combine,
+                self._predictions, self._judge, self._folds, by_fold, combine=self._combine
             ),
             self._best_single_scores(),
             learned_score=self.describe(weights)["score"],
@@ -139,17 +128,21 @@ class Blender:
         return {**decision.to_json(), "n_bags": n_bags, "seconds": seconds}, weights
 
     def describe(self, weights: FloatArray) -> dict[str, Any]:
-        """Threshold and scores of a blend on the out-of-fold predictions."""
-        rows = self._inside
-        index, y = self._session.plan.index, self._y[rows]
-        sample_weight = None if self._weights is None else self._weights[rows]
-        prediction = combined(self._predictions, weights, self._combine, rows)
-        threshold = tune_threshold(index, y, prediction, sample_weight)
-        return {
-            "threshold": threshold,
-            "score": index.score(y, prediction, sample_weight, threshold=threshold),
-            "metrics": index.metrics(y, prediction, sample_weight, threshold=threshold),
-        }
+        """Decision rule and scores of a blend, see `describe_blend`."""
+        shares = {self.members[i].id: float(weights[i]) for i in np.flatnonzero(weights)}
+        found = describe_blend(self._session, shares, self._combine)
+        assert found is not None  # the library holds trials whose predictions were kept
+        return found
+
+    def _judge(self, prediction: NDArray[Any], judged: IntArray, others: IntArray) -> float:
+        """Score of a blend on some rows by the decision rule of others."""
+        folds = np.full(len(self._y), -1)
+        folds[others], folds[judged] = 1, 0
+        return self._out_of_fold(prediction, folds).score(0)
+
+    def _out_of_fold(self, prediction: NDArray[Any], folds: IntArray) -> OutOfFold:
+        index = self._session.plan.index
+        return OutOfFold(index, self._y, prediction, folds, self._weights)
 
     def _best_single_scores(self) -> FloatArray:
         """Fold scores of the member of the first layer that is best on all other folds.
@@ -158,19 +151,9 @@ class Blender:
         the other folds has no such advantage over the ensemble. The limit of the time to predict
         holds for it too.
         """
-        index = self._session.plan.index
         singles = [i for i in range(self._n_first) if self._is_fast(i)][:MOST_SINGLES]
         scores = np.stack(
-            [
-                fold_scores(
-                    self._predictions[i],
-                    self._y,
-                    index.score,
-                    self._folds,
-                    sample_weight=self._weights,
-                )
-                for i in singles
-            ]
+            [self._out_of_fold(self._predictions[i], self._folds).scores() for i in singles]
         )
         others = (scores.sum(axis=1, keepdims=True) - scores) / (scores.shape[1] - 1)
         best = others.argmax(axis=0)
@@ -236,7 +219,7 @@ class Blender:
             bag,
             [self._predictions[i] for i in self._eligible],
             self._y,
-            index.score,
+            index.learned_score,
             rng=self._stream(bag, place, rows),
             rows=rows,
             sample_weight=self._weights,

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.predictions import PredictionStore
-from automl.metrics.weightings import many_scores
 from automl.records import IntArray, Trial
 from automl.selection.honest import ScoredRows
 from automl.selection.preselection import ScreeningRecord, SignatureClusters
@@ -129,7 +128,7 @@ def _scored_rows(
         index.score,
         session.plan.row_weights(rows),
         groups,
-        takes_weights=many_scores(index) is not None,
+        takes_weights=index.takes_weights,
     )
 
 

@@ -11,6 +11,7 @@ from automl.ensembles.layers import choose_base
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import FLOORS
+from automl.inference.decision import DecisionRule
 from automl.records import FloatArray, Trial
 from automl.stages.blending import Blender, library_of, milliseconds_of
 from automl.stages.membership import method_of, most_members
@@ -30,14 +31,14 @@ def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) 
     -------
         Record with `members` (trial id, weight), `learned` (members of the ensemble, also where
         it was not taken), `replaced_champion`, `evidence`, `method`, `combine`, the
-        cross-validated `score` and the `threshold` of what is chosen, and of a second layer its
+        cross-validated `score` and the decision `rule` of what is chosen, and of a second layer its
         trials, `stack`, with the ids of those whose predictions they take, `base`.
     """
     champion = next(trial for trial in trials if trial.id == champion_id)
     store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
     if not store.has(champion_id):
         session.warnings.append("the champion's predictions were not kept; there is no ensemble")
-        return {**_alone(champion), **_second_layer_record([], [])}
+        return {**_alone(champion, session.plan.index.rule), **_second_layer_record([], [])}
     library = _library(session, trials, champion, store)
     base, stack = _second_layer(session, library)
     blender = Blender(session, library, base, stack, store)
@@ -72,7 +73,7 @@ def _shares(members: Sequence[Trial], weights: FloatArray) -> list[dict[str, Any
     ]
 
 
-def _alone(champion: Trial) -> dict[str, Any]:
+def _alone(champion: Trial, rule: DecisionRule | None) -> dict[str, Any]:
     return {
         "members": [{"trial_id": champion.id, "weight": 1.0}],
         "learned": [],
@@ -81,7 +82,7 @@ def _alone(champion: Trial) -> dict[str, Any]:
         "method": "none",
         "combine": "mean",
         "n_library": 0,
-        "threshold": 0.5,
+        "rule": None if rule is None else rule.to_json(),
         "score": champion.score,
         "metrics": dict(champion.metrics),
     }

@@ -17,8 +17,10 @@ from automl.evaluation.fold_models import load_models
 from automl.evaluation.slots import Job
 from automl.inference.bundle import write_bundle
 from automl.inference.combining import Combine
+from automl.inference.decision import DecisionRule
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.records import Trial, TrialStatus
+from automl.stages.blend_scores import describe_blend
 from automl.stages.session import Session
 from automl.stages.stacking import stack_payload
 
@@ -55,7 +57,7 @@ def build_final(
     Parameters
     ----------
     ensemble
-        Record of the ensemble stage: `members`, `threshold`, and where there are such `combine`,
+        Record of the ensemble stage: `members`, `rule`, `score`, and where there are such `combine`,
         `stack` and `base`.
 
     Returns
@@ -80,7 +82,8 @@ def build_final(
         members = _last_resort(session, [t for t in trials if t.is_complete])
     if not members:
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
-    model = assembled(session, members, ensemble["threshold"], combine)
+    validated = _validated(session, members, combine, ensemble)
+    model = assembled(session, members, validated["rule"], combine)
     write_bundle(model, session.folder.bundle, extra={"run": session.run_id})
     speeds = {t.id: t.predict_milliseconds for t in (*trials, *(part.trial for part in parts))}
     expected = sum(speeds[m.trial] * len(m.pipelines) for m in members)
@@ -98,6 +101,8 @@ def build_final(
         "members": _member_facts(model),
         "bundle": str(session.folder.bundle),
         "threshold": getattr(model, "threshold_", None),
+        "score": validated["score"],
+        "metrics": validated["metrics"],
         "predict_ms": predict_ms,
         "size_mib": _folder_mib(session.folder.bundle),
         "test": test,
@@ -121,20 +126,49 @@ def wanted_parts(trials: Sequence[Trial], ensemble: Mapping[str, Any]) -> list[P
 
 
 def assembled(
-    session: Session, members: list[Member], threshold: float = 0.5, combine: Combine = "mean"
+    session: Session,
+    members: list[Member],
+    rule: Mapping[str, Any] | None,
+    combine: Combine = "mean",
 ) -> TableModel:
-    """Model of the run's table from fitted members."""
-    table = session.plan.table
+    """Model of the run's table from fitted members.
+
+    Parameters
+    ----------
+    rule : JSON form of the decision rule; None for regression
+    """
+    table, decision = session.plan.table, rule and DecisionRule.from_json(rule)
     return TableModel(
         table.schema,
         members,
         task=str(table.task),
         target=table.target,
         classes=None if table.class_labels is None else list(table.class_labels),
-        threshold=threshold if table.n_classes == 2 else None,
-        cost_matrix=session.settings.cost_matrix if table.n_classes > 2 else None,
+        threshold=decision.threshold if decision and table.n_classes == 2 else None,
+        cost_matrix=decision.costs if decision else None,
         combine=combine,
     )
+
+
+def _validated(
+    session: Session, members: Sequence[Member], combine: Combine, ensemble: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Decision rule and validated scores of the model that is made.
+
+    Those of the ensemble stage, unless a member is missing: the scores of a run are about its model.
+    """
+    shares = {member.trial: member.weight for member in members if member.weight > 0}
+    if shares == {member["trial_id"]: member["weight"] for member in ensemble["members"]}:
+        return {key: ensemble[key] for key in ("rule", "score", "metrics")}
+    found = describe_blend(session, shares, combine)
+    if found is not None:
+        return found
+    session.warnings.append(
+        "the final model lacks members and the predictions of the others were not kept: its score is that of "
+        "the whole ensemble, and its decision rule is the one that the costs say"
+    )
+    rule = session.plan.index.rule
+    return {**ensemble, "rule": None if rule is None else rule.to_json()}
 
 
 def _member_facts(model: TableModel) -> list[dict[str, Any]]:
@@ -360,10 +394,10 @@ def _test_score(session: Session, model: TableModel) -> dict[str, Any] | None:
         return None
     test = Table.load(session.folder.test)
     prediction = model.raw_typed(test.frame)
-    index, threshold = session.plan.index, getattr(model, "threshold_", 0.5)
+    index, labels = session.plan.index, model.codes(prediction)
     weights = None if test.weights is None else np.asarray(test.weights)
     return {
         "rows": len(test),
-        "score": index.score(test.y, prediction, weights, threshold=threshold),
-        "metrics": index.metrics(test.y, prediction, weights, threshold=threshold),
+        "score": index.score(test.y, prediction, weights, labels=labels),
+        "metrics": index.metrics(test.y, prediction, weights, labels=labels),
     }

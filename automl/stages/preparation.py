@@ -100,6 +100,7 @@ def prepare(
         sample_weight=table.weights,
         cost_matrix=settings.cost_matrix,
         brier_baseline="random_labels" if settings.preset == "thesis" else "frequencies",
+        decision=settings.decision,
     )
     keep_priors(folder, settings)
     table.write(folder.table)

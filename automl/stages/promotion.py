@@ -59,8 +59,6 @@ class Challenge:
     rows : rows for the comparison; 0 where none is possible
     held_rows : those of them that were held back from training; the others are test rows
     fresh_rows : rows that are not among the champion's training rows; None if unknown
-    threshold
-        The champion's, for two classes.
     promote : what happens without a comparison
     reason : one sentence, why there is no comparison; empty if there is one
     """
@@ -69,7 +67,6 @@ class Challenge:
     rows: int = 0
     held_rows: int = 0
     fresh_rows: int | None = None
-    threshold: float = 0.5
     promote: bool = False
     reason: str = ""
 
@@ -252,9 +249,8 @@ def _compare_to_champion(
             f"at least {LEAST_ROWS} must be kept from training"
         )
         return Challenge(found.label, fresh_rows=n_fresh, reason=reason), NO_ROWS
-    _write_rows(folder, table, compared, _predictions(model, kept.iloc[compared], table))
-    threshold = float(getattr(model, "threshold_", 0.5))
-    return Challenge(found.label, len(compared), len(held), n_fresh, threshold), held
+    _write_rows(folder, table, compared, *_predictions(model, kept.iloc[compared], table))
+    return Challenge(found.label, len(compared), len(held), n_fresh), held
 
 
 def _obstacle(label: str, model: TableModel, raw: pd.DataFrame, table: Table) -> str:
@@ -305,15 +301,19 @@ def _without_training_rows(
     return held, tested
 
 
-def _predictions(model: TableModel, raw: pd.DataFrame, table: Table) -> NDArray[np.float32]:
-    """The champion's predictions, with a column for each class of the new table."""
+def _predictions(
+    model: TableModel, raw: pd.DataFrame, table: Table
+) -> tuple[NDArray[np.float32], IntArray | None]:
+    """The champion's predictions, a column for each class of the new table, and the codes it decides on."""
     predicted = model.raw(raw)
-    if table.classes is None:
-        return predicted
+    codes = model.codes(predicted)
+    if table.classes is None or codes is None:
+        return predicted, None
     columns = {text: code for code, text in enumerate(table.classes)}
+    places = np.array([columns[text] for text in _class_texts(model)])
     aligned = np.zeros((len(raw), len(columns)), dtype=np.float32)
-    aligned[:, [columns[text] for text in _class_texts(model)]] = predicted
-    return aligned
+    aligned[:, places] = predicted
+    return aligned, places[codes]
 
 
 def _class_texts(model: TableModel) -> list[str]:
@@ -325,21 +325,31 @@ def _rows_folder(folder: RunFolder) -> Path:
 
 
 def _write_rows(
-    folder: RunFolder, table: Table, held: IntArray, predictions: NDArray[np.float32]
+    folder: RunFolder,
+    table: Table,
+    held: IntArray,
+    predictions: NDArray[np.float32],
+    codes: IntArray | None,
 ) -> None:
     table.subset(held).write(_rows_folder(folder))
     np.save(_rows_folder(folder) / "champion_predictions.npy", predictions)
+    if codes is not None:
+        np.save(_rows_folder(folder) / "champion_codes.npy", codes)
+
+
+def _read_answers(folder: RunFolder) -> tuple[NDArray[np.float32], IntArray | None]:
+    """The champion's predictions and codes for the rows held back."""
+    codes = _rows_folder(folder) / "champion_codes.npy"
+    predictions = np.load(_rows_folder(folder) / "champion_predictions.npy", allow_pickle=False)
+    return predictions, np.load(codes, allow_pickle=False) if codes.exists() else None
 
 
 def _duel(session: Session, challenge: Challenge) -> dict[str, Any]:
     """Scores of both models on the rows held back, and who has the alias."""
     rows = Table.load(_rows_folder(session.folder))
     model = load_bundle(session.folder.bundle, trust=True)
-    ours = model.raw_typed(rows.frame), float(getattr(model, "threshold_", 0.5))
-    theirs = (
-        np.load(_rows_folder(session.folder) / "champion_predictions.npy"),
-        challenge.threshold,
-    )
+    prediction = model.raw_typed(rows.frame)
+    ours, theirs = (prediction, model.codes(prediction)), _read_answers(session.folder)
     everything = np.arange(len(rows))
     new, old = (_score(session, rows, everything, *each) for each in (ours, theirs))
     if not np.isfinite(new - old):
@@ -372,13 +382,16 @@ def _score(
     rows: Table,
     drawn: IntArray,
     prediction: NDArray[np.float32],
-    threshold: float,
+    codes: IntArray | None,
 ) -> float:
     """Performance index of some rows; NaN where it is not defined, as without any positive row."""
     weights = None if rows.weights is None else np.asarray(rows.weights)[drawn]
     try:
         return session.plan.index.score(
-            np.asarray(rows.y)[drawn], prediction[drawn], weights, threshold=threshold
+            np.asarray(rows.y)[drawn],
+            prediction[drawn],
+            weights,
+            labels=None if codes is None else codes[drawn],
         )
     except ValueError:
         return float("nan")

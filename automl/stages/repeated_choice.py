@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from automl.ensembles.limits import is_fast_enough
 from automl.families.registry import get_family
 from automl.inference.combining import Combine
+from automl.metrics.learning import many_scores, stacked_scores
 from automl.metrics.row_losses import unbounded_losses
-from automl.metrics.stacked import stacked_scores
-from automl.metrics.threshold import tune_threshold
-from automl.metrics.weightings import many_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.selection.bag_gain import bag_gain
@@ -103,11 +101,11 @@ class Evidence:
         self._inputs = [sources if trial.stage == STACK else () for trial in self.members]
         everything = np.ones(len(self.rows.y), dtype=np.float32)
         champion = self._weights({self.record.winner: 1.0})
-        self.final = {"single": self._with_threshold(Choice(champion), everything)}
+        self.final = {"single": self._with_rule(Choice(champion), everything)}
         shares = {member["trial_id"]: member["weight"] for member in self.learned}
         if shares and set(shares) <= set(self._places):
             blend = Choice(self._weights(shares), combine=self._combine)
-            self.final["ensemble"] = self._with_threshold(blend, everything)
+            self.final["ensemble"] = self._with_rule(blend, everything)
 
     def _weights(self, shares: Mapping[str, float]) -> FloatArray:
         weights = np.zeros(len(self.members))
@@ -188,10 +186,10 @@ class Evidence:
         self, drawn: FloatArray, place: int, scores: FloatArray, champion: int
     ) -> dict[str, Choice]:
         alone = Choice(np.eye(len(self.members))[champion])
-        found = {"single": self._with_threshold(alone, drawn)}
+        found = {"single": self._with_rule(alone, drawn)}
         if place < self._n_ensembles and "ensemble" in self.final:
             blend = self._ensemble(drawn, scores, champion)
-            found["ensemble"] = self._with_threshold(blend, drawn)
+            found["ensemble"] = self._with_rule(blend, drawn)
         return found
 
     def _champion(
@@ -272,7 +270,7 @@ class Evidence:
         learned = method.learn(
             [self.rows.versions[0][i] for i in library],
             self.rows.y,
-            self._index.score,
+            self._index.learned_score,
             rng=stream(settings.seed, Purpose.ENSEMBLE, HONEST_KEY + self._n_learned),
             rows=positions,
             sample_weight=self.rows.sample_weight,
@@ -290,17 +288,16 @@ class Evidence:
         limit = self.session.settings.max_predict_ms
         return is_fast_enough(member, self._milliseconds, limit, self._inputs)
 
-    def _with_threshold(self, choice: Choice, drawn: FloatArray) -> Choice:
-        """The choice with the threshold that is best on the drawn rows."""
-        if self._index.n_classes != 2 or not self._index.depends_on_threshold:
-            return choice
+    def _with_rule(self, choice: Choice, drawn: FloatArray) -> Choice:
+        """The choice with the decision rule that is best on the drawn rows."""
+        if not self._index.learns_threshold:
+            return replace(choice, rule=self._index.rule)
         rows = np.flatnonzero(drawn)
         weight = drawn[rows]
         if self.rows.sample_weight is not None:
             weight = weight * self.rows.sample_weight[rows]
         prediction = np.mean(self.rows.blends(choice), axis=0)[rows]
-        threshold = tune_threshold(self._index, self.rows.y[rows], prediction, weight)
-        return replace(choice, threshold=threshold)
+        return replace(choice, rule=self._index.learn_rule(self.rows.y[rows], prediction, weight))
 
     def _scores(self, versions: Sequence[Sequence[NDArray[Any]]], counts: FloatArray) -> FloatArray:
         """(n members, b) in-bag scores, mean over the versions."""

@@ -23,17 +23,16 @@ from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError, SettingsError
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
-from automl.evaluation.trial import TrialSummary, evaluate
+from automl.evaluation.trial import TrialSummary, evaluate, folds_of
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.inference.combining import Combine, check_combination
 from automl.inference.model import TableModel
 from automl.metrics.index import IndexSpec, PerformanceIndex
-from automl.metrics.stacked import stacked_scores
-from automl.metrics.weightings import many_scores
+from automl.metrics.learning import many_scores, stacked_scores
 from automl.origins import GIVEN
 from automl.randomness import Purpose, stream
-from automl.records import Configuration, FloatArray, FoldResult, Task, Trial, TrialStatus
+from automl.records import Configuration, FloatArray, Task, Trial, TrialStatus
 from automl.selection.candidates import Candidate
 from automl.selection.comparison import Normality, Procedure
 from automl.selection.levels import select
@@ -238,7 +237,7 @@ def weigh_models(
             bag,
             [array[present] for array in arrays.values()],
             y,
-            index.score,
+            index.learned_score,
             rng=stream(seed, Purpose.ENSEMBLE, bag),
             combine=combine,
             many_scores=many_scores(index),
@@ -286,10 +285,10 @@ def score_model(
     findings.raise_problems()
     index = _index(metric, encoded, encoded.y, sizes)
     prediction = model.raw(frame if weights is None else _without(frame, weights, model))
-    threshold = getattr(model, "threshold_", 0.5)
+    labels = model.codes(prediction)
     return {
-        "score": index.score(encoded.y, prediction, sizes, threshold=threshold),
-        **index.metrics(encoded.y, prediction, sizes, threshold=threshold),
+        "score": index.score(encoded.y, prediction, sizes, labels=labels),
+        **index.metrics(encoded.y, prediction, sizes, labels=labels),
     }
 
 
@@ -363,7 +362,7 @@ def _evaluate(plan: EvaluationPlan, configuration: Configuration) -> Trial:
         "keep_models_above": None,
     }
     found = list(evaluate(str(plan.folder), payload))
-    folds = tuple(result for result in found if isinstance(result, FoldResult))
+    folds = folds_of(found)
     summary = next(result for result in found if isinstance(result, TrialSummary))
     return Trial(
         MODEL_NAME,

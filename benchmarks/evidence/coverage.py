@@ -43,6 +43,7 @@ from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.slots import Job, JobOutcome
 from automl.evaluation.worker import resolve
 from automl.home import Home, RunFolder
+from automl.inference.decision import DecisionRule
 from automl.inference.model import TableModel
 from automl.records import FloatArray, Trial, TrialStatus
 from automl.settings import Settings
@@ -232,8 +233,7 @@ def record_of(folder: Path) -> dict[str, Any]:
         record["seconds"] = float(predicted["seconds"])
         for kind in ("single", "ensemble"):
             made = run.session.records.read(f"{kind}_forced")
-            threshold = 0.5 if made is None else made["threshold"]
-            score = scorer(plan, test, threshold)
+            score = scorer(plan, test, made and made["rule"])
             record[kind] = {
                 **with_error(score, predicted[kind], len(test), settings.seed),
                 "trials": out_of_fold(run, made),
@@ -245,7 +245,7 @@ def record_of(folder: Path) -> dict[str, Any]:
 
 
 def out_of_fold(run: FinishedRun, made: Mapping[str, Any]) -> float:
-    """Cross-validated score of a blend, at ½ for two classes: what tuning the threshold adds."""
+    """Cross-validated score of a blend by the rule that the costs say: what learning the rule adds."""
     store = PredictionStore(run.folder.predictions)
     members = made["members"]
     weights = np.array([member["weight"] for member in members])
@@ -254,13 +254,12 @@ def out_of_fold(run: FinishedRun, made: Mapping[str, Any]) -> float:
     return float(run.plan.index.score(run.plan.table.y[rows], prediction))
 
 
-def scorer(plan: EvaluationPlan, test: Table, threshold: float) -> Any:
-    """Score of a prediction on some rows of the test half."""
+def scorer(plan: EvaluationPlan, test: Table, rule: Mapping[str, Any] | None) -> Any:
+    """Score of a prediction on some rows of the test half, labels by a rule in its JSON form."""
 
     def score(prediction: FloatArray, rows: Any) -> float:
-        return plan.index.score(
-            np.asarray(test.y)[rows], prediction[rows], None, threshold=threshold
-        )
+        labels = rule and DecisionRule.from_json(rule).codes(prediction[rows])
+        return plan.index.score(np.asarray(test.y)[rows], prediction[rows], labels=labels)
 
     return score
 

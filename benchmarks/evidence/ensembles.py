@@ -136,10 +136,14 @@ def result_of(session: Session, line: Line, method: Method, predictions: Path) -
     model = load_bundle(session.folder.bundle, trust=True)
     index, y = session.plan.index, np.asarray(test.y)
     raw = model.raw_typed(test.frame)
-    threshold = getattr(model, "threshold_", 0.5)
+    labels = model.codes(raw)
     predictions.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(
-        predictions, y=y, raw=raw, threshold=threshold, index=json.dumps(index.to_json())
+        predictions,
+        y=y,
+        raw=raw,
+        threshold=getattr(model, "threshold_", 0.5),
+        index=json.dumps(index.to_json()),
     )
     evidence = record["evidence"] or {}
     return {
@@ -147,7 +151,7 @@ def result_of(session: Session, line: Line, method: Method, predictions: Path) -
         "test_rows": len(test),
         "task": str(session.plan.table.task),
         "trials": sum(trial.is_complete for trial in line.trials),
-        "score": index.score(y, raw, None, threshold=threshold),
+        "score": index.score(y, raw, None, labels=labels),
         "out_of_fold": record["score"],
         "members": len(record["members"]),
         "models": sum(member["models"] for member in final["members"]),

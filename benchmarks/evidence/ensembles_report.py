@@ -26,6 +26,7 @@ from automl.comparison.ranks import data_set_means, expected_rank, winning_frequ
 from automl.comparison.sign import sign_test
 from automl.data.table import Table
 from automl.evaluation.plan import EvaluationPlan
+from automl.inference.decision import DecisionRule
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray
 
@@ -115,10 +116,11 @@ def drawn_wins(out: Path, key: tuple[str, int], methods: Sequence[str]) -> Float
     for method in methods:
         with np.load(out / "predictions" / f"{table}-{seed}-{method}.npz") as kept:
             index = PerformanceIndex.from_json(json.loads(str(kept["index"])))
-            y, raw, threshold = kept["y"], kept["raw"], float(kept["threshold"])
+            y, raw = kept["y"], kept["raw"]
+            labels = DecisionRule(float(kept["threshold"])).codes(raw) if index.rule else None
         rng = np.random.default_rng([seed, len(y)])
         weights = (one for portion in row_weights(len(y), N_DRAWS, rng=rng) for one in portion)
-        risks.append([-index.score(y, raw, one, threshold=threshold) for one in weights])
+        risks.append([-index.score(y, raw, one, labels=labels) for one in weights])
     return winning_probabilities(np.array(risks).T)
 
 
@@ -224,9 +226,8 @@ def untouched_scores(run: Path) -> dict[str, float]:
     with np.load(run / "untouched.npz") as predicted:
         for kind in ("single", "ensemble"):
             made = json.loads((run / "stages" / f"{kind}_forced.json").read_text())
-            scores[kind] = plan.index.score(
-                np.asarray(test.y), predicted[kind], None, threshold=made["threshold"]
-            )
+            labels = made["rule"] and DecisionRule.from_json(made["rule"]).codes(predicted[kind])
+            scores[kind] = plan.index.score(np.asarray(test.y), predicted[kind], labels=labels)
     return scores
 
 

@@ -21,8 +21,12 @@ from automl.comparison.poisson_binomial import (
     winning_probabilities,
 )
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.weightings import many_scores
 from automl.records import Task
+
+
+def scores_of(index):
+    return lambda y, prediction, weights: index.scores(y, prediction[None], weights)
+
 
 PROBABILITIES = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=9)
 
@@ -139,24 +143,9 @@ def test_scores_that_are_means_over_rows_give_what_losses_give():
     losses = np.array([((p - np.eye(2)[y]) ** 2).sum(axis=1) for p in predictions])
     by_rows = drawn_risks(losses, rng=np.random.default_rng(3), n_draws=300)
     by_score = drawn_risks_of_scores(
-        index.score, y, predictions, rng=np.random.default_rng(3), n_draws=300
+        scores_of(index), y, predictions, rng=np.random.default_rng(3), n_draws=300
     )
     assert (winning_probabilities(by_rows) == winning_probabilities(by_score)).all()
-
-
-@pytest.mark.parametrize("metric", ["index", "roc_auc", "log_loss"])
-def test_many_weightings_at_once_give_what_they_give_one_by_one(metric):
-    rng = np.random.default_rng(2)
-    y = rng.integers(0, 3, 60)
-    predictions = [rng.dirichlet((1, 1, 1), 60) for _ in range(2)]
-    index = PerformanceIndex.build(metric, task=Task.MULTICLASS, y_all=y)
-    one, all_at_once = (
-        drawn_risks_of_scores(
-            index.score, y, predictions, rng=np.random.default_rng(3), n_draws=20, many=many
-        )
-        for many in (None, many_scores(index))
-    )
-    assert all_at_once == pytest.approx(one)
 
 
 def test_a_score_that_is_not_a_mean_over_rows_is_weighted():
@@ -167,7 +156,7 @@ def test_a_score_that_is_not_a_mean_over_rows_is_weighted():
     bad = good[:, ::-1]
     index = PerformanceIndex.build("roc_auc", task=Task.BINARY, y_all=y)
     drawn = drawn_risks_of_scores(
-        index.score, y, [good, bad, good], rng=rng, n_draws=30, reweighting="bootstrap"
+        scores_of(index), y, [good, bad, good], rng=rng, n_draws=30, reweighting="bootstrap"
     )
     assert winning_probabilities(drawn)[0].tolist() == [0.5, 1.0, 0.5]
 

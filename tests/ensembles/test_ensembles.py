@@ -16,14 +16,13 @@ from automl.ensembles.evidence import (
     blend,
     cross_fitted_scores,
     decide_ensemble,
-    fold_scores,
     other_rows,
 )
 from automl.ensembles.greedy import greedy_selection
 from automl.ensembles.limits import limit_members, limit_prediction_time
 from automl.errors import AutoMLWarning, SettingsError
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.stacked import stacked_scores
+from automl.metrics.learning import stacked_scores
 from automl.records import Task
 
 
@@ -92,7 +91,7 @@ def test_blends_that_are_scored_together_give_the_same_selection(n_classes, max_
             greedy_selection(
                 predictions,
                 y,
-                index.score,
+                index.learned_score,
                 rng=generator(),
                 stacked_scores=stacked,
                 rows=rows,
@@ -256,9 +255,15 @@ def test_cross_fitted_weights_never_see_the_fold_that_scores_them():
         assert set(folds[rows]) == {0, 1, 2} - {fold}
     score = index_of(y).score
     weights = np.array([[0.25] * 4, [1.0, 0, 0, 0], [0, 0.5, 0.5, 0]])
-    found = cross_fitted_scores(predictions, y, score, folds, weights)
-    by_fold = [fold_scores(blend(predictions, own), y, score, folds) for own in weights]
-    assert found == pytest.approx([by_fold[k][k] for k in range(3)], abs=1e-6)
+
+    def judge(prediction, inside, others):
+        np.testing.assert_array_equal(others, np.setdiff1d(np.arange(90), inside))
+        return score(y[inside], prediction[inside])
+
+    found = cross_fitted_scores(predictions, judge, folds, weights)
+    for fold, own in enumerate(weights):
+        inside = np.flatnonzero(folds == fold)
+        assert found[fold] == pytest.approx(score(y[inside], blend(predictions, own, inside)))
     with pytest.raises(ValueError, match="two folds"):
         other_rows(np.zeros(100, int))
 

@@ -17,7 +17,7 @@ from automl.errors import SettingsError
 from automl.inference.combining import combined, votes
 from automl.metrics.bootstraps import bootstrap_multiplicities, repeated_scores, weights_of
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.weightings import many_scores
+from automl.metrics.learning import many_scores
 from automl.records import Task
 from automl.settings import Settings
 
@@ -58,7 +58,7 @@ def test_weights_are_a_distribution_that_repeats_with_the_stream(name, task, com
                 get_ensemble(name).learn(
                     predictions,
                     y,
-                    index.score,
+                    index.learned_score,
                     rng=generator(),
                     rows=rows,
                     sample_weight=weight,
@@ -91,7 +91,7 @@ def test_rows_are_all_that_is_learned_from(name):
     index, rows = index_of(y, Task.BINARY), np.arange(40)
     other = [np.where(np.arange(80)[:, None] < 40, part, part[::-1]) for part in predictions]
     weights = [
-        get_ensemble(name).learn(parts, y, index.score, rng=generator(), rows=rows)
+        get_ensemble(name).learn(parts, y, index.learned_score, rng=generator(), rows=rows)
         for parts in (predictions, other)
     ]
     assert (weights[0] == weights[1]).all()
@@ -169,7 +169,7 @@ def test_weights_are_the_chance_of_being_best_over_all_bootstraps(seed):
     found = agnostic_bayes(
         predictions,
         y,
-        index.score,
+        index.learned_score,
         rng=generator(),
         n_bootstraps=n,
         many_scores=many_scores(index),
@@ -182,7 +182,7 @@ def test_two_members_that_err_on_one_row_each_win_by_which_row_is_drawn_less_oft
     y = np.array([0.0, 0.0])
     predictions = [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
     index = PerformanceIndex.build("mae", task=Task.REGRESSION, y_all=np.array([0.0, 1.0]))
-    found = agnostic_bayes(predictions, y, index.score, rng=generator(), n_bootstraps=4000)
+    found = agnostic_bayes(predictions, y, index.learned_score, rng=generator(), n_bootstraps=4000)
     # rows 00 and 11 decide; 01 and 10 are ties, which go to the first member
     assert found == pytest.approx([0.75, 0.25], abs=0.03)
 
@@ -220,7 +220,7 @@ def test_scores_of_many_weightings_equal_those_of_repeated_rows(task, spec, weig
     own = generator(5).uniform(0.1, 2, 60) if weighted else None
     drawn = bootstrap_multiplicities(60, 15, generator())
     fast = many_scores(index)(y, predictions[0], weights_of(drawn, own))
-    slow = repeated_scores(predictions[0], y, index.score, drawn, own)
+    slow = repeated_scores(predictions[0], y, index.learned_score, drawn, own)
     assert fast == pytest.approx(slow, abs=1e-6)
 
 
@@ -234,7 +234,7 @@ def test_costs_count_in_many_weightings():
         drawn = bootstrap_multiplicities(60, 10, generator())
         fast = many_scores(index)(y, predictions[0], weights_of(drawn))
         assert fast == pytest.approx(
-            repeated_scores(predictions[0], y, index.score, drawn), abs=1e-6
+            repeated_scores(predictions[0], y, index.learned_score, drawn), abs=1e-6
         )
 
 
@@ -244,7 +244,7 @@ def test_a_scorer_of_the_users_own_has_its_rows_repeated(tmp_path):
     y, predictions = library(Task.REGRESSION, 3, 30)
     index = index_of(y, Task.REGRESSION, f"{file}:near")
     assert many_scores(index) is None
-    found = agnostic_bayes(predictions, y, index.score, rng=generator(), n_bootstraps=200)
+    found = agnostic_bayes(predictions, y, index.learned_score, rng=generator(), n_bootstraps=200)
     losses = np.abs(np.stack(predictions) - y)
     drawn = bootstrap_multiplicities(30, 200, generator())
     worst = np.where(drawn[None] > 0, losses[:, None], 0).max(axis=2)

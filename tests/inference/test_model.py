@@ -13,7 +13,8 @@ from sklearn.metrics import get_scorer
 
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference import model as model_module
-from automl.inference.model import Decision, FittedPipeline, Member, TableModel, label_array
+from automl.inference.decision import DecisionRule
+from automl.inference.model import FittedPipeline, Member, TableModel, label_array
 from automl.inference.prediction import raw_prediction
 
 TASKS = ("binary", "multiclass", "regression")
@@ -147,7 +148,7 @@ def test_the_threshold_of_costs_is_the_cheaper_decision(share, costs):
     threshold = model_module._threshold(None, matrix)
     expected = np.array([1.0 - share, share]) @ matrix
     if abs(expected[0] - expected[1]) > 1e-9:
-        assert Decision(threshold).codes(np.array([[1 - share, share]]))[0] == expected.argmin()
+        assert DecisionRule(threshold).codes(np.array([[1 - share, share]]))[0] == expected.argmin()
 
 
 def test_costs_of_more_classes_choose_the_cheapest_label(model_of, raw):

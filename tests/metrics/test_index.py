@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from automl.errors import SettingsError
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.threshold import tune_threshold
 from automl.records import Task
 
 Y = np.array([0, 1, 2, 0, 1, 0, 2, 0], dtype=np.int32)
@@ -161,46 +160,10 @@ def test_shapes_that_do_not_fit_are_refused():
         build().score(Y, probabilities(Y)[:7])
     with pytest.raises(ValueError, match="2 probabilities for 3 classes"):
         build().score(Y, probabilities(Y)[:, :2])
-    with pytest.raises(ValueError, match="0 predictions"):
+    with pytest.raises(ValueError, match="predictions for 0 rows"):
         build().score(Y[:0], probabilities(Y)[:0])
 
 
 def test_a_constant_target_gives_finite_scores():
     index = build(y=np.ones(4), task=Task.REGRESSION)
     assert index.score(np.ones(4), np.ones(4)) > index.score(np.ones(4), np.zeros(4)) > -np.inf
-
-
-def brute_force(index, y, p):
-    candidates = np.r_[np.unique((np.sort(p[:, 1])[1:] + np.sort(p[:, 1])[:-1]) / 2), 0.5]
-    return max(index.score(y, p, threshold=float(c)) for c in candidates)
-
-
-@pytest.mark.parametrize("spec", ["index", "f_beta", "mcc", "balanced_accuracy", "cost"])
-@given(seed=st.integers(0, 1000))
-@settings(max_examples=10, deadline=None)
-def test_the_tuned_threshold_maximizes_the_index(spec, seed):
-    rng = np.random.default_rng(seed)
-    y = np.r_[0, 1, (rng.random(40) < 0.2).astype(int)]
-    one = np.clip(0.2 + 0.2 * y + rng.normal(0, 0.15, 42), 0.01, 0.99)
-    p = np.column_stack([1 - one, one])
-    index = build(spec, y, Task.BINARY, cost_matrix=[[0, 1], [5, 0]])
-    threshold = tune_threshold(index, y, p)
-    assert 0 < threshold < 1
-    assert index.score(y, p, threshold=threshold) == pytest.approx(brute_force(index, y, p))
-
-
-def test_the_threshold_stays_at_one_half_where_nothing_is_gained():
-    y = np.array([0, 0, 1, 1])
-    p = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.2, 0.8]])
-    for spec in ("log_loss", "roc_auc", "index"):
-        assert tune_threshold(build(spec, y, Task.BINARY), y, p) == 0.5
-    assert tune_threshold(build(), Y, probabilities(Y)) == 0.5
-
-
-def test_sample_weights_move_the_threshold():
-    y = np.array([0, 1, 0, 1])
-    one = np.array([0.1, 0.3, 0.4, 0.6])
-    index = build("accuracy", y, Task.BINARY)
-    low = tune_threshold(index, y, one, np.array([1, 9.0, 1, 1]))
-    high = tune_threshold(index, y, one, np.array([1, 1.0, 9, 1]))
-    assert low < 0.3 < 0.4 < high

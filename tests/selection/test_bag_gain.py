@@ -9,20 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from automl.inference.decision import DecisionRule
 from automl.selection.bag_gain import bag_gain
 from automl.selection.honest import Choice, ScoredRows
 
 ALONE = Choice(np.ones(1))
 
 
-def squared(y, prediction, sample_weight=None, *, threshold=0.5):
+def squared(y, prediction, sample_weight=None, *, labels=None):
     """Negative mean squared error."""
     return -float(np.average((y - prediction) ** 2, weights=sample_weight))
 
 
-def accuracy(y, prediction, sample_weight=None, *, threshold=0.5):
-    """Share of rows on the right side of the threshold."""
-    return float(np.average((prediction > threshold) == y, weights=sample_weight))
+def accuracy(y, prediction, sample_weight=None, *, labels=None):
+    """Share of rows with the right label."""
+    return float(np.average(labels == y, weights=sample_weight))
+
+
+def two_classes(*positive):
+    return np.column_stack([1 - np.array(positive), positive])
 
 
 def rows_of(y, score=squared):
@@ -88,10 +93,11 @@ def test_a_member_without_other_predictions_takes_its_part_and_gains_nothing():
 
 def test_members_are_averaged_before_they_are_combined_and_the_threshold_is_the_choices():
     y = np.array([0, 1, 1])
-    repeats = [[np.array([0.1, 0.3, 0.9])], [np.array([0.1, 0.7, 0.9])]]
+    repeats = [[two_classes(0.1, 0.3, 0.9)], [two_classes(0.1, 0.7, 0.9)]]
     rows = rows_of(y, accuracy)
-    assert bag_gain(rows, repeats, Choice(np.ones(1), threshold=0.4)) == pytest.approx(1 / 3)
-    assert bag_gain(rows, repeats, Choice(np.ones(1), threshold=0.6)) == pytest.approx(-1 / 3)
+    for threshold, gain in ((0.4, 1 / 3), (0.6, -1 / 3)):
+        choice = Choice(np.ones(1), DecisionRule(threshold))
+        assert bag_gain(rows, repeats, choice) == pytest.approx(gain)
 
 
 def test_a_median_is_one_of_the_members_means():

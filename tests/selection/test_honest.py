@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from automl.inference.decision import DecisionRule
 from automl.metrics.index import PerformanceIndex
 from automl.records import Task
 from automl.selection.honest import (
@@ -27,9 +28,10 @@ from automl.selection.luck import luck_of
 SKILL = 0.7
 
 
-def accuracy(y, prediction, sample_weight=None, *, threshold=0.5):
-    """Share of rows whose value of class 1 is on the right side of the threshold."""
-    return float(np.average((prediction > threshold) == y, weights=sample_weight))
+def accuracy(y, prediction, sample_weight=None, *, labels=None):
+    """Share of rows whose value of class 1 is on the right side of one half, or of a threshold."""
+    found = prediction > 0.5 if labels is None else labels
+    return float(np.average(found == y, weights=sample_weight))
 
 
 def models(rng, n_models, n_rows, skill=SKILL):
@@ -158,10 +160,11 @@ def test_scores_that_do_not_differ_or_are_not_defined_are_counted_in_full():
 def test_a_threshold_that_was_fitted_to_noise_is_corrected():
     rng = np.random.default_rng(4)
     y = rng.integers(0, 2, 60)
-    rows = ScoredRows([[rng.random(60).astype(np.float32)]], y, accuracy)
+    positive = rng.random(60).astype(np.float32)
+    rows = ScoredRows([[np.column_stack([1 - positive, positive])]], y, accuracy)
 
     def choose(counts):
-        places = np.linspace(0.05, 0.95, 19)
+        places = [DecisionRule(threshold) for threshold in np.linspace(0.05, 0.95, 19)]
         return [
             {
                 "single": Choice(

@@ -15,6 +15,7 @@ from automl.evaluation.fold_models import save_models
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import combined
 from automl.metrics.bootstraps import bootstrap_scores
+from automl.metrics.decisions import OutOfFold
 from automl.randomness import Purpose, stream
 from automl.records import Configuration
 from automl.selection.ensemble_checker import check_ensemble
@@ -74,9 +75,10 @@ def test_what_is_said_of_the_ensemble_is_said_of_its_combination(run_of, method,
     parts, weights = predictions_of(session, record)
     assert weights.sum() == pytest.approx(1.0)
     blended = combined(parts, weights, combine)
-    assert record["score"] == pytest.approx(
-        session.plan.index.score(session.plan.table.y, blended, threshold=record["threshold"])
-    )
+    index, y, folds = session.plan.index, session.plan.table.y, session.plan.stage("search").folds
+    found = OutOfFold(index, y, blended, folds[0])
+    assert record["score"] == pytest.approx(index.score(y, blended, labels=found.labels()))
+    assert record["rule"] == index.learn_rule(y, blended).to_json()
     assert build_ensemble(session, trials, champion.id)["members"] == record["members"]
 
 
@@ -238,7 +240,7 @@ def test_parts_of_one_holdout_are_those_of_the_second_layer(run_of, monkeypatch)
     seen = []
 
     def scores(*arguments, **options):
-        seen.append(arguments[3])
+        seen.append(arguments[2])
         return cross_fitted_scores(*arguments, **options)
 
     monkeypatch.setattr(blending, "cross_fitted_scores", scores)

@@ -62,7 +62,7 @@ def test_the_final_model_is_timed_with_the_threads_of_a_trial_and_told_when_too_
         line = Line(session)
         line.search.run()
         members = [{"trial_id": trial.id, "weight": 0.5} for trial in line.trials[:2]]
-        made = build_final(session, line.trials, {"members": members, "threshold": 0.5})
+        made = build_final(session, line.trials, ensemble_of(members))
     finally:
         session.close()
     assert counts
@@ -71,6 +71,11 @@ def test_the_final_model_is_timed_with_the_threads_of_a_trial_and_told_when_too_
     assert "ms, over the limit of 1e-06 ms" in session.warnings[-1]
     assert [m["models"] for m in made["members"]] == [5, 5]
     assert [m.trial for m in load_bundle(made["bundle"]).members] == [t.id for t in line.trials[:2]]
+
+
+def ensemble_of(members):
+    rule = {"threshold": 0.5, "costs": None}
+    return {"members": members, "rule": rule, "score": 0.5, "metrics": {}}
 
 
 @pytest.mark.parametrize("halves", [{}, {"data_mode": "halves", "ensemble": "none"}])
@@ -92,7 +97,7 @@ def test_a_run_without_time_for_its_final_model_still_has_one(tmp_path, monkeypa
         monkeypatch.setattr(session.ledger, "left_for", lambda *_: 0.0)
         monkeypatch.setattr(Ledger, "left", property(lambda _: 0.0))
         members = [{"trial_id": line.trials[0].id, "weight": 1.0}]
-        made = build_final(session, line.trials, {"members": members, "threshold": 0.5})
+        made = build_final(session, line.trials, ensemble_of(members))
     finally:
         session.close()
     best = max(line.trials, key=lambda trial: trial.score)

@@ -104,7 +104,7 @@ def test_the_choice_from_every_row_once_is_the_runs_own(name, request):
     again = evidence.choose(np.ones((1, len(evidence.rows.y)), dtype=np.float32))[0]
     champion = evidence.members[int(again["single"].weights.argmax())].id
     assert champion == line.selection()["champion"]
-    assert again["single"].threshold == evidence.final["single"].threshold
+    assert again["single"].rule == evidence.final["single"].rule
 
 
 def test_a_bag_counts_what_it_is_worth_more_than_a_fold_model(line):

@@ -80,7 +80,9 @@ class Run:
         ]
         ensemble = {
             "members": members,
-            "threshold": 0.5,
+            "rule": {"threshold": 0.5, "costs": None},
+            "score": 0.5,
+            "metrics": {},
             "stack": [trial.to_json() for trial in stack],
             "base": [trial.id for trial in self.base],
             **record,

@@ -1,0 +1,93 @@
+"""Decision thresholds of two classes: a grid, the confusion counts at each of them, and the best one.
+
+The grid is fixed: about evenly spaced log odds from one in ten thousand to its opposite, one half among them. So
+the counts of many predictions, or of one under many weightings, need one pass over the rows. All thresholds
+are multiples of 2⁻¹⁶, so that a 32-bit probability falls on the same side of them here and in
+`automl.inference.decision.DecisionRule`.
+
+Symbols: ``n`` rows, ``m`` predictions, ``N`` weightings, ``B = max(m, N)``, ``T`` thresholds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automl.records import FloatArray, IntArray
+
+TIE = 1e-12
+"""Scores closer than this are equal: they are sums of a few terms of order one."""
+
+_UNIT = 1 << 16
+_LOG_ODDS = 9.3
+_N_BELOW = 127
+
+
+def _grid() -> IntArray:
+    """(T,) thresholds times `_UNIT`, ascending."""
+    below = np.rint(_UNIT / (1.0 + np.exp(np.linspace(_LOG_ODDS, 0.0, _N_BELOW + 1)))).astype(int)
+    below = np.unique(below[below > 0])
+    return np.concatenate([below, np.sort(_UNIT - below[:-1])])
+
+
+_PLACES = _grid()
+_BIN_OF = np.searchsorted(_PLACES, np.arange(-1, _UNIT), side="right")
+"""Number of thresholds below a probability whose multiple of 2¹⁶ has this ceiling."""
+
+THRESHOLDS: FloatArray = _PLACES / _UNIT
+
+
+def counts_by_threshold(
+    y: IntArray, positive: NDArray[Any], weights: FloatArray | None = None
+) -> FloatArray:
+    """Confusion counts at each threshold.
+
+    Parameters
+    ----------
+    y : (n,), codes 0 and 1
+    positive : (m, n), in [0, 1]
+        Probabilities of class 1.
+    weights : (N, n) or None
+
+    Returns
+    -------
+    (B, T, 2, 2), [true, predicted]
+    """
+    ceilings = np.ceil(positive * np.float32(_UNIT)).astype(np.int32)
+    n_bins = len(_PLACES) + 1
+    cells = _BIN_OF.take(ceilings, mode="clip")
+    cells += y * n_bins
+    if weights is not None and len(weights) > 1:
+        found = np.array([np.bincount(cells[0], weight, 2 * n_bins) for weight in weights])
+    else:
+        cells += np.arange(0, len(cells) * 2 * n_bins, 2 * n_bins)[:, None]
+        sizes = None if weights is None else np.tile(weights[0], len(cells))
+        found = np.bincount(cells.ravel(), sizes, len(cells) * 2 * n_bins)
+    sizes_by_bin = found.reshape(-1, 2, n_bins).astype(np.float64)
+    at_most = sizes_by_bin.cumsum(axis=2)
+    below, total = at_most[:, :, :-1], at_most[:, :, -1:]
+    return np.stack([below, total - below], axis=-1).transpose(0, 2, 1, 3)
+
+
+def best_threshold(scores: FloatArray, usual: float) -> float:
+    """Threshold with the best score; among equal ones in the middle of those nearest to the usual one.
+
+    Parameters
+    ----------
+    scores : (T,)
+    usual : in [0, 1]
+        What the costs alone say; it is kept, as near as the grid allows, where it is as good as any.
+
+    Returns
+    -------
+    in (0, 1)
+    """
+    best = np.flatnonzero(scores >= scores.max() - TIE)
+    nearest = int(np.abs(THRESHOLDS - usual).argmin())
+    if nearest in best:
+        return float(THRESHOLDS[nearest])
+    runs = np.split(best, np.flatnonzero(np.diff(best) > 1) + 1)
+    run = min(runs, key=lambda places: np.abs(places - nearest).min())
+    return float(THRESHOLDS[run[len(run) // 2]])
