@@ -34,7 +34,7 @@ from automl.metrics.metrics import (
     TargetFacts,
     get_metric,
 )
-from automl.metrics.thresholds import best_threshold, counts_by_threshold
+from automl.metrics.thresholds import THRESHOLDS, best_places, counts_by_threshold, usual_place
 from automl.records import FloatArray, IntArray, Task
 
 IndexSpec = str | Mapping[str, float]
@@ -221,7 +221,7 @@ class PerformanceIndex:
     def learned_scores(
         self, y: ArrayLike, predictions: FloatArray, weights: FloatArray | None = None
     ) -> FloatArray:
-        """As `scores`, each with the rule that is best on these very rows.
+        """As `scores`, each with the rule that is learned from these very rows.
 
         What the weights of an ensemble, and whatever else is learned together with the rule, are judged by while
         they are learned. Where no threshold is to be learned it is `scores`.
@@ -231,13 +231,15 @@ class PerformanceIndex:
             return self._total(batch)
         assert isinstance(batch, ClassBatch)
         others = [name for name in self.weights if not _needs_labels(name)]
-        found = self._total(batch, others) + self._label_scores(batch).max(axis=1)
-        return self._finite(found)
+        places, scores = self._learned_places(batch)
+        return self._total(batch, others) + scores[np.arange(len(places)), places]
 
     def learn_rule(
         self, y: ArrayLike, prediction: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> DecisionRule | None:
-        """Decision rule that is best on these rows; `rule` where nothing is to be learned.
+        """Decision rule that these rows speak for; `rule` where nothing is to be learned.
+
+        A threshold other than what the costs say must earn it, see `automl.metrics.thresholds`.
 
         Parameters
         ----------
@@ -250,7 +252,10 @@ class PerformanceIndex:
             return self.rule
         batch = self.batch(y, *_one(prediction, sample_weight))
         assert isinstance(batch, ClassBatch)
-        return DecisionRule(best_threshold(self._label_scores(batch)[0], self.rule.threshold))
+        places, _ = self._learned_places(batch)
+        if places[0] == usual_place(self.rule.threshold):
+            return self.rule
+        return DecisionRule(float(THRESHOLDS[places[0]]))
 
     def metrics(
         self,
@@ -387,12 +392,39 @@ class PerformanceIndex:
                 total += self.factor(name) * (metric_values(name, batch) - self.baselines[name])
         return self._finite(total)
 
-    def _label_scores(self, batch: ClassBatch) -> FloatArray:
-        """(B, T) the part of the index that depends on the labels, at each threshold."""
+    def _learned_places(self, batch: ClassBatch) -> tuple[IntArray, FloatArray]:
+        """(B,) places of the thresholds that are learned, and (B, T) scores of the labels at each."""
+        assert self.rule is not None
         counts = counts_by_threshold(batch.y, batch.probability[..., 1], batch.weights)
-        by_threshold = ClassBatch.of_counts(counts.reshape(-1, 2, 2), self._parameters)
-        found = self._total(by_threshold, [name for name in self.weights if _needs_labels(name)])
+        scores, usual = self._label_scores(counts), usual_place(self.rule.threshold)
+        errors = self._label_errors(counts, scores[:, usual], usual, len(batch.y))
+        return best_places(scores, errors, usual), scores
+
+    def _label_scores(self, counts: FloatArray) -> FloatArray:
+        """(B, T) the part of the index that depends on the labels, of counts (B, T, 2, 2)."""
+        batch = ClassBatch.of_counts(counts.reshape(-1, 2, 2), self._parameters)
+        found = self._total(batch, [name for name in self.weights if _needs_labels(name)])
         return found.reshape(counts.shape[:2])
+
+    def _label_errors(
+        self, counts: FloatArray, scores: FloatArray, usual: int, n_rows: int
+    ) -> FloatArray:
+        """(B, T) standard errors of the differences to the usual threshold, whose scores are (B,).
+
+        The rows of each class whose labels differ are Poisson numbers, and each is worth what one more of them is
+        worth at the usual threshold.
+        """
+        base = counts[:, usual]
+        row = base.sum(axis=(1, 2)) / n_rows
+        changed = np.abs(counts[..., 1] - base[:, None, :, 1]) / row[:, None, None]
+        worth = np.empty((len(base), 2))
+        for code in (0, 1):
+            moved = base.copy()
+            size = np.minimum(row, base[:, code, code])
+            moved[:, code, code] -= size
+            moved[:, code, 1 - code] += size
+            worth[:, code] = self._label_scores(moved[:, None])[:, 0] - scores
+        return np.asarray(np.sqrt((changed * (worth**2)[:, None]).sum(axis=2)))
 
     def _finite(self, total: FloatArray) -> FloatArray:
         if not np.isfinite(total).all():

@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from automl.records import FloatArray, IntArray
 
 TIE = 1e-12
-"""Scores closer than this are equal: they are sums of a few terms of order one."""
+"""Gains closer than this are equal: they are sums of a few terms of order one."""
+
+SMOOTHED_OVER = 15
+"""Neighboring thresholds, about one unit of log odds: what a threshold is worth on new rows is a smooth curve."""
+
+ERRORS = 0.5
+"""Standard errors by which another threshold must be better than the usual one. For two normal classes with 100 to
+2,000 rows and 5 to 50 % of ones it keeps nine tenths of what learning gains where classes are unequal,
+and less than a fourth of what it costs where they are equal (none and the best on the rows: all of both)."""
 
 _UNIT = 1 << 16
 _LOG_ODDS = 9.3
@@ -71,23 +79,40 @@ def counts_by_threshold(
     return np.stack([below, total - below], axis=-1).transpose(0, 2, 1, 3)
 
 
-def best_threshold(scores: FloatArray, usual: float) -> float:
-    """Threshold with the best score; among equal ones in the middle of those nearest to the usual one.
+def usual_place(threshold: float) -> int:
+    """Place in the grid that is nearest to a threshold."""
+    return int(np.abs(THRESHOLDS - threshold).argmin())
+
+
+def best_places(scores: FloatArray, errors: FloatArray, usual: int) -> IntArray:
+    """Places in the grid of the thresholds to take.
+
+    The greatest smoothed gain over the usual threshold, less `ERRORS` standard errors of it; among equal ones the
+    nearest to the usual one.
 
     Parameters
     ----------
-    scores : (T,)
-    usual : in [0, 1]
-        What the costs alone say; it is kept, as near as the grid allows, where it is as good as any.
+    scores : (B, T)
+    errors : (B, T)
+        Standard errors of the differences from the score at the usual place.
+    usual
+        Place of what the costs alone say.
 
     Returns
     -------
-    in (0, 1)
+    (B,)
     """
-    best = np.flatnonzero(scores >= scores.max() - TIE)
-    nearest = int(np.abs(THRESHOLDS - usual).argmin())
-    if nearest in best:
-        return float(THRESHOLDS[nearest])
-    runs = np.split(best, np.flatnonzero(np.diff(best) > 1) + 1)
-    run = min(runs, key=lambda places: np.abs(places - nearest).min())
-    return float(THRESHOLDS[run[len(run) // 2]])
+    curves = _smoothed(scores)
+    gains = curves - curves[:, usual, None] - ERRORS * errors
+    is_best = gains >= gains.max(axis=1, keepdims=True) - TIE
+    distances = np.abs(np.arange(scores.shape[1]) - usual)
+    return np.asarray(np.where(is_best, distances, scores.shape[1]).argmin(axis=1))
+
+
+def _smoothed(scores: FloatArray) -> FloatArray:
+    """(B, T) running means; the ends are continued by their own values."""
+    half = SMOOTHED_OVER // 2
+    sums = np.pad(
+        np.pad(scores, ((0, 0), (half, half)), mode="edge").cumsum(axis=1), ((0, 0), (1, 0))
+    )
+    return np.asarray((sums[:, SMOOTHED_OVER:] - sums[:, :-SMOOTHED_OVER]) / SMOOTHED_OVER)
