@@ -347,7 +347,7 @@ class _FoldRunner:
         n_bootstraps = settings.n_bootstraps if self._payload["stage"] == "search" else 0
         if n_bootstraps == 0:
             return ()
-        known, labels = np.flatnonzero(found.folds >= 0), found.labels()
+        known = np.flatnonzero(found.folds >= 0)
         scores = bootstrap_scores(
             self._plan.index,
             self._y[known],
@@ -355,7 +355,6 @@ class _FoldRunner:
             n_bootstraps=n_bootstraps,
             rng=stream(settings.seed, Purpose.BOOTSTRAP),
             sample_weight=None if self._weights is None else self._weights[known],
-            labels=None if labels is None else labels[known],
         )
         return tuple(scores.tolist())
 

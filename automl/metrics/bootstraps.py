@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.metrics.index import PerformanceIndex
-from automl.records import FloatArray, IntArray
+from automl.records import FloatArray
 
 
 def bootstrap_multiplicities(
@@ -69,11 +69,11 @@ def bootstrap_scores(
     n_bootstraps: int,
     rng: np.random.Generator,
     sample_weight: FloatArray | None = None,
-    labels: IntArray | None = None,
 ) -> FloatArray:
     """Index of one prediction on each bootstrap; equal generators draw equal bootstraps.
 
-    Rows without weight are never drawn: a bootstrap might consist of them.
+    Rows without weight are never drawn: a bootstrap might consist of them. The decision rule is learned from each
+    bootstrap, as where an ensemble is made of them (`automl.ensembles.agnostic`).
 
     Parameters
     ----------
@@ -81,8 +81,6 @@ def bootstrap_scores(
     prediction : (n, K) or (n,)
     n_bootstraps : at least 0
     sample_weight : (n,), non-negative
-    labels : (n,), codes
-        As in `PerformanceIndex.score`.
 
     Returns
     -------
@@ -91,17 +89,7 @@ def bootstrap_scores(
     rows = np.flatnonzero(np.ones(len(y)) if sample_weight is None else sample_weight)
     y, prediction = y[rows], prediction[rows]
     weight = None if sample_weight is None else sample_weight[rows]
-    codes = None if labels is None else labels[rows]
     multiplicities = bootstrap_multiplicities(len(y), n_bootstraps, rng)
     if index.takes_weights and n_bootstraps:
-        weights = weights_of(multiplicities, weight)
-        return index.scores(
-            y, prediction[None], weights, labels=None if codes is None else codes[None]
-        )
-    found = np.empty(n_bootstraps)
-    for place, counts in enumerate(multiplicities):
-        drawn = np.repeat(np.arange(len(y)), counts)
-        found[place] = index.score(
-            y[drawn], prediction[drawn], labels=None if codes is None else codes[drawn]
-        )
-    return found
+        return index.learned_scores(y, prediction[None], weights_of(multiplicities, weight))
+    return repeated_scores(prediction, y, index.learned_score, multiplicities, weight)

@@ -115,7 +115,7 @@ def test_a_model_that_is_far_better_than_all_others_needs_no_correction():
     assert found.bias == 0.0
 
 
-def squared(y, prediction, sample_weight=None, *, threshold=0.5):
+def squared(y, prediction, sample_weight=None, *, labels=None):
     """R² with a variance of 1."""
     return 1.0 - float(np.average((y - prediction) ** 2, weights=sample_weight))
 

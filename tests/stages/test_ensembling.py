@@ -410,7 +410,7 @@ def test_agnostic_bayes_is_its_definition(run_of, optimizer):
     rng, expected = stream(session.settings.seed, Purpose.BOOTSTRAP), dict[str, float]()
     for _ in range(n_bootstraps):
         rows = rng.integers(0, len(y), len(y))
-        scores = [index.score(y[rows], prediction[rows]) for prediction in predictions]
+        scores = [index.learned_score(y[rows], prediction[rows]) for prediction in predictions]
         winner = trials[int(np.argmax(scores))].id
         expected[winner] = expected.get(winner, 0.0) + 1 / n_bootstraps
     assert found == pytest.approx(expected)
