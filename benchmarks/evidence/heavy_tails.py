@@ -26,8 +26,8 @@ from unittest import mock
 import numpy as np
 
 from automl.metrics.index import PerformanceIndex
+from automl.metrics.learning import many_scores
 from automl.metrics.row_losses import unbounded_losses
-from automl.metrics.weightings import many_scores
 from automl.records import FloatArray, Task
 from automl.selection import honest
 from automl.selection.honest import Choice, HonestScore, ScoredRows

@@ -183,13 +183,18 @@ def scores_of(folder: RunFolder, seed: int) -> dict[str, Any]:
     """Score of a run's model on the rows that it never saw, and on draws of them."""
     index, test = EvaluationPlan(folder.path).index, Table.load(folder.test)
     model, y = load_bundle(folder.bundle, trust=True), np.asarray(test.y)
-    raw, threshold = model.raw_typed(test.frame), getattr(model, "threshold_", 0.5)
+    raw = model.raw_typed(test.frame)
+    labels = model.codes(raw)
     rng = np.random.default_rng([seed, len(y)])
     draws = (rng.integers(len(y), size=len(y)) for _ in range(DRAWS))
+
+    def score(rows: Any) -> float:
+        return index.score(y[rows], raw[rows], labels=None if labels is None else labels[rows])
+
     return {
         "rows": len(y),
-        "score": index.score(y, raw, None, threshold=threshold),
-        "drawn": [index.score(y[rows], raw[rows], None, threshold=threshold) for rows in draws],
+        "score": score(slice(None)),
+        "drawn": [score(rows) for rows in draws],
     }
 
 
