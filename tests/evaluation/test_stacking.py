@@ -17,6 +17,7 @@ from automl.evaluation.stacking import evaluate_stack, fit_stack_folds, refit_st
 from automl.evaluation.trial import TrialSummary, evaluate
 from automl.families.registry import get_family
 from automl.home import RunFolder
+from automl.metrics.decisions import OutOfFold
 from automl.preprocessing.pipeline import build_preprocessor
 from automl.records import FoldResult
 from automl.settings import Settings
@@ -150,11 +151,14 @@ def test_out_of_fold_predictions_are_those_of_scikit_learn(plan, base):
 def test_scores_and_metrics_are_those_of_the_kept_predictions(plan, base):
     folds, summary = run(plan, base)
     y, prediction, stage = plan.table.y, np.asarray(saved(plan)), plan.stage("search")
-    for result in folds:
+    found = OutOfFold(plan.index, y, prediction, stage.folds[0])
+    labels = found.labels()
+    for result, score in zip(folds, summary.fold_scores, strict=True):
         inside = stage.folds[0] == result.fold
         assert result.rows == inside.sum()
-        assert result.score == plan.index.score(y[inside], prediction[inside])
-    assert summary.metrics == plan.index.metrics(y, prediction)
+        own = None if labels is None else labels[inside]
+        assert score == plan.index.score(y[inside], prediction[inside], labels=own)
+    assert summary.metrics == plan.index.metrics(y, prediction, labels=labels)
 
 
 @pytest.mark.parametrize("takes_features", [False, True])
