@@ -133,7 +133,8 @@ def test_folds_of_a_trial_that_goes_on_are_taken_over_and_paid_for_once(ran):
             assert trial.reused_seconds == 0.0
             continue
         n_taken_over += 1
-        assert trial.folds[0] == earlier.folds[0]
+        # more folds settle the decision rule of the first one
+        assert replace(trial.folds[0], score=earlier.folds[0].score) == earlier.folds[0]
         assert trial.reused_seconds == earlier.seconds < trial.seconds
     assert (n_taken_over > 0) == (Fidelity(folds=1) in set().union(*ran.levels.values()))
     spent = sum(trial.seconds - trial.reused_seconds for trial in ran.trials)

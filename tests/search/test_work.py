@@ -339,7 +339,7 @@ def test_a_trial_costs_what_its_folds_took_and_spends_what_it_ran_itself(turn):
     twice = runner.run_turn(again, limit_seconds=None)
     assert (twice.seconds, twice.spent_seconds) == (3.5, 1.5)
     assert Trial.from_json(json.loads(json.dumps(twice.to_json()))) == twice
-    lost = replace(turn, earlier=replace(earlier, folds=(replace(FOLDS[0], score=0.7),)))
+    lost = replace(turn, earlier=replace(earlier, folds=(replace(FOLDS[0], fit_seconds=9.0),)))
     assert runner.run_turn(lost, limit_seconds=None).seconds == 1.5
 
 

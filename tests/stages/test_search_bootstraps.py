@@ -19,7 +19,7 @@ def search_of(session_of, tmp_path):
         home = Home(tmp_path / "home")
         session = session_of(families=("knn", "ridge"), trials=10, racing=True, optimizer=optimizer)
         more = {"home": home, "run_id": "run", "records": StageRecords(home.path), "earlier": []}
-        return Search(SimpleNamespace(**vars(session), journal=None, **more))
+        return Search(SimpleNamespace(**{**vars(session), "journal": None, **more}))
 
     return make
 
