@@ -1,6 +1,7 @@
 """Searches at several fidelities with real fits, and the stages that live on their trials."""
 
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
