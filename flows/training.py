@@ -10,11 +10,15 @@ from uuid import UUID
 
 from prefect import flow, get_client
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.client.schemas.objects import State
 from prefect.futures import wait
 from prefect.runtime import flow_run
+from prefect.states import Cancelled, Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from automl.home import Home, default_home
+from automl.errors import AutoMLError
+from automl.home import Home, RunFolder, default_home
+from automl.run_state import FINISHED, INTERRUPTED, state_of
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, line_of, open_line
 from automl.stages.session import Session, begin
@@ -51,7 +55,9 @@ def _run_name() -> str:
     persist_result=False,
     validate_parameters=True,
 )
-def train_flow(settings: Settings, home: str = "", run: str = "") -> dict[str, Any]:
+def train_flow(
+    settings: Settings, home: str = "", run: str = ""
+) -> dict[str, Any] | State[dict[str, Any]]:
     """Train, select and register a model for a table.
 
     Parameters
@@ -64,7 +70,10 @@ def train_flow(settings: Settings, home: str = "", run: str = "") -> dict[str, A
         Folder of a run that this process drives already; empty to begin a new one.
     """
     if run:
-        return run_stages(line_of(run))
+        try:
+            return run_stages(line_of(run))
+        except AutoMLError as error:
+            return _ending_without_the_flow(RunFolder(Path(run)), error)
     session = begin(settings, Home(Path(home).resolve() if home else default_home()))
     try:
         line = open_line(session)
@@ -78,6 +87,22 @@ def train_flow(settings: Settings, home: str = "", run: str = "") -> dict[str, A
     finally:
         session.close()
         session.release()
+
+
+def _ending_without_the_flow(folder: RunFolder, error: AutoMLError) -> State[dict[str, Any]]:
+    """What the run came to when its driver stopped it, or ended it without a flow that was slow.
+
+    Raises
+    ------
+    AutoMLError
+        `error`, if it is the run's own.
+    """
+    status = state_of(folder).status
+    if status == FINISHED:
+        return Completed(message="the run ended without this flow, which was slow")
+    if status == INTERRUPTED:
+        return Cancelled(message="the run was stopped; `automl resume` continues it")
+    raise error
 
 
 def _tag_flow_run(session: Session) -> None:
