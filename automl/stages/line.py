@@ -51,7 +51,7 @@ class Line:
         """Take this family's turns until the search is over; what the family found."""
         if self.session.records.read("search") is None:
             self.search.run(family)
-        return dict(self.search.summary()["families"].get(family, {"trials": 0}))
+        return self.search.findings().get(family, {"trials": 0})
 
     def end_search(self) -> dict[str, Any]:
         """Record of the search.
@@ -68,7 +68,7 @@ class Line:
             if self.search.failure is not None:
                 raise self.search.failure
             summary = self.search.summary()
-            self.session.warnings += self.search.unkept_requests()
+            self.session.warnings += self.search.unkept_requests(summary["untried"])
             if not summary["complete"]:
                 raise AutoMLError(self._nothing_complete())
             ledger.used["search"] = ledger.elapsed - ledger.used.get("data", 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -191,11 +191,10 @@ class Search:
             unless=lambda: self.failure is not None or self.session.is_closing
         )
 
-    def summary(self) -> dict[str, Any]:
-        """Record of the finished stage."""
-        trials = self.turns.trials
+    def findings(self) -> dict[str, dict[str, Any]]:
+        """What each family has found so far."""
         found: dict[str, dict[str, Any]] = {}
-        for trial in trials:
+        for trial in self.turns.trials:
             entry = found.setdefault(
                 trial.configuration.family,
                 {
@@ -213,7 +212,11 @@ class Search:
                 entry["best_score"] is None or trial.score > entry["best_score"]
             ):
                 entry["best_score"], entry["best_trial"] = trial.score, trial.id
-        untried = self._reasons()
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """Record of the finished stage."""
+        trials, found, untried = self.turns.trials, self.findings(), self._reasons()
         defaults = default_trials(trials, self._defaults, untried)
         return {
             "trials": len(trials),
@@ -224,9 +227,8 @@ class Search:
             "defaults": {name: known.to_json() for name, known in defaults.items()},
         }
 
-    def unkept_requests(self) -> list[str]:
+    def unkept_requests(self, untried: Mapping[str, str]) -> list[str]:
         """A sentence for each thing that the settings ask of families and that they did not get."""
-        untried = self.summary()["untried"]
         return unkept_requests(self.session.settings, self.families, self.refused, untried)
 
     def _owed_defaults(self) -> list[Configuration]:
@@ -235,9 +237,17 @@ class Search:
         return [] if is_given else list(self._defaults.values())
 
     def _reasons(self) -> dict[str, str]:
-        """By family, why it would not have been tried."""
+        """Why the defaults that were not tried were not, by family.
+
+        Not of the others: a forecast may need a model of seconds to be fitted, a tenth of a second each.
+        """
         n_trials = self.session.settings.trials
-        return {name: self._why_untried(name, n_trials) for name in self._defaults}
+        tried = {trial.configuration.id for trial in self.turns.trials}
+        return {
+            name: self._why_untried(name, n_trials)
+            for name, configuration in self._defaults.items()
+            if configuration.id not in tried
+        }
 
     def _why_untried(self, family: str, n_trials: int | None) -> str:
         if n_trials is not None and len(self.turns.trials) >= n_trials:

@@ -60,3 +60,12 @@ def test_a_model_that_is_not_registered_yet_is_a_notice(
     waiting = [notice for notice in made["notices"] if "not registered yet (no answer)" in notice]
     assert len(waiting) == (status == "pending")
     assert records.read("result")["notices"] == made["notices"]
+
+
+def test_a_family_is_told_what_it_found_without_the_record_of_the_search() -> None:
+    """It is asked once by every family at the end of the search, when the seconds are dear."""
+    line: Any = object.__new__(Line)
+    line.session = SimpleNamespace(records=SimpleNamespace(read=lambda _: {"trials": 2}))
+    line.search = SimpleNamespace(findings=lambda: {"knn": {"trials": 2}})
+    assert line.search_family("knn") == {"trials": 2}
+    assert line.search_family("svm") == {"trials": 0}
