@@ -11,6 +11,7 @@ from uuid import UUID
 from prefect import flow, get_client
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.client.schemas.objects import State
+from prefect.context import TagsContext
 from prefect.futures import wait
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed
@@ -114,7 +115,17 @@ def _tag_flow_run(session: Session) -> None:
 
 
 def run_stages(line: Line) -> dict[str, Any]:
-    """Every stage as a task; the families side by side."""
+    """Every stage as a task; the families side by side.
+
+    The tasks do not have the tags of the flow run: Prefect looks for a limit of concurrency on each tag as a
+    task begins, which takes a busy server seconds where they are dear.
+    """
+    others = TagsContext.get().current_tags - set(run_tags(line.session.folder))
+    with TagsContext(current_tags=others):
+        return _run_stages(line)
+
+
+def _run_stages(line: Line) -> dict[str, Any]:
     folder = str(line.session.folder.path)
     read_and_check(folder)
     line.search.attach()
