@@ -24,9 +24,10 @@ SMOOTHED_OVER = 15
 """Neighboring thresholds, about one unit of log odds: what a threshold is worth on new rows is a smooth curve."""
 
 ERRORS = 0.5
-"""Standard errors by which another threshold must be better than the usual one. For two normal classes with 100 to
-2,000 rows and 5 to 50 % of ones it keeps nine tenths of what learning gains where classes are unequal,
-and less than a fourth of what it costs where they are equal (none and the best on the rows: all of both)."""
+"""Standard errors by which another threshold must be better than the usual one. Simulated with two normal
+classes of 100 to 2,000 rows: where classes are equal, learning costs .005, .001 and .000 of the default index
+at 100, 400 and 2,000 rows (without this and smoothing .014, .003 and .001); with 5 % of ones it keeps .032 of .032 at
+2,000 rows, but .012 of .021 at 400, and for F-beta .163 of .164 and .129 of .139."""
 
 _UNIT = 1 << 16
 _LOG_ODDS = 9.3
