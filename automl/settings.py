@@ -187,10 +187,11 @@ class Settings(BaseModel):
     )
     candidate_limit: int = Field(default=10, ge=1)
     candidate_repeats: int = Field(default=2, ge=1)
-    selection_test: Literal["thesis", "paired", "friedman", "mcb"] = Field(
-        default="paired",
-        description="Test that drops worse candidates: thesis (ANOVA or Kruskal-Wallis), paired "
-        "(corrected t, Holm over all pairs), friedman, or mcb (Hsu's comparison with the best)",
+    selection_test: Literal["thesis", "closed", "paired", "friedman", "mcb"] = Field(
+        default="closed",
+        description="Test that drops worse candidates: closed (who is among the best, corrected t), "
+        "paired (corrected t, Holm over all pairs), mcb (Hsu's comparison with the best), friedman, "
+        "or thesis (ANOVA or Kruskal-Wallis)",
     )
     normality: Literal["kolmogorov_smirnov", "lilliefors"] = Field(
         default="kolmogorov_smirnov",
@@ -211,7 +212,7 @@ class Settings(BaseModel):
     alpha_split: Literal["auto", "level", "tree"] = Field(
         default="auto",
         description="Each level of the tree keeps the alpha stated for it, or the whole tree does; "
-        "auto: the tree for paired and mcb with one alpha",
+        "auto: the tree for closed, paired and mcb with one alpha",
     )
     criteria: dict[str, float] = Field(
         default={

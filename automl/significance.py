@@ -10,6 +10,8 @@ from automl.errors import SettingsError
 AlphaSplit = Literal["level", "tree"]
 Number = TypeVar("Number", int, float)
 LEVELS = ("leaf", "category", "family", "root")
+KEEPS_THE_TREE = ("closed", "paired", "mcb")
+"""Tests that can keep one alpha over the whole tree; the others test each decision."""
 
 
 def parse_alpha(value: Any) -> float | dict[str, float]:
@@ -68,14 +70,14 @@ def _by_level(
 
 
 def choose_split(wanted: str, test: str, alpha: float | Mapping[str, float]) -> AlphaSplit:
-    """What keeps alpha: as wanted, and for `auto` the tree where one alpha of a paired test allows it.
+    """What keeps alpha: as wanted, and for `auto` the tree where the test and one alpha allow it.
 
     Parameters
     ----------
     wanted
         `auto`, `level` or `tree`.
     test
-        `paired` and `mcb` can keep alpha over the whole tree; the others test each decision.
+        Those of `KEEPS_THE_TREE` get the tree from `auto`.
     alpha
         One value, or values by level.
 
@@ -90,7 +92,7 @@ def choose_split(wanted: str, test: str, alpha: float | Mapping[str, float]) -> 
     if wanted == "tree" and not is_one:
         raise SettingsError("alpha_split tree needs one alpha; with values by level give level")
     if wanted == "auto":
-        return "tree" if is_one and test in ("paired", "mcb") else "level"
+        return "tree" if is_one and test in KEEPS_THE_TREE else "level"
     return "tree" if wanted == "tree" else "level"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from automl.errors import SettingsError
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from automl.settings import Settings
 
 _NOT_SETTINGS = ("config", "home", "as_json", "dry_run")
-_SELECTION_TESTS = ("thesis", "paired", "friedman", "mcb")
 
 
 def given_settings(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +108,11 @@ def read_cost_matrix(path: Path) -> list[list[float]]:
 
 
 def _refuse_test_name(source: str | None) -> None:
-    if source in _SELECTION_TESTS and not Path(source).exists():
+    if not source or Path(source).exists():
+        return
+    from automl.settings import Settings  # slow, only where it is needed
+
+    if source in get_args(Settings.model_fields["selection_test"].annotation):
         raise SettingsError(
             f"--test takes a table of test rows and there is no file {source!r}; the statistical "
             f"test of the selection is chosen by --selection-test {source}"

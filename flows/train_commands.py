@@ -105,8 +105,8 @@ def train(
         ),
     ] = None,
     selection_test: Annotated[
-        Literal["thesis", "paired", "friedman", "mcb"] | None,
-        typer.Option(help="Test that drops worse candidates [default: paired]"),
+        Literal["closed", "paired", "mcb", "friedman", "thesis"] | None,
+        typer.Option(help="Test that drops worse candidates [default: closed]"),
     ] = None,
     normality: Annotated[
         Literal["kolmogorov_smirnov", "lilliefors"] | None,

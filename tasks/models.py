@@ -65,7 +65,7 @@ def select_models(
     *,
     alpha: float | Mapping[str, float] = 0.05,
     top_n: int = 3,
-    test: Procedure = "paired",
+    test: Procedure = "closed",
     normality: Normality = "kolmogorov_smirnov",
     alpha_split: Literal["auto", "level", "tree"] = "auto",
     test_train_ratio: float | None = None,
@@ -84,14 +84,14 @@ def select_models(
     top_n
         How many of each family go on.
     test
-        `thesis`, `paired`, `friedman` or `mcb`, as the setting `selection_test` of a run.
+        `closed`, `paired`, `mcb`, `friedman` or `thesis`, as the setting `selection_test` of a run.
     normality
         `kolmogorov_smirnov` or `lilliefors`, for `thesis`.
     alpha_split
-        What keeps alpha: each `level`, or the whole `tree`; `auto`: the tree for `paired` and `mcb`
-        with one alpha.
+        What keeps alpha: each `level`, or the whole `tree`; `auto`: the tree for `closed`,
+        `paired` and `mcb` with one alpha.
     test_train_ratio : non-negative
-        Validation rows / training rows of a fold, for `paired` and `mcb`; None: 1 / (n_folds - 1),
+        Validation rows / training rows of a fold, for `closed`, `paired` and `mcb`; None: 1 / (n_folds - 1),
         give 1 / (k - 1) where k folds were repeated.
 
     Raises

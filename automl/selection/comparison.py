@@ -13,12 +13,12 @@ from automl.records import FloatArray
 from automl.significance import AlphaSplit
 from automl.statistics.adjustment import holm
 from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
-from automl.statistics.multiple_comparison import mcb
+from automl.statistics.multiple_comparison import BestResult, ClosedResult, closed_best, mcb
 from automl.statistics.paired import corrected_t_all_pairs, friedman, nemenyi_friedman
 from automl.statistics.results import PairwiseResult, TestResult
 from automl.statistics.unpaired import anova, kruskal_wallis, nemenyi_joint_ranks, tukey
 
-Procedure = Literal["thesis", "paired", "friedman", "mcb"]
+Procedure = Literal["thesis", "closed", "paired", "friedman", "mcb"]
 Normality = Literal["kolmogorov_smirnov", "lilliefors"]
 
 
@@ -35,8 +35,8 @@ class Comparison:
     best
         Group with the highest mean.
     pvalues, statistics : (k,) or None
-        Of the pairwise test against the best (`mcb`: of the group not being the best); None if none
-        was needed.
+        Of the pairwise test against the best (`closed`, `mcb`: of the group not being the best);
+        None if none was needed.
     kept : (k,)
         Whether the group is kept.
     """
@@ -57,13 +57,14 @@ class ComparisonSettings:
     ----------
     procedure
         `thesis`: ANOVA with Tukey if neither normality nor equal variances is rejected, else
-        Kruskal-Wallis with Nemenyi. `paired`: corrected t over all pairs with Holm. `friedman`:
-        Friedman with Nemenyi. `mcb`: Hsu's comparison with the best, by corrected t.
+        Kruskal-Wallis with Nemenyi. `closed`: closed test of who is among the best, by corrected t.
+        `paired`: corrected t over all pairs with Holm. `friedman`: Friedman with Nemenyi. `mcb`:
+        Hsu's comparison with the best, by corrected t.
     normality
         `kolmogorov_smirnov` as in the thesis, or `lilliefors`, which corrects for the estimated
         parameters.
     test_train_ratio : non-negative
-        Validation rows / training rows of a fold, for `paired` and `mcb`.
+        Validation rows / training rows of a fold, for `closed`, `paired` and `mcb`.
     alpha_split
         `level`: every level of the tree keeps the alpha stated for it; `tree`: the whole tree
         keeps alpha. What each guarantees says `automl.selection.multiplicity`.
@@ -104,7 +105,8 @@ class Rest:
     beside : of (n,)
         Scores of the candidates from which the groups were picked and that compete no more.
     further : (m,), in [0, 1]
-        p-values of pairs that are compared elsewhere at the same level, for `paired`.
+        p-values of what is tested elsewhere at the same level: of pairs for `paired`, of candidates
+        for `closed`.
     """
 
     beside: tuple[FloatArray, ...] = ()
@@ -146,6 +148,8 @@ def compare_with_best(
     if not is_testable:
         return Comparison((), "", best, None, None, (True,) * len(samples))
     rest = rest or Rest()
+    if settings.procedure == "closed":
+        return _best_by_closed_test(samples, best, alpha, settings, rest)
     if settings.procedure == "paired":
         pairs = corrected_t_all_pairs(
             [*samples, *rest.beside],
@@ -163,6 +167,22 @@ def compare_with_best(
     return _decide((*tests, omnibus), post_hoc, best, len(samples), alpha)
 
 
+def _best_by_closed_test(
+    samples: Sequence[FloatArray],
+    best: int,
+    alpha: float,
+    settings: ComparisonSettings,
+    rest: Rest,
+) -> Comparison:
+    result = closed_best(
+        samples,
+        test_train_ratio=settings.test_train_ratio,
+        beside=rest.beside,
+        further=rest.further,
+    )
+    return _without_the_excluded(result, best, alpha)
+
+
 def _best_by_mcb(
     samples: Sequence[FloatArray],
     best: int,
@@ -176,6 +196,11 @@ def _best_by_mcb(
         alpha=alpha,
         n_candidates=len(samples) + n_beside,
     )
+    return _without_the_excluded(result, best, alpha)
+
+
+def _without_the_excluded(result: BestResult | ClosedResult, best: int, alpha: float) -> Comparison:
+    """Decision about groups that are tested each for being among the best."""
     pvalues = tuple(map(float, result.pvalue))
     kept = tuple(p >= alpha or i == best for i, p in enumerate(pvalues))
     return Comparison((), result.name, best, pvalues, tuple(map(float, result.statistic)), kept)

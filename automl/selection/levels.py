@@ -54,11 +54,11 @@ def select(
     top_n : positive
         How many go on to the next level; one value, or values by level.
     test
-        `thesis`, `paired`, `friedman` or `mcb`; see `ComparisonSettings`.
+        `closed`, `paired`, `mcb`, `friedman` or `thesis`; see `ComparisonSettings`.
     normality
         `kolmogorov_smirnov` or `lilliefors`.
     test_train_ratio : non-negative
-        Validation rows / training rows of a fold, for `paired` and `mcb`.
+        Validation rows / training rows of a fold, for `closed`, `paired` and `mcb`.
     alpha_split
         `level`: every level keeps its alpha; `tree`: the whole tree keeps alpha (one value). See
         `automl.selection.multiplicity`.

@@ -2,10 +2,15 @@
 
 The members of a node are those that the nodes below promoted, by the same scores. Their best is
 therefore the best of *all* candidates below the node, and a test that counts only the members drops
-an equal model too often. So `paired`, `friedman` and `mcb` count every candidate below.
+an equal model too often. So all procedures but `thesis` count every candidate below.
 
 What is guaranteed where all candidates are equally good and the tests' assumptions hold:
 
+- `closed`, ``alpha_split: level``: with probability 1 - alpha no candidate is dropped by a test at
+  any node of a level at which it is among the best of all candidates below the node (Holm over all
+  candidates of all nodes of the level).
+- `closed`, ``alpha_split: tree``: with probability 1 - alpha no candidate that is among the best of
+  all is dropped in the whole tree (Holm over all candidates). Both hold whatever the others are.
 - `paired`, ``alpha_split: level``: with probability 1 - alpha no candidate is dropped by a test at
   any node of a level (Holm over all pairs of candidates that share a node of the level).
 - `paired`, ``alpha_split: tree``: with probability 1 - alpha none is dropped in the whole tree
@@ -29,6 +34,8 @@ from automl.records import FloatArray
 from automl.selection.candidates import Candidate
 from automl.selection.comparison import ComparisonSettings, Rest
 from automl.selection.selection_records import Level
+from automl.significance import KEEPS_THE_TREE
+from automl.statistics.multiple_comparison import not_best_pvalues
 from automl.statistics.paired import corrected_t_of_pairs
 
 Place = tuple[str, ...]
@@ -62,7 +69,7 @@ class Multiplicity:
 
     def alpha(self, alpha: float) -> float:
         """Level of the tests of one decision."""
-        if self.settings.alpha_split == "level" or self.settings.procedure in ("paired", "mcb"):
+        if self.settings.alpha_split == "level" or self.settings.procedure in KEEPS_THE_TREE:
             return alpha
         return alpha / max(sum(len(below) > 1 for below in self.nodes.values()), 1)
 
@@ -74,17 +81,18 @@ class Multiplicity:
         present = {member.trial_id for member in members}
         beside = [c for c in self.nodes[() if is_tree else place] if c.trial_id not in present]
         further: list[float] = []
-        if self.settings.procedure == "paired" and not is_tree:
+        if self.settings.procedure in ("closed", "paired") and not is_tree:
             for other, below in self.nodes.items():
                 if other != place and self.kinds[other] == self.kinds[place]:
                     further += self._pvalues(below)
         return Rest(tuple(_scores(candidate) for candidate in beside), tuple(further))
 
     def _pvalues(self, candidates: Sequence[Candidate]) -> list[float]:
-        """Of all pairs; none where no test is possible."""
+        """Of all pairs, or of all candidates; none where no test is possible."""
         if len(candidates) < 2 or len(candidates[0].scores) < 2:
             return []
-        _, pvalues = corrected_t_of_pairs(
+        test = corrected_t_of_pairs if self.settings.procedure == "paired" else not_best_pvalues
+        _, pvalues = test(
             [_scores(candidate) for candidate in candidates],
             test_train_ratio=self.settings.test_train_ratio,
         )

@@ -17,6 +17,7 @@ from automl.statistics.adjustment import holm
 from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
 from automl.statistics.multiple_comparison import mcb
 from automl.statistics.paired import (
+    corrected_t,
     corrected_t_all_pairs,
     corrected_t_of_pairs,
     friedman,
@@ -177,16 +178,58 @@ def _compared(
         return [], best.name, best.statistic, best.pvalue
     groups = [*samples, *tree.scores(beside)]
     if how["procedure"] == "friedman":
-        omnibus = friedman(groups)
-        if omnibus.pvalue >= alpha:
-            return [omnibus], "", None, None
-        pairs = nemenyi_friedman(groups)
-        return [omnibus], pairs.name, pairs.statistic[0], pairs.pvalue[0]
+        return _friedman(groups, alpha)
+    if how["procedure"] == "closed":
+        return _closed(tree, place, ids, beside, settings)
     if how["procedure"] != "paired":
         raise ValueError(f"there is no procedure {how['procedure']!r}")
     further = [] if is_tree else _elsewhere(tree, place, ratio)
     pairs = corrected_t_all_pairs(groups, test_train_ratio=ratio, further=further)
     return [], pairs.name, pairs.statistic[0], pairs.pvalue[0]
+
+
+def _friedman(groups: Sequence[FloatArray], alpha: float) -> Outcome:
+    omnibus = friedman(groups)
+    if omnibus.pvalue >= alpha:
+        return [omnibus], "", None, None
+    pairs = nemenyi_friedman(groups)
+    return [omnibus], pairs.name, pairs.statistic[0], pairs.pvalue[0]
+
+
+def _closed(
+    tree: _Tree, place: Place, ids: Sequence[str], beside: Sequence[str], settings: Record
+) -> Outcome:
+    """Holm over candidates; each has the Simes p-value of the tests that another is better."""
+    how = settings["comparison"]
+    ratio, level = how["test_train_ratio"], tree.level(place)
+    everyone = [*ids, *beside]
+    pvalues = [_simes(tree, one, ids, len(everyone), ratio) for one in ids]
+    pvalues += [_simes(tree, one, everyone, len(everyone), ratio) for one in beside]
+    for other in tree.deciding if how["alpha_split"] == "level" else ():
+        below = tree.places[other]
+        if other != place and tree.level(other) == level and len(below) > 1:
+            pvalues += [_simes(tree, one, below, len(below), ratio) for one in below]
+    n_scores = len(tree.by_id[ids[0]]["scores"])
+    adjusted = np.maximum(holm(pvalues)[: len(ids)], 2.0 ** (1 - n_scores))
+    leads = [max(t.statistic for t in _leads(tree, one, ids, ratio)) for one in ids]
+    return [], "closed test of the best", np.array(leads), adjusted
+
+
+def _leads(tree: _Tree, one: str, rivals: Sequence[str], ratio: float) -> list[TestResult]:
+    """One-sided tests that each rival is better than one candidate."""
+    return [
+        corrected_t(a, b, test_train_ratio=ratio, alternative="greater")
+        for rival in rivals
+        if rival != one
+        for a, b in [tree.scores([rival, one])]
+    ]
+
+
+def _simes(tree: _Tree, one: str, rivals: Sequence[str], n_all: int, ratio: float) -> float:
+    # a constant lead counts as 0 here, and the bound of equal signs applies to what Holm makes of it
+    pvalues = [0.0 if t.statistic == np.inf else t.pvalue for t in _leads(tree, one, rivals, ratio)]
+    joined = [(n_all - 1) * p / number for number, p in enumerate(sorted(pvalues), 1)]
+    return min(1.0, *joined)
 
 
 def _elsewhere(tree: _Tree, place: Place, ratio: float) -> list[float]:

@@ -125,7 +125,7 @@ def select_by_scores(
     families: Mapping[str, str] | None = None,
     alpha: float | Mapping[str, float] = 0.05,
     top_n: int = 3,
-    test: Procedure = "paired",
+    test: Procedure = "closed",
     normality: Normality = "kolmogorov_smirnov",
     alpha_split: Literal["auto", "level", "tree"] = "auto",
     test_train_ratio: float | None = None,
@@ -143,7 +143,8 @@ def select_by_scores(
     test, normality
         See `automl.selection.levels.select`.
     alpha_split
-        As the setting of a run: `auto` is `tree` for `paired` and `mcb` with one alpha, else `level`.
+        As the setting of a run: `auto` is `tree` for `closed`, `paired` and `mcb` with one
+        alpha, else `level`.
     test_train_ratio
         Validation rows / training rows of a fold; None: 1 / (n_folds - 1).
 

@@ -66,7 +66,7 @@ def corrected_t(
     blocks = check_blocks([first, second])
     check_ratio(test_train_ratio)
     n = blocks.shape[1]
-    statistic = _corrected_statistics(blocks[:1] - blocks[1:], test_train_ratio)
+    statistic = corrected_statistics(blocks[:1] - blocks[1:], test_train_ratio)
     is_constant_lead = bool(np.isinf(statistic[0]))
     sides = 2.0 if alternative == "two-sided" else 1.0
     least = sides * least_pvalue(n) if is_constant_lead else 0.0
@@ -74,8 +74,8 @@ def corrected_t(
     return TestResult("corrected t", float(statistic[0]), pvalue, (float(n - 1),))
 
 
-def _corrected_statistics(differences: FloatArray, test_train_ratio: float) -> FloatArray:
-    """(m,) statistics of (m, n) differences."""
+def corrected_statistics(differences: FloatArray, test_train_ratio: float) -> FloatArray:
+    """(m,) corrected t of (m, n) differences; infinite for a constant one, 0 for none."""
     n = differences.shape[1]
     rounding = 1e-12 * np.maximum(1.0, np.abs(differences).max(axis=1))
     is_flat = np.ptp(differences, axis=1) <= rounding
@@ -177,7 +177,7 @@ def corrected_t_of_pairs(
     blocks = check_blocks(groups)
     check_ratio(test_train_ratio)
     first, second = np.triu_indices(len(blocks), 1)
-    statistics = _corrected_statistics(blocks[first] - blocks[second], test_train_ratio)
+    statistics = corrected_statistics(blocks[first] - blocks[second], test_train_ratio)
     return statistics, _t_tail(statistics, blocks.shape[1] - 1, "two-sided")
 
 

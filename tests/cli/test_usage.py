@@ -26,7 +26,7 @@ USAGE = [
     (["train", "TABLE", "--target", "y", "--alpha", "leaf=0.1", "--alpha-split", "tree"], "one alpha"),
     (["train", "TABLE", "--target", "y", "--selection-test", "coin"], "coin"),
     (["train", "TABLE", "--target", "y", "--normality", "coin"], "coin"),
-    (["train", "TABLE", "--target", "y", "--test", "paired"], "--selection-test paired"),
+    (["train", "TABLE", "--target", "y", "--test", "closed"], "--selection-test closed"),
     (["train", "TABLE", "--target", "y", "--seed", "-1"], "seed"),
     (["train", "TABLE", "--target", "y", "--workers", "-2"], "workers"),
     (["train", "TABLE", "--target", "y", "--test-share", "0.95"], "test_share"),

@@ -17,7 +17,7 @@ from automl.selection.comparison import ComparisonSettings, compare_with_best
 from automl.selection.levels import replay, select
 from automl.selection.selection_records import SelectionRecord
 
-PROCEDURES = ("thesis", "paired", "friedman")
+PROCEDURES = ("thesis", "closed", "paired", "friedman")
 
 
 def make(trial_id, family, path, mean, seed=0, *, noise=0.02, n=30, **options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,17 +14,18 @@ from hypothesis import strategies as st
 from automl.errors import SettingsError
 from automl.records import Configuration
 from automl.selection.candidates import Candidate
-from automl.selection.comparison import ComparisonSettings
+from automl.selection.comparison import ComparisonSettings, Procedure
 from automl.selection.levels import replay, select
 from automl.selection.multiplicity import Multiplicity
 from automl.selection.recomputation import recomputed_decisions
 from automl.selection.screening import screen, screening_alpha
 from automl.selection.selection_records import SelectionRecord
 from automl.statistics.adjustment import holm
+from automl.statistics.multiple_comparison import closed_best
 from automl.statistics.paired import corrected_t, corrected_t_of_pairs
 
 PLACES = ("a/x=1/z=1", "a/x=1/z=1", "a/x=1/z=2", "a/x=2", "b", "b", "b", "c/y=1")
-PROCEDURES = ("thesis", "paired", "friedman", "mcb")
+PROCEDURES = get_args(Procedure)
 
 
 def candidates(seed=0, places=PLACES, spread=1.0, n=10):
@@ -82,6 +84,31 @@ def test_each_level_drops_only_what_all_pairs_of_the_level_tell_apart(seed, spre
         pairs = [pair for node in below for pair in combinations(node, 2)]
         allowed = told_apart(made, pairs)
         assert all(set(pair) in allowed for pair in dropped(record, level))
+
+
+@given(seed=st.integers(0, 10_000), spread=st.sampled_from([0.5, 1.0, 2.0]))
+@settings(max_examples=25, deadline=None)
+def test_the_closed_test_drops_only_what_is_not_among_the_best_of_all(seed, spread):
+    made = candidates(seed, spread=spread)
+    record = select(made, test="closed", alpha_split="tree", test_train_ratio=0.25)
+    found = closed_best([c.scores for c in made], test_train_ratio=0.25)
+    allowed = {c.trial_id for c, p in zip(made, found.pvalue, strict=True) if p < 0.05}
+    assert {trial_id for trial_id, _ in dropped(record)} <= allowed
+
+
+@given(seed=st.integers(0, 10_000), spread=st.sampled_from([0.5, 1.0, 2.0]))
+@settings(max_examples=25, deadline=None)
+def test_the_closed_test_shares_alpha_among_the_nodes_of_a_level(seed, spread):
+    made = candidates(seed, spread=spread)
+    record = select(made, test="closed", test_train_ratio=0.25)
+    several = [(0, 1), (4, 5, 6)]
+    for node in several:
+        alone = closed_best([made[i].scores for i in node], test_train_ratio=0.25).pvalue
+        decision = next(d for d in record.decisions if {m.trial_id for m in d.members}
+                        == {made[i].trial_id for i in node})  # fmt: skip
+        shared = {m.trial_id: m.pvalue for m in decision.members}
+        for i, pvalue in zip(node, alone, strict=True):
+            assert pvalue - 1e-12 <= shared[made[i].trial_id] <= 5 * pvalue
 
 
 def test_a_node_counts_the_candidates_that_were_not_promoted():
@@ -149,13 +176,14 @@ def test_every_way_survives_json_replays_and_is_recomputed(test, alpha_split):
                 assert pvalue == pytest.approx(verdicts[1][trial_id][1])
 
 
-def test_equal_candidates_are_dropped_by_a_test_as_seldom_as_stated():
+@pytest.mark.parametrize("test", ["closed", "paired"])
+def test_equal_candidates_are_dropped_by_a_test_as_seldom_as_stated(test):
     shares = {}
     for alpha_split in ("level", "tree"):
         records = [
             select(
                 candidates(seed, ("a",) * 6 + ("b", "c"), spread=np.sqrt(0.1)),
-                test="paired",
+                test=test,
                 alpha_split=alpha_split,
                 alpha=0.2,
                 test_train_ratio=0.25,

@@ -331,7 +331,7 @@ def test_a_swapped_disposition_or_another_winner_is_a_problem(record_of):
 
 def test_an_unknown_procedure_is_a_problem(record_of):
     record = record_of(3)
-    assert record["settings"]["comparison"]["procedure"] == "paired"
+    assert record["settings"]["comparison"]["procedure"] == "closed"
     record["settings"]["comparison"]["procedure"] = "pared"
     assert any("there is no procedure 'pared'" in problem for problem in check(record))
 

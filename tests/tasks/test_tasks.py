@@ -1,6 +1,7 @@
 """The reusable tasks, as plain functions: ``task.fn`` needs no Prefect server."""
 
 import inspect
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from automl.errors import DataError, SettingsError
 from automl.inference.bundle import write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.selection.comparison import Procedure
 from automl_tasks import data, models, preprocessing, stages
 
 N = 120
@@ -250,7 +252,7 @@ def test_models_are_selected_by_their_scores(evaluations):
 def test_every_setting_of_the_selection_is_an_argument():
     rng = np.random.default_rng(0)
     scores = {name: list(rng.normal(i, 0.1, 30)) for i, name in enumerate("abc")}
-    for test in ("thesis", "paired", "friedman", "mcb"):
+    for test in get_args(Procedure):
         record = models.select_models.fn(
             scores,
             test=test,
