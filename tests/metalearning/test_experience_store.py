@@ -318,7 +318,7 @@ def test_the_whole_part_of_a_torn_export_is_taken(tmp_path):
     assert len(reading.notes) == 1
 
 
-@pytest.mark.parametrize("content", [b"x,y\n1,2\n", gzip.compress(b"{}")])
+@pytest.mark.parametrize("content", [b"x,y\n1,2\n", gzip.compress(b"{}", mtime=0)])
 def test_a_foreign_file_is_refused_by_name(tmp_path, content):
     path = tmp_path / "table.csv"
     path.write_bytes(content)
@@ -332,9 +332,9 @@ def test_a_foreign_file_is_refused_by_name(tmp_path, content):
     ("content", "reason"),
     [
         (b"", "is no experience: it is empty"),
-        (gzip.compress(b""), "no experience of this program"),
-        (gzip.compress(b"x,y\n1,2\n"), "no experience of this program"),
-        (gzip.compress(b'{"format": "automl-experience"}')[:-9], "its end is missing"),
+        (gzip.compress(b"", mtime=0), "no experience of this program"),
+        (gzip.compress(b"x,y\n1,2\n", mtime=0), "no experience of this program"),
+        (gzip.compress(b'{"format": "automl-experience"}', mtime=0)[:-9], "its end is missing"),
     ],
 )
 def test_the_reason_of_a_refusal_is_the_true_one(tmp_path, content, reason):
