@@ -1,16 +1,18 @@
 """Runs with families that hang, crash, leak and lie: every one must end in time with a model.
 
-    python benchmarks/saboteurs.py OUT_FOLDER [--runs 20] [--seconds 30]
+    python benchmarks/saboteurs.py OUT_FOLDER [--runs 20] [--seconds 30] [--trials 24] [--trial-seconds 2.5]
 
 Writes eight family files and the module with their estimators into OUT_FOLDER, trains on
 `sklearn:breast_cancer` with them and three honest families, and checks for each run: exit code 0 in
 time, a registered model, every saboteur a recorded trial with the expected status, no process left.
+With ``--trials`` the runs end after so many trials, and nothing is said about their seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -124,20 +126,22 @@ def write_families(folder: Path) -> Path:
     return families
 
 
-def run_once(folder: Path, number: int, seconds: float) -> list[str]:
+def run_once(folder: Path, number: int, options: argparse.Namespace) -> list[str]:
     """Everything that was wrong with one run."""
+    seconds = math.inf if options.trials else options.seconds
     home, marker = folder / f"home{number}", f"saboteur-{os.getpid()}-{number}"
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])),
         "AUTOML_FAMILY_FOLDER": str(folder / "families"),
-        "AUTOML_TRIAL_SECONDS": "2.5",
+        "AUTOML_TRIAL_SECONDS": f"{options.trial_seconds:g}",
         "AUTOML_MEMORY_MIB": "400",
         "SABOTEUR_MARKER": marker,
     }
     names = ",".join(["lightgbm", "logistic_regression", *(f"sabotage_{n}" for n in EXPECTED)])
     command = [sys.executable, "-m", "automl_flows.cli", "train", "sklearn:breast_cancer"]
-    command += ["--target", "target", "--budget", f"{seconds:g}s", "--families", names]
+    limit = ["--trials", str(options.trials)] if options.trials else ["--budget", f"{seconds:g}s"]
+    command += ["--target", "target", *limit, "--families", names]
     command += ["--home", str(home), "--json", "--workers", "2", "--seed", str(number), "--trust"]
     started = time.monotonic()
     finished = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -184,10 +188,12 @@ def main() -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--trials", type=int, help="in place of the seconds")
+    parser.add_argument("--trial-seconds", type=float, default=2.5, help="limit of each trial")
     arguments = parser.parse_args()
     out = arguments.out.resolve()
     write_families(out)
-    failures = [run_once(out, number, arguments.seconds) for number in range(arguments.runs)]
+    failures = [run_once(out, number, arguments) for number in range(arguments.runs)]
     n_good = sum(not wrong for wrong in failures)
     print(f"{n_good} of {arguments.runs} runs ended as they must")
     for number, wrong in enumerate(failures):

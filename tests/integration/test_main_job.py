@@ -213,11 +213,12 @@ def test_predict_by_run_id_and_by_alias_agree(finished, tmp_path) -> None:
 
 
 SABOTEURS = Path(__file__).parents[2] / "benchmarks" / "saboteurs.py"
+SABOTAGE = ["--runs", "1", "--trials", "16", "--trial-seconds", "6"]
 
 
 def test_saboteur_families_cost_their_own_trials_only(tmp_path) -> None:
     process = subprocess.run(
-        [sys.executable, str(SABOTEURS), str(tmp_path), "--runs", "1", "--seconds", "30"],
+        [sys.executable, str(SABOTEURS), str(tmp_path), *SABOTAGE],
         check=False,
         capture_output=True,
         text=True,
