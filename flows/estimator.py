@@ -90,9 +90,12 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
+    >>> from sklearn.datasets import load_diabetes
     >>> from automl_flows import AutoML
-    >>> model = AutoML(budget="2m").fit(training, target="price")  # doctest: +SKIP
-    >>> model.predict(later)  # doctest: +SKIP
+    >>> patients = load_diabetes(as_frame=True).frame
+    >>> model = AutoML(budget="2m").fit(patients, target="target")
+    >>> model.predict(patients.head(3)).shape
+    (3,)
     """
 
     def __init__(

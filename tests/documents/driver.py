@@ -1,5 +1,7 @@
 """Runs the steps of one page, in order, in one folder and one namespace; steps come on stdin as JSON."""
 
+import doctest
+import importlib
 import json
 import os
 import re
@@ -30,6 +32,15 @@ def call(command, expected):
         sys.exit(f"automl {' '.join(words)} ended with {done.returncode}:\n{done.stderr[-3000:]}")
 
 
+def compare(step):
+    """Run the examples of a docstring, and compare what they say."""
+    name, namespace = step["module"], vars(importlib.import_module(step["module"])).copy()
+    examples = doctest.DocTestParser().get_doctest(step["text"], namespace, name, name, 0)
+    failed, _ = doctest.DocTestRunner().run(examples, out=sys.stderr.write)
+    if failed:
+        sys.exit(f"{failed} examples say something else")
+
+
 def main():
     namespace = {"__name__": "__main__"}
     for step in json.load(sys.stdin):
@@ -40,6 +51,8 @@ def main():
             file = Path(f"line_{step['line']}.py").resolve()
             file.write_text(step["text"], encoding="utf-8")
             exec(compile(step["text"], str(file), "exec"), namespace)
+        elif step["kind"] == "docstring":
+            compare(step)
         else:
             call(step["text"], step["expected"])
 

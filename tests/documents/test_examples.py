@@ -1,4 +1,4 @@
-"""What README and docs show as Python or as an `automl` command is run, page by page, in order.
+"""What README, docs and docstrings show as Python or as an `automl` command is run, page by page, in order.
 
 The blocks of a page share a folder and a namespace; all pages share one home and one Prefect server.
 Four things differ from what a reader would run, on all pages alike:
@@ -8,19 +8,21 @@ Four things differ from what a reader would run, on all pages alike:
 - `automl compare` has the first of its data sets only;
 - a run that is named (`RUN`, `20261121-220441`) is the newest one of the home.
 
-`PARSED_PAGES` are left out whole.
-A block below ``<!-- not run: REASON -->`` is left out; `NOT_RUN` holds all of these.
+A block below ``<!-- not run: REASON -->`` is left out; `NOT_RUN` holds all of these. A module whose
+docstrings have examples is a page too, and their output is compared. What yaml blocks without a file name
+show goes through the reader that it is written for.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DRIVER = Path(__file__).with_name("driver.py")
 PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+MODULES = [path for layer in ("automl", "tasks", "flows") for path in (ROOT / layer).rglob("*.py")]
 N_TRIALS = 9
 """So many that the trials which the pages name are there."""
 SETTINGS = {"AUTOML_PRESET": "fast", "AUTOML_FAMILIES": "lightgbm,ridge,knn,lda"}
@@ -97,14 +100,32 @@ def with_few_trials(text: str) -> str:
     return re.sub(r"^(automl compare \S+ \S+).*( -o .*)$", r"\1\2", text)
 
 
+def steps_of_docstrings(path: Path) -> Iterator[tuple[dict[str, object], str]]:
+    """The docstrings of a module that have examples."""
+    text = path.read_text(encoding="utf-8")
+    if ">>> " not in text:
+        return
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for node in ast.walk(ast.parse(text)):
+        shown = (ast.get_docstring(node) or "") if isinstance(node, documented) else ""
+        if ">>> " in shown:
+            step = {"kind": "docstring", "line": getattr(node, "lineno", 1)}
+            yield {**step, "module": module_name(path), "text": with_few_trials(shown)}, ""
+
+
+def module_name(path: Path) -> str:
+    """As it is imported."""
+    layer, *parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join([layer if layer == "automl" else f"automl_{layer}", *parts])
+
+
 STEPS = {name: list(steps_of(path.read_text(encoding="utf-8"))) for name, path in PAGES.items()}
-PARSED_PAGES = ("ensembles.md", "search.md")
-"""Pages whose blocks are only parsed so far; their options are checked by `tests/cli`."""
-RUN_PAGES = [
-    name
-    for name, steps in STEPS.items()
-    if name not in PARSED_PAGES and any(not reason for _, reason in steps)
-]
+STEPS |= {
+    str(path.relative_to(ROOT)): steps
+    for path in MODULES
+    if (steps := [*steps_of_docstrings(path)])
+}
+RUN_PAGES = [name for name, steps in STEPS.items() if any(not reason for _, reason in steps)]
 
 
 @pytest.fixture(scope="session")
@@ -153,12 +174,84 @@ def test_the_examples_of_a_page_run(name: str, environment: dict[str, str], fold
         text=True,
         check=False,
     )
-    assert done.returncode == 0, f"docs/{name}: {done.stderr[-4000:]}"
+    assert done.returncode == 0, f"{name}: {done.stderr[-4000:]}"
 
 
 def test_what_is_not_run_is_marked_and_little() -> None:
     marked = Counter((name, why) for name, steps in STEPS.items() for _, why in steps if why)
     assert marked == NOT_RUN
+
+
+def test_every_run_says_how_long_it_may_take() -> None:
+    """Else it takes ten minutes, here and for a reader who tries it."""
+    for name, steps in STEPS.items():
+        for step, reason in steps:
+            text = str(step["text"])
+            if not reason and step["kind"] == "command" and text.startswith("automl train "):
+                assert f"--trials {N_TRIALS}" in text, f"{name}, line {step['line']}"
+
+
+def read_family(path: Path) -> None:
+    from automl.families.registry import forget_families, load_families
+
+    load_families(path.parent)
+    forget_families()
+
+
+def read_tree(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    head = "name: own\ntitle: Own\nestimators: {classification: sklearn.ensemble:RandomForestClassifier}"
+    body = "\n".join(f"  {line}" for line in lines)
+    path.write_text(
+        f"{head}\nsimplicity: 0.5\ninterpretability: 0.5\ntree:\n{body}\n", encoding="utf-8"
+    )
+    read_family(path)
+
+
+def read_settings(path: Path) -> None:
+    from automl.setting_sources import resolve_settings
+    from automl.stages.search_spaces import check_spaces
+
+    check_spaces(resolve_settings({"table": "t", "target": "y"}, file=path, environment={}))
+
+
+def read_priors(path: Path) -> None:
+    from automl.metalearning.prior_files import Priors
+
+    Priors.read(path).check()
+
+
+def read_list(path: Path) -> None:
+    from automl.data.collections import find_data_sets
+
+    assert len(find_data_sets([str(path)])) == 3
+
+
+READERS: dict[tuple[str, str], Callable[[Path], None]] = {
+    ("comparison.md", "- sklearn"): read_list,
+    ("families.md", "name"): read_family,
+    ("families.md", "max_features"): read_tree,
+    ("families.md", "subsampling"): read_tree,
+    ("families.md", "spaces"): read_settings,
+    ("families.md", "preprocessing"): read_settings,
+    ("search.md", "priors"): read_priors,
+}
+"""What yaml blocks without a file name go through, by page and first key."""
+
+
+def test_a_yaml_block_is_understood_by_its_reader(tmp_path: Path) -> None:
+    found = {
+        (name, lines[0].partition(":")[0]): "\n".join(lines)
+        for name, path in PAGES.items()
+        for _, kind, lines, _ in blocks_of(path.read_text(encoding="utf-8"))
+        if kind == "yaml" and not NAMED_FILE.match(lines[0])
+    }
+    assert set(found) == set(READERS)
+    for number, (block, text) in enumerate(found.items()):
+        file = tmp_path / str(number) / "svm.yaml"
+        file.parent.mkdir()
+        file.write_text(text, encoding="utf-8")
+        READERS[block](file)
 
 
 def test_every_command_stands_in_a_block_that_is_run_or_marked() -> None:
