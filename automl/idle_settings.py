@@ -31,6 +31,11 @@ _RULES = (
         "only selection_test thesis tests for normality",
     ),
     _Rule(
+        ("rope",),
+        lambda s: s.selection_test != "bayesian",
+        "only selection_test bayesian has a region of practical equivalence",
+    ),
+    _Rule(
         ("beta",),
         lambda s: s.beta != 1.0 and s.task == "regression",
         "F-beta is a metric of classes",

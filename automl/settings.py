@@ -187,11 +187,18 @@ class Settings(BaseModel):
     )
     candidate_limit: int = Field(default=10, ge=1)
     candidate_repeats: int = Field(default=2, ge=1)
-    selection_test: Literal["thesis", "closed", "paired", "friedman", "mcb"] = Field(
+    selection_test: Literal["thesis", "closed", "paired", "friedman", "mcb", "bayesian"] = Field(
         default="closed",
         description="Test that drops worse candidates: closed (who is among the best, corrected t), "
-        "paired (corrected t, Holm over all pairs), mcb (Hsu's comparison with the best), friedman, "
-        "or thesis (ANOVA or Kruskal-Wallis)",
+        "paired (corrected t, Holm over all pairs), mcb (Hsu's comparison with the best), bayesian "
+        "(posterior of the difference to the best), friedman, or thesis (ANOVA or Kruskal-Wallis)",
+    )
+    rope: float = Field(
+        default=0.01,
+        description="Difference of the index that means nothing in practice, for selection_test "
+        "bayesian: a model is dropped when the best one is probably better by more",
+        ge=0,
+        lt=float("inf"),
     )
     normality: Literal["kolmogorov_smirnov", "lilliefors"] = Field(
         default="kolmogorov_smirnov",

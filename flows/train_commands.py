@@ -105,8 +105,15 @@ def train(
         ),
     ] = None,
     selection_test: Annotated[
-        Literal["closed", "paired", "mcb", "friedman", "thesis"] | None,
+        Literal["closed", "paired", "mcb", "bayesian", "friedman", "thesis"] | None,
         typer.Option(help="Test that drops worse candidates [default: closed]"),
+    ] = None,
+    rope: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Difference of the index that means nothing, for bayesian [default: 0.01]",
+        ),
     ] = None,
     normality: Annotated[
         Literal["kolmogorov_smirnov", "lilliefors"] | None,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from automl.selection.dispositions import Status, number_text
+from automl.selection.dispositions import Status, member_chance, number_text
 from automl_flows.results import short_id
 from automl_flows.why_known import Known
 from automl_flows.why_trial import configuration_text
@@ -148,7 +148,7 @@ def _level(known: Known, level: str, one: str, many: str) -> str:
     verdicts = Counter(m["verdict"] for d in contested for m in d["members"])
     n_members = sum(verdicts.values())
     dropped = [
-        f"{short_id(m['trial_id'])} at {d['node']} (p = {number_text(m['pvalue'])})"
+        f"{short_id(m['trial_id'])} at {d['node']} ({member_chance(m)})"
         for d in contested
         for m in d["members"]
         if m["verdict"] == "worse"
@@ -184,10 +184,10 @@ def _root(known: Known) -> str:
 
 
 def _member_text(member: Mapping[str, Any], *, is_best: bool) -> str:
-    has_pvalue = member["pvalue"] is not None and not is_best
-    pvalue = f", p = {number_text(member['pvalue'])}" if has_pvalue else ""
-    verdict = "" if member["verdict"] == "promoted" else f", {member['verdict']}"
-    return f"{short_id(member['trial_id'])} {member['mean_score']:.4f}{pvalue}{verdict}"
+    chance = "the best" if is_best else member_chance(member)
+    verdict = "" if member["verdict"] == "promoted" else member["verdict"]
+    score = f"{short_id(member['trial_id'])} {member['mean_score']:.4f}"
+    return ", ".join(filter(None, (score, chance, verdict)))
 
 
 def _champion(known: Known) -> str:

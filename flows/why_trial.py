@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from automl.records import Configuration, Trial
-from automl.selection.dispositions import Disposition, Place, Status, number_text
+from automl.selection.dispositions import Disposition, Place, Status, member_chance, number_text
 from automl_flows.results import short_id
 from automl_flows.why_known import Known
 
@@ -45,8 +45,8 @@ _FATES: Mapping[str, str] = {
     "has judged it",
     Status.BEHIND: "On the first fresh folds it was number {number} of {n_left} candidates with a mean "
     "of {score}, and only the {limit} that lead were scored further; no test has judged it",
-    Status.WORSE: "It was dropped at {where}, where it is worse than {against}: {evidence}, below "
-    "{alpha}",
+    Status.WORSE: "It was dropped at {where}, where it is worse than {against}: {evidence}, "
+    "{limit_of_chance}",
     Status.OUTRANKED: "At {where} {untold}, but by the ranking it was number {number} of {n_left} and "
     "{limit} {go} on",
     Status.FINALIST: "It got to {where} and there {untold}; by the ranking it came out number {number} "
@@ -172,8 +172,9 @@ def _words(disposition: Disposition) -> dict[str, str]:
         key: value if isinstance(value, str) else number_text(value)
         for key, value in disposition.__dict__.items()
     }
-    numbers = f"statistic {values['statistic']}, p = {values['pvalue']}"
-    evidence = f"{disposition.test}, {numbers}" if disposition.test else "without a test"
+    evidence = (
+        f"{disposition.test}, {disposition.numbers}" if disposition.test else "without a test"
+    )
     node = (
         "the root" if disposition.node == "root" else f"the {disposition.level} {disposition.node}"
     )
@@ -187,6 +188,7 @@ def _words(disposition: Disposition) -> dict[str, str]:
     return {
         **values,
         "evidence": evidence,
+        "limit_of_chance": _limit_of_chance(disposition),
         "where": node,
         "untold": untold,
         "go": "goes" if disposition.limit == 1 else "go",
@@ -194,6 +196,14 @@ def _words(disposition: Disposition) -> dict[str, str]:
         if disposition.alpha
         else "too few folds for a proof",
     }
+
+
+def _limit_of_chance(disposition: Disposition) -> str:
+    """What the p-value fell below, or the probability of being worse exceeded."""
+    alpha = disposition.alpha or 0.0
+    if disposition.probability is not None:
+        return f"above {number_text(1.0 - alpha)}"
+    return f"below {number_text(alpha)}"
 
 
 def _what_failed(known: Known, candidate: Trial) -> str:
@@ -215,10 +225,10 @@ def _won(known: Known, text: str) -> str:
         return "It is the champion: no other candidate got to the root"
     nearest = max(others, key=lambda m: m["mean_score"])
     text += f"; the next best mean is that of {short_id(nearest['trial_id'])}"
-    if nearest["pvalue"] is not None and decision["post_hoc"]:
-        statistic = number_text(float(nearest["statistic"]))
-        numbers = f"statistic {statistic}, p = {number_text(nearest['pvalue'])}"
-        return f"{text} ({decision['post_hoc']}, {numbers})"
+    if decision["post_hoc"] and (chance := member_chance(nearest)):
+        if nearest["statistic"] is not None:
+            chance = f"statistic {number_text(float(nearest['statistic']))}, {chance}"
+        return f"{text} ({decision['post_hoc']}, {chance})"
     if decision["tests"]:
         last = decision["tests"][-1]
         numbers = (

@@ -68,6 +68,7 @@ def select_models(
     test: Procedure = "closed",
     normality: Normality = "kolmogorov_smirnov",
     alpha_split: Literal["auto", "level", "tree"] = "auto",
+    rope: float = 0.01,
     test_train_ratio: float | None = None,
 ) -> SelectionRecord:
     """Statistical selection among models: `winner`, and every decision with its test.
@@ -84,14 +85,16 @@ def select_models(
     top_n
         How many of each family go on.
     test
-        `closed`, `paired`, `mcb`, `friedman` or `thesis`, as the setting `selection_test` of a run.
+        `closed`, `paired`, `mcb`, `bayesian`, `friedman` or `thesis`, as the setting `selection_test` of a run.
     normality
         `kolmogorov_smirnov` or `lilliefors`, for `thesis`.
     alpha_split
         What keeps alpha: each `level`, or the whole `tree`; `auto`: the tree for `closed`,
         `paired` and `mcb` with one alpha.
+    rope : non-negative
+        Greatest difference of scores that means nothing in practice, for `bayesian`.
     test_train_ratio : non-negative
-        Validation rows / training rows of a fold, for `closed`, `paired` and `mcb`; None: 1 / (n_folds - 1),
+        Validation rows / training rows of a fold, for all tests but `friedman` and `thesis`; None: 1 / (n_folds - 1),
         give 1 / (k - 1) where k folds were repeated.
 
     Raises
@@ -109,6 +112,7 @@ def select_models(
         test=test,
         normality=normality,
         alpha_split=alpha_split,
+        rope=rope,
         test_train_ratio=test_train_ratio,
     )
 

@@ -85,7 +85,7 @@ def test_one_that_has_an_effect_or_is_switched_off_is_not(given):
         optional={
             "trials": st.just(9),
             "final": st.just("refit"),
-            "selection_test": st.sampled_from(["thesis", "paired"]),
+            "selection_test": st.sampled_from(["thesis", "paired", "bayesian"]),
             "optimizer": st.sampled_from(["random", "esmbo"]),
         },
     ),

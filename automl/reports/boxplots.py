@@ -12,6 +12,7 @@ from automl.errors import DataError
 from automl.records import Trial, TrialStatus
 from automl.selection.comparison import ComparisonSettings, compare_with_best
 from automl.selection.defaults import DefaultTrial
+from automl.selection.dispositions import chance_text
 from automl.selection.selection_records import SelectionRecord
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class FamilyScores:
     pvalue : in [0, 1], or None
         Of the test against the best candidate; None for itself, and if no pairwise test was needed.
     is_equal : whether the candidate is not significantly different from the best one
+    probability : in [0, 1], or None
+        That it is worse than the best candidate, in place of a p-value, by the test `bayesian`.
     """
 
     family: str
@@ -47,6 +50,7 @@ class FamilyScores:
     optimized: tuple[float, ...]
     pvalue: float | None = None
     is_equal: bool = False
+    probability: float | None = None
 
 
 def family_rows(
@@ -127,6 +131,7 @@ def compared_rows(
     groups = [np.asarray(optimized[family], dtype=np.float64) for family in order]
     result = compare_with_best(groups, alpha, settings or ComparisonSettings())
     pvalues = result.pvalues or (None,) * len(order)
+    chances = [p.greater for p in result.posteriors or ()] or (None,) * len(order)
     rows = [
         FamilyScores(
             family,
@@ -134,6 +139,7 @@ def compared_rows(
             tuple(map(float, optimized[family])),
             None if i == result.best else pvalues[i],
             result.kept[i],
+            None if i == result.best else chances[i],
         )
         for i, family in enumerate(order)
     ]
@@ -230,6 +236,6 @@ def _draw_box(axes: Axes, scores: Sequence[float], place: float, width: float, c
 def _side_text(row: FamilyScores, best: float) -> str:
     if not row.optimized:
         return "" if row.default else "does not work"
-    if row.pvalue is not None:
-        return f"p = {row.pvalue:.3g}"
+    if row.pvalue is not None or row.probability is not None:
+        return chance_text(row.pvalue, row.probability)
     return "best" if float(np.mean(row.optimized)) == best else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from automl.reports.pictures import save_picture
-from automl.selection.dispositions import number_text
+from automl.selection.dispositions import member_chance, number_text
 from automl.selection.selection_records import (
     Level,
     LevelDecision,
@@ -190,13 +190,13 @@ def _name(row: Row, families: Mapping[str, str]) -> str:
 
 
 def _side_text(row: Row) -> str:
-    """p-value against the best member; the winner is named."""
+    """p-value against the best member, or the probability of being worse; the winner is named."""
     is_winner = row.decision.level is Level.ROOT and row.member is row.decision.members[0]
     texts = ["champion"] if is_winner else []
     if row.member.trial_id == row.decision.best:
         texts += ["best"] if len(row.decision.members) > 1 and not is_winner else []
-    elif row.member.pvalue is not None:
-        texts.append(f"p = {number_text(row.member.pvalue)}")
+    elif chance := member_chance(row.member.to_json()):
+        texts.append(chance)
     return ", ".join(texts)
 
 

@@ -353,6 +353,9 @@ def _status(verdict: str, position: int) -> str:
 
 def _evidence(decision: Record, member: Record, best: str) -> dict[str, Any]:
     """Test of the pair, or the one that told no member from another."""
+    if "posterior" in member and member["trial_id"] != best:
+        probability = float(member["posterior"]["greater"])
+        return {"test": decision["post_hoc"], "against": best, "probability": probability}
     if member["pvalue"] is not None and member["trial_id"] != best:
         numbers = {key: member[key] for key in ("statistic", "pvalue")}
         return {"test": decision["post_hoc"], "against": best, **_floats(numbers)}

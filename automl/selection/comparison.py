@@ -13,12 +13,18 @@ from automl.records import FloatArray
 from automl.significance import AlphaSplit
 from automl.statistics.adjustment import holm
 from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
+from automl.statistics.bayesian import Posterior, correlated_t_posterior
 from automl.statistics.multiple_comparison import BestResult, ClosedResult, closed_best, mcb
-from automl.statistics.paired import corrected_t_all_pairs, friedman, nemenyi_friedman
+from automl.statistics.paired import (
+    corrected_t_all_pairs,
+    friedman,
+    least_pvalue,
+    nemenyi_friedman,
+)
 from automl.statistics.results import PairwiseResult, TestResult
 from automl.statistics.unpaired import anova, kruskal_wallis, nemenyi_joint_ranks, tukey
 
-Procedure = Literal["thesis", "closed", "paired", "friedman", "mcb"]
+Procedure = Literal["thesis", "closed", "paired", "friedman", "mcb", "bayesian"]
 Normality = Literal["kolmogorov_smirnov", "lilliefors"]
 
 
@@ -39,6 +45,8 @@ class Comparison:
         None if none was needed.
     kept : (k,)
         Whether the group is kept.
+    posteriors : (k,) or None
+        Of the best group's mean minus the group's, for `bayesian`; None for the others.
     """
 
     tests: tuple[TestResult, ...]
@@ -47,6 +55,7 @@ class Comparison:
     pvalues: tuple[float, ...] | None
     statistics: tuple[float, ...] | None
     kept: tuple[bool, ...]
+    posteriors: tuple[Posterior, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -59,21 +68,25 @@ class ComparisonSettings:
         `thesis`: ANOVA with Tukey if neither normality nor equal variances is rejected, else
         Kruskal-Wallis with Nemenyi. `closed`: closed test of who is among the best, by corrected t.
         `paired`: corrected t over all pairs with Holm. `friedman`: Friedman with Nemenyi. `mcb`:
-        Hsu's comparison with the best, by corrected t.
+        Hsu's comparison with the best, by corrected t. `bayesian`: posterior of the difference to
+        the best, with a region of practical equivalence.
     normality
         `kolmogorov_smirnov` as in the thesis, or `lilliefors`, which corrects for the estimated
         parameters.
     test_train_ratio : non-negative
-        Validation rows / training rows of a fold, for `closed`, `paired` and `mcb`.
+        Validation rows / training rows of a fold, for `closed`, `paired`, `mcb` and `bayesian`.
     alpha_split
         `level`: every level of the tree keeps the alpha stated for it; `tree`: the whole tree
         keeps alpha. What each guarantees says `automl.selection.multiplicity`.
+    rope : non-negative
+        Greatest difference that means nothing in practice, in units of the scores, for `bayesian`.
     """
 
     procedure: Procedure = "thesis"
     normality: Normality = "kolmogorov_smirnov"
     test_train_ratio: float = 1.0 / 9.0
     alpha_split: AlphaSplit = "level"
+    rope: float = 0.01
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
@@ -83,8 +96,9 @@ class ComparisonSettings:
         ):
             if value not in allowed:
                 raise SettingsError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
-        if not self.test_train_ratio >= 0:
-            raise SettingsError(f"test_train_ratio must be >= 0; got {self.test_train_ratio}")
+        for name, number in (("test_train_ratio", self.test_train_ratio), ("rope", self.rope)):
+            if not number >= 0:
+                raise SettingsError(f"{name} must be >= 0; got {number}")
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
@@ -132,7 +146,7 @@ def compare_with_best(
     settings
         Tests to use.
     rest
-        What else shares the level; `thesis` compares the groups alone.
+        What else shares the level; `thesis` and `bayesian` compare the groups alone.
 
     Raises
     ------
@@ -147,24 +161,39 @@ def compare_with_best(
     is_testable = len(samples) > 1 and min(map(len, samples)) > 1 and np.ptp(joint) > 1e-12
     if not is_testable:
         return Comparison((), "", best, None, None, (True,) * len(samples))
-    rest = rest or Rest()
-    if settings.procedure == "closed":
-        return _best_by_closed_test(samples, best, alpha, settings, rest)
-    if settings.procedure == "paired":
-        pairs = corrected_t_all_pairs(
-            [*samples, *rest.beside],
-            test_train_ratio=settings.test_train_ratio,
-            further=rest.further,
-        )
-        return _decide((), pairs, best, len(samples), alpha)
-    if settings.procedure == "mcb":
-        return _best_by_mcb(samples, best, alpha, settings, len(rest.beside))
+    decide = _BY_PROCEDURE.get(settings.procedure, _by_omnibus)
+    return decide(samples, best, alpha, settings, rest or Rest())
+
+
+def _by_omnibus(
+    samples: Sequence[FloatArray],
+    best: int,
+    alpha: float,
+    settings: ComparisonSettings,
+    rest: Rest,
+) -> Comparison:
+    """Pairs only where a test of all finds a difference: `thesis` and `friedman`."""
     compared = samples if settings.procedure == "thesis" else [*samples, *rest.beside]
     tests, omnibus = _omnibus(compared, alpha, settings)
     if omnibus.pvalue >= alpha:
         return Comparison((*tests, omnibus), "", best, None, None, (True,) * len(samples))
     post_hoc = _post_hoc(compared, omnibus.name, best)
     return _decide((*tests, omnibus), post_hoc, best, len(samples), alpha)
+
+
+def _by_all_pairs(
+    samples: Sequence[FloatArray],
+    best: int,
+    alpha: float,
+    settings: ComparisonSettings,
+    rest: Rest,
+) -> Comparison:
+    pairs = corrected_t_all_pairs(
+        [*samples, *rest.beside],
+        test_train_ratio=settings.test_train_ratio,
+        further=rest.further,
+    )
+    return _decide((), pairs, best, len(samples), alpha)
 
 
 def _best_by_closed_test(
@@ -188,13 +217,13 @@ def _best_by_mcb(
     best: int,
     alpha: float,
     settings: ComparisonSettings,
-    n_beside: int,
+    rest: Rest,
 ) -> Comparison:
     result = mcb(
         samples,
         test_train_ratio=settings.test_train_ratio,
         alpha=alpha,
-        n_candidates=len(samples) + n_beside,
+        n_candidates=len(samples) + len(rest.beside),
     )
     return _without_the_excluded(result, best, alpha)
 
@@ -204,6 +233,29 @@ def _without_the_excluded(result: BestResult | ClosedResult, best: int, alpha: f
     pvalues = tuple(map(float, result.pvalue))
     kept = tuple(p >= alpha or i == best for i, p in enumerate(pvalues))
     return Comparison((), result.name, best, pvalues, tuple(map(float, result.statistic)), kept)
+
+
+def _by_posteriors(
+    samples: Sequence[FloatArray],
+    best: int,
+    alpha: float,
+    settings: ComparisonSettings,
+    _: Rest,
+) -> Comparison:
+    """Dropped is what the best is probably better than by more than the rope.
+
+    Nothing is dropped on so few folds that equal signs on all of them are not significant: scores
+    that are counts of few rows differ there by nearly the same amount, and seem certain.
+    """
+    posteriors = tuple(
+        correlated_t_posterior(
+            samples[best], sample, test_train_ratio=settings.test_train_ratio, rope=settings.rope
+        )
+        for sample in samples
+    )
+    can_tell = least_pvalue(len(samples[0])) < alpha
+    kept = tuple(not (can_tell and p.greater > 1.0 - alpha) for p in posteriors)
+    return Comparison((), "correlated t posterior", best, None, None, kept, posteriors)
 
 
 def _omnibus(
@@ -250,3 +302,11 @@ def _decide(
     kept = tuple(p >= alpha or i == best for i, p in enumerate(pvalues))
     statistics = tuple(map(float, pairs.statistic[best, :k]))
     return Comparison(tests, pairs.name, best, pvalues, statistics, kept)
+
+
+_BY_PROCEDURE = {
+    "closed": _best_by_closed_test,
+    "paired": _by_all_pairs,
+    "mcb": _best_by_mcb,
+    "bayesian": _by_posteriors,
+}

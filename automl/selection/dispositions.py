@@ -44,13 +44,13 @@ _REASONS: Mapping[str, str] = {
     Status.TOO_SLOW: "predicts a row in {predict_ms} ms, over {limit} ms",
     Status.NOT_BEST_OF_CLUSTER: "not the best of its cluster: {cluster_best} leads cluster "
     "{cluster} of {cluster_size} trials",
-    Status.SCREENED_OUT: "clearly worse in the search: {evidence} < {alpha}",
+    Status.SCREENED_OUT: "clearly worse in the search: {evidence} {bound}",
     Status.OVER_LIMIT: "number {number} of {n_left} not clearly worse than the best in the search, "
     "{limit} go on to fresh folds",
     Status.UNAFFORDABLE: "no time was left to score it on fresh folds",
     Status.UNSCORED: "it could not be scored on all fresh folds",
     Status.BEHIND: "number {number} of {n_left} on the first fresh folds, {limit} go on",
-    Status.WORSE: "worse at {node}: {evidence} < {alpha}",
+    Status.WORSE: "worse at {node}: {evidence} {bound}",
     Status.OUTRANKED: f"outranked at {{node}}: {_LEFT}, {{limit}} go on",
     Status.FINALIST: f"finalist at {{node}}: {_LEFT}",
     Status.WINNER: f"champion: {_LEFT} at {{node}}",
@@ -62,7 +62,7 @@ _LABELS: Mapping[str, str] = {
     Status.UNAFFORDABLE: "no time for fresh folds",
     Status.UNSCORED: "not scored on all fresh folds",
     Status.BEHIND: "behind on the first fresh folds",
-    Status.WORSE: "worse at {node}, p = {pvalue}",
+    Status.WORSE: "worse at {node}, {chance}",
     Status.OUTRANKED: "outranked at {node}: number {number} of {n_left}",
     Status.FINALIST: "finalist: number {number} of {n_left}",
     Status.WINNER: "champion",
@@ -91,6 +91,8 @@ class Disposition:
     test, against, statistic, pvalue, alpha
         The test behind it: of the pair with `against`, or of all members of the node where they
         were not found to differ (`against` is empty then).
+    probability : in [0, 1]
+        That `against` is better by more than the rope, in place of statistic and p-value.
     score
         Mean score on the first fresh folds, of one that was behind there.
     number, n_left
@@ -114,6 +116,7 @@ class Disposition:
     against: str = ""
     statistic: float | None = None
     pvalue: float | None = None
+    probability: float | None = None
     alpha: float | None = None
     score: float | None = None
     number: int | None = None
@@ -136,18 +139,36 @@ class Disposition:
             key: value if isinstance(value, str) else number_text(value)
             for key, value in self.__dict__.items()
         }
-        return texts.get(self.status, "").format(evidence=self.evidence, **known)
+        return texts.get(self.status, "").format(
+            evidence=self.evidence, chance=self.chance, bound=self.bound, **known
+        )
 
     @property
     def evidence(self) -> str:
-        """Test, statistic and p-value in words; empty without a test."""
+        """Test and its numbers in words; empty without a test."""
         if not self.test:
             return ""
         against = f" against {self.against}" if self.against else ""
-        return (
-            f"{self.test}{against}, statistic {number_text(self.statistic)}, "
-            f"p = {number_text(self.pvalue)}"
-        )
+        return f"{self.test}{against}, {self.numbers}"
+
+    @property
+    def numbers(self) -> str:
+        """Statistic and p-value, or the probability of being worse."""
+        if self.probability is not None:
+            return self.chance
+        return f"statistic {number_text(self.statistic)}, {self.chance}"
+
+    @property
+    def chance(self) -> str:
+        """p-value, or the probability of being worse."""
+        return chance_text(self.pvalue, self.probability)
+
+    @property
+    def bound(self) -> str:
+        """What the chance was compared with, of one that was found to be worse."""
+        if self.probability is not None and self.alpha is not None:
+            return f"> {number_text(1.0 - self.alpha)}"
+        return f"< {number_text(self.alpha)}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form with `reason`, without what does not apply."""
@@ -162,6 +183,21 @@ class Disposition:
         if values.get("statistic") is not None:
             values["statistic"] = float(values["statistic"])
         return cls(**values)
+
+
+def chance_text(pvalue: float | None, probability: float | None) -> str:
+    """`p = 0.5`, or of the test `bayesian` `P(worse) = 0.5`, by more than the rope."""
+    if probability is not None:
+        return f"P(worse) = {number_text(probability)}"
+    return f"p = {number_text(pvalue)}"
+
+
+def member_chance(member: Mapping[str, Any]) -> str:
+    """Chance of a member of a decision in plain JSON form; empty where it has none."""
+    posterior = member.get("posterior")
+    if posterior is None and member["pvalue"] is None:
+        return ""
+    return chance_text(member["pvalue"], posterior and posterior["greater"])
 
 
 def number_text(value: float | None) -> str:

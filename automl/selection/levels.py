@@ -41,6 +41,7 @@ def select(
     normality: Normality = "kolmogorov_smirnov",
     test_train_ratio: float = 1.0 / 9.0,
     alpha_split: AlphaSplit = "level",
+    rope: float = 0.01,
     criteria: Mapping[str, float] = DEFAULT_CRITERIA,
 ) -> SelectionRecord:
     """Champion of the candidates, with every decision on the way.
@@ -54,14 +55,16 @@ def select(
     top_n : positive
         How many go on to the next level; one value, or values by level.
     test
-        `closed`, `paired`, `mcb`, `friedman` or `thesis`; see `ComparisonSettings`.
+        `closed`, `paired`, `mcb`, `bayesian`, `friedman` or `thesis`; see `ComparisonSettings`.
     normality
         `kolmogorov_smirnov` or `lilliefors`.
     test_train_ratio : non-negative
-        Validation rows / training rows of a fold, for `closed`, `paired` and `mcb`.
+        Validation rows / training rows of a fold, for `closed`, `paired`, `mcb` and `bayesian`.
     alpha_split
         `level`: every level keeps its alpha; `tree`: the whole tree keeps alpha (one value). See
         `automl.selection.multiplicity`.
+    rope : non-negative
+        Greatest difference of scores that means nothing in practice, for `bayesian`.
     criteria
         Weights of the ranking criteria.
 
@@ -76,7 +79,7 @@ def select(
     settings = SelectionSettings.build(
         alpha=alpha,
         top_n=top_n,
-        comparison=ComparisonSettings(test, normality, test_train_ratio, alpha_split),
+        comparison=ComparisonSettings(test, normality, test_train_ratio, alpha_split, rope),
         criteria=criteria,
     )
     return _select(tuple(candidates), settings)
@@ -183,4 +186,5 @@ def _member(
         None if result.statistics is None else result.statistics[position],
         None if result.pvalues is None else result.pvalues[position],
         rank,
+        None if result.posteriors is None else result.posteriors[position],
     )

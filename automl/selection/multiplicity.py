@@ -2,7 +2,7 @@
 
 The members of a node are those that the nodes below promoted, by the same scores. Their best is
 therefore the best of *all* candidates below the node, and a test that counts only the members drops
-an equal model too often. So all procedures but `thesis` count every candidate below.
+an equal model too often. So all but `thesis` and `bayesian` count every candidate below.
 
 What is guaranteed where all candidates are equally good and the tests' assumptions hold:
 
@@ -21,6 +21,9 @@ What is guaranteed where all candidates are equally good and the tests' assumpti
   ``tree``: alpha is divided by the number of decisions.
 - `thesis` as the document has it, each test at its alpha (``tree``: divided by the number of
   decisions); neither independence nor the picking of members is accounted for.
+- `bayesian`: no rate of errors. Each member is judged by the posterior of its difference to the best
+  member, and a rope of practical equivalence is what keeps equal ones (``tree``: alpha is divided
+  by the number of decisions).
 """
 
 from __future__ import annotations
@@ -75,7 +78,7 @@ class Multiplicity:
 
     def rest(self, place: Place, members: Sequence[Candidate]) -> Rest:
         """What else shares the level of the tests at a node."""
-        if self.settings.procedure == "thesis":
+        if self.settings.procedure in ("thesis", "bayesian"):
             return Rest()
         is_tree = self.settings.alpha_split == "tree" and self.settings.procedure != "friedman"
         present = {member.trial_id for member in members}

@@ -5,11 +5,13 @@ Nothing here is shared with the code that decides, except the statistical tests 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtr
 
 from automl.records import FloatArray
 from automl.selection.dispositions import json_number
@@ -28,6 +30,7 @@ from automl.statistics.unpaired import anova, kruskal_wallis, nemenyi_joint_rank
 
 Record = Mapping[str, Any]
 Place = tuple[str, ...]
+_POSTERIOR = "correlated t posterior"
 Outcome = tuple[list[TestResult], str, FloatArray | None, FloatArray | None]
 """Tests of all members, name of the test of pairs, its statistics and its p-values."""
 
@@ -113,8 +116,11 @@ def _decision(
     ids = sorted(means, key=lambda trial_id: (-means[trial_id], trial_id))
     tests, post_hoc, statistics, pvalues = _compared(tree, place, ids, alpha, settings)
     positions = dict(zip(ids, range(len(ids)), strict=True))
-    is_worse = {i: pvalues is not None and pvalues[n] < alpha for i, n in positions.items() if n}
-    kept = [trial_id for trial_id in ids if not is_worse.get(trial_id)]
+    posteriors = _posteriors(tree, ids, settings) if post_hoc == _POSTERIOR else {}
+    worse = {i for i, n in positions.items() if n and pvalues is not None and pvalues[n] < alpha}
+    if 0.5 ** len(tree.by_id[ids[0]]["scores"]) < alpha:
+        worse |= {i for i, found in posteriors.items() if found["greater"] > 1 - alpha}
+    kept = [trial_id for trial_id in ids if trial_id not in worse]
     ranks = _compound_ranks([tree.by_id[trial_id] for trial_id in kept], settings["criteria"])
     order = sorted(kept, key=lambda i: (round(ranks[i], 9), -means[i], i))
     return {
@@ -130,6 +136,7 @@ def _decision(
                 "statistic": _at(statistics, positions[trial_id]),
                 "pvalue": _at(pvalues, positions[trial_id]),
                 "rank": ranks.get(trial_id),
+                **({"posterior": posteriors[trial_id]} if posteriors else {}),
             }
             for trial_id in [*order, *(i for i in ids if i not in kept)]
         ],
@@ -154,7 +161,7 @@ def _at(values: FloatArray | None, position: int) -> Any:
 def _alpha(tree: _Tree, level: str, settings: Record) -> float:
     """Of one decision; divided by the number of decisions where the tree shares it that way."""
     how, alpha = settings["comparison"], float(settings["alpha"][level])
-    if how["alpha_split"] == "tree" and how["procedure"] in ("thesis", "friedman"):
+    if how["alpha_split"] == "tree" and how["procedure"] in ("thesis", "friedman", "bayesian"):
         return alpha / max(1, sum(len(tree.places[place]) > 1 for place in tree.deciding))
     return alpha
 
@@ -167,11 +174,28 @@ def _compared(
     joint = np.concatenate(samples)
     if len(ids) < 2 or len(samples[0]) < 2 or float(joint.max() - joint.min()) <= 1e-12:
         return [], "", None, None
-    is_tree, ratio = how["alpha_split"] == "tree", how["test_train_ratio"]
-    below = tree.places[() if is_tree and how["procedure"] != "friedman" else place]
-    beside = [trial_id for trial_id in tree.by_id if trial_id in below and trial_id not in ids]
     if how["procedure"] == "thesis":
         return _thesis(samples, alpha, how["normality"])
+    if how["procedure"] == "bayesian":
+        return [], _POSTERIOR, None, None
+    is_tree = how["alpha_split"] == "tree" and how["procedure"] != "friedman"
+    below = tree.places[() if is_tree else place]
+    beside = [trial_id for trial_id in tree.by_id if trial_id in below and trial_id not in ids]
+    return _compared_with_all(tree, place, ids, beside, alpha=alpha, settings=settings)
+
+
+def _compared_with_all(
+    tree: _Tree,
+    place: Place,
+    ids: Sequence[str],
+    beside: Sequence[str],
+    *,
+    alpha: float,
+    settings: Record,
+) -> Outcome:
+    """Outcome of the tests that count the candidates beside the members as well."""
+    how, samples = settings["comparison"], tree.scores(ids)
+    ratio = how["test_train_ratio"]
     if how["procedure"] == "mcb":
         n_candidates = len(ids) + len(beside)
         best = mcb(samples, test_train_ratio=ratio, alpha=alpha, n_candidates=n_candidates)
@@ -183,9 +207,27 @@ def _compared(
         return _closed(tree, place, ids, beside, settings)
     if how["procedure"] != "paired":
         raise ValueError(f"there is no procedure {how['procedure']!r}")
-    further = [] if is_tree else _elsewhere(tree, place, ratio)
+    further = [] if how["alpha_split"] == "tree" else _elsewhere(tree, place, ratio)
     pairs = corrected_t_all_pairs(groups, test_train_ratio=ratio, further=further)
     return [], pairs.name, pairs.statistic[0], pairs.pvalue[0]
+
+
+def _posteriors(tree: _Tree, ids: Sequence[str], settings: Record) -> dict[str, dict[str, float]]:
+    """Of the first's mean minus that of each, by Student's distribution itself."""
+    how, (best, *_) = settings["comparison"], tree.scores(ids)
+    found = {}
+    for trial_id, sample in zip(ids, tree.scores(ids), strict=True):
+        lead = best - sample
+        n, mean, rope = len(lead), float(lead.mean()), float(how["rope"])
+        error = float(lead.std(ddof=1)) * math.sqrt(1 / n + how["test_train_ratio"])
+        if np.ptp(lead) <= 1e-12 * max(1.0, float(np.abs(lead).max())):
+            below, above = float(mean < -rope), float(mean > rope)
+        else:
+            below = float(stdtr(n - 1, (-rope - mean) / error))
+            above = float(stdtr(n - 1, (mean - rope) / error))
+        equal = max(0.0, 1 - below - above)
+        found[trial_id] = {"less": below, "equivalent": equal, "greater": above}
+    return found
 
 
 def _friedman(groups: Sequence[FloatArray], alpha: float) -> Outcome:
@@ -212,7 +254,7 @@ def _closed(
     n_scores = len(tree.by_id[ids[0]]["scores"])
     adjusted = np.maximum(holm(pvalues)[: len(ids)], 2.0 ** (1 - n_scores))
     leads = [max(t.statistic for t in _leads(tree, one, ids, ratio)) for one in ids]
-    return [], "closed test of the best", np.array(leads), adjusted
+    return [], "corrected t, closed test", np.array(leads), adjusted
 
 
 def _leads(tree: _Tree, one: str, rivals: Sequence[str], ratio: float) -> list[TestResult]:

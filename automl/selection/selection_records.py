@@ -13,6 +13,7 @@ from automl.selection.candidates import Candidate
 from automl.selection.comparison import ComparisonSettings
 from automl.selection.dispositions import Disposition, Place, Status, json_number
 from automl.selection.ranking import DEFAULT_CRITERIA, check_criteria
+from automl.statistics.bayesian import Posterior
 from automl.statistics.results import TestResult
 
 
@@ -129,6 +130,8 @@ class Member:
         Of the pairwise test against the best member; None if none was needed.
     rank : in [1, kept members] or None
         Compound rank among the members that are not worse; None for a worse one.
+    posterior : or None
+        Of the best member's mean score minus its own, for the test `bayesian`.
     """
 
     trial_id: str
@@ -137,20 +140,26 @@ class Member:
     statistic: float | None
     pvalue: float | None
     rank: float | None
+    posterior: Posterior | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON form."""
-        return {
+        """Plain JSON form; `posterior` only where there is one."""
+        plain = {
             **self.__dict__,
             "verdict": str(self.verdict),
             "statistic": None if self.statistic is None else json_number(self.statistic),
         }
+        posterior = plain.pop("posterior")
+        return plain if posterior is None else {**plain, "posterior": dict(posterior.__dict__)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Inverse of `to_json`."""
         statistic = None if data["statistic"] is None else float(data["statistic"])
-        return cls(**{**data, "verdict": Verdict(data["verdict"]), "statistic": statistic})
+        given = data.get("posterior")
+        posterior = None if given is None else Posterior(**given)
+        changed = {"verdict": Verdict(data["verdict"]), "statistic": statistic}
+        return cls(**{**data, **changed, "posterior": posterior})
 
 
 @dataclass(frozen=True)
@@ -198,17 +207,13 @@ class LevelDecision:
         promoted = Status.FINALIST if position else Status.WINNER
         is_promoted = member.verdict is Verdict.PROMOTED
         status = promoted if is_promoted else Status(str(member.verdict))
-        test, against, statistic, pvalue = self._evidence(member)
         is_kept = member.rank is not None
         return Disposition(
             status,
             Place.SELECTION,
             node=self.node,
             level=self.level,
-            test=test,
-            against=against,
-            statistic=statistic,
-            pvalue=pvalue,
+            **self._evidence(member),
             alpha=self.alpha,
             number=position + 1 if is_kept else None,
             n_left=len(kept),
@@ -216,13 +221,19 @@ class LevelDecision:
             rank=member.rank,
         )
 
-    def _evidence(self, member: Member) -> tuple[str, str, float | None, float | None]:
-        """Test, trial compared with, statistic and p-value."""
-        if member.pvalue is not None and member.trial_id != self.best:
-            return self.post_hoc, self.best, member.statistic, member.pvalue
+    def _evidence(self, member: Member) -> dict[str, Any]:
+        """The fields of a disposition that tell the test, and the trial compared with."""
+        is_best = member.trial_id == self.best
+        if member.posterior is not None and not is_best:
+            probability = member.posterior.greater
+            return {"test": self.post_hoc, "against": self.best, "probability": probability}
+        if member.pvalue is not None and not is_best:
+            numbers = {"statistic": member.statistic, "pvalue": member.pvalue}
+            return {"test": self.post_hoc, "against": self.best, **numbers}
         if self.post_hoc or not self.tests:
-            return "", "", None, None
-        return self.tests[-1].name, "", self.tests[-1].statistic, self.tests[-1].pvalue
+            return {}
+        last = self.tests[-1]
+        return {"test": last.name, "statistic": last.statistic, "pvalue": last.pvalue}
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""

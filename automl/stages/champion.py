@@ -107,5 +107,6 @@ def _select(
         normality=settings.normality,
         test_train_ratio=test_train_ratio(session, "candidates"),
         alpha_split=settings.chosen_alpha_split,
+        rope=settings.rope,
         criteria=settings.criteria,
     )

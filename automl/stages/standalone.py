@@ -128,6 +128,7 @@ def select_by_scores(
     test: Procedure = "closed",
     normality: Normality = "kolmogorov_smirnov",
     alpha_split: Literal["auto", "level", "tree"] = "auto",
+    rope: float = 0.01,
     test_train_ratio: float | None = None,
 ) -> SelectionRecord:
     """Statistical selection among models with scores on the same folds.
@@ -145,6 +146,8 @@ def select_by_scores(
     alpha_split
         As the setting of a run: `auto` is `tree` for `closed`, `paired` and `mcb` with one
         alpha, else `level`.
+    rope : non-negative
+        Greatest difference of scores that means nothing in practice, for `bayesian`.
     test_train_ratio
         Validation rows / training rows of a fold; None: 1 / (n_folds - 1).
 
@@ -171,6 +174,7 @@ def select_by_scores(
             normality=normality,
             test_train_ratio=ratio,
             alpha_split=choose_split(alpha_split, test, alphas),
+            rope=rope,
         )
     except SettingsError:
         raise

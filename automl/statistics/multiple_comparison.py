@@ -203,7 +203,7 @@ def closed_best(
     shared = [*pvalues[:k], *others[k:], *np.asarray(further, dtype=np.float64)]
     n = check_blocks(everyone).shape[1]
     adjusted = np.maximum(holm(shared)[:k], 2.0 * least_pvalue(n))
-    return ClosedResult("closed test of the best", statistics[:k], adjusted, (float(n - 1),))
+    return ClosedResult("corrected t, closed test", statistics[:k], adjusted, (float(n - 1),))
 
 
 def not_best_pvalues(

@@ -12,7 +12,17 @@ from automl.home import RunFolder
 from automl.records import Trial
 from automl.run_state import read_stage as read_stage
 
-DISPOSITION_KEYS = ("reason", "place", "node", "test", "against", "statistic", "pvalue", "rank")
+DISPOSITION_KEYS = (
+    "reason",
+    "place",
+    "node",
+    "test",
+    "against",
+    "statistic",
+    "pvalue",
+    "probability",
+    "rank",
+)
 """What of a disposition becomes a tag of its own, besides its status."""
 
 

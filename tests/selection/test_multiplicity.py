@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from automl.errors import SettingsError
 from automl.records import Configuration
 from automl.selection.candidates import Candidate
+from automl.selection.checker import check_tree
 from automl.selection.comparison import ComparisonSettings, Procedure
 from automl.selection.levels import replay, select
 from automl.selection.multiplicity import Multiplicity
@@ -164,6 +165,7 @@ def test_every_way_survives_json_replays_and_is_recomputed(test, alpha_split):
         plain = json.loads(json.dumps(record.to_json(), allow_nan=False))
         assert SelectionRecord.from_json(plain) == record
         assert replay(record) == record.winner
+        assert check_tree(plain) == []
         again = recomputed_decisions(plain["candidates"], plain["settings"])
         for ours, theirs in zip(plain["decisions"], again, strict=True):
             verdicts = [
