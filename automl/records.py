@@ -40,7 +40,11 @@ class Task(StrEnum):
 
 
 class TrialStatus(StrEnum):
-    """How a trial ended; `raced` was stopped as hopeless, `partial` was asked for fewer folds or rows."""
+    """How a trial ended.
+
+    `raced` was stopped as hopeless, `partial` was asked for fewer folds or rows, `crashed` ended its
+    own process, and of `killed` the process was ended from outside, twice.
+    """
 
     COMPLETE = "complete"
     RACED = "raced"
@@ -48,7 +52,13 @@ class TrialStatus(StrEnum):
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
     CRASHED = "crashed"
+    KILLED = "killed"
     FAILED = "failed"
+
+    @property
+    def depends_on_machine(self) -> bool:
+        """Whether an equal run, on a machine in another state, need not come to it."""
+        return self in (TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY, TrialStatus.KILLED)
 
 
 @dataclass(frozen=True)
@@ -226,6 +236,11 @@ class Trial:
     def is_complete(self) -> bool:
         """Whether every planned fold was scored."""
         return self.status is TrialStatus.COMPLETE
+
+    @property
+    def depends_on_machine(self) -> bool:
+        """Whether an equal run, on a machine in another state, need not come to it."""
+        return self.status.depends_on_machine or self.most_rounds is not None
 
     @property
     def most_rounds(self) -> int | None:

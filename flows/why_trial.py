@@ -23,6 +23,7 @@ _ORIGINS = {
 _ENDS = {
     "failed": "It failed and was not compared with any other",
     "crashed": "Its process crashed and it was not compared with any other",
+    "killed": "Its process was ended from outside twice and it was not compared with any other",
     "timed_out": "It ran out of time and was not compared with any other",
     "out_of_memory": "It ran out of memory and was not compared with any other",
     "raced": "It was ended early as hopeless, before any test of the selection",

@@ -35,7 +35,7 @@ class JobOutcome:
     Parameters
     ----------
     status
-        COMPLETE, FAILED (the job raised or was cancelled), TIMED_OUT, OUT_OF_MEMORY or CRASHED.
+        COMPLETE, FAILED (the job raised or was cancelled), TIMED_OUT, OUT_OF_MEMORY, CRASHED or KILLED.
     results
         What arrived, in order; not empty for a killed generator that had yielded.
     reason

@@ -12,6 +12,7 @@ from pathlib import Path
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _FREEZE_ROUNDS = 50
+_SIGNALS_OF_OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -124,6 +125,14 @@ def kill_marked(marker: str) -> int:
 def _is_running(pid: int) -> bool:
     state = status_fields(pid).get(b"State", b"X")[:1]
     return state not in b"TtZXD"
+
+
+def is_from_outside(wait_status: int) -> bool:
+    """Whether a process was ended by a signal that others send, from the status of ``waitpid``.
+
+    The kernel's for lack of memory is one of them.
+    """
+    return -os.waitstatus_to_exitcode(wait_status) in _SIGNALS_OF_OTHERS
 
 
 def ending(wait_status: int) -> str:

@@ -33,6 +33,7 @@ from automl.evaluation.limits import memory_limit_mib as default_memory_limit_mi
 from automl.evaluation.seats import Seat, SupervisorLostError
 from automl.evaluation.supervisor import PRELOADED
 from automl.evaluation.watch import GRACE_SECONDS
+from automl.records import TrialStatus
 
 __all__ = ["Job", "JobOutcome", "WorkerPool"]
 
@@ -149,6 +150,7 @@ class WorkerPool:
     ) -> JobOutcome:
         """Run a job in a slot and wait for its end.
 
+        A job whose process was ended from outside is begun once more, in what is left of its time.
         When this returns, no process that the job started is left. An exception of `on_result`,
         or one that interrupts the waiting such as KeyboardInterrupt, ends the job and is raised.
 
@@ -159,24 +161,24 @@ class WorkerPool:
             Its payload must pickle.
         limit_seconds : wall seconds; None for no limit
         on_result
-            Called in this thread with every result as it arrives.
+            Called in this thread with every result as it arrives, and from the first result again where
+            the job is begun once more.
 
         Raises
         ------
         AutoMLError
             If the pool is closed, or its supervisor cannot be kept running.
         """
-        seat = self._seats[slot]
         frames = messages.encode((job.target, dict(job.payload)))
         started = time.monotonic()
-        with seat.occupied():
+        with self._seats[slot].occupied():
             self._refuse_if_closed()
-            for _ in range(_MOST_RETRIES):
-                exchange = Exchange(seat, on_result)
-                outcome = self._try(slot, exchange, frames, limit_seconds)
-                if outcome is not None:
-                    return replace(outcome, seconds=time.monotonic() - started)
-        raise AutoMLError(f"slot {slot} lost its idle worker {_MOST_RETRIES} times in a row")
+            outcome = self._run_once(slot, on_result, frames, limit_seconds)
+            left = limit_seconds and limit_seconds - (time.monotonic() - started)
+            if outcome.status is TrialStatus.KILLED and (left is None or left > 0):
+                started = time.monotonic()
+                outcome = self._run_once(slot, on_result, frames, left)
+            return replace(outcome, seconds=time.monotonic() - started)
 
     def cancel(self, slot: int) -> None:
         """End the job that runs in a slot, if any: its `run` returns FAILED, 'cancelled'."""
@@ -200,6 +202,27 @@ class WorkerPool:
                 seat.detach()
                 seat.lock.release()
 
+    def _run_once(
+        self,
+        slot: int,
+        on_result: Callable[[Any], object] | None,
+        frames: list[Any],
+        limit_seconds: float | None,
+    ) -> JobOutcome:
+        """Outcome of a job that has reached a worker.
+
+        Raises
+        ------
+        AutoMLError
+            If it reached none.
+        """
+        for _ in range(_MOST_RETRIES):
+            exchange = Exchange(self._seats[slot], on_result)
+            outcome = self._try(slot, exchange, frames, limit_seconds)
+            if outcome is not None:
+                return outcome
+        raise AutoMLError(f"slot {slot} lost its idle worker {_MOST_RETRIES} times in a row")
+
     def _try(
         self, slot: int, exchange: Exchange, frames: list[Any], limit_seconds: float | None
     ) -> JobOutcome | None:
@@ -218,7 +241,7 @@ class WorkerPool:
             if self._is_closed:
                 return exchange.outcome("cancelled", _CLOSED)
             self._lose(supervisor)
-            return exchange.outcome("crashed", str(error))
+            return exchange.outcome("killed", str(error))
         except BaseException:
             with contextlib.suppress(SupervisorLostError):
                 seat.replace()

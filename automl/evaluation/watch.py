@@ -101,7 +101,8 @@ class Slot:
     def died(self, wait_status: int) -> None:
         """Note that the worker has ended; the driver hears of it from `bury`."""
         self.worker, self.kill_at, self.died_at = 0, None, time.monotonic()
-        self.verdict = self.verdict or ("crashed", processes.ending(wait_status))
+        status = "killed" if processes.is_from_outside(wait_status) else "crashed"
+        self.verdict = self.verdict or (status, processes.ending(wait_status))
 
     def bury(self) -> None:
         """Tell the driver how the worker ended, and be ready for the next."""

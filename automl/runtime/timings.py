@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, replace
 from automl.metalearning.experience import KnownTrial
 from automl.records import Configuration, Fidelity, Trial, TrialStatus
 
-KILLED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY, TrialStatus.CRASHED})
+KILLED = frozenset(
+    {
+        TrialStatus.TIMED_OUT,
+        TrialStatus.OUT_OF_MEMORY,
+        TrialStatus.CRASHED,
+        TrialStatus.KILLED,
+    }
+)
 LEAST_SECONDS = 1e-4
 
 

@@ -364,6 +364,8 @@ def fitted(session: Session, job: Job, left: float | None) -> bool:
         outcome = session.pool.run(slot, job, limit_seconds=left)
     finally:
         session.pool.release(slot)
+    if outcome.status.depends_on_machine:
+        session.is_reproducible = False
     return outcome.status is TrialStatus.COMPLETE
 
 

@@ -115,6 +115,8 @@ class FreshFolds:
             most_rounds=candidate.most_rounds,
         )
         session.commit(trial, candidate=candidate.id, repeat=repeat)
+        if trial.depends_on_machine:
+            session.is_reproducible = False
         return trial if trial.is_complete else None
 
     def _index(self, position: int, repeat: int) -> int:

@@ -21,7 +21,7 @@ from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
 from automl.origins import DEFAULT, FLOOR, GIVEN
 from automl.randomness import Purpose, stream
-from automl.records import Configuration, Trial, TrialStatus
+from automl.records import Configuration, Trial
 from automl.runtime.forecast import Forecast
 from automl.runtime.timings import Known
 from automl.search.opening import Opening
@@ -39,7 +39,6 @@ from automl.stages.search_spaces import spaces_of
 from automl.stages.session import Session
 from automl.stages.speed import stored_timings, workload_of
 
-LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
 TRIAL_SHARE = 0.4
 FLOOR_SHARE = 0.5
 LEAST_FLOOR_SECONDS = 5.0
@@ -81,7 +80,7 @@ class Search:
         check_only_family(settings, self.families.__contains__)
         entry = get_allocator(settings.chosen_allocator)
         session.is_reproducible &= not (reads_clock(settings) or session.is_timed)
-        session.is_reproducible &= not any(map(met_limit, session.earlier))
+        session.is_reproducible &= not any(trial.depends_on_machine for trial in session.earlier)
         known = known_timings(session)
         self._forecast = Forecast(
             spaces_of(plan, self.families, settings),
@@ -259,7 +258,7 @@ class Search:
         return f"there was no time for it{takes}"
 
     def _commit(self, trial: Trial, turn: Turn) -> None:
-        if met_limit(trial):
+        if trial.depends_on_machine:
             self.session.is_reproducible = False
         settings = self.session.settings
         self.session.commit(
@@ -350,11 +349,6 @@ class Search:
     def _longest(self) -> float:
         """Most seconds of a trial that is not a floor."""
         return max(TRIAL_SHARE * self.session.ledger.planned["search"], LEAST_TRIAL_SECONDS)
-
-
-def met_limit(trial: Trial) -> bool:
-    """Whether a limit of time or memory has decided what became of a trial."""
-    return trial.status in LIMITED or trial.most_rounds is not None
 
 
 def known_timings(session: Session) -> Known:

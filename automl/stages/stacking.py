@@ -27,7 +27,6 @@ from automl.stages.membership import most_members
 from automl.stages.session import Session
 
 STAGE = "stack"
-LIMITED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY})
 EVALUATE_JOB = "automl.evaluation.stacking:evaluate_stack"
 LEAST_BASE = 2
 HOLDOUT_PARTS = 5
@@ -237,7 +236,7 @@ class _Stacker:
         with ThreadPoolExecutor(session.pool.n_slots) as threads:
             trials = list(threads.map(self._run, blanks))
         usable = []
-        session.is_reproducible &= not any(trial.status in LIMITED for trial in trials)
+        session.is_reproducible &= not any(trial.depends_on_machine for trial in trials)
         for trial in trials:
             if trial.is_complete and self._store.has(trial.id):
                 usable.append(trial)

@@ -246,6 +246,13 @@ def read_input(_: str, payload: dict[str, Any]) -> str:
     return input()
 
 
+def announce(_: str, payload: dict[str, Any]) -> str:
+    with Path(payload["pids"]).open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    time.sleep(payload["seconds"])
+    return "awake"
+
+
 def kill_group(_: str, payload: dict[str, Any]) -> None:
     os.killpg(0, signal.SIGKILL)
 

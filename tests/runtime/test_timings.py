@@ -26,7 +26,8 @@ def test_a_finished_trial_tells_the_mean_of_its_folds(status):
 
 
 @pytest.mark.parametrize(
-    "status", [TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY, TrialStatus.CRASHED]
+    "status",
+    [TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY, TrialStatus.CRASHED, TrialStatus.KILLED],
 )
 def test_a_killed_trial_tells_a_lower_bound_of_the_folds_begun(status):
     timing = timing_of(trial(status, 6.0, 2), WORKLOAD)
