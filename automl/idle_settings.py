@@ -51,6 +51,11 @@ _RULES = (
         "every family that is shipped is stored without a pickle; own ones come from family_folder",
     ),
     _Rule(
+        ("decision",),
+        lambda s: s.task in {"multiclass", "regression"},
+        "a threshold is learned, or given, of two classes only",
+    ),
+    _Rule(
         ("candidate_limit",),
         lambda s: s.selection_test == "thesis",
         "selection_test thesis takes the best of all clusters; clusters says how many there are",
@@ -89,6 +94,16 @@ _RULES = (
         ("bag_up_to_rows",),
         lambda s: s.final == "refit" or s.data_mode == "halves",
         "the final model is never a bag; that needs final bag and data_mode all",
+    ),
+    _Rule(
+        ("adapt_folds",),
+        lambda s: s.trials is not None,
+        "with a number of trials nothing adapts to time; give budget_seconds alone",
+    ),
+    _Rule(
+        ("cost_aware",),
+        lambda s: s.trials is None,
+        "with a time budget alone measured seconds decide in any case; give trials",
     ),
     _Rule(
         ("lookback",),

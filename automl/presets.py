@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from automl.settings import AUTO
+from automl.settings import AUTO, Settings
 
 _SEARCH = {"optimizer": "gp_sampled", "allocator": AUTO}
 
@@ -50,3 +50,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reserve": 0.25,
     },
 }
+
+
+def usual_value(preset: str, name: str) -> Any:
+    """What a setting is by its preset, or else by default, where nobody says anything."""
+    return PRESETS[preset].get(name, Settings.model_fields[name].default)

@@ -69,7 +69,7 @@ def make_folds(
     n_folds : at least 2
     repeat : from 0
         Repeats differ by their random stream only. In time order repeat 0 has equal blocks, and later
-        repeats begin their first validation block elsewhere.
+        repeats begin their first validation block elsewhere; so does their only one with `holdout`.
     groups : (n_rows,), codes from 0
         Rows with equal codes are never separated.
     time : (n_rows,)
@@ -279,12 +279,11 @@ def _time_folds(
         raise DataError(
             f"{n_folds} folds in time order need at least {needed} distinct times; found {n_distinct}"
         )
-    n_rows = len(time)
-    if holdout:
-        return _block_of_rows(time, np.array([n_rows * (1.0 - 1.0 / n_folds)])) - 1
-    first = 1.0
+    n_rows, first = len(time), 1.0
     if repeat:
         first = float(stream(seed, Purpose.FOLDS, repeat).uniform(0.5, 1.5))
+    if holdout:
+        return _block_of_rows(time, np.array([n_rows * (1.0 - 1.0 / (first + n_folds - 1))])) - 1
     edges = n_rows * (first + np.arange(n_folds)) / (first + n_folds)
     return _block_of_rows(time, edges) - 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -24,6 +24,7 @@ from automl.metalearning.fingerprints import fingerprint, layout
 from automl.metrics.index import PerformanceIndex
 from automl.optimizers.registry import get_optimizer
 from automl.preprocessing.matrix_facts import matrix_facts
+from automl.presets import usual_value
 from automl.records import IntArray
 from automl.settings import Settings
 from automl.stages.promotion import NO_ROWS, has_champion, hold_back
@@ -102,11 +103,13 @@ def prepare(
         brier_baseline="random_labels" if settings.preset == "thesis" else "frequencies",
         decision=settings.decision,
     )
+    _check_decision(settings, index)
     keep_priors(folder, settings)
     table.write(folder.table)
     if test is not None:
         test.write(folder.test)
     matrix = matrix_facts(table.frame)
+    notes = [*table.notes, *_notes_on_weights(table, index)]
     EvaluationPlan.write(
         folder.path, settings=_plan_settings(settings, table, matrix), index=index, stages=stages
     )
@@ -120,7 +123,7 @@ def prepare(
         "task": str(table.task),
         "classes": None if table.classes is None else list(table.classes),
         "target": table.target,
-        "notes": list(dict.fromkeys([*table.notes, *(() if test is None else test.notes)])),
+        "notes": list(dict.fromkeys([*notes, *(() if test is None else test.notes)])),
         "test_rows": 0 if test is None else len(test),
         "metric": _measure(index),
         "baselines": dict(index.baselines),
@@ -136,6 +139,26 @@ def _check_beta(settings: Settings, table: Table) -> None:
             f"column {table.target!r} is numeric",
             setting="beta",
         )
+
+
+def _check_decision(settings: Settings, index: PerformanceIndex) -> None:
+    """Refuse one that was asked for where there is no threshold to learn."""
+    is_asked = settings.decision != usual_value(settings.preset, "decision")
+    if is_asked and not replace(index, decision="learned").learns_threshold:
+        raise SettingsError(
+            f"setting decision: {settings.decision!r} has no effect: a threshold is learned, or given, "
+            f"of two classes only, and for a metric that depends on labels; metric {index.name} has "
+            f"none here",
+            setting="decision",
+        )
+
+
+def _notes_on_weights(table: Table, index: PerformanceIndex) -> list[str]:
+    if table.weights is None or index.takes_weights:
+        return []
+    return [
+        f"models are fitted with the row weights, but {index.name} takes none: scores count all rows alike"
+    ]
 
 
 def _measure(index: PerformanceIndex) -> str:

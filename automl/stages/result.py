@@ -8,7 +8,7 @@ from typing import Any
 
 from automl.optimizers.registry import optimizer_name
 from automl.origins import FLOOR
-from automl.presets import PRESETS
+from automl.presets import usual_value
 from automl.records import Trial
 from automl.selection.defaults import DefaultTrial, boost_row_of_run
 from automl.selection.dispositions import Disposition, Status
@@ -75,7 +75,7 @@ def make_result(
         "given_up": list(dict.fromkeys(session.given_up)),
         "warnings": [
             *session.warnings,
-            *unasked_optimizer(session.settings, trials),
+            *unasked(session.settings, trials),
             *remarks(trials, champion, stages["selection"]),
         ],
         "experience": experience_of(session),
@@ -180,17 +180,21 @@ def disposition_texts(trials: Sequence[Trial], stages: Mapping[str, Any]) -> dic
     return texts
 
 
-def unasked_optimizer(settings: Settings, trials: Sequence[Trial]) -> list[str]:
-    """A sentence where an optimizer that the preset has not was chosen, and proposed no trial."""
-    usual = PRESETS[settings.preset].get("optimizer", Settings.model_fields["optimizer"].default)
-    name = optimizer_name(settings.optimizer)
-    if settings.optimizer == usual or any(trial.origin == name for trial in trials):
+def unasked(settings: Settings, trials: Sequence[Trial]) -> list[str]:
+    """A sentence for an optimizer or allocator that the preset has not, where none of the trials is its."""
+    optimizer = optimizer_name(settings.optimizer)
+    if any(trial.origin == optimizer for trial in trials):
         return []
-    sentence = (
-        f"setting optimizer: {name} proposed none of the trials, which were all among those that a "
-        "search begins with; more trials, or portfolio: false, give it turns"
-    )
-    return [sentence]
+    asked = {
+        "optimizer": f"{optimizer} proposed none of the trials",
+        "allocator": f"{settings.allocator} chose the family of none of the optimizer's trials",
+    }
+    return [
+        f"setting {name}: {sentence}; all were among those that a search begins with: more trials, or "
+        "portfolio: false, leave it turns"
+        for name, sentence in asked.items()
+        if getattr(settings, name) != usual_value(settings.preset, name)
+    ]
 
 
 def remarks(trials: Sequence[Trial], champion: Trial, selection: Mapping[str, Any]) -> list[str]:

@@ -2,9 +2,10 @@
 
 import pytest
 
+from automl.optimizers.registry import optimizer_name
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.setting_sources import resolve_settings
-from automl.stages.result import FEW_TRIALS, remarks, unasked_optimizer
+from automl.stages.result import FEW_TRIALS, remarks, unasked
 
 
 def trial(index, origin, family, scores):
@@ -55,9 +56,21 @@ def test_an_optimizer_that_was_chosen_and_proposed_nothing_is_named():
     def told(*origins, **given):
         settings = resolve_settings({"table": "t.csv", "target": "y", **given}, environment={})
         trials = [trial(i, origin, "svm", [0.1]) for i, origin in enumerate(origins)]
-        return unasked_optimizer(settings, trials)
+        return unasked(settings, trials)
 
     assert told("floor", "knowledge") == told("floor", "fmlp", optimizer="fmlp") == []
     assert told("floor", "hypercube", preset="thesis", optimizer="hypercube") == []
     (sentence,) = told("floor", "default", optimizer="fmlp")
     assert "fmlp proposed none of the trials" in sentence
+
+
+@pytest.mark.parametrize("preset", ["balanced", "thesis"])
+def test_an_allocator_that_was_chosen_and_had_no_turn_is_named(preset):
+    settings = resolve_settings(
+        {"table": "t.csv", "target": "y", "preset": preset, "allocator": "halving"}, environment={}
+    )
+    begun = [trial(0, "floor", "svm", [0.1]), trial(1, "default", "knn", [0.1])]
+    (sentence,) = unasked(settings, begun)
+    assert sentence.startswith("setting allocator: halving chose the family of none")
+    name = optimizer_name(settings.optimizer)
+    assert unasked(settings, [*begun, trial(2, name, "svm", [0.1])]) == []
