@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from automl.settings import Settings
 
 
+LEAST_WITH_LAYERS = 3
+"""Members of an ensemble of two layers: two models, and one that learns from them."""
+
+
 @dataclass(frozen=True)
 class _Rule:
     """Settings that are idle where a condition holds, and what they would need."""
@@ -64,6 +68,14 @@ _RULES = (
         ("layers", "ensemble_combine", "ensemble_alpha", "ensemble_members"),
         lambda s: s.ensemble == "none",
         "there is no ensemble; choose one by ensemble",
+    ),
+    _Rule(
+        ("layers", "ensemble"),
+        lambda s: (
+            s.has_second_layer and (s.ensemble_members or LEAST_WITH_LAYERS) < LEAST_WITH_LAYERS
+        ),
+        "a second layer takes three members, two models and one that learns from them; give "
+        "ensemble_members 3 or more",
     ),
     _Rule(
         ("stack_features",),

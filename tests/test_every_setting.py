@@ -121,7 +121,11 @@ def test_options_that_need_others_become_settings(tmp_path):
     asked = given(cost_matrix=costs, test="sklearn:iris", normality="lilliefors", preset="thesis")
     settings = resolve_settings({**asked, "family_folder": "own", "trust": True}, environment={})
     assert settings.cost_matrix == [[0.0, 1.0], [5.0, 0.0]]
-    assert (settings.test, settings.normality, settings.trust) == ("sklearn:iris", "lilliefors", True)
+    assert (settings.test, settings.normality, settings.trust) == (
+        "sklearn:iris",
+        "lilliefors",
+        True,
+    )
 
 
 def table():
@@ -226,6 +230,8 @@ def test_what_two_classes_need_is_refused_for_others(target, asked, tmp_path):
 
 def test_a_scorer_that_takes_no_weights_says_so(tmp_path):
     file = tmp_path / "mine.py"
-    file.write_text("def score(y, prediction):\n    return float((y == prediction.argmax(1)).mean())\n")
+    file.write_text(
+        "def score(y, prediction):\n    return float((y == prediction.argmax(1)).mean())\n"
+    )
     facts, _ = planned(tmp_path / "runs" / "one", weights="w", metric=f"{file}:score")
     assert "takes none: scores count all rows alike" in facts
