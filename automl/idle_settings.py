@@ -65,6 +65,11 @@ _RULES = (
         "selection_test thesis takes the best of all clusters; clusters says how many there are",
     ),
     _Rule(
+        ("candidate_scores",),
+        lambda s: s.candidate_repeats is not None or s.data_mode == "halves" or s.time is not None,
+        "the number of repeats is fixed by candidate_repeats, data_mode halves or the order in time",
+    ),
+    _Rule(
         ("layers", "ensemble_combine", "ensemble_alpha", "ensemble_members"),
         lambda s: s.ensemble == "none",
         "there is no ensemble; choose one by ensemble",

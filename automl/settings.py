@@ -27,6 +27,8 @@ LEARNED = "learned"
 """Value of `priors`: those that experience teaches."""
 DEFAULT_BUDGET_SECONDS = 600.0
 MINIMUM_BUDGET_SECONDS = 10.0
+FIRST_CANDIDATE_REPEATS = 2
+"""Twice five folds make ten paired scores; further repeats come where they are cheap."""
 
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h|d)?\s*$")
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
@@ -186,7 +188,18 @@ class Settings(BaseModel):
         default=50_000, description="Above this many rows one holdout replaces the folds", ge=0
     )
     candidate_limit: int = Field(default=10, ge=1)
-    candidate_repeats: int = Field(default=2, ge=1)
+    candidate_repeats: int | None = Field(
+        default=None,
+        description="Repeats of the fresh folds on which candidates are compared; default: 2, and "
+        "more where the candidates are cheap",
+        ge=1,
+    )
+    candidate_scores: int = Field(
+        default=30,
+        description="Most scores that further repeats of the fresh folds may give each candidate",
+        ge=1,
+        le=100,
+    )
     selection_test: Literal["thesis", "closed", "paired", "friedman", "mcb", "bayesian"] = Field(
         default="closed",
         description="Test that drops worse candidates: closed (who is among the best, corrected t), "
@@ -394,6 +407,11 @@ class Settings(BaseModel):
     def chosen_alpha_split(self) -> AlphaSplit:
         """`alpha_split`; for auto the tree where the test keeps one alpha over all of it."""
         return choose_split(self.alpha_split, self.selection_test, self.alpha)
+
+    @property
+    def first_candidate_repeats(self) -> int:
+        """Repeats of the fresh folds that are planned whatever the candidates cost."""
+        return FIRST_CANDIDATE_REPEATS if self.candidate_repeats is None else self.candidate_repeats
 
     @property
     def may_read_clock(self) -> bool:

@@ -129,7 +129,7 @@ def _fresh_folds(known: Known) -> str:
     if found["source"] != "fresh folds":
         return "no candidate could be scored on fresh folds; the best of the search is the only one"
     compared = found["compared"]
-    scores = len(found["scored"][compared[0]])
+    scores = min(len(found["scored"][trial_id]) for trial_id in compared)
     missing = len(found["planned"]) - len(compared)
     text = (
         f"{len(compared)} candidates have {scores} scores each on folds that the search never saw"

@@ -232,9 +232,10 @@ class _Check:
         if not planned or planned != [trial_id for trial_id in kept if trial_id in planned]:
             yield "scoring: not the screened trials in their order"
         n_first = found["repeats"] * found["folds_per_repeat"]
-        n_further = found["extra_repeats"] * found["folds_per_repeat"]
+        n_extra = found["extra_repeats"] * found["folds_per_repeat"]
+        n_further = found.get("further_repeats", 0) * found["folds_per_repeat"]
         for trial_id, scores in scored.items():
-            most = n_first + (n_further if trial_id in found["leaders"] else 0)
+            most = n_first + n_further + (n_extra if trial_id in found["leaders"] else 0)
             if len(scores) > (most if trial_id in planned else 0):
                 yield f"scoring: {len(scores)} scores of {trial_id}, for which {most} were planned"
         means = {i: float(np.mean(scored[i][:n_first])) for i in planned if scored.get(i)}
@@ -243,12 +244,15 @@ class _Check:
         leaders = order[:2] if found["extra_repeats"] and is_fresh else []
         if found["leaders"] != leaders:
             yield f"scoring: the leaders are {', '.join(leaders) or 'none'}"
-        numbers = {i: len(scored.get(i, ())) for i in leaders or planned}
+        most = n_first + n_extra
+        numbers = {i: min(len(scored.get(i, ())), most) for i in leaders or planned}
         self.n_scores = max(
             (n for n in numbers.values() if 2 * _n_at_least(numbers, n) > _n_at_least(numbers, 1)),
             default=0,
         )
         whole = [i for i, number in numbers.items() if number >= self.n_scores > 0]
+        if whole and n_further and self.n_scores == most:
+            self.n_scores = min(len(scored[i]) for i in whole)
         if (
             (found["compared"] != whole)
             if is_fresh

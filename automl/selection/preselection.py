@@ -122,6 +122,9 @@ class ScoringRecord:
     source
         `fresh folds`; `search folds` where nothing could be scored and the best trial of the
         search is the only candidate.
+    further_repeats
+        Repeats that the compared ones have besides, since they are cheap; they are compared on as
+        many of these scores as all of them have.
     """
 
     planned: tuple[str, ...]
@@ -132,6 +135,7 @@ class ScoringRecord:
     leaders: tuple[str, ...]
     compared: tuple[str, ...]
     source: str = FRESH
+    further_repeats: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""

@@ -67,7 +67,7 @@ def _all_rows(
         _positions(groups, ids),
         ScreeningRecord.from_json(selection["screening"]).limit,
         fresh,
-        fresh_stage.folds[:, inside],
+        fresh_stage.folds[: max(map(len, fresh.values()), default=1), inside],
         ensemble["learned"],
         [trial_id for trial_id in ensemble.get("base") or () if trial_id in ids],
     )

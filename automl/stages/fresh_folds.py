@@ -24,11 +24,19 @@ class FreshFolds:
     places : (n candidates,)
         Their places among all that were to be scored, which number the trials: a run that is
         resumed may afford others.
+    n_kept
+        Of how many repeats, the first ones, the predictions are kept.
     """
 
     def __init__(
-        self, session: Session, candidates: Sequence[Trial], places: Sequence[int]
+        self,
+        session: Session,
+        candidates: Sequence[Trial],
+        places: Sequence[int],
+        *,
+        n_kept: int,
     ) -> None:
+        self._n_kept = n_kept
         self._session, self._candidates, self._places = session, candidates, places
         stage = session.plan.stage("candidates")
         self._jobs = {
@@ -60,41 +68,53 @@ class FreshFolds:
                 if trial is not None:
                     self._found[pair] = trial
 
+    def run_further(self, repeats: range, positions: Sequence[int]) -> int:
+        """Score all of some candidates on further repeats, until one of them has no score.
+
+        Returns
+        -------
+            The number of scores that all of them have.
+        """
+        for repeat in repeats:
+            self.run(range(repeat, repeat + 1), positions)
+            if any((position, repeat) not in self._found for position in positions):
+                break
+        return min(len(self._scores(position, repeats.stop)) for position in positions)
+
     def leaders(self, n: int, repeats: int) -> list[int]:
         """Positions of the best candidates on the first repeats."""
-        n_first = repeats * len(self._jobs[0])
         means = {
             position: float(np.mean(scores))
             for position in range(len(self._candidates))
-            if (scores := self._scores(position)[:n_first])
+            if (scores := self._scores(position, repeats))
         }
         return sorted(means, key=lambda position: -means[position])[:n]
 
-    def compared(self, leaders: Sequence[int]) -> tuple[list[int], int, list[Trial]]:
-        """Who is compared, on how many scores, and who lacks some of them.
+    def compared(self, leaders: Sequence[int], repeats: int) -> tuple[list[int], int, list[Trial]]:
+        """Who is compared, on how many scores of the first repeats, and who lacks some of them.
 
         The leaders alone where there are any. The scores are those that more than half of them
         have, so that neither one that failed nor the end of the time costs the others theirs.
         """
         positions = leaders or range(len(self._candidates))
-        numbers = {position: len(self._scores(position)) for position in positions}
+        numbers = {position: len(self._scores(position, repeats)) for position in positions}
         n_scores = common_number(list(numbers.values()))
         whole = [position for position, number in numbers.items() if number >= n_scores > 0]
         return whole, n_scores, [self._candidates[p] for p in positions if p not in whole]
 
-    def scored(self) -> dict[str, tuple[float, ...]]:
-        """Scores so far of those that have any, by trial id."""
+    def scored(self, repeats: int) -> dict[str, tuple[float, ...]]:
+        """Scores on the first repeats of those that have any, by trial id."""
         return {
             trial.id: tuple(scores)
             for position, trial in enumerate(self._candidates)
-            if (scores := self._scores(position))
+            if (scores := self._scores(position, repeats))
         }
 
     def entry(self, position: int, n_scores: int) -> dict[str, Any]:
         """Trial id, the first scores and mean seconds of a fold."""
         return {
             "trial_id": self._candidates[position].id,
-            "scores": self._scores(position)[:n_scores],
+            "scores": self._scores(position, len(self._jobs))[:n_scores],
             "seconds": self._fold_seconds(position),
         }
 
@@ -111,7 +131,7 @@ class FreshFolds:
             index=self._index(position, repeat),
             origin=candidate.id,
             limit_seconds=deadline,
-            keeps_predictions=True,
+            keeps_predictions=repeat < self._n_kept,
             most_rounds=candidate.most_rounds,
         )
         session.commit(trial, candidate=candidate.id, repeat=repeat)
@@ -122,9 +142,10 @@ class FreshFolds:
     def _index(self, position: int, repeat: int) -> int:
         return self._places[position] * len(self._jobs) + repeat
 
-    def _scores(self, position: int) -> list[float]:
+    def _scores(self, position: int, repeats: int) -> list[float]:
+        """On the first repeats, up to one that has none."""
         found = []
-        for repeat in self._jobs:
+        for repeat in range(repeats):
             trial = self._found.get((position, repeat))
             if trial is None:
                 break

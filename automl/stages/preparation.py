@@ -216,10 +216,10 @@ def plan_folds(table: Table, settings: Settings) -> dict[StageName, StageRows]:
                 table,
                 settings,
                 halves.selection,
-                repeats=range(first, first + settings.candidate_repeats),
+                repeats=range(first, first + settings.first_candidate_repeats),
             ),
         }
-    n_fresh = candidate_repeats(fold_scheme(table, settings), settings)
+    n_fresh = most_repeats(fold_scheme(table, settings), settings)
     fresh = range(settings.search_repeats, settings.search_repeats + n_fresh)
     return {
         "search": _stage_rows(table, settings, everything, repeats=searched),
@@ -303,9 +303,27 @@ def check_workers(settings: Settings) -> None:
         )
 
 
-def candidate_repeats(scheme: FoldScheme, settings: Settings) -> int:
-    """Repeats with fresh folds, so many that two candidates can have ten paired scores."""
-    return max(settings.candidate_repeats, -(-10 // scheme.per_repeat))
+def kept_repeats(per_repeat: int, settings: Settings) -> int:
+    """Repeats with fresh folds whose predictions are kept: so many that two have ten paired scores.
+
+    Parameters
+    ----------
+    per_repeat : positive
+        Fits of one repeat.
+    """
+    return max(settings.first_candidate_repeats, -(-10 // per_repeat))
+
+
+def most_repeats(scheme: FoldScheme, settings: Settings) -> int:
+    """Repeats with fresh folds that are dealt out in advance, for candidates that may be cheap.
+
+    No further ones for one holdout, since the table is large then, nor in time order, where
+    repeats hold nearly the same rows.
+    """
+    kept = kept_repeats(scheme.per_repeat, settings)
+    if settings.candidate_repeats is not None or scheme.is_holdout or settings.time is not None:
+        return kept
+    return max(kept, settings.candidate_scores // scheme.per_repeat)
 
 
 def _stage_rows(table: Table, settings: Settings, rows: IntArray, *, repeats: range) -> StageRows:

@@ -35,6 +35,7 @@ from automl.stages.choices import check_only_family, reads_clock
 from automl.stages.opening import opening_of
 from automl.stages.outlook import Outlook, warm_up
 from automl.stages.participation import defaults_of, unkept_requests, usable_families
+from automl.stages.preparation import kept_repeats
 from automl.stages.search_spaces import spaces_of
 from automl.stages.session import Session
 from automl.stages.speed import stored_timings, workload_of
@@ -288,7 +289,8 @@ class Search:
         store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
         shape = (len(plan.stage("search").rows), max(plan.table.n_classes, 1))
         room = store.capacity(shape)
-        n_fresh = session.settings.candidate_limit * len(plan.stage("candidates").folds)
+        n_repeats = kept_repeats(plan.stage("candidates").jobs_per_repeat, session.settings)
+        n_fresh = session.settings.candidate_limit * n_repeats
         capacity = room - min(N_UNDER_WAY, room // 2) - min(n_fresh, room // 4)
         has_levels = get_optimizer(session.settings.optimizer).has_levels
         n_partial = min(N_PARTIAL, capacity // 4) if has_levels else 0

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from automl.stages.candidates import HEADROOM_SECONDS, likely_seconds, plan_candidates
+from automl.stages.candidates import (
+    FURTHER_SHARE,
+    HEADROOM_SECONDS,
+    CandidatePlan,
+    likely_seconds,
+    plan_candidates,
+    with_further_repeats,
+)
 
 SECONDS = st.floats(0.01, 50.0)
 SAME_SESSION = settings(
@@ -83,3 +90,41 @@ def test_trials_that_are_still_to_come_count_as_far_as_there_are_too_few(session
     alone, followed = (likely_seconds(session, few, most=1e9, to_come=c) for c in ([], [0.6] * 6))
     assert alone < followed == pytest.approx(likely_seconds(session, enough, most=1e9))
     assert likely_seconds(session, enough, most=1e9, to_come=[50.0] * 6) == followed
+
+
+@SAME_SESSION
+@given(st.lists(st.floats(0.001, 2.0), min_size=2, max_size=10), st.floats(0.0, 300.0))
+def test_further_repeats_take_a_small_share_of_the_budget_and_no_more_than_is_left(
+    session, lengths, limit
+):
+    plan = plan_candidates(session, lengths, limit)
+    work = 1.1 * plan.further_repeats * 5 * sum(lengths) / 2  # five folds on two slots
+    assert work <= FURTHER_SHARE * session.ledger.total * (1 + 1e-9)
+    assert plan.seconds <= limit * (1 + 1e-9)
+    assert plan.repeats + plan.further_repeats <= 6
+    assert not plan.further_repeats or len(plan.chosen) == len(lengths)
+
+
+def test_cheap_candidates_get_as_many_scores_as_the_setting_allows(session, session_of):
+    cheap, slow = [0.01] * 4, [5.0] * 4
+    assert plan_candidates(session, cheap, 1e4).further_repeats == 4
+    assert plan_candidates(session, slow, 1e4).further_repeats == 0
+    fewer = session_of(candidate_scores=17)
+    assert len(fewer.plan.stage("candidates").folds) == 3
+    assert plan_candidates(fewer, cheap, 1e4).further_repeats == 1
+
+
+@pytest.mark.parametrize("options", [{"candidate_repeats": 3}, {"candidate_scores": 10}])
+def test_a_number_that_is_given_is_obeyed_to_the_letter(session_of, options):
+    session = session_of(**options)
+    plan = plan_candidates(session, [0.01] * 4, 1e4)
+    assert plan.n_repeats == options.get("candidate_repeats", 2)
+    assert with_further_repeats(session, plan, [0.01] * 4, 1e9) == plan
+
+
+def test_further_repeats_for_all_take_the_place_of_those_for_two(session_of):
+    session = session_of(folds=3, adapt_folds=False)
+    plan = CandidatePlan((0, 1, 2), 2, 2)
+    assert with_further_repeats(session, plan, [1.0] * 3, 17.9) == plan  # of one repeat, not two
+    longer = with_further_repeats(session, plan, [1.0] * 3, 18.0)
+    assert (longer.extra_repeats, longer.further_repeats) == (0, 2)

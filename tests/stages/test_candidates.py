@@ -77,6 +77,61 @@ def test_the_end_of_the_time_in_a_repeat_does_not_cost_the_repeats_before_it(lin
     assert not check(json.loads(json.dumps(record)))
 
 
+@pytest.fixture
+def cheap(monkeypatch):
+    """Further repeats cost next to nothing beside the search."""
+    monkeypatch.setattr(candidates_module, "FURTHER_OF_SEARCH", 1e6)
+
+
+def test_cheap_candidates_have_thirty_scores_and_predictions_of_the_first_ten(line, cheap):
+    session = line.session
+    candidates = choose_candidates(session, line.trials)
+    found = score_candidates(session, line.trials, candidates["trial_ids"])
+    assert {len(entry["scores"]) for entry in found["candidates"]} == {30}
+    assert (found["scoring"]["repeats"], found["scoring"]["further_repeats"]) == (2, 4)
+    record = select_champion(session, line.trials, {**candidates, **found})
+    assert not check(json.loads(json.dumps(record)))
+    fresh = [r["trial"] for r in read(session.folder.journal) if r.get("type") == "trial"]
+    kept = {
+        Trial.from_json(trial).folds[0].repeat
+        for trial in fresh
+        if trial["stage"] == "candidates"
+        and (session.folder.predictions / f"{Trial.from_json(trial).id}.npy").exists()
+    }
+    assert kept == {0, 1}
+    session.earlier = [Trial.from_json(trial) for trial in fresh]
+    n_before = len(read(session.folder.journal))
+    assert score_candidates(session, line.trials, candidates["trial_ids"]) == found
+    assert len(read(session.folder.journal)) == n_before
+
+
+def test_a_further_repeat_that_fails_costs_no_candidate(line, cheap, monkeypatch):
+    scored = FreshFolds._score
+    monkeypatch.setattr(
+        FreshFolds, "_score", lambda self, pair: None if pair == (1, 3) else scored(self, pair)
+    )
+    candidates = choose_candidates(line.session, line.trials)
+    chosen = candidates["trial_ids"]
+    found = score_candidates(line.session, line.trials, chosen)
+    assert [entry["trial_id"] for entry in found["candidates"]] == chosen
+    assert {len(entry["scores"]) for entry in found["candidates"]} == {15}
+    assert "3 of 6 planned repeats of the fresh folds" in line.session.given_up
+    record = select_champion(line.session, line.trials, {**candidates, **found})
+    assert not check(json.loads(json.dumps(record)))
+    record["candidates"][0]["scores"].pop()
+    assert check(json.loads(json.dumps(record)))
+
+
+def test_without_a_clock_further_repeats_follow_from_the_work_of_the_search(line):
+    session, trials = line.session, line.trials
+    work, capacity = candidates_module._expected_work(session, trials, trials)
+    folds = [len(trial.folds) for trial in trials]
+    assert capacity == pytest.approx(0.5 * sum(n * w for n, w in zip(folds, work, strict=True)))
+    assert capacity < candidates_module.FURTHER_SECONDS
+    slow = [dataclasses.replace(trial, seconds=1e6 * trial.seconds) for trial in trials]
+    assert candidates_module._expected_work(session, slow, slow) == (work, capacity)
+
+
 def test_stand_ins_are_compared_where_the_best_is_too_slow(line, monkeypatch):
     candidates = choose_candidates(line.session, line.trials)
     best, *others = chosen = candidates["trial_ids"]
