@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from automl.errors import InterruptedRunError
 from automl.evaluation.plan import StageRows
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
-from automl.evaluation.trial import TrialSummary, folds_of
+from automl.evaluation.trial import TrialSummary, evaluate, folds_of
 from automl.origins import DEFAULT, FLOOR, ORIGINS
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.search.turns import Turn, Turns
@@ -120,6 +122,33 @@ class TrialRunner:
             blank, jobs, limit_seconds=limit_seconds, save_as=save_as, most_rounds=most_rounds
         )
 
+    def run_here(self, folder: Path, configuration: Configuration, *, index: int) -> Trial:
+        """Trial of a floor in this process, without a limit: it must neither hang nor take long.
+
+        Parameters
+        ----------
+        folder
+            Run folder.
+        """
+        blank = Trial(
+            self.run_id,
+            index,
+            configuration,
+            TrialStatus.FAILED,
+            None,
+            origin=FLOOR,
+            stage=self.stage,
+        )
+        keep_above = -math.inf if self.keeps_models else None
+        payload = self._payload(
+            blank, self.rows.jobs, save_as=blank.id, keep_models_above=keep_above
+        )
+        started_at, started = time.time(), time.monotonic()
+        results = list(evaluate(str(folder), payload))
+        seconds = time.monotonic() - started
+        outcome = JobOutcome(TrialStatus.COMPLETE, results, seconds=seconds)
+        return self._trial(replace(blank, started_at=started_at), outcome)
+
     def run_job(self, blank: Trial, job: Job, *, limit_seconds: float | None) -> Trial:
         """Trial of a job that gives fold results and a summary, on a slot of its own.
 
@@ -157,25 +186,36 @@ class TrialRunner:
         keeps_rounds: bool = False,
         most_rounds: int | None = None,
     ) -> Trial:
-        payload: dict[str, Any] = {
-            "configuration": blank.configuration.to_json(),
-            "stage": self.stage,
-            "jobs": list(jobs),
-            "row_share": blank.fidelity.row_share,
-            "iteration_share": blank.fidelity.iteration_share,
-            "incumbent": incumbent,
-            "save_as": save_as,
-            "keep_models_above": keep_models_above,
-            "earlier": earlier and {"trial": earlier.id, "folds": _folds_json(earlier)},
-            "limit_seconds": limit_seconds if gives_up else None,
-            "keeps_within": limit_seconds if keeps_rounds else None,
-            "most_rounds": most_rounds,
-        }
+        payload = self._payload(
+            blank,
+            jobs,
+            incumbent=incumbent,
+            save_as=save_as,
+            keep_models_above=keep_models_above,
+            earlier=earlier and {"trial": earlier.id, "folds": _folds_json(earlier)},
+            limit_seconds=limit_seconds if gives_up else None,
+            keeps_within=limit_seconds if keeps_rounds else None,
+            most_rounds=most_rounds,
+        )
         trial = self.run_job(blank, Job(JOB, payload), limit_seconds=limit_seconds)
         if earlier is not None and _are_reused(earlier.folds, trial.folds):
             whole = trial.seconds + earlier.seconds
             trial = replace(trial, seconds=whole, reused_seconds=earlier.seconds)
         return trial
+
+    def _payload(
+        self, blank: Trial, jobs: Sequence[tuple[int, int]], **options: Any
+    ) -> dict[str, Any]:
+        """What `evaluate` is handed."""
+        return {
+            "configuration": blank.configuration.to_json(),
+            "stage": self.stage,
+            "jobs": list(jobs),
+            "row_share": blank.fidelity.row_share,
+            "iteration_share": blank.fidelity.iteration_share,
+            "incumbent": None,
+            **options,
+        }
 
     def _trial(self, blank: Trial, outcome: JobOutcome) -> Trial:
         summary = next((r for r in outcome.results if isinstance(r, TrialSummary)), None)

@@ -101,6 +101,7 @@ class Turns:
         self._queues: dict[str, deque[Turn]] = {}
         self._is_over = False
         self._ask_seconds = 0.0
+        self._take_over_floors()
         if lookback is None:
             self._adopt()
 
@@ -174,6 +175,12 @@ class Turns:
         """Finished trials in the order of their index."""
         with self._condition:
             return [self._results[i] for i in sorted(self._results)]
+
+    @property
+    def n_given(self) -> int:
+        """Turns that have been given; the next index."""
+        with self._condition:
+            return self._next
 
     @property
     def is_over(self) -> bool:
@@ -292,6 +299,12 @@ class Turns:
                 f"{trial.configuration.signature}, the decision is "
                 f"{turn.proposal.configuration.signature}; settings or version differ"
             )
+
+    def _take_over_floors(self) -> None:
+        """Trials behind the last turn: of the floor that was scored because no turn was completed."""
+        if self._n_trials is not None:
+            for index in [i for i in self._replay if i >= self._n_trials]:
+                self._results[index] = self._replay.pop(index)
 
     def _adopt(self) -> None:
         """Learn the trials of an earlier process; decisions go on behind the last one."""

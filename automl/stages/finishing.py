@@ -15,12 +15,14 @@ from automl.data.table import Table
 from automl.errors import AutoMLError
 from automl.evaluation.fold_models import load_models
 from automl.evaluation.slots import Job
+from automl.evaluation.trial import refit
 from automl.inference.bundle import write_bundle
 from automl.inference.combining import Combine
 from automl.inference.decision import DecisionRule
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.records import Trial, TrialStatus
 from automl.stages.blend_scores import describe_blend
+from automl.stages.opening import CONSTANT
 from automl.stages.session import Session
 from automl.stages.stacking import stack_payload
 
@@ -349,8 +351,11 @@ def _last_resort(session: Session, trials: Sequence[Trial]) -> list[Member]:
         trials, key=lambda t: seconds[t.id]
     )
     part, name = Part(trial, 1.0), f"{trial.id}-refit"
-    if not fitted(session, fitting_job(session, part, name, is_refit=True), left):
-        return []
+    job = fitting_job(session, part, name, is_refit=True)
+    if not fitted(session, job, left):
+        if trial.configuration.family != CONSTANT:
+            return []
+        refit(str(session.folder.path), job.payload)
     session.given_up.append(f"{trial.id} is the final model alone: there was no time for more")
     return _members(session, [part], {trial.id})
 

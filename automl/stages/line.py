@@ -67,6 +67,7 @@ class Line:
             self.search.wait()
             if self.search.failure is not None:
                 raise self.search.failure
+            self.search.fall_back()
             summary = self.search.summary()
             self.session.warnings += self.search.unkept_requests(summary["untried"])
             if not summary["complete"]:

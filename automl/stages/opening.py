@@ -31,7 +31,8 @@ from automl.stages.participation import defaults_of
 from automl.stages.search_spaces import requested_space, space_of, spaces_of
 from automl.stages.session import Session
 
-FLOORS = ("constant", "lightgbm", "stump")
+CONSTANT = "constant"
+FLOORS = (CONSTANT, "lightgbm", "stump")
 """In their order; the stump, which is hardly a usable model, does not delay LightGBM."""
 USUAL_ROWS = 1_000
 """Training rows of known data sets, roughly."""
@@ -109,6 +110,11 @@ def _floors(session: Session, families: Mapping[str, Family]) -> list[Configurat
         for name in FLOORS
         if name in families or name in WITHOUT_MODEL or not settings.families
     ]
+
+
+def constant_of(session: Session) -> Configuration:
+    """The floor that needs next to no time."""
+    return space_of(session.plan, get_family(CONSTANT), session.settings).default()
 
 
 def _past(session: Session, families: Mapping[str, Family]) -> list[Configuration]:

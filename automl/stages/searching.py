@@ -32,7 +32,7 @@ from automl.selection.defaults import default_trials
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.arms import arms_of
 from automl.stages.choices import check_only_family, reads_clock
-from automl.stages.opening import opening_of
+from automl.stages.opening import constant_of, opening_of
 from automl.stages.outlook import Outlook, warm_up
 from automl.stages.participation import defaults_of, unkept_requests, usable_families
 from automl.stages.preparation import kept_repeats
@@ -190,6 +190,30 @@ class Search:
         self.turns.wait_for_taken(
             unless=lambda: self.failure is not None or self.session.is_closing
         )
+
+    def fall_back(self) -> None:
+        """Score the constant in this process where no trial is complete.
+
+        It takes next to nothing, so that even a machine that ends every worker too late leaves a
+        model, and a score that says what it is worth.
+        """
+        if any(trial.is_complete for trial in self.turns.trials):
+            return
+        session = self.session
+        configuration = constant_of(session)
+        index = self.turns.n_given
+        try:
+            trial = self.runner.run_here(session.folder.path, configuration, index=index)
+        except Exception as error:  # noqa: BLE001 (a metric of the user may raise anything)
+            session.warnings.append(
+                f"not even the constant could be scored: {type(error).__name__}: {error}"
+            )
+            return
+        session.is_reproducible = False
+        session.given_up.append("no worker completed a trial in time: the constant is the model")
+        session.commit(trial, sees=0, allocator=session.settings.chosen_allocator, ask_seconds=0.0)
+        self._best_predictions.add(trial)
+        self.turns.finish(trial)
 
     def findings(self) -> dict[str, dict[str, Any]]:
         """What each family has found so far."""

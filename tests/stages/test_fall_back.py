@@ -1,0 +1,72 @@
+"""A run whose workers complete nothing still ends with a model."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from automl.errors import AutoMLError
+from automl.home import Home
+from automl.inference.bundle import load_bundle
+from automl.metrics.index import PerformanceIndex
+from automl.records import TrialStatus
+from automl.settings import Settings
+from automl.stages.line import Line
+from automl.stages.session import begin, reopen
+
+SETTINGS = Settings(
+    table="sklearn:iris",
+    target="target",
+    trials=3,
+    workers=1,
+    families=("decision_tree",),
+    trial_seconds=1e-4,
+)
+
+
+@pytest.mark.parametrize("final", ["bag", "refit"])
+def test_the_constant_is_the_model_where_no_worker_ends_in_time(tmp_path, final):
+    session = begin(SETTINGS.model_copy(update={"final": final}), Home(tmp_path / "home"))
+    with closing(session):
+        line = Line(session)
+        line.search.run()
+        line.end_search()
+        result = line.result()
+    *late, constant = line.trials
+    assert {trial.status for trial in late} == {TrialStatus.TIMED_OUT}
+    assert constant.configuration.family == "constant"
+    assert constant.index == len(late)
+    assert result["score"] == pytest.approx(constant.score, abs=1e-3)
+    assert result["reproducible"] is False
+    assert "the constant is the model" in " ".join(result["given_up"])
+    model = load_bundle(session.folder.bundle)
+    assert len(set(model.predict(session.plan.table.frame))) == 1
+
+
+def test_a_resumed_run_takes_the_constant_over(tmp_path):
+    home = Home(tmp_path / "home")
+    with closing(begin(SETTINGS, home)) as session:
+        line = Line(session)
+        line.search.run()
+        line.end_search()
+        expected = line.trials
+    session.release()
+    with closing(reopen(session.run_id, home)) as again:
+        line = Line(again)
+        line.search.run()
+        assert [trial.id for trial in line.trials] == [trial.id for trial in expected]
+        assert line.result()["champion"]["family"] == "constant"
+
+
+def test_a_metric_that_fails_on_the_constant_too_is_told(tmp_path, monkeypatch):
+    def fails(*_, **__):
+        raise ZeroDivisionError("no rows of class 3")
+
+    with closing(begin(SETTINGS, Home(tmp_path / "home"))) as session:
+        line = Line(session)
+        line.search.run()
+        monkeypatch.setattr(PerformanceIndex, "score", fails)
+        with pytest.raises(AutoMLError, match="no trial could be completed: over the time limit"):
+            line.end_search()
+        assert "no rows of class 3" in session.warnings[-1]
