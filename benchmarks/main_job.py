@@ -25,7 +25,7 @@ import pandas as pd
 
 from automl.data.splits import split_test
 from automl.inference.decision import DecisionRule
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.records import Task
 
 TABLES = [
@@ -93,7 +93,7 @@ def score(folder: Path, systems: list[str]) -> list[dict]:
         y = test.astype(str).map({label: i for i, label in enumerate(labels)}).to_numpy()
     else:
         y = test.to_numpy(float)
-    index = PerformanceIndex.build(
+    index = build_index(
         task=task, y_all=y, n_classes=len(labels) if task.is_classification else None
     )
     rng = np.random.default_rng(0)

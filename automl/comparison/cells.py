@@ -17,6 +17,7 @@ from automl.errors import AutoMLError, InterruptedRunError, ServiceError
 from automl.evaluation.limits import usable_cores
 from automl.home import Home
 from automl.inference.bundle import load_bundle
+from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.records import Trial
 from automl.settings import Settings
@@ -155,7 +156,7 @@ def _run(
 def _judge(session: Session, plan: ComparisonPlan, cell: Cell) -> PerformanceIndex:
     """The common metric, with its baseline from the training rows; the same for all methods."""
     table, data = session.plan.table, plan.data_sets[cell.data_set]
-    return PerformanceIndex.build(
+    return build_index(
         plan.metric if isinstance(plan.metric, str) else dict(plan.metric),
         task=table.task,
         y_all=table.y,

@@ -45,16 +45,13 @@ class MetricParameters:
     variance: float | None = None
 
 
-class ClassBatch:
-    """Codes, probabilities and labels.
+class RowBatch:
+    """Rows of a target, and what is predicted of them.
 
     Parameters
     ----------
-    y : (n,), codes in [0, K)
-    probability : (m, n, K)
-        Rows sum to one; one-hot rows where a model has no probabilities.
-    labels : (m, n), codes
-        As the decision rule has them.
+    y : (n,)
+    predictions : (m, n) or (m, n, K)
     weights : (N, n) or None
         Sample weights.
 
@@ -66,18 +63,61 @@ class ClassBatch:
 
     def __init__(
         self,
-        y: IntArray,
-        probability: FloatArray,
-        labels: IntArray | None,
+        y: NDArray[Any],
+        predictions: FloatArray,
         weights: FloatArray | None = None,
         parameters: MetricParameters | None = None,
     ) -> None:
         self.y = y
-        self.probability = probability
-        self.labels = labels
+        self.predictions = predictions
         self.weights = weights
         self.parameters = parameters or MetricParameters()
-        self.size = _size(probability, weights)
+        self.size = max(len(predictions), 1 if weights is None else len(weights))
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """(B,) weighted means over the rows of `values`, (m, n), accumulated in 64 bits.
+
+        Each row's mean without weights is the same to the last bit whatever the others are.
+        """
+        weights = self.weights
+        if weights is None:
+            return np.asarray(np.ascontiguousarray(values).mean(axis=1, dtype=np.float64))
+        totals = weights.sum(axis=1, dtype=np.float64)
+        if len(weights) > 1:
+            return np.asarray(weights @ values[0].astype(np.float64) / totals)
+        return np.asarray((values.astype(np.float64) * weights[0]).sum(axis=1) / totals[0])
+
+    def each(self, value: Callable[[Any, Any, Any], float]) -> FloatArray:
+        """(B,) what a function of y, one prediction and one weighting, or None, says of each."""
+        weightings = [None] if self.weights is None else self.weights
+        found = [value(self.y, one, weight) for one in self.predictions for weight in weightings]
+        return np.array(found, dtype=np.float64)
+
+
+class ClassBatch(RowBatch):
+    """Codes, probabilities and labels.
+
+    Parameters
+    ----------
+    y : (n,), codes in [0, K)
+    predictions : (m, n, K)
+        Probabilities, which sum to one; one-hot where a model has none.
+    labels : (m, n), codes
+        As the decision rule has them.
+    weights, parameters
+        As of `RowBatch`.
+    """
+
+    def __init__(
+        self,
+        y: IntArray,
+        predictions: FloatArray,
+        labels: IntArray | None,
+        weights: FloatArray | None = None,
+        parameters: MetricParameters | None = None,
+    ) -> None:
+        super().__init__(y, predictions, weights, parameters)
+        self.labels = labels
 
     @classmethod
     def of_counts(
@@ -92,7 +132,7 @@ class ClassBatch:
     @property
     def n_classes(self) -> int:
         """Number of classes, K."""
-        return int(self.probability.shape[-1])
+        return int(self.predictions.shape[-1])
 
     @cached_property
     def raw_counts(self) -> FloatArray:
@@ -121,104 +161,19 @@ class ClassBatch:
         raw, factors = self.raw_counts, self.parameters.error_weights
         return raw if factors is None else raw * factors
 
-    def mean(self, values: FloatArray) -> FloatArray:
-        """(B,) weighted means over the rows of `values`, (m, n)."""
-        return row_means(values, self.weights)
 
-    def each(self, value: Callable[[IntArray, FloatArray, Any], float]) -> FloatArray:
-        """(B,) what a function of y, one prediction and one weighting, or None, says of each."""
-        return each_value(value, self.y, self.probability, self.weights)
-
-
-class ValueBatch:
-    """Values and predictions of a numeric target.
-
-    Parameters
-    ----------
-    y : (n,)
-    prediction : (m, n)
-    weights : (N, n) or None
-        Sample weights.
-
-    Attributes
-    ----------
-    size
-        Number of values that a metric has, B.
-    """
-
-    def __init__(
-        self,
-        y: FloatArray,
-        prediction: FloatArray,
-        weights: FloatArray | None = None,
-        parameters: MetricParameters | None = None,
-    ) -> None:
-        self.y = y
-        self.prediction = prediction
-        self.weights = weights
-        self.parameters = parameters or MetricParameters()
-        self.size = _size(prediction, weights)
+class ValueBatch(RowBatch):
+    """Values of a numeric target, (n,), and predictions of them, (m, n)."""
 
     @cached_property
     def error(self) -> FloatArray:
         """(m, n) true values less predicted ones, 64 bits."""
-        return np.subtract(self.y, self.prediction, dtype=np.float64)
+        return np.asarray(np.subtract(self.y, self.predictions, dtype=np.float64))
 
     @cached_property
     def mean_squared_error(self) -> FloatArray:
         """(B,) means of the squared errors."""
         return self.mean(self.error * self.error)
-
-    def mean(self, values: FloatArray) -> FloatArray:
-        """(B,) weighted means over the rows of `values`, (m, n)."""
-        return row_means(values, self.weights)
-
-    def each(self, value: Callable[[FloatArray, FloatArray, Any], float]) -> FloatArray:
-        """(B,) what a function of y, one prediction and one weighting, or None, says of each."""
-        return each_value(value, self.y, self.prediction, self.weights)
-
-
-Batch = ClassBatch | ValueBatch
-
-
-def _size(predictions: FloatArray, weights: FloatArray | None) -> int:
-    """B, the number of values that a metric has."""
-    return max(len(predictions), 1 if weights is None else len(weights))
-
-
-def row_means(values: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Weighted means, accumulated in 64 bits.
-
-    Parameters
-    ----------
-    values : (m, n)
-    weights : (N, n) or None
-
-    Returns
-    -------
-    (B,)
-        Each row's mean without weights is the same to the last bit whatever the others are.
-    """
-    if weights is None:
-        return np.asarray(np.ascontiguousarray(values).mean(axis=1, dtype=np.float64))
-    totals = weights.sum(axis=1, dtype=np.float64)
-    if len(weights) > 1:
-        return np.asarray(weights @ values[0].astype(np.float64) / totals)
-    return np.asarray((values.astype(np.float64) * weights[0]).sum(axis=1) / totals[0])
-
-
-def each_value(
-    value: Callable[[Any, Any, Any], float],
-    y: NDArray[Any],
-    predictions: FloatArray,
-    weights: FloatArray | None,
-) -> FloatArray:
-    """(B,) values of one prediction under one weighting at a time, see `ClassBatch.each`."""
-    if weights is None:
-        return np.array([value(y, one, None) for one in predictions], dtype=np.float64)
-    return np.array(
-        [value(y, one, weight) for one in predictions for weight in weights], dtype=np.float64
-    )
 
 
 def mean_of_defined(values: FloatArray) -> FloatArray:

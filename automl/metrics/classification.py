@@ -91,7 +91,7 @@ def cost(batch: ClassBatch) -> FloatArray:
 
 def brier(batch: ClassBatch) -> FloatArray:
     """(B,) mean squared distance of the probabilities from the true one-hot rows, in [0, 2]."""
-    probability = batch.probability
+    probability = batch.predictions
     return batch.mean(_squares(probability) - 2.0 * _true_probability(batch)) + 1.0
 
 
@@ -173,9 +173,9 @@ def _totals(counts: FloatArray) -> FloatArray:
 
 def _true_probability(batch: ClassBatch) -> FloatArray:
     """(m, n) probability given to the true class."""
-    n_predictions, n_rows, n_classes = batch.probability.shape
+    n_predictions, n_rows, n_classes = batch.predictions.shape
     places = np.arange(0, n_rows * n_classes, n_classes) + batch.y
-    flat = batch.probability.reshape(n_predictions, n_rows * n_classes)
+    flat = batch.predictions.reshape(n_predictions, n_rows * n_classes)
     return np.asarray(flat.take(places, axis=-1))
 
 

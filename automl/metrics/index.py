@@ -11,40 +11,28 @@ rule on rows that it does not judge.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from automl.errors import SettingsError
 from automl.inference.decision import DecisionRule
-from automl.metrics.batch import Batch, ClassBatch, MetricParameters, ValueBatch
-from automl.metrics.costs import check_costs, error_weights
-from automl.metrics.custom import absolute_name, is_scorer_name, load_scorer, try_scorer
-from automl.metrics.metrics import (
-    DEFAULT_WEIGHTS,
-    METRICS,
-    BrierBaseline,
-    Metric,
-    TargetFacts,
-    get_metric,
-)
+from automl.metrics.batch import ClassBatch, MetricParameters, RowBatch, ValueBatch
+from automl.metrics.custom import is_scorer_name, load_scorer
+from automl.metrics.metrics import METRICS, Metric
 from automl.metrics.thresholds import THRESHOLDS, best_places, counts_by_threshold, usual_place
 from automl.records import FloatArray, IntArray, Task
 
-IndexSpec = str | Mapping[str, float]
 Decision = Literal["learned", "given"]
-Number = TypeVar("Number", float, FloatArray)
 
 
 @dataclass(frozen=True)
 class PerformanceIndex:
-    """Scores predictions; build it with `PerformanceIndex.build`.
+    """Scores predictions; `automl.metrics.building.build_index` makes one for a target.
 
     Parameters
     ----------
@@ -80,77 +68,6 @@ class PerformanceIndex:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PerformanceIndex) and self.to_json() == other.to_json()
-
-    @classmethod
-    def build(
-        cls,
-        spec: IndexSpec = "index",
-        *,
-        task: Task,
-        y_all: ArrayLike,
-        n_classes: int | None = None,
-        beta: float = 1.0,
-        positive: int | None = None,
-        sample_weight: ArrayLike | None = None,
-        cost_matrix: ArrayLike | None = None,
-        brier_baseline: BrierBaseline = "frequencies",
-        decision: Decision = "learned",
-    ) -> PerformanceIndex:
-        """Index with its baselines fixed from all rows of the scoring set.
-
-        Parameters
-        ----------
-        spec
-            `index` (the default weights), a metric's name, ``{name: weight}``, or a user's
-            ``file.py:function`` or ``module:function``; weights are divided by their sum.
-        y_all : (n,), codes or values
-        n_classes : K; None counts the codes
-        sample_weight : (n,), non-negative
-        cost_matrix : (K, K), [true, predicted], zero diagonal
-        brier_baseline
-            `frequencies` (1 - Σp²) or `random_labels` (2(1 - Σp²)).
-        decision
-            As the attribute.
-
-        Raises
-        ------
-        SettingsError
-            If a metric, a weight, `beta`, `positive` or the cost matrix is not usable.
-        """
-        task = Task(task)
-        _check_settings(task, beta, brier_baseline, cost_matrix, positive)
-        y = np.asarray(y_all)
-        sizes = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        count = (n_classes or int(y.max()) + 1) if task.is_classification else 0
-        if positive is not None and not 0 <= positive < count:
-            raise SettingsError(f"positive class must be a code in [0, {count}); got {positive}")
-        costs = None if cost_matrix is None else check_costs(cost_matrix, count)
-        facts, errors = _target_facts(
-            y,
-            sizes,
-            count,
-            costs=costs,
-            beta=beta,
-            positive=positive,
-            brier_baseline=brier_baseline,
-        )
-        usable = _usable_metrics(
-            task, has_costs=costs is not None, has_positive=positive is not None
-        )
-        weights = _parse_weights(spec, task, usable)
-        for name in filter(is_scorer_name, weights):
-            try_scorer(name, y, count)
-        return cls(
-            task,
-            count,
-            MappingProxyType(weights),
-            MappingProxyType({name: metric.baseline(facts) for name, metric in usable.items()}),
-            beta=float(beta),
-            positive=positive,
-            costs=costs,
-            error_weights=errors,
-            decision=decision,
-        )
 
     def score(
         self,
@@ -274,11 +191,6 @@ class PerformanceIndex:
         names = [*self.baselines, *filter(is_scorer_name, self.weights)]
         return {name: float(metric_values(name, batch)[0]) for name in names}
 
-    def homogenize(self, name: str, value: Number) -> Number:
-        """`value` of metric `name` on the scale where 0 is the baseline and 1 is ideal."""
-        factor, baseline = self._scale(METRICS[name]), self.baselines[name]
-        return factor * (value - baseline)
-
     @staticmethod
     def aggregate(
         scores: Sequence[float] | FloatArray, rows: Sequence[float] | FloatArray
@@ -356,7 +268,7 @@ class PerformanceIndex:
         predictions: ArrayLike,
         weights: FloatArray | None = None,
         labels: IntArray | None = None,
-    ) -> Batch:
+    ) -> RowBatch:
         """What the metrics look at; parameters and errors as in `scores`.
 
         Codes, (m, n), in the place of probabilities become one-hot rows.
@@ -382,7 +294,7 @@ class PerformanceIndex:
         variance = None if self.task.is_classification else self.baselines["mse"]
         return MetricParameters(self.error_weights, self.costs, self.beta, self.positive, variance)
 
-    def _total(self, batch: Batch, names: Sequence[str] | None = None) -> FloatArray:
+    def _total(self, batch: RowBatch, names: Sequence[str] | None = None) -> FloatArray:
         """(B,) weighted sum of the homogenized metrics of the index, or of some of them."""
         total: FloatArray = np.zeros(batch.size)
         for name in self.weights if names is None else names:
@@ -395,7 +307,7 @@ class PerformanceIndex:
     def _learned_places(self, batch: ClassBatch) -> tuple[IntArray, FloatArray]:
         """(B,) places of the thresholds that are learned, and (B, T) scores of the labels at each."""
         assert self.rule is not None
-        counts = counts_by_threshold(batch.y, batch.probability[..., 1], batch.weights)
+        counts = counts_by_threshold(batch.y, batch.predictions[..., 1], batch.weights)
         scores, usual = self._label_scores(counts), usual_place(self.rule.threshold)
         errors = self._label_errors(counts, scores[:, usual], usual, len(batch.y))
         return best_places(scores, errors, usual), scores
@@ -432,7 +344,7 @@ class PerformanceIndex:
         return total
 
 
-def metric_values(name: str, batch: Batch) -> FloatArray:
+def metric_values(name: str, batch: RowBatch) -> FloatArray:
     """(B,) values of a metric of the registry, or of a user's scorer, in its natural sign."""
     if not is_scorer_name(name):
         return METRICS[name].values(batch)
@@ -451,83 +363,3 @@ def _one(
     weights = None if sample_weight is None else np.asarray(sample_weight)[None]
     codes = None if labels is None else np.asarray(labels)[None]
     return np.asarray(prediction)[None], weights, codes
-
-
-def _check_settings(
-    task: Task,
-    beta: float,
-    brier_baseline: str,
-    cost_matrix: ArrayLike | None,
-    positive: int | None,
-) -> None:
-    if not (math.isfinite(beta) and beta > 0):
-        raise SettingsError(f"beta must be positive and finite; got {beta}")
-    if brier_baseline not in get_args(BrierBaseline):
-        raise SettingsError(
-            f"Brier baseline must be frequencies or random_labels; got {brier_baseline!r}"
-        )
-    if not task.is_classification and (cost_matrix is not None or positive is not None):
-        raise SettingsError("a cost matrix and a positive class need a target with classes")
-
-
-def _target_facts(
-    y: Any,
-    weight: FloatArray | None,
-    n_classes: int,
-    *,
-    costs: FloatArray | None,
-    beta: float,
-    positive: int | None,
-    brier_baseline: BrierBaseline,
-) -> tuple[TargetFacts, FloatArray | None]:
-    """Facts for the baselines, and the error weights of the costs."""
-    if not n_classes:
-        deviation = y - np.average(y, weights=weight)
-        return TargetFacts(
-            variance=float(np.average(deviation**2, weights=weight)),
-            deviation=float(np.average(np.abs(deviation), weights=weight)),
-        ), None
-    sizes = np.bincount(y, weights=weight, minlength=n_classes)
-    frequencies = sizes / sizes.sum()
-    errors = None if costs is None else error_weights(costs, frequencies)
-    parameters = MetricParameters(errors, costs, beta, positive)
-    expected = ClassBatch.of_counts(np.outer(frequencies, frequencies)[None], parameters)
-    return TargetFacts(frequencies, expected, brier_baseline), errors
-
-
-def _usable_metrics(task: Task, *, has_costs: bool, has_positive: bool) -> dict[str, Metric]:
-    missing = {"cost"} if not has_costs else set()
-    missing |= {"f_beta_positive"} if not has_positive else set()
-    return {
-        name: metric
-        for name, metric in METRICS.items()
-        if task in metric.tasks and name not in missing
-    }
-
-
-def _parse_weights(spec: IndexSpec, task: Task, usable: Mapping[str, Metric]) -> dict[str, float]:
-    """Weights by registry key, divided by their sum."""
-    if isinstance(spec, str):
-        spec = DEFAULT_WEIGHTS[task.is_classification] if spec == "index" else {spec: 1.0}
-    weights: dict[str, float] = {}
-    for given, weight in spec.items():
-        if not (isinstance(weight, int | float) and math.isfinite(weight) and weight >= 0):
-            raise SettingsError(f"weight of metric {given} must be a number >= 0; got {weight!r}")
-        name = _resolve(given, task, usable)
-        weights[name] = weights.get(name, 0.0) + float(weight)
-    total = sum(weights.values())
-    if total <= 0:
-        raise SettingsError("metric weights must have a positive sum")
-    return {name: weight / total for name, weight in weights.items() if weight > 0}
-
-
-def _resolve(name: str, task: Task, usable: Mapping[str, Metric]) -> str:
-    if is_scorer_name(name):
-        absolute = absolute_name(name)
-        load_scorer(absolute)
-        return absolute
-    metric = get_metric(name, task)
-    if metric.name not in usable:
-        needed = "a cost matrix" if metric.name == "cost" else "a positive class"
-        raise SettingsError(f"metric {name} needs {needed}")
-    return metric.name

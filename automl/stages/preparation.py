@@ -21,6 +21,7 @@ from automl.evaluation.plan import EvaluationPlan, PlanSettings, StageName, Stag
 from automl.home import RunFolder
 from automl.inference.combining import check_combination
 from automl.metalearning.fingerprints import fingerprint, layout
+from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.optimizers.registry import get_optimizer
 from automl.preprocessing.matrix_facts import matrix_facts
@@ -91,7 +92,7 @@ def prepare(
         held = hold_back(folder, settings, frame if is_challenger else None, table, test_rows)
     table, test = _separate(table, settings, test_rows, held)
     stages = plan_folds(table, settings)
-    index = PerformanceIndex.build(
+    index = build_index(
         settings.metric,
         task=table.task,
         y_all=table.y,

@@ -28,7 +28,8 @@ from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.inference.combining import Combine, check_combination
 from automl.inference.model import TableModel
-from automl.metrics.index import IndexSpec, PerformanceIndex
+from automl.metrics.building import IndexSpec, build_index
+from automl.metrics.index import PerformanceIndex
 from automl.metrics.learning import many_scores, stacked_scores
 from automl.origins import GIVEN
 from automl.randomness import Purpose, stream
@@ -323,7 +324,7 @@ def _index(
     metric: IndexSpec, encoded: EncodedTarget, y: NDArray[Any], sizes: FloatArray | None = None
 ) -> PerformanceIndex:
     labels = encoded.class_labels
-    return PerformanceIndex.build(
+    return build_index(
         metric,
         task=encoded.task,
         y_all=y,

@@ -29,7 +29,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 from automl.data.splits import make_folds
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.records import FloatArray, IntArray, Task
 
 N_CANDIDATES = 10
@@ -74,7 +74,7 @@ class Sample:
         self.y = y.astype(int) if task.is_classification else y
         self.target = y.astype(float)
         classes = 2 if task.is_classification else None
-        self.index = PerformanceIndex.build(metric, task=task, y_all=self.y, n_classes=classes)
+        self.index = build_index(metric, task=task, y_all=self.y, n_classes=classes)
 
     def folds(self, plan: tuple[int, int], seed: int) -> list[tuple[IntArray, IntArray]]:
         """(training rows, validation rows) of every fold of every repeat."""

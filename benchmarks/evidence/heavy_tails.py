@@ -25,6 +25,7 @@ from unittest import mock
 
 import numpy as np
 
+from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.metrics.learning import many_scores
 from automl.metrics.row_losses import unbounded_losses
@@ -76,7 +77,7 @@ def one_run(world: str, n_rows: int, n_models: int, seed: int) -> dict[str, Any]
     """Naive, honest and plain score of the best model, and its true one."""
     rng = np.random.default_rng([seed, WORLDS.index(world), n_rows, n_models])
     y, models = predictions(rng, world, n_rows, n_models)
-    index = PerformanceIndex.build("r2", task=Task.REGRESSION, y_all=y[:n_rows])
+    index = build_index("r2", task=Task.REGRESSION, y_all=y[:n_rows])
     rows = ScoredRows([[model[:n_rows] for model in models]], y[:n_rows], index.score)
     choose = best_of(rows, index)
     final = choose(np.ones((1, n_rows)))[0]

@@ -28,7 +28,7 @@ from report import BASELINES, index_scores
 
 from automl.data.splits import fold_rows, make_folds, split_halves
 from automl.inference.prediction import raw_prediction
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.records import FloatArray, IntArray
 from automl.reports.tables import markdown
 
@@ -41,7 +41,7 @@ def fold_metrics(
     family: str, X: FloatArray, y: IntArray, n_classes: int, task: Any, seed: int
 ) -> Iterator[dict[str, float]]:
     """Metrics of each fold, natural sign."""
-    index = PerformanceIndex.build(task=task, y_all=y, n_classes=n_classes)
+    index = build_index(task=task, y_all=y, n_classes=n_classes)
     for repeat in range(N_REPEATS):
         folds = make_folds(y, task, n_folds=N_FOLDS, repeat=repeat, seed=seed)
         for fold in range(N_FOLDS):

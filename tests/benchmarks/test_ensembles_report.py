@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.records import Task
 
 EVIDENCE = Path(__file__).parents[2] / "benchmarks" / "evidence"
@@ -46,7 +46,7 @@ def test_ranks_wins_and_probabilities_of_saved_predictions(
     lines = []
     for table in ("a", "b", "c"):
         y = rng.normal(size=200)
-        index = PerformanceIndex.build("mse", task=Task.REGRESSION, y_all=y)
+        index = build_index("mse", task=Task.REGRESSION, y_all=y)
         for method, noise in (("single", 1.0), ("greedy", 0.1)):
             raw = y + noise * rng.normal(size=200)
             np.savez(

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from automl.families.registry import get_family
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.records import Configuration, Task
 from automl.selection.candidates import Candidate
 from automl.selection.levels import select
@@ -54,9 +54,7 @@ def test_the_index_of_folds_is_the_programs(report: ModuleType, baseline: Any) -
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 60)
     prediction = rng.dirichlet(np.ones(3), 60)
-    index = PerformanceIndex.build(
-        task=Task.MULTICLASS, y_all=y, n_classes=3, brier_baseline=baseline
-    )
+    index = build_index(task=Task.MULTICLASS, y_all=y, n_classes=3, brier_baseline=baseline)
     folds = {name: [value] for name, value in index.metrics(y, prediction).items()}
     found = report.index_scores(dict(index.baselines), folds)
     assert found == pytest.approx([index.score(y, prediction)])
@@ -65,9 +63,7 @@ def test_the_index_of_folds_is_the_programs(report: ModuleType, baseline: Any) -
 def written(out: Path) -> dict[str, Any]:
     """A plan, two defaults and one run of wine."""
     y = np.repeat([0, 1, 2], [6, 7, 5])
-    index = PerformanceIndex.build(
-        task=Task.MULTICLASS, y_all=y, n_classes=3, brier_baseline="random_labels"
-    )
+    index = build_index(task=Task.MULTICLASS, y_all=y, n_classes=3, brier_baseline="random_labels")
     plan = out / "plans" / "wine-half"
     plan.mkdir(parents=True)
     (plan / "plan.json").write_text(json.dumps({"index": index.to_json()}))

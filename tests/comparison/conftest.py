@@ -10,6 +10,7 @@ import pytest
 
 from automl.comparison.folder import CellRecord, CellRows, ComparisonFolder
 from automl.comparison.plan import Cell, ComparisonPlan
+from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.records import Task
 
@@ -26,7 +27,7 @@ def make_rows(quality: float, seed: int) -> tuple[CellRows, PerformanceIndex]:
     for worse, of_step in zip((0.5, 0.2, 0.0), noise, strict=True):
         p = 1.0 / (1.0 + np.exp(-((quality - worse) * 3.0 * (2 * y - 1) + of_step)))
         answers.append(np.column_stack([1.0 - p, p]))
-    index = PerformanceIndex.build(task=Task.BINARY, y_all=y)
+    index = build_index(task=Task.BINARY, y_all=y)
     return CellRows(y, answers[-1], None, np.array([1, 3, 6]), np.stack(answers)), index
 
 

@@ -20,7 +20,7 @@ from automl.comparison.poisson_binomial import (
     row_weights,
     winning_probabilities,
 )
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.records import Task
 
 
@@ -139,7 +139,7 @@ def test_scores_that_are_means_over_rows_give_what_losses_give():
     rng = np.random.default_rng(2)
     y = rng.integers(0, 2, 60)
     predictions = [rng.dirichlet((1, 1), 60).astype(np.float64) for _ in range(3)]
-    index = PerformanceIndex.build("brier", task=Task.BINARY, y_all=y)
+    index = build_index("brier", task=Task.BINARY, y_all=y)
     losses = np.array([((p - np.eye(2)[y]) ** 2).sum(axis=1) for p in predictions])
     by_rows = drawn_risks(losses, rng=np.random.default_rng(3), n_draws=300)
     by_score = drawn_risks_of_scores(
@@ -154,7 +154,7 @@ def test_a_score_that_is_not_a_mean_over_rows_is_weighted():
     right = np.where(y == 1, 0.9, 0.1)
     good = np.column_stack([1 - right, right])
     bad = good[:, ::-1]
-    index = PerformanceIndex.build("roc_auc", task=Task.BINARY, y_all=y)
+    index = build_index("roc_auc", task=Task.BINARY, y_all=y)
     drawn = drawn_risks_of_scores(
         scores_of(index), y, [good, bad, good], rng=rng, n_draws=30, reweighting="bootstrap"
     )

@@ -21,7 +21,7 @@ from automl.ensembles.evidence import (
 from automl.ensembles.greedy import greedy_selection
 from automl.ensembles.limits import limit_members, limit_prediction_time
 from automl.errors import AutoMLWarning, SettingsError
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.metrics.learning import stacked_scores
 from automl.records import Task
 
@@ -36,7 +36,7 @@ def library(m=8, n=300, seed=0):
 
 
 def index_of(y, spec="index"):
-    return PerformanceIndex.build(spec, task=Task.BINARY, y_all=y, n_classes=2)
+    return build_index(spec, task=Task.BINARY, y_all=y, n_classes=2)
 
 
 def greedy_weights(*arguments, **options):
@@ -84,7 +84,7 @@ def test_blends_that_are_scored_together_give_the_same_selection(n_classes, max_
     predictions = [prediction.astype(np.float32) for prediction in made]
     predictions[3] = predictions[7]
     task = (Task.REGRESSION, None, Task.BINARY, None, Task.MULTICLASS)[n_classes]
-    index = PerformanceIndex.build(task=task, y_all=y, n_classes=n_classes)
+    index = build_index(task=task, y_all=y, n_classes=n_classes)
     rows = rng.integers(0, 90, 90)
     for combine in ("mean", "median")[: 1 if n_classes else 2]:
         found = [
@@ -139,7 +139,7 @@ def test_regression_predictions_blend():
     rng = np.random.default_rng(0)
     y = rng.normal(size=200)
     predictions = [y + rng.normal(0, 1, 200) for _ in range(6)]
-    index = PerformanceIndex.build(task=Task.REGRESSION, y_all=y)
+    index = build_index(task=Task.REGRESSION, y_all=y)
     found = greedy_selection(predictions, y, index.score, rng=generator())
     assert found.score > found.best_single
 
@@ -222,7 +222,7 @@ def test_weights_that_are_cut_short_are_never_worse_than_the_best_member(seed, l
     y = rng.normal(size=60)
     noise = np.sort(rng.uniform(0.3, 3.0, 12))[:, None] * rng.normal(size=(12, 60))
     predictions = list((y + noise).astype(np.float32))
-    score = PerformanceIndex.build(task=Task.REGRESSION, y_all=y).score
+    score = build_index(task=Task.REGRESSION, y_all=y).score
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(deadlines, "time", Clock(looks))
         found = greedy_selection(predictions, y, score, rng=generator(), deadline=1.0)
@@ -237,7 +237,7 @@ def test_wide_predictions_have_a_sample_too(monkeypatch):
     rng = np.random.default_rng(0)
     shares = np.exp(2 * np.eye(30)[y] + rng.normal(size=(6, 900, 30)))
     predictions = list((shares / shares.sum(axis=2, keepdims=True)).astype(np.float32))
-    index = PerformanceIndex.build(task=Task.MULTICLASS, y_all=y, n_classes=30)
+    index = build_index(task=Task.MULTICLASS, y_all=y, n_classes=30)
     seen = []
 
     def score(y, prediction):

@@ -16,7 +16,7 @@ from automl.ensembles.registry import ENSEMBLES, _of_bag, get_ensemble
 from automl.errors import SettingsError
 from automl.inference.combining import combined, votes
 from automl.metrics.bootstraps import bootstrap_multiplicities, repeated_scores, weights_of
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.metrics.learning import many_scores
 from automl.records import Task
 from automl.settings import Settings
@@ -39,7 +39,7 @@ def library(task, m=6, n=80, seed=0):
 
 def index_of(y, task, spec="index"):
     n_classes = int(y.max()) + 1 if task.is_classification else None
-    return PerformanceIndex.build(spec, task=task, y_all=y, n_classes=n_classes)
+    return build_index(spec, task=task, y_all=y, n_classes=n_classes)
 
 
 def generator(seed=3):
@@ -181,7 +181,7 @@ def test_weights_are_the_chance_of_being_best_over_all_bootstraps(seed):
 def test_two_members_that_err_on_one_row_each_win_by_which_row_is_drawn_less_often():
     y = np.array([0.0, 0.0])
     predictions = [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
-    index = PerformanceIndex.build("mae", task=Task.REGRESSION, y_all=np.array([0.0, 1.0]))
+    index = build_index("mae", task=Task.REGRESSION, y_all=np.array([0.0, 1.0]))
     found = agnostic_bayes(predictions, y, index.learned_score, rng=generator(), n_bootstraps=4000)
     # rows 00 and 11 decide; 01 and 10 are ties, which go to the first member
     assert found == pytest.approx([0.75, 0.25], abs=0.03)
@@ -228,9 +228,7 @@ def test_costs_count_in_many_weightings():
     y, predictions = library(Task.MULTICLASS, 1, 60)
     costs = np.array([[0, 1, 4], [2, 0, 1], [1, 3, 0.0]])
     for spec in ("cost", "index", "accuracy"):
-        index = PerformanceIndex.build(
-            spec, task=Task.MULTICLASS, y_all=y, n_classes=3, cost_matrix=costs
-        )
+        index = build_index(spec, task=Task.MULTICLASS, y_all=y, n_classes=3, cost_matrix=costs)
         drawn = bootstrap_multiplicities(60, 10, generator())
         fast = many_scores(index)(y, predictions[0], weights_of(drawn))
         assert fast == pytest.approx(

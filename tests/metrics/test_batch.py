@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from automl.metrics import building, learning, metrics
 from automl.metrics import index as index_module
-from automl.metrics import learning, metrics
 from automl.metrics.batch import ClassBatch, ValueBatch
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.metrics.learning import many_scores, stacked_scores
 from automl.metrics.metrics import METRICS, Metric
 from automl.records import Task
@@ -31,7 +31,7 @@ def classes(rng, n_classes, n_rows, m):
 
 def index_of(spec, task, y, n_classes=0):
     costs = {2: TWO_COSTS, 3: COSTS}.get(n_classes)
-    return PerformanceIndex.build(
+    return build_index(
         spec,
         task=task,
         y_all=y,
@@ -106,7 +106,7 @@ def _positives(batch: ClassBatch):
 
 
 def _width(batch: ClassBatch):
-    return batch.mean(batch.probability.max(axis=-1))
+    return batch.mean(batch.predictions.max(axis=-1))
 
 
 def _greatest(batch: ValueBatch):
@@ -124,13 +124,13 @@ def _greatest(batch: ValueBatch):
 def test_a_metric_added_in_the_registry_alone_works_everywhere(monkeypatch, task, needs, values):
     mine = Metric("mine", frozenset({task}), needs, 0.0, False, values, lambda _: 1.0)
     registry = MappingProxyType({**METRICS, "mine": mine})
-    monkeypatch.setattr(metrics, "METRICS", registry)
-    monkeypatch.setattr(index_module, "METRICS", registry)
+    for module in (metrics, index_module, building):
+        monkeypatch.setattr(module, "METRICS", registry)
     rng = np.random.default_rng(4)
     y, predictions = classes(rng, 2, 30, 3)
     if task is Task.REGRESSION:
         y, predictions = rng.normal(size=30), rng.normal(size=(3, 30))
-    index = PerformanceIndex.build({"mine": 1.0}, task=task, y_all=y)
+    index = build_index({"mine": 1.0}, task=task, y_all=y)
     assert "mine" in index.metrics(y, predictions[0])
     found = stacked_scores(index)(y, predictions, None)
     assert_array_equal(found, [index.learned_score(y, one) for one in predictions])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from automl.metrics.bootstraps import bootstrap_multiplicities, bootstrap_scores
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.records import Task
 
 N = 60
@@ -15,7 +15,7 @@ def scorer(y, prediction):
 
 
 def index_of(spec, y, sample_weight=None):
-    return PerformanceIndex.build(
+    return build_index(
         spec, task=Task.MULTICLASS, y_all=y, n_classes=3, sample_weight=sample_weight
     )
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from automl.inference.decision import DecisionRule
+from automl.metrics.building import build_index
 from automl.metrics.decisions import N_PARTS, OutOfFold, parts_of
 from automl.metrics.index import PerformanceIndex
 from automl.metrics.thresholds import THRESHOLDS, counts_by_threshold, usual_place
@@ -41,7 +42,7 @@ def index_of(spec, y, **options):
     task = Task.BINARY if n_classes == 2 else Task.MULTICLASS
     if spec == "cost":
         options.setdefault("cost_matrix", 5.0 * np.tri(n_classes) + 1 - 6 * np.eye(n_classes))
-    return PerformanceIndex.build(spec, task=task, y_all=y, n_classes=n_classes, **options)
+    return build_index(spec, task=task, y_all=y, n_classes=n_classes, **options)
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=30), st.integers(0, 99))
@@ -173,7 +174,7 @@ def test_what_is_given_is_not_learned():
 
 def test_numbers_have_no_rule():
     y = np.arange(6.0)
-    index = PerformanceIndex.build(task=Task.REGRESSION, y_all=y)
+    index = build_index(task=Task.REGRESSION, y_all=y)
     found = OutOfFold(index, y, y + 0.5, np.arange(6) % 2)
     assert (index.rule, found.labels(), found.rule()) == (None, None, None)
     assert found.pooled()[0] == index.score(y, y + 0.5)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from automl.errors import SettingsError
+from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.records import Task
 
@@ -19,7 +20,7 @@ Y = np.array([0, 1, 2, 0, 1, 0, 2, 0], dtype=np.int32)
 
 def build(spec="index", y=Y, task=Task.MULTICLASS, **options):
     n_classes = 0 if task is Task.REGRESSION else int(y.max()) + 1
-    return PerformanceIndex.build(spec, task=task, y_all=y, n_classes=n_classes, **options)
+    return build_index(spec, task=task, y_all=y, n_classes=n_classes, **options)
 
 
 def probabilities(y, seed=0):
@@ -29,7 +30,8 @@ def probabilities(y, seed=0):
 def test_the_default_index_is_the_mean_of_four_homogenized_metrics():
     index, p = build(), probabilities(Y)
     found = index.metrics(Y, p)
-    parts = [index.homogenize(name, found[name]) for name in ("accuracy", "f_beta", "brier", "mcc")]
+    base, ideals = index.baselines, {"accuracy": 1.0, "f_beta": 1.0, "brier": 0.0, "mcc": 1.0}
+    parts = [(found[name] - base[name]) / (ideals[name] - base[name]) for name in ideals]
     assert index.score(Y, p) == pytest.approx(np.mean(parts))
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
 from automl.errors import SettingsError
+from automl.metrics.building import build_index
 from automl.metrics.classification import area
-from automl.metrics.index import PerformanceIndex
 from automl.metrics.metrics import METRICS
 from automl.records import Task
 
@@ -32,7 +32,7 @@ def task_of(n_classes):
 
 
 def build(y, n_classes, **options):
-    return PerformanceIndex.build(task=task_of(n_classes), y_all=y, n_classes=n_classes, **options)
+    return build_index(task=task_of(n_classes), y_all=y, n_classes=n_classes, **options)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -76,7 +76,7 @@ def test_regression_metrics_agree_with_scikit_learn(weighted):
     rng = np.random.default_rng(0)
     y, prediction = rng.normal(size=60), rng.normal(size=60)
     w = rng.uniform(0.1, 2.0, 60) if weighted else None
-    index = PerformanceIndex.build(task=Task.REGRESSION, y_all=y, sample_weight=w)
+    index = build_index(task=Task.REGRESSION, y_all=y, sample_weight=w)
     found = index.metrics(y, prediction, w)
     assert found == pytest.approx(
         {
@@ -147,7 +147,7 @@ def test_brier_against_random_labels_coincides_with_accuracy_without_probabiliti
 
 def test_regression_baseline_is_the_mean_of_the_set():
     y = np.array([1.0, 2.0, 4.0, 9.0])
-    index = PerformanceIndex.build(task=Task.REGRESSION, y_all=y)
+    index = build_index(task=Task.REGRESSION, y_all=y)
     assert index.score(y, np.full(4, 4.0)) == pytest.approx(0.0)
     assert index.score(y, y) == 1.0
 
@@ -240,7 +240,7 @@ def test_unusable_costs_are_refused(costs, words):
 def test_two_classes_that_are_both_absent_do_not_count_in_the_areas() -> None:
     y = np.array([0, 1, 0, 1])
     probability = np.array([[0.9, 0.1, 0, 0], [0.2, 0.8, 0, 0], [0.6, 0.4, 0, 0], [0.7, 0.3, 0, 0]])
-    index = PerformanceIndex.build(task=Task.MULTICLASS, y_all=np.arange(4), n_classes=4)
+    index = build_index(task=Task.MULTICLASS, y_all=np.arange(4), n_classes=4)
     found = index.metrics(y, probability)
     assert found["roc_auc_ovo"] == pytest.approx(0.75)
     assert found["roc_auc"] == pytest.approx(0.75)

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.metrics.row_losses import unbounded_losses
 from automl.records import Task
 
 
 def index_of(spec, y):
-    return PerformanceIndex.build(spec, task=Task.REGRESSION, y_all=y)
+    return build_index(spec, task=Task.REGRESSION, y_all=y)
 
 
 @pytest.mark.parametrize("spec", ["index", "r2", "mse", "mae", {"r2": 0.2, "mae": 0.8}])
@@ -46,5 +46,5 @@ def test_of_a_root_they_are_the_slope():
 def test_labels_have_no_losses_without_a_limit():
     y = np.arange(30) % 3
     for spec in ("index", "accuracy", "log_loss"):
-        index = PerformanceIndex.build(spec, task=Task.MULTICLASS, y_all=y)
+        index = build_index(spec, task=Task.MULTICLASS, y_all=y)
         assert unbounded_losses(index) is None

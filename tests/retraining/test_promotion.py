@@ -18,7 +18,7 @@ from automl.errors import SettingsError
 from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
 from automl.inference.model import TableModel
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.records import IntArray
 from automl.settings import Settings
 from automl.stages import promotion
@@ -91,9 +91,7 @@ class Duel:
     def end(self, *, right: float = 1.0) -> dict[str, Any]:
         """Compare, with a new model that is right for this share of the rows."""
         self.new = Oracle(self.table, right)
-        index = PerformanceIndex.build(
-            "accuracy", task=self.table.task, y_all=self.table.y, n_classes=2
-        )
+        index = build_index("accuracy", task=self.table.task, y_all=self.table.y, n_classes=2)
         session: Any = SimpleNamespace(
             records=self.records,
             folder=self.folder,

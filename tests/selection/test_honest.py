@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from automl.inference.decision import DecisionRule
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.records import Task
 from automl.selection.honest import (
     BLOCK,
@@ -249,7 +249,7 @@ def test_a_row_with_weight_two_counts_as_two_rows():
 def test_counts_are_repeated_rows_with_and_without_weights(takes_weights):
     rng = np.random.default_rng(8)
     y, predictions = rng.integers(0, 3, 50), rng.dirichlet(np.ones(3), 50).astype(np.float32)
-    index = PerformanceIndex.build("index", task=Task.MULTICLASS, y_all=y)
+    index = build_index("index", task=Task.MULTICLASS, y_all=y)
     rows = ScoredRows([[predictions]], y, index.score, takes_weights=takes_weights)
     counts = draw(50, 1, rng=rng)[0]
     drawn = np.repeat(np.arange(50), counts.astype(int))

@@ -11,7 +11,7 @@ import pytest
 
 from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import build_index
 from automl.records import Configuration, Task, Trial, TrialStatus
 from automl.stages.notices import Baseline, notices_of, registration_notice
 from automl.tracking.outbox import Outbox
@@ -47,7 +47,7 @@ def test_a_model_is_measured_against_the_constant_and_not_against_zero() -> None
 
 def test_the_constant_scores_above_zero_where_the_classes_are_unequal() -> None:
     y = np.array([0] * 90 + [1] * 10)
-    index = PerformanceIndex.build("index", task=Task.BINARY, y_all=y)
+    index = build_index("index", task=Task.BINARY, y_all=y)
     constant = index.score(y, np.tile([0.9, 0.1], (100, 1)))
     # accuracy (.9 - .82) / .18, F1 (9/19 - 1/2) / (1/2), Brier and Matthews 0
     assert constant == pytest.approx((0.08 / 0.18 + 2 * (9 / 19 - 0.5)) / 4)
