@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -13,12 +13,12 @@ from automl.stages.notices import notices_of
 from automl.tracking.holders import Registry
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
-from automl_flows.rendering import emit, emit_facts, emit_table, moment_text, seconds_text
+from automl_flows.decision_table import show_decisions
+from automl_flows.rendering import emit, emit_facts, moment_text, seconds_text
 from automl_flows.results import (
     command,
     ensemble_row,
     result_facts,
-    short_id,
     show_leaderboard,
     show_ledger,
     show_notices,
@@ -73,11 +73,7 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
     if result.get("leaderboard"):
         emit("")
         show_leaderboard(result["leaderboard"], ensemble=ensemble_row(result))
-    decisions = list(decision_rows(report["selection"]))
-    if decisions:
-        emit("")
-        columns = ["decided at", "candidates", "promoted", "test", "p", "test of pairs"]
-        emit_table(columns, decisions, right=["candidates", "p"])
+    show_decisions(report["selection"])
     if result.get("ledger"):
         emit("")
         show_ledger(result["ledger"])
@@ -104,24 +100,6 @@ def _request_line(request: Mapping[str, Any] | None) -> str | None:
         return None
     found = TrainingRequest.from_json(request)
     return f"run {found.run_id}{found.remark}"
-
-
-def decision_rows(selection: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
-    """Cells of every decision of a selection record, from the leaves to the root.
-
-    Node, number of candidates, promoted trials, the last test and its p-value, the test of pairs.
-    """
-    for decision in selection.get("decisions") or ():
-        members, tests = decision["members"], decision["tests"]
-        promoted = [member["trial_id"] for member in members if member["verdict"] == "promoted"]
-        yield (
-            decision["node"],
-            len(members),
-            ", ".join(map(short_id, promoted)),
-            tests[-1]["name"] if tests else "",
-            tests[-1]["pvalue"] if tests else None,
-            decision["post_hoc"],
-        )
 
 
 def _result_so_far(folder: RunFolder, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from automl.selection.dispositions import Status, member_chance, number_text
+from automl_flows.decision_table import untested
 from automl_flows.results import short_id
 from automl_flows.why_known import Known
 from automl_flows.why_trial import configuration_text
@@ -171,12 +172,15 @@ def _root(known: Known) -> str:
     root = decisions[-1]
     best = min(root["members"], key=lambda m: (-m["mean_score"], m["trial_id"]))
     shown = root["members"][:MOST_MEMBERS]
-    told = "; ".join(_member_text(m, is_best=m is best) for m in shown)
+    is_alone = len(root["members"]) == 1
+    told = "; ".join(_member_text(m, is_best=m is best and not is_alone) for m in shown)
     others = Counter(member["verdict"] for member in root["members"][MOST_MEMBERS:])
     told += "".join(f"; {number} more {verdict}" for verdict, number in others.items())
-    if len(root["members"]) == 1:
+    if is_alone:
         return f"only {told} got there"
-    test = root["post_hoc"] or (root["tests"][-1]["name"] if root["tests"] else "no test possible")
+    test = root["post_hoc"] or (root["tests"][-1]["name"] if root["tests"] else "no test")
+    if test == "no test":
+        test += f" ({untested(root, known.stages['selection'])})"
     if not root["post_hoc"] and root["tests"]:
         last = root["tests"][-1]
         test += f", statistic {number_text(float(last['statistic']))}, p = {number_text(last['pvalue'])}"

@@ -5,14 +5,18 @@ from __future__ import annotations
 import io
 import json
 
+import numpy as np
 import pytest
 
 from automl.progress import Progress
+from automl.records import Configuration
+from automl.selection.candidates import Candidate
+from automl.selection.levels import select
 from automl_flows import progress_display
+from automl_flows.decision_table import chance_name, decision_rows, show_decisions
 from automl_flows.progress_display import ProgressDisplay, state_text
 from automl_flows.rendering import emit_json, emit_table, seconds_text, text_of, use_color
 from automl_flows.results import command
-from automl_flows.run_report import decision_rows
 
 
 class Terminal(io.StringIO):
@@ -111,16 +115,49 @@ def test_printed_commands_name_the_home_unless_the_environment_does(own_home, mo
     assert command(own_home, "show", "X") == f"automl show X --home {own_home.path}"
 
 
-def test_decisions_of_a_selection_record_become_rows():
-    member = {"trial_id": "20260101-000000-aaaa-s00001", "verdict": "promoted"}
-    worse = {"trial_id": "20260101-000000-aaaa-s00002", "verdict": "worse"}
-    decision = {
-        "node": "root",
-        "members": [member, worse],
-        "tests": [{"name": "ANOVA", "statistic": 3.0, "pvalue": 0.01, "df": []}],
-        "post_hoc": "Tukey",
-    }
-    assert list(decision_rows({"decisions": [decision]})) == [
-        ("root", 2, "s00001", "ANOVA", 0.01, "Tukey")
+def chosen(scores, **options):
+    made = [
+        Candidate(name, Configuration(name[0], {"id": name}), tuple(values))
+        for name, values in scores.items()
     ]
+    return json.loads(json.dumps(select(made, test_train_ratio=0.25, **options).to_json()))
+
+
+def scores_of(**means):
+    rng = np.random.default_rng(0)
+    return {name: mean + 0.01 * rng.normal(size=10) for name, mean in means.items()}
+
+
+def test_every_member_of_every_decision_becomes_a_row_without_an_empty_cell():
+    selection = chosen(scores_of(a1=0.9, a2=0.5, b1=0.9, c1=0.899), test="closed")
+    rows = list(decision_rows(selection))
+    assert [row[0] for row in rows] == ["a", "", "b", "c", "root", "", ""]
+    assert all(cell for row in rows for cell in row[1:])
+    by_place = {(row[0], row[1]): row[3:] for row in rows}
+    best = "the best here, the others are compared with it"
+    assert by_place["a", "a1"] == (best, "-", "promoted")
+    assert by_place["", "a2"][0] == "corrected t, closed test"
+    assert by_place["", "a2"][2] == "worse"
+    assert by_place["b", "b1"] == ("none: alone here", "-", "promoted")
+    assert sorted(row[4] for row in rows[4:]) == ["-", "1", "1"]
+    assert chance_name(selection) == "p-value"
     assert list(decision_rows({})) == []
+
+
+def test_a_node_without_a_test_of_pairs_says_why_or_names_the_test_of_all():
+    equal = {name: [0.5] * 4 for name in ("a1", "a2")}
+    assert next(decision_rows(chosen(equal)))[3:5] == ("none: all scores are equal", "-")
+    single = {"a1": [0.5], "a2": [0.6]}
+    assert next(decision_rows(chosen(single)))[3:5] == ("none: one score each admits no test", "-")
+    _, omnibus, *_ = decision_rows(chosen(scores_of(a1=0.9, a2=0.9), test="friedman"))
+    assert omnibus[3] == "Friedman of all"
+    assert 0.05 <= float(omnibus[4]) <= 1
+
+
+def test_probabilities_of_being_worse_are_not_called_pvalues(capsys):
+    selection = chosen(scores_of(a1=0.9, a2=0.5), test="bayesian")
+    show_decisions(selection)
+    printed = capsys.readouterr().out
+    assert "P(worse)" in printed
+    assert "p-value" not in printed
+    assert [row[4] for row in decision_rows(selection)][:2] == ["-", "1"]
