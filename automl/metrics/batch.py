@@ -176,7 +176,26 @@ class ValueBatch(RowBatch):
         return self.mean(self.error * self.error)
 
 
+FEW_CELLS = 16
+
+
+def sums(values: FloatArray, axis: int) -> FloatArray:
+    """Sums over one axis, each the same to the last bit whatever the others are.
+
+    Over so few cells as classes slice by slice: a reduction of two numbers takes twenty times as long.
+    """
+    size, before = values.shape[axis], (slice(None),) * axis
+    if not 0 < size <= FEW_CELLS:
+        return np.asarray(values.sum(axis=axis))
+    total = values[(*before, 0)]
+    for place in range(1, size):
+        total = total + values[(*before, place)]
+    return total
+
+
 def mean_of_defined(values: FloatArray) -> FloatArray:
     """(B,) mean of the values, (B, K), that are not NaN; at least one in each row."""
     is_defined: BoolArray = ~np.isnan(values)
-    return np.asarray(np.where(is_defined, values, 0.0).sum(axis=1) / is_defined.sum(axis=1))
+    return np.asarray(
+        sums(np.where(is_defined, values, 0.0), 1) / sums(is_defined.astype(np.float64), 1)
+    )

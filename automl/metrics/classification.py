@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from automl.metrics.batch import ClassBatch, mean_of_defined
+from automl.metrics.batch import ClassBatch, mean_of_defined, sums
 from automl.records import BoolArray, FloatArray, IntArray
 
 SMALLEST_PROBABILITY = float(np.finfo(np.float32).eps)
@@ -23,13 +23,13 @@ SMALLEST_PROBABILITY = float(np.finfo(np.float32).eps)
 def accuracy(batch: ClassBatch) -> FloatArray:
     """(B,) share of correct rows, (tp + tn) / all."""
     counts = batch.counts
-    return np.asarray(_hits(counts).sum(axis=1) / _totals(counts))
+    return np.asarray(sums(_hits(counts), 1) / _totals(counts))
 
 
 def balanced_accuracy(batch: ClassBatch) -> FloatArray:
     """(B,) mean recall of the classes in `y`."""
     counts = batch.counts
-    rows = counts.sum(axis=2)
+    rows = sums(counts, 2)
     return mean_of_defined(_hits(counts) / np.where(rows > 0, rows, np.nan))
 
 
@@ -48,7 +48,7 @@ def f_beta_of_classes(counts: FloatArray, beta: float) -> FloatArray:
     (B, K), in [0, 1] or NaN
     """
     square = beta * beta
-    denominator = square * counts.sum(axis=2) + counts.sum(axis=1)
+    denominator = square * sums(counts, 2) + sums(counts, 1)
     with np.errstate(invalid="ignore"):
         return np.asarray((1.0 + square) * _hits(counts) / denominator)
 
@@ -72,12 +72,12 @@ def matthews(batch: ClassBatch) -> FloatArray:
     Zero where `y` or the prediction has a single class, except that a perfect prediction is 1.
     """
     counts = batch.counts
-    total, correct = _totals(counts), _hits(counts).sum(axis=1)
-    true, predicted = counts.sum(axis=2), counts.sum(axis=1)
+    total, correct = _totals(counts), sums(_hits(counts), 1)
+    true, predicted = sums(counts, 2), sums(counts, 1)
     square = total * total
-    spread = (square - (predicted**2).sum(axis=1)) * (square - (true**2).sum(axis=1))
+    spread = (square - sums(predicted**2, 1)) * (square - sums(true**2, 1))
     is_flat = spread <= 1e-12 * square * square
-    covariance = correct * total - (true * predicted).sum(axis=1)
+    covariance = correct * total - sums(true * predicted, 1)
     defined = covariance / np.sqrt(np.where(is_flat, 1.0, spread))
     return np.asarray(np.where(is_flat, (correct == total).astype(np.float64), defined))
 
@@ -168,7 +168,7 @@ def _hits(counts: FloatArray) -> FloatArray:
 
 def _totals(counts: FloatArray) -> FloatArray:
     """(B,) sums of all cells, each the same to the last bit whatever the others are."""
-    return np.asarray(counts.reshape(len(counts), -1).sum(axis=1))
+    return sums(counts.reshape(len(counts), -1), 1)
 
 
 def _true_probability(batch: ClassBatch) -> FloatArray:

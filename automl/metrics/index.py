@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from automl.inference.decision import DecisionRule
-from automl.metrics.batch import ClassBatch, MetricParameters, RowBatch, ValueBatch
+from automl.metrics.batch import ClassBatch, MetricParameters, RowBatch, ValueBatch, sums
 from automl.metrics.custom import is_scorer_name, load_scorer
 from automl.metrics.metrics import METRICS, Metric
 from automl.metrics.thresholds import THRESHOLDS, best_places, counts_by_threshold, usual_place
@@ -327,16 +327,15 @@ class PerformanceIndex:
         worth at the usual threshold.
         """
         base = counts[:, usual]
-        row = base.sum(axis=(1, 2)) / n_rows
+        row = sums(base.reshape(-1, 4), 1) / n_rows
         changed = np.abs(counts[..., 1] - base[:, None, :, 1]) / row[:, None, None]
-        worth = np.empty((len(base), 2))
+        moved = np.repeat(base[:, None], 2, axis=1)
         for code in (0, 1):
-            moved = base.copy()
             size = np.minimum(row, base[:, code, code])
-            moved[:, code, code] -= size
-            moved[:, code, 1 - code] += size
-            worth[:, code] = self._label_scores(moved[:, None])[:, 0] - scores
-        return np.asarray(np.sqrt((changed * (worth**2)[:, None]).sum(axis=2)))
+            moved[:, code, code, code] -= size
+            moved[:, code, code, 1 - code] += size
+        worth = self._label_scores(moved) - scores[:, None]
+        return np.asarray(np.sqrt(sums(changed * (worth**2)[:, None], 2)))
 
     def _finite(self, total: FloatArray) -> FloatArray:
         if not np.isfinite(total).all():

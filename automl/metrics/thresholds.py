@@ -20,7 +20,7 @@ from automl.records import FloatArray, IntArray
 TIE = 1e-12
 """Gains closer than this are equal: they are sums of a few terms of order one."""
 
-SMOOTHED_OVER = 15
+SMOOTHED_OVER = 3
 """Neighboring thresholds, about one unit of log odds: what a threshold is worth on new rows is a smooth curve."""
 
 ERRORS = 0.5
@@ -31,7 +31,9 @@ at 100, 400 and 2,000 rows (without this and smoothing .014, .003 and .001); wit
 
 _UNIT = 1 << 16
 _LOG_ODDS = 9.3
-_N_BELOW = 127
+_N_BELOW = 31
+"""Thresholds below one half. Four times as many keep at most .002 more of the default index, which is less than the
+noise of 30 to 60 drawn tables of 400 and 2,000 rows, and make learning an ensemble three times as slow."""
 
 
 def _grid() -> IntArray:
@@ -112,8 +114,8 @@ def best_places(scores: FloatArray, errors: FloatArray, usual: int) -> IntArray:
 
 def _smoothed(scores: FloatArray) -> FloatArray:
     """(B, T) running means; the ends are continued by their own values."""
-    half = SMOOTHED_OVER // 2
-    sums = np.pad(
-        np.pad(scores, ((0, 0), (half, half)), mode="edge").cumsum(axis=1), ((0, 0), (1, 0))
-    )
-    return np.asarray((sums[:, SMOOTHED_OVER:] - sums[:, :-SMOOTHED_OVER]) / SMOOTHED_OVER)
+    half, n_places = SMOOTHED_OVER // 2, scores.shape[1]
+    first, last = np.repeat(scores[:, :1], half, axis=1), np.repeat(scores[:, -1:], half, axis=1)
+    continued = np.concatenate([first, scores, last], axis=1)
+    shifted = [continued[:, start : start + n_places] for start in range(SMOOTHED_OVER)]
+    return np.asarray(sum(shifted) / SMOOTHED_OVER)

@@ -228,7 +228,7 @@ def slow(trial, factor):
 
 
 def test_the_single_model_of_the_evidence_keeps_the_limit_of_time_too(run_of):
-    session, trials, best = run_of([0.1, 3.0, 3.0], max_predict_ms=0.06)
+    session, trials, best = run_of([0.1, 1.5, 4.0], max_predict_ms=0.06)
     trials = [slow(trial, 9) if trial is best else trial for trial in trials]
     champion = max(trials[1:], key=lambda trial: trial.score)
     evidence = build_ensemble(session, trials, champion.id)["evidence"]
