@@ -177,6 +177,7 @@ class ValueBatch(RowBatch):
 
 
 FEW_CELLS = 16
+"""Up to so many cells adding slices is faster than a reduction: 13 times with 2, 1.6 times with 8, as fast with 16."""
 
 
 def sums(values: FloatArray, axis: int) -> FloatArray:
