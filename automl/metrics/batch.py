@@ -185,13 +185,13 @@ def sums(values: FloatArray, axis: int) -> FloatArray:
 
     Over so few cells as classes slice by slice: a reduction of two numbers takes twenty times as long.
     """
-    size, before = values.shape[axis], (slice(None),) * axis
+    size = values.shape[axis]
     if not 0 < size <= FEW_CELLS:
         return np.asarray(values.sum(axis=axis))
-    total = values[(*before, 0)]
+    total = values.take(0, axis=axis)
     for place in range(1, size):
-        total = total + values[(*before, place)]
-    return total
+        total = total + values.take(place, axis=axis)
+    return np.asarray(total)
 
 
 def mean_of_defined(values: FloatArray) -> FloatArray:
