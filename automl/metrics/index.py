@@ -24,6 +24,7 @@ from automl.inference.decision import DecisionRule
 from automl.metrics.batch import ClassBatch, MetricParameters, RowBatch, ValueBatch, sums
 from automl.metrics.custom import is_scorer_name, load_scorer
 from automl.metrics.metrics import METRICS, Metric
+from automl.metrics.regression import explained
 from automl.metrics.thresholds import THRESHOLDS, best_places, counts_by_threshold, usual_place
 from automl.records import FloatArray, IntArray, Task
 
@@ -190,6 +191,21 @@ class PerformanceIndex:
         batch.parameters = replace(batch.parameters, variance=None)
         names = [*self.baselines, *filter(is_scorer_name, self.weights)]
         return {name: float(metric_values(name, batch)[0]) for name in names}
+
+    def of_metrics(self, metrics: Mapping[str, float]) -> float:
+        """What `score` says of rows whose `metrics` are known."""
+        total = 0.0
+        for name, weight in self.weights.items():
+            if is_scorer_name(name):
+                total += weight * metrics[name]
+            else:
+                value = self._fixed_r2(metrics["mse"]) if name == "r2" else metrics[name]
+                total += self.factor(name) * (value - self.baselines[name])
+        return total
+
+    def _fixed_r2(self, mean_squared_error: float) -> float:
+        """R² by the variance of all rows."""
+        return float(explained(np.array(mean_squared_error), np.array(self.baselines["mse"])))
 
     @staticmethod
     def aggregate(

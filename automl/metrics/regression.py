@@ -14,10 +14,14 @@ def r2(batch: ValueBatch) -> FloatArray:
     The denominator is the fixed variance if there is one: R² of a fold of a few rows is
     unbounded below. Without variance, 1 for a perfect prediction and 0 for any other.
     """
-    variance = _variance(batch)
+    return explained(batch.mean_squared_error, _variance(batch))
+
+
+def explained(mean_squared_error: FloatArray, variance: FloatArray) -> FloatArray:
+    """R² of mean squared errors, beside variances of the same shape or (1,)."""
     is_flat = variance <= 0
-    explained = 1.0 - batch.mean_squared_error / np.where(is_flat, 1.0, variance)
-    return np.where(is_flat, batch.mean_squared_error == 0, explained)
+    share = 1.0 - mean_squared_error / np.where(is_flat, 1.0, variance)
+    return np.where(is_flat, mean_squared_error == 0, share)
 
 
 def _variance(batch: ValueBatch) -> FloatArray:

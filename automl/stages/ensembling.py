@@ -11,7 +11,7 @@ from automl.ensembles.layers import choose_base
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import FLOORS
-from automl.inference.decision import DecisionRule
+from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, Trial
 from automl.stages.blending import Blender, library_of, milliseconds_of
 from automl.stages.membership import method_of, most_members
@@ -38,7 +38,7 @@ def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) 
     store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
     if not store.has(champion_id):
         session.warnings.append("the champion's predictions were not kept; there is no ensemble")
-        return {**_alone(champion, session.plan.index.rule), **_second_layer_record([], [])}
+        return {**_alone(champion, session.plan.index), **_second_layer_record([], [])}
     library = _library(session, trials, champion, store)
     base, stack = _second_layer(session, library)
     blender = Blender(session, library, base, stack, store)
@@ -73,7 +73,7 @@ def _shares(members: Sequence[Trial], weights: FloatArray) -> list[dict[str, Any
     ]
 
 
-def _alone(champion: Trial, rule: DecisionRule | None) -> dict[str, Any]:
+def _alone(champion: Trial, index: PerformanceIndex) -> dict[str, Any]:
     return {
         "members": [{"trial_id": champion.id, "weight": 1.0}],
         "learned": [],
@@ -82,8 +82,8 @@ def _alone(champion: Trial, rule: DecisionRule | None) -> dict[str, Any]:
         "method": "none",
         "combine": "mean",
         "n_library": 0,
-        "rule": None if rule is None else rule.to_json(),
-        "score": champion.score,
+        "rule": None if index.rule is None else index.rule.to_json(),
+        "score": index.of_metrics(champion.metrics),
         "metrics": dict(champion.metrics),
     }
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from automl.home import Home, RunFolder
+from automl.metrics.index import PerformanceIndex
 from automl.records import Trial
 from automl.tracking.holders import CHAMPION
 from automl.tracking.layout import problem_name
@@ -29,7 +30,7 @@ def constant_trial(trials: Sequence[Trial]) -> Trial | None:
 
 
 def baseline_score(trials: Sequence[Trial]) -> float:
-    """What a model must score more than; see `Baseline`."""
+    """What a trial must score more than, both by the mean of their folds; see `Baseline`."""
     floor = constant_trial(trials)
     return 0.0 if floor is None or floor.score is None else floor.score
 
@@ -46,8 +47,8 @@ class Baseline:
     Parameters
     ----------
     trial_id : complete trial of the constant; empty where there is none, as in a run of given configurations
-    score : of that trial; 0 where there is none
-    model_score : of what is deployed, by the same folds
+    score : of that trial's out-of-fold predictions of all rows; 0 where there is none
+    model_score : of those of what is deployed
     is_constant : whether the constant itself is deployed
     """
 
@@ -57,27 +58,22 @@ class Baseline:
     is_constant: bool
 
     @classmethod
-    def of(
-        cls,
-        trials: Sequence[Trial],
-        champion: Trial,
-        ensemble: Mapping[str, Any],
-        final: Mapping[str, Any],
-    ) -> Self:
-        """What the trials of the search say of the model.
+    def of(cls, index: PerformanceIndex, trials: Sequence[Trial], final: Mapping[str, Any]) -> Self:
+        """What the metrics of all rows say of the model, and of the constant.
 
         Parameters
         ----------
-        ensemble, final
-            Records of these stages. What could be fitted in the end counts, not what was chosen.
+        trials
+            Of the search.
+        final
+            Record of this stage. What could be fitted in the end counts, not what was chosen.
         """
         floor = constant_trial(trials)
         families = {m["family"] for m in final["members"] if m["weight"] > 0}
-        chosen = ensemble["score"] if ensemble["replaced_champion"] else champion.score
         return cls(
             trial_id="" if floor is None else floor.id,
-            score=baseline_score(trials),
-            model_score=float(chosen or 0.0),
+            score=0.0 if floor is None else index.of_metrics(floor.metrics),
+            model_score=index.of_metrics(final["metrics"]),
             is_constant=families == {CONSTANT},
         )
 

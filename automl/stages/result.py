@@ -54,7 +54,7 @@ def make_result(
             "score": champion.score,
         },
         "score": final["score"],
-        "baseline": Baseline.of(trials, champion, ensemble, final).to_json(),
+        "baseline": Baseline.of(session.plan.index, trials, final).to_json(),
         "metrics": final["metrics"],
         "honest": {key: stages["honest"][key] for key in HONEST},
         "test": final["test"],

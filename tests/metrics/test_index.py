@@ -63,6 +63,19 @@ def test_the_mean_over_folds_equals_pooling(spec, seed):
     assert index.aggregate(scores, [len(fold) for fold in folds]) == pytest.approx(pooled)
 
 
+@pytest.mark.parametrize("is_flat", [False, True])
+@given(seed=st.integers(0, 1000))
+@settings(max_examples=15, deadline=None)
+def test_the_metrics_of_rows_say_their_score(is_flat, seed):
+    rng = np.random.default_rng(seed)
+    y = np.full(23, 2.0) if is_flat else rng.normal(size=23)
+    number = build({"r2": 1, "mae": 2, "rmse": 1}, y, Task.REGRESSION)
+    rows = y[:9], rng.normal(size=9), rng.uniform(0.1, 2, 9)
+    assert number.of_metrics(number.metrics(*rows)) == pytest.approx(number.score(*rows))
+    index, p = build(), probabilities(Y, seed)
+    assert index.of_metrics(index.metrics(Y, p)) == pytest.approx(index.score(Y, p))
+
+
 def test_weights_are_divided_by_their_sum_and_aliases_are_understood():
     assert dict(build({"accuracy": 3, "auc": 1}).weights) == {"accuracy": 0.75, "roc_auc": 0.25}
     assert build("f1").name == "f_beta"

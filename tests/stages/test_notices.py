@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,32 +15,37 @@ from automl.stages.notices import Baseline, notices_of, registration_notice
 from automl.tracking.outbox import Outbox
 from automl.tracking.publication import REFUSED
 
-KEPT = {"replaced_champion": False, "score": 0.9}
+INDEX = build_index("mcc", task=Task.BINARY, y_all=np.array([0, 1]))
+"""Matthews correlation: baseline 0, ideal 1."""
 
 
 def trial(index: int, family: str, score: float) -> Trial:
-    return Trial("r", index, Configuration(family, {}), TrialStatus.COMPLETE, score)
+    """Whose folds score less than all rows together, as they may."""
+    return Trial(
+        "r",
+        index,
+        Configuration(family, {}),
+        TrialStatus.COMPLETE,
+        score - 0.2,
+        metrics={"mcc": score},
+    )
 
 
-CONSTANT, MODEL = trial(0, "constant", 0.11), trial(1, "lightgbm", 0.3)
+CONSTANT = trial(0, "constant", 0.11)
 
 
-def final(*families: str) -> dict[str, Any]:
-    return {"members": [{"family": family, "weight": 1.0} for family in families]}
-
-
-def baseline(champion: Trial, *families: str, ensemble: dict[str, Any] = KEPT) -> Baseline:
-    trials = [CONSTANT, champion]
-    return Baseline.of(trials, champion, ensemble, final(*families or ("lightgbm",)))
+def baseline(score: float, *families: str) -> Baseline:
+    members = [{"family": family, "weight": 1.0} for family in families or ("lightgbm",)]
+    return Baseline.of(INDEX, [CONSTANT], {"members": members, "metrics": {"mcc": score}})
 
 
 def test_a_model_is_measured_against_the_constant_and_not_against_zero() -> None:
-    assert baseline(MODEL).is_beaten
-    assert baseline(MODEL).notice == ""
-    poor = baseline(replace(MODEL, score=0.1))  # above 0, below the constant
+    assert baseline(0.3).is_beaten
+    assert baseline(0.3).notice == ""
+    poor = baseline(0.1)  # above 0, below the constant
     assert not poor.is_beaten
     assert "the model scores 0.1000, predicting the same for every row 0.1100" in poor.notice
-    assert not baseline(replace(MODEL, score=CONSTANT.score)).is_beaten
+    assert not baseline(0.11).is_beaten
 
 
 def test_the_constant_scores_above_zero_where_the_classes_are_unequal() -> None:
@@ -55,19 +58,18 @@ def test_the_constant_scores_above_zero_where_the_classes_are_unequal() -> None:
 
 
 def test_what_is_deployed_counts_and_not_what_was_chosen() -> None:
-    assert baseline(CONSTANT, "constant").is_constant
-    assert "nothing that learns was better in time" in baseline(CONSTANT, "constant").notice
-    left = baseline(MODEL, "constant")  # the champion could not be fitted
-    assert not left.is_beaten
-    taken = {"replaced_champion": True, "score": 0.4}
-    assert baseline(CONSTANT, "ridge", "constant", ensemble=taken).is_beaten
+    alone = baseline(0.11, "constant")
+    assert (alone.is_constant, alone.score, alone.model_score) == (True, alone.score, alone.score)
+    assert "nothing that learns was better in time" in alone.notice
+    assert not baseline(0.3, "constant").is_beaten
+    assert baseline(0.4, "ridge", "constant").is_beaten
 
 
 def test_without_a_trial_of_the_constant_zero_is_the_baseline() -> None:
-    alone = Baseline.of([MODEL], MODEL, KEPT, final("lightgbm"))
+    members = [{"family": "lightgbm", "weight": 1.0}]
+    alone = Baseline.of(INDEX, [], {"members": members, "metrics": {"mcc": 0.3}})
     assert (alone.trial_id, alone.score, alone.is_beaten) == ("", 0.0, True)
-    worse = replace(MODEL, score=-0.1)
-    assert not Baseline.of([worse], worse, KEPT, final("lightgbm")).is_beaten
+    assert not Baseline.of(INDEX, [], {"members": members, "metrics": {"mcc": -0.1}}).is_beaten
 
 
 def make_run(home: Path, *, reason: str = "", **done: str) -> RunFolder:
@@ -108,7 +110,7 @@ def test_a_refused_model_is_not_promised(tmp_path: Path) -> None:
 
 
 def test_both_notices_are_told_the_baseline_first(tmp_path: Path) -> None:
-    result = {"baseline": baseline(CONSTANT, "constant").to_json()}
+    result = {"baseline": baseline(0.11, "constant").to_json()}
     first, second = notices_of(result, make_run(tmp_path))
     assert first.startswith("no better than the baseline")
     assert "not registered yet" in second
