@@ -190,7 +190,7 @@ def experience_of_parent(tags: Mapping[str, str], started_ms: int | None) -> Exp
 def trial_of(
     tags: Mapping[str, str], params: Mapping[str, str], metrics: Mapping[str, float]
 ) -> KnownTrial:
-    """A trial as `automl.tracking.layout.trial_content` has written it.
+    """A trial as `automl.tracking.layout.trial_content` has written it, and `KnownTrial.of` remembers it.
 
     Raises
     ------
@@ -198,7 +198,8 @@ def trial_of(
         If something is missing, or the parameters are not those of the configuration whose digest
         is among the tags.
     """
-    status = TrialStatus(tags["automl.status"])
+    is_cut = layout.KEPT_ROUNDS_TAG in tags
+    status = TrialStatus.TIMED_OUT if is_cut else TrialStatus(tags["automl.status"])
     is_complete = status is TrialStatus.COMPLETE
     return KnownTrial(
         configuration=_configuration(tags, params),

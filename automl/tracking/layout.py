@@ -27,6 +27,8 @@ TARGET_TAG = "automl.target"
 DERIVED_TAG = "automl.derived_name"
 KIND_TAG = "automl.kind"
 META_FEATURES_TAG = "automl.meta_features"
+KEPT_ROUNDS_TAG = "automl.kept_rounds"
+"""Of a trial whose fits were ended when their time was over; it did not have the time that it needs."""
 
 _MLFLOW_STATUS = {
     TrialStatus.COMPLETE: "FINISHED",
@@ -152,6 +154,8 @@ def trial_content(
         **{f"automl.{key}": _tag(value) for key, value in decision.items()},
         **extra_tags,
     }
+    if trial.most_rounds is not None:
+        tags[KEPT_ROUNDS_TAG] = str(trial.most_rounds)
     if trial.reason:
         tags["automl.reason"] = tags["mlflow.note.content"] = _tag(trial.reason)
     started = round(1000 * trial.started_at)

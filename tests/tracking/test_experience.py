@@ -14,6 +14,7 @@ from automl.evaluation.stage_records import StageRecords
 from automl.families.registry import families
 from automl.home import RunFolder
 from automl.metalearning.entries import digest_of
+from automl.metalearning.experience import KnownTrial
 from automl.metalearning.harvest import harvest
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.tracking import experience as module
@@ -66,6 +67,15 @@ def test_a_trial_is_read_as_it_was(configuration, status, fidelity):
     assert (found.status, found.seconds, found.folds) == (status, 0.25, 1)
     assert found.score == (0.5 if status == "complete" else None)
     assert found.fidelity == trial.fidelity
+    assert found == KnownTrial.of(trial)
+
+
+def test_a_trial_that_was_cut_short_is_remembered_alike_from_here_and_from_a_store():
+    folds = (FoldResult(0, 0, 0.5, 30, 0.1, 0.01), FoldResult(0, 1, 0.6, 30, 0.1, 0.01, rounds=7))
+    trial = Trial("r", 3, Configuration("knn", {"k": 5}), TrialStatus.COMPLETE, 0.55, folds)
+    found = read_back(trial)
+    assert found == KnownTrial.of(trial)
+    assert (found.status, found.score) == (TrialStatus.TIMED_OUT, None)
 
 
 @pytest.mark.parametrize("task", ["binary", "regression"])
