@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
-from automl.errors import ServiceError
+from automl.errors import StorageError
 
 
 def write_whole(
@@ -25,11 +25,11 @@ def write_whole(
 
     Raises
     ------
-    ServiceError
+    StorageError
         If it cannot be written; what was there before stays.
     """
     draft = path.with_name(f".{path.name}-{uuid4().hex}")
-    try:
+    with storing(path, draft, what):
         if makes_folder:
             path.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("xb") as file:
@@ -38,10 +38,23 @@ def write_whole(
             os.fsync(file.fileno())
         draft.replace(path)
         sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def storing(path: Path, draft: Path, what: str) -> Iterator[None]:
+    """While a draft is written that becomes a file; no draft is left of what fails.
+
+    Raises
+    ------
+    StorageError
+        If the system refuses.
+    """
+    try:
+        yield
     except OSError as error:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
-        raise ServiceError(f"{path}: {what} cannot be written: {error}") from error
+        raise StorageError.of(error, f"{path}: {what}") from error
 
 
 def sync_folder(folder: Path) -> None:

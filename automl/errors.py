@@ -6,6 +6,7 @@
     ├── SettingsError           exit code 2: usage or settings   (ValueError)
     ├── DataError               exit code 3: the data            (ValueError)
     ├── ServiceError            exit code 4: an outside service  (RuntimeError)
+    │   └── StorageError        exit code 4: a file cannot be written
     └── InterruptedRunError     exit code 130 or 143             (RuntimeError)
     AutoMLWarning               something was changed, dropped or given up
 
@@ -14,8 +15,9 @@ Every message is one sentence: what was found, where, and what was expected.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self, TypeGuard
 
 
 class AutoMLError(Exception):
@@ -77,6 +79,28 @@ class ServiceError(AutoMLError, RuntimeError):
     """A service outside this process (tracking server, orchestrator, remote file) failed."""
 
     exit_code = 4
+
+
+class StorageError(ServiceError):
+    """A file cannot be written, most often because the disk is full."""
+
+    @classmethod
+    def of(cls, error: OSError, what: str) -> Self:
+        """Error about what could not be written.
+
+        Parameters
+        ----------
+        what
+            The file and what it is for; the file alone where no more is known.
+        """
+        reason = error.strerror or str(error)
+        hint = "; free some space, then `automl resume`" if is_full(error) else ""
+        return cls(f"{what} cannot be written: {reason}{hint}")
+
+
+def is_full(error: BaseException) -> TypeGuard[OSError]:
+    """Whether an error says that no space is left on a disk."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 class InterruptedRunError(AutoMLError, RuntimeError):

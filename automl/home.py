@@ -38,6 +38,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from automl.durable import write_whole
 from automl.errors import SettingsError
 
 # A look at the lock by `is_driven` holds it for microseconds.
@@ -133,11 +134,15 @@ class RunFolder:
         return facts
 
     def write_facts(self, facts: dict[str, Any]) -> None:
-        """Replace `run.json` atomically."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        temporary = self.facts_file.with_suffix(".tmp")
-        temporary.write_text(json.dumps(facts, indent=1), encoding="utf-8")
-        temporary.replace(self.facts_file)
+        """Replace `run.json` atomically.
+
+        Raises
+        ------
+        StorageError
+            If it cannot be written.
+        """
+        text = json.dumps(facts, indent=1).encode()
+        write_whole(self.facts_file, [text], "what is known of the run", makes_folder=True)
 
     def is_driven(self) -> bool:
         """Whether a process holds the run's lock now; never waits, changes nothing."""

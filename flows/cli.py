@@ -15,7 +15,7 @@ from typing import Annotated, TypeGuard
 
 import typer
 
-from automl.errors import AutoMLError
+from automl.errors import AutoMLError, StorageError, is_full
 from automl_flows import (
     compare_commands,
     experience_commands,
@@ -113,7 +113,18 @@ def _report(error: BaseException) -> int:
         text = one_line(str(error.format_message())).rstrip(".").replace("Value error, ", "")
         say(f"error: {text[:1].lower()}{text[1:]}")
         return 2
+    if refused := _refused_by_disk(error):
+        return report_error(StorageError.of(refused, refused.filename or "a file"))
     return report_internal_error(error)
+
+
+def _refused_by_disk(error: BaseException | None) -> OSError | None:
+    """What a full disk has said, among an error and its causes."""
+    while error is not None:
+        if is_full(error):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def _interrupted() -> int:

@@ -21,6 +21,9 @@ _MOST_BYTES = 1 << 38
 
 _Frame = bytes | bytearray | memoryview
 
+UNSTORED = "unstored"
+"""Status by which a worker says that the disk refused what it wrote."""
+
 
 class ChannelClosedError(Exception):
     """The other end is gone, or what it sends is not a message."""

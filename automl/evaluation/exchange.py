@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from automl.errors import StorageError
 from automl.evaluation import channel as messages
 from automl.evaluation.seats import Seat
 from automl.records import TrialStatus
@@ -127,7 +128,13 @@ class Exchange:
             self._on_result(value)
 
     def _conclude(self, event: list[Any], limit_kib: int) -> JobOutcome:
-        """Outcome from the worker's own words, or else from the supervisor's."""
+        """Outcome from the worker's own words, or else from the supervisor's.
+
+        Raises
+        ------
+        StorageError
+            If the worker could not write what it was to write: that is no fault of the job.
+        """
         ending = self._ending or {"recycle": ""}
         if event[0] == "dead":
             self._seat.fork()
@@ -139,6 +146,8 @@ class Exchange:
         peak = {"peak_memory_mib": peak_kib / 1024}
         if self._ending is None:
             return self.outcome(status, reason, **peak)
+        if self._ending["status"] == messages.UNSTORED:
+            raise StorageError(self._ending["reason"])
         if self._unreadable:
             return self.outcome("failed", self._unreadable, **peak)
         fields = {name: self._ending[name] for name in ("traceback", "warnings")}

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from automl.durable import storing
 from automl.evaluation.best_trials import BestTrials
 from automl.inference.model import FittedPipeline
 
@@ -17,13 +18,20 @@ from automl.inference.model import FittedPipeline
 def save_models(
     folder: Path, trial_id: str, pipelines: Mapping[tuple[int, int], FittedPipeline]
 ) -> None:
-    """Keep the fold models of a trial in the run's folder, all or none."""
-    models = folder / "models"
-    models.mkdir(mode=0o700, exist_ok=True)
-    temporary = models / f"{trial_id}.tmp"
-    with temporary.open("wb") as file:
-        pickle.dump(dict(pipelines), file, protocol=pickle.HIGHEST_PROTOCOL)
-    temporary.replace(_file(folder, trial_id))
+    """Keep the fold models of a trial in the run's folder, all or none.
+
+    Raises
+    ------
+    StorageError
+        If they cannot be written.
+    """
+    models, path = folder / "models", _file(folder, trial_id)
+    draft = models / f"{trial_id}.tmp"
+    with storing(path, draft, "fold models"):
+        models.mkdir(mode=0o700, exist_ok=True)
+        with draft.open("wb") as file:
+            pickle.dump(dict(pipelines), file, protocol=pickle.HIGHEST_PROTOCOL)
+        draft.replace(path)
 
 
 def load_models(folder: Path, trial_id: str) -> dict[tuple[int, int], FittedPipeline] | None:

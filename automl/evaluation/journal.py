@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 
 from automl.durable import sync_folder
-from automl.errors import AutoMLWarning, ServiceError
+from automl.errors import AutoMLWarning, ServiceError, StorageError
 
 _NAME = re.compile(r"segment-(\d+)\.jsonl")
 
@@ -98,6 +98,8 @@ class Journal:
         Raises
         ------
         ServiceError
+            If it is closed.
+        StorageError
             If it cannot be written, for instance to a full disk; earlier records stay whole.
         """
         entry = _Entry(_line(record))
@@ -113,9 +115,7 @@ class Journal:
         if not entry.is_done:
             self._lead(entries)
         if entry.error is not None:
-            raise ServiceError(
-                f"{self._folder}: the journal cannot be written: {entry.error}"
-            ) from entry.error
+            raise StorageError.of(entry.error, f"{self._folder}: the journal") from entry.error
         return entry.position
 
     def close(self) -> None:

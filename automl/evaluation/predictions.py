@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import math
 import re
 import warnings
@@ -12,7 +10,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from automl.errors import AutoMLWarning, ServiceError
+from automl.durable import storing
+from automl.errors import AutoMLWarning
 from automl.evaluation.best_trials import BestTrials
 from automl.records import FloatArray
 
@@ -48,13 +47,12 @@ class PredictionStore:
 
         Returns
         -------
-            Whether it was kept. Over the quota, or on a full disk, it is not (AutoMLWarning);
-            `remove` makes room.
+            Whether it was kept. Over the quota it is not (AutoMLWarning); `remove` makes room.
 
         Raises
         ------
-        ServiceError
-            If the folder cannot be written.
+        StorageError
+            If it cannot be written, for instance to a full disk.
         """
         path = self._path(trial_id)
         values = np.ascontiguousarray(array, dtype=np.float32)
@@ -63,18 +61,11 @@ class PredictionStore:
             _warn(f"predictions of trial {trial_id} are not kept: over {self._quota_mib:g} MiB")
             return False
         draft = self._folder / f".{trial_id}-{uuid4().hex}"
-        try:
+        with storing(path, draft, "predictions"):
             self._folder.mkdir(parents=True, exist_ok=True)
             with draft.open("xb") as file:
                 np.save(file, values, allow_pickle=False)
             draft.replace(path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
-            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-                _warn(f"predictions of trial {trial_id} are not kept: {error}")
-                return False
-            raise ServiceError(f"{path}: predictions cannot be written: {error}") from error
         return True
 
     def load(self, trial_id: str) -> FloatArray:

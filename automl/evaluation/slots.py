@@ -168,6 +168,8 @@ class WorkerPool:
         ------
         AutoMLError
             If the pool is closed, or its supervisor cannot be kept running.
+        StorageError
+            If the worker could not write what the job keeps, for instance to a full disk.
         """
         frames = messages.encode((job.target, dict(job.payload)))
         started = time.monotonic()

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from automl.errors import StorageError, is_full
 from automl.evaluation import channel as messages
 from automl.records import TrialStatus
 
@@ -91,10 +92,13 @@ def run_job(channel: socket.socket, target: str, context: str, payload: object) 
         try:
             for value in _results(resolve(target)(context, payload)):
                 messages.send(channel, messages.encode(("part", value)))
+        except StorageError as error:
+            ending = _ending(messages.UNSTORED, str(error))
         except MemoryError as error:
             ending = _ending(TrialStatus.OUT_OF_MEMORY, _describe(error), _trace(error))
         except BaseException as error:  # noqa: BLE001 - SystemExit of a library ends a trial too
-            ending = _ending(TrialStatus.FAILED, _describe(error), _trace(error))
+            status = messages.UNSTORED if is_full(error) else TrialStatus.FAILED
+            ending = _ending(status, _describe(error), _trace(error))
     ending["warnings"] = tuple(texts)
     return ending
 
@@ -240,7 +244,7 @@ def _collected_warnings() -> Iterator[list[str]]:
         yield texts
 
 
-def _ending(status: TrialStatus, reason: str, trace: str = "") -> dict[str, Any]:
+def _ending(status: str, reason: str, trace: str = "") -> dict[str, Any]:
     return {"status": status, "reason": reason, "traceback": trace, "warnings": ()}
 
 

@@ -6,14 +6,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from automl.errors import InterruptedRunError, SettingsError
+from automl.errors import InterruptedRunError, SettingsError, StorageError
 from automl.evaluation.journal import Journal
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.plan import EvaluationPlan
@@ -159,7 +159,9 @@ class Session:
             yield
         except BaseException as error:
             if state_of(self.folder).status != FINISHED:
-                self.end(FAILED if isinstance(error, Exception) else INTERRUPTED)
+                # on a full disk not even this can be written; the lock tells that nobody drives it
+                with suppress(StorageError):
+                    self.end(FAILED if isinstance(error, Exception) else INTERRUPTED)
             raise
 
     def close(self) -> None:

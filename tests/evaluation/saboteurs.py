@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from automl.errors import StorageError
+
 FOREVER = 600.0
 MIB = 1 << 20
 
@@ -251,6 +253,13 @@ def announce(_: str, payload: dict[str, Any]) -> str:
         file.write(f"{os.getpid()}\n")
     time.sleep(payload["seconds"])
     return "awake"
+
+
+def fill_disk(_: str, payload: dict[str, Any]) -> None:
+    if payload["is_ours"]:
+        raise StorageError("t.npy: predictions cannot be written: No space left on device")
+    with Path("/dev/full").open("w") as file:
+        file.write("x" * 10**6)
 
 
 def kill_group(_: str, payload: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automl.errors import AutoMLWarning, ServiceError
+from automl.errors import AutoMLWarning, StorageError
 from automl.evaluation import predictions as module
 from automl.evaluation.predictions import BestPredictions, PredictionStore
 from automl.records import Configuration, Trial, TrialStatus
@@ -101,7 +101,7 @@ def test_a_damaged_file_counts_as_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_a_full_disk_costs_the_prediction_and_leaves_no_draft(
+def test_a_disk_that_refuses_is_an_error_and_leaves_no_draft(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def fail(file: Any, *_: Any, **__: Any) -> None:
@@ -110,12 +110,10 @@ def test_a_full_disk_costs_the_prediction_and_leaves_no_draft(
 
     store = PredictionStore(tmp_path, 1.0)
     monkeypatch.setattr(module.np, "save", fail)
-    if code == errno.ENOSPC:
-        with pytest.warns(AutoMLWarning, match="No space left"):
-            assert not store.save("a", np.zeros(10))
-    else:
-        with pytest.raises(ServiceError, match="Input/output error"):
-            store.save("a", np.zeros(10))
+    with pytest.raises(StorageError, match=r"a\.npy: predictions cannot be written") as caught:
+        store.save("a", np.zeros(10))
+    assert os.strerror(code) in caught.value.message
+    assert ("free some space" in caught.value.message) == (code == errno.ENOSPC)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from automl.errors import AutoMLError, SettingsError
+from automl.errors import AutoMLError, SettingsError, StorageError
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
 from automl.records import TrialStatus
 
@@ -107,7 +107,7 @@ def test_a_job_gets_context_and_payload_and_returns_one_result(pool: WorkerPool)
 
 
 CLOSING_SECONDS = 1.5
-"""A supervisor alone takes more to start, and a job of these tests runs for a minute."""
+"""A job of these tests runs for a minute."""
 
 ENDS: list[tuple[str, dict[str, Any], float | None, TrialStatus, str]] = [
     ("hang", {}, 0.2, TrialStatus.TIMED_OUT, "time limit"),
@@ -302,6 +302,13 @@ def test_an_exception_while_waiting_ends_the_job_and_is_raised(pool: WorkerPool)
     assert_next_works(pool)
 
 
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_a_full_disk_is_no_fault_of_the_job(pool: WorkerPool, is_ours: bool) -> None:
+    with pytest.raises(StorageError, match="No space left on device"):
+        pool.run(0, job("fill_disk", is_ours=is_ours), limit_seconds=10.0)
+    assert_next_works(pool)
+
+
 def test_an_idle_worker_that_is_killed_costs_no_trial(pool: WorkerPool) -> None:
     (pid,) = pool.run(0, job("worker_pid"), limit_seconds=5.0).results
     os.kill(pid, signal.SIGKILL)
@@ -454,10 +461,9 @@ def test_close_does_not_wait_for_the_start() -> None:
     )
     thread.start()
     time.sleep(0.2)
-    started = time.monotonic()
     pool.close()
-    assert time.monotonic() - started < CLOSING_SECONDS
-    thread.join(2.0)
+    assert not pool._holder.supervisor._ready  # its imports take seconds
+    thread.join(20.0)
     assert outcomes[0].is_cancelled
 
 

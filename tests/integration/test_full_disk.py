@@ -1,0 +1,60 @@
+"""A run whose disk is full stops with one sentence, and goes on to the same end when there is room."""
+
+from __future__ import annotations
+
+import runpy
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+SHARED = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
+TRAIN = [
+    *("train", "sklearn:breast_cancer", "--target", "target", "--trials", "6", "--seed", "7"),
+    *("--families", "decision_tree,gaussian_nb", "--preset", "fast"),
+]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of three mebibytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    if (
+        not shutil.which("mount")
+        or subprocess.run(mount, capture_output=True, check=False).returncode
+    ):
+        pytest.skip("a file system can be mounted by root alone")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_run_on_a_full_disk_stops_cleanly_and_resumes(tmp_path: Path, disk: Path) -> None:
+    command, free = SHARED["Command"](disk / "home"), SHARED["Command"](tmp_path / "free")
+    process = command.start(*TRAIN)
+    _, err = process.communicate(timeout=170)
+    assert process.returncode == 4, err
+    (told,) = [line for line in err.splitlines() if "error: " in line]
+    assert "cannot be written: No space left on device; free some space" in told
+    subprocess.run(["mount", "-o", "remount,size=300m", str(disk)], check=True)
+    (line,) = command.json("runs")
+    assert line["status"] in ("failed", "interrupted")
+    resumed = command.json("resume", line["run_id"])
+    undisturbed = free.json(*TRAIN)
+    assert SHARED["decisions"](resumed) == SHARED["decisions"](undisturbed)
+    assert resumed["score"] == undisturbed["score"]
+    assert resumed["reproducible"] is True
+    assert predictions(command, resumed, tmp_path) == predictions(free, undisturbed, tmp_path)
+
+
+def predictions(command: Any, result: dict[str, Any], folder: Path) -> bytes:
+    out = folder / f"{result['run_id']}.csv"
+    process = command.start("predict", result["run_id"], "sklearn:breast_cancer", "-o", str(out))
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return out.read_bytes()
