@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import math
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -68,15 +69,18 @@ def try_scorer(name: str, y: FloatArray, n_classes: int) -> None:
     Raises
     ------
     SettingsError
-        If it raises, or what it returns is not a number; names the scorer.
+        If it raises, ends the process, or does not return a finite number; names the scorer.
     """
+    scorer = load_scorer(name)
     try:
-        float(load_scorer(name)(y, _plausible_prediction(y, n_classes)))
-    except SettingsError:
-        raise
-    except Exception as error:
+        value = float(scorer(y, _plausible_prediction(y, n_classes)))
+    except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
         raise SettingsError(f"metric {name!r} cannot score this table: {reason}") from error
+    if not math.isfinite(value):
+        raise SettingsError(
+            f"metric {name!r} cannot score this table: it returned {value}, and a finite number is expected"
+        )
 
 
 def _plausible_prediction(y: FloatArray, n_classes: int) -> FloatArray:
@@ -90,8 +94,9 @@ def _plausible_prediction(y: FloatArray, n_classes: int) -> FloatArray:
 def _load_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
-    except (ImportError, ValueError) as error:
-        raise SettingsError(f"metric module {name!r} cannot be imported: {error}") from error
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingsError(f"metric module {name!r} cannot be imported: {reason}") from error
 
 
 def _load_file(path: Path) -> ModuleType:
@@ -105,6 +110,7 @@ def _load_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise SettingsError(f"metric file {path} cannot be loaded: {error}") from error
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingsError(f"metric file {path} cannot be loaded: {reason}") from error
     return module
