@@ -18,8 +18,14 @@ from automl.presets import PRESETS
 from automl.settings import Settings
 
 _PREFIX = "AUTOML_"
-_OTHER_VARIABLES = ("AUTOML_HOME", "AUTOML_TRUST", "AUTOML_SLOTS", "AUTOML_TABLE_ADDRESSES")
-"""Variables that are no settings: of the home, of models, and of our own processes."""
+_OTHER_VARIABLES = (
+    "AUTOML_HOME",
+    "AUTOML_KEY_FILE",
+    "AUTOML_TRUST",
+    "AUTOML_SLOTS",
+    "AUTOML_TABLE_ADDRESSES",
+)
+"""Variables that are no settings: of the home, of the installation, of models, and of our own processes."""
 _UNION_PARTS = ("str", "dict[str,float]")
 
 

@@ -324,8 +324,10 @@ def _train(
 
 def _model_of(result: Mapping[str, Any], home: Home) -> TableModel:
     from automl.inference.bundle import load_bundle
+    from automl.installation import read_key
 
-    return load_bundle(home.run(str(result["run_id"])).bundle, trust=True)  # written by this run
+    folder = home.run(str(result["run_id"]))
+    return load_bundle(folder.bundle, key=read_key(), run=folder.run_id)
 
 
 def _joined(

@@ -85,8 +85,9 @@ def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:
         )
     if folder.is_dir():
         from automl.inference.bundle import load_bundle
+        from automl.installation import read_key
 
-        return load_bundle(folder, trust=trust)
+        return load_bundle(folder, trust=trust, key=read_key())
     if not any(mark in model for mark in "@:/"):
         try:
             home.run(model)

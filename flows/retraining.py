@@ -23,6 +23,7 @@ from automl.home import Home, RunFolder
 from automl.problem_names import clean_name
 from automl.progress import Progress
 from automl.run_state import FINISHED, state_of
+from automl.stages.provenance import refuse_foreign_code
 from automl.tracking.layout import problem_name
 from automl.tracking.synchronization import register_pending
 from automl.training_request import TrainingRequest
@@ -129,6 +130,7 @@ def retrain(
             return Retraining(
                 "unchanged", name, public_address(table), digest, same.run_id, False, reason
             )
+        refuse_foreign_code(runs[-1])
         request = TrainingRequest.of(runs[-1]).with_overrides(overrides or {})
         settings = request.settings_for(table)
         check_names(settings)

@@ -74,9 +74,16 @@ def resume(
     home: Home,
     server: LocalServer | None = None,
     on_progress: OnProgress | None = None,
+    trust: bool = False,
 ) -> dict[str, Any]:
-    """Continue an interrupted run from its journal and stage records; see `train`."""
-    session = reopen(run_id, home)
+    """Continue an interrupted run from its journal and stage records; see `train`.
+
+    Parameters
+    ----------
+    trust
+        Whether a run that another installation has begun may be continued: its settings can name code.
+    """
+    session = reopen(run_id, home, trust=trust)
     return _drive(session, server, on_progress)
 
 

@@ -193,6 +193,11 @@ def train(
 
 def resume(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, or the beginning of one")],
+    *,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Continue a run of another installation; may run its code"),
+    ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -208,7 +213,7 @@ def resume(
         raise SettingsError(f"run {folder.run_id} is being driven by another process")
     if status in {"finished", "empty", "damaged"}:
         raise SettingsError(f"run {folder.run_id} cannot be resumed: it is {status}")
-    result = _drive(state.path, as_json=as_json, run_id=folder.run_id)
+    result = _drive(state.path, as_json=as_json, run_id=folder.run_id, trust=trust)
     show_notices(result, as_json=as_json)
 
 
@@ -236,7 +241,12 @@ def _train(settings: Settings, home: Path, *, as_json: bool) -> dict[str, Any]:
 
 
 def _drive(
-    home: Path, *, as_json: bool, settings: Settings | None = None, run_id: str = ""
+    home: Path,
+    *,
+    as_json: bool,
+    settings: Settings | None = None,
+    run_id: str = "",
+    trust: bool = False,
 ) -> dict[str, Any]:
     """Start the server, then import and run the flow beside it; print the result."""
     from automl.home import Home
@@ -257,7 +267,7 @@ def _drive(
                     say(f"settings: {_changed(settings)}")
                     result = flow.train(settings, home=state, started=BEGAN, **given)
                 else:
-                    result = flow.resume(run_id, home=state, **given)
+                    result = flow.resume(run_id, home=state, trust=trust, **given)
             show_result(result, state, as_json=as_json)
         except (KeyboardInterrupt, TerminationError):
             _say_how_to_continue(state)

@@ -176,8 +176,9 @@ def load_model(model: str | Path, home: str | Path | None = None) -> TableModel:
     """
     if Path(model).is_dir():
         from automl.inference.bundle import load_bundle
+        from automl.installation import read_key
 
-        return load_bundle(model)
+        return load_bundle(model, key=read_key())
     return registry.resolve_model(str(model), Path(home) if home else default_home())
 
 

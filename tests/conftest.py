@@ -1,6 +1,26 @@
-"""Settings of all tests."""
+"""Settings of all tests, and an installation of their own."""
 
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
+
+from automl.installation import KEY_VARIABLE
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A key that is not the user's."""
+    before = os.environ.get(KEY_VARIABLE)
+    os.environ[KEY_VARIABLE] = str(tmp_path_factory.mktemp("installation") / "key")
+    yield
+    if before is None:
+        del os.environ[KEY_VARIABLE]
+    else:
+        os.environ[KEY_VARIABLE] = before

@@ -17,6 +17,7 @@ from automl.errors import AutoMLError, InterruptedRunError, ServiceError
 from automl.evaluation.limits import usable_cores
 from automl.home import Home
 from automl.inference.bundle import load_bundle
+from automl.installation import read_key
 from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.records import Trial
@@ -131,7 +132,7 @@ def _run(
     final = line.final()
     seconds = session.ledger.elapsed
     test = Table.load(session.folder.test)
-    model = load_bundle(session.folder.bundle, trust=True)
+    model = load_bundle(session.folder.bundle, key=read_key(), run=session.run_id)
     prediction = model.raw_typed(test.frame)
     index = _judge(session, plan, cell)
     labels = model.codes(prediction)

@@ -1,18 +1,28 @@
 """Fold models that a run keeps in its own folder, so that the final model need not fit them again.
 
-They are pickles that only the run itself reads, from a folder that only its user may enter.
+They are pickles in a folder that only the run's user may enter. After each stands its HMAC-SHA256 by the key of
+this installation, for this run and trial: one that is not right, as in the home of somebody else, is not read, and
+the models are fitted again.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import os
 import pickle
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from automl.durable import storing
 from automl.evaluation.best_trials import BestTrials
 from automl.inference.model import FittedPipeline
+from automl.installation import make_key, read_key
+
+_CODE_BYTES = hashlib.sha256().digest_size
+_READ_BYTES = 2**20
 
 
 def save_models(
@@ -22,24 +32,42 @@ def save_models(
 
     Raises
     ------
+    SettingsError
+        If this installation has no key and cannot make one.
     StorageError
         If they cannot be written.
     """
-    models, path = folder / "models", _file(folder, trial_id)
+    models, path, key = folder / "models", _file(folder, trial_id), make_key()
     draft = models / f"{trial_id}.tmp"
     with storing(path, draft, "fold models"):
         models.mkdir(mode=0o700, exist_ok=True)
-        with draft.open("wb") as file:
+        with draft.open("w+b") as file:
             pickle.dump(dict(pipelines), file, protocol=pickle.HIGHEST_PROTOCOL)
+            size = file.tell()
+            file.seek(0)
+            code = _code(file, size, key, folder, trial_id)
+            file.seek(size)
+            file.write(code)
         draft.replace(path)
 
 
 def load_models(folder: Path, trial_id: str) -> dict[tuple[int, int], FittedPipeline] | None:
-    """Fold models that this run kept, or None."""
-    path = _file(folder, trial_id)
-    if not path.exists():
+    """Fold models that this installation kept for this run and trial, or None.
+
+    Raises
+    ------
+    SettingsError
+        If the key of this installation is not usable.
+    """
+    path, key = _file(folder, trial_id), read_key()
+    if key is None or not path.exists():
         return None
     with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size - _CODE_BYTES
+        code = _code(file, size, key, folder, trial_id)
+        if not hmac.compare_digest(file.read(), code):
+            return None
+        file.seek(0)
         pipelines: dict[tuple[int, int], FittedPipeline] = pickle.load(file)
     return pipelines
 
@@ -74,3 +102,12 @@ class BestModels(BestTrials):
 
 def _file(folder: Path, trial_id: str) -> Path:
     return folder / "models" / f"{trial_id}.pickle"
+
+
+def _code(file: BinaryIO, size: int, key: bytes, folder: Path, trial_id: str) -> bytes:
+    """HMAC of the next `size` bytes of a file, as the fold models of a trial of this run."""
+    code = hmac.new(key, f"fold models\0{folder.name}\0{trial_id}\0".encode(), hashlib.sha256)
+    while size > 0 and (part := file.read(min(size, _READ_BYTES))):
+        code.update(part)
+        size -= len(part)
+    return code.digest()

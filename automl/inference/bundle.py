@@ -6,12 +6,13 @@
     preprocessors/N.skops
     estimators/N.skops    the estimator without the parts that have a format of their own
     estimators/N.K.txt    … which lie beside it (`automl.inference.native`)
-    estimators/N.pickle   only where skops cannot or may not hold it; read with ``trust=True`` alone
+    estimators/N.pickle   only where skops cannot or may not hold it
     requirements.txt
     code/automl/          the packages that predict, so that the model loads without ours installed
 
 To load it elsewhere put ``code`` on the import path and call `load_bundle`. Pickles and types outside the reviewed
-list (`automl.inference.trusted`) run code of whoever wrote the file, hence `trust`.
+list (`automl.inference.trusted`) run code of whoever wrote the file. They are read with ``trust=True``, or where
+the manifest is signed with the key of the installation that reads it (`automl.inference.signature`).
 """
 
 from __future__ import annotations
@@ -19,38 +20,47 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from automl.errors import DataError, SettingsError
+from automl.inference.example import input_example
+from automl.inference.manifest import (
+    FORMAT,
+    MANIFEST,
+    Manifest,
+    MemberEntry,
+    PipelineEntry,
+    parse_manifest,
+)
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.inference.packing import (
     copy_code,
-    digests,
     read_estimator,
-    read_skops,
-    verify,
+    read_preprocessor,
     versions,
     warn_of_versions,
     write_estimator,
     write_preprocessor,
 )
-from automl.inference.schema import TableSchema
+from automl.inference.provenance import KIND, digests, is_own, verify
 from automl.inference.second_layer import StackInputs
+from automl.inference.signature import signed
 
-FORMAT = 4
-READABLE = (2, 3, FORMAT)
-"""Format 2 has one layer, and the mean of its members; before format 4 columns have no types for MLflow."""
-
-MANIFEST = "manifest.json"
 PYTHON_NAMES = {"python", "automl"}
 
 
 def write_bundle(
-    model: TableModel, folder: str | Path, *, extra: Mapping[str, Any] | None = None
+    model: TableModel,
+    folder: str | Path,
+    *,
+    extra: Mapping[str, Any] | None = None,
+    key: bytes | None = None,
 ) -> dict[str, Any]:
     """Write a model; a bundle that is there already is replaced at once when the new one is complete.
 
@@ -60,6 +70,9 @@ def write_bundle(
         Becomes the bundle.
     extra
         Plain JSON that is kept in the manifest, such as the run's id.
+    key
+        Of this installation, to sign the manifest with. Only for models that this process fitted, or read from
+        files that were proven: the signature lets their pickles run.
 
     Returns
     -------
@@ -76,14 +89,16 @@ def write_bundle(
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}")
     try:
-        manifest = _write(model, partial, dict(extra or {}))
+        manifest = _write(model, partial, dict(extra or {}), key)
         _replace(folder, partial)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return manifest
 
 
-def load_bundle(folder: str | Path, *, trust: bool = False) -> TableModel:
+def load_bundle(
+    folder: str | Path, *, trust: bool = False, key: bytes | None = None, run: str = ""
+) -> TableModel:
     """Read a model.
 
     Parameters
@@ -91,13 +106,17 @@ def load_bundle(folder: str | Path, *, trust: bool = False) -> TableModel:
     folder
         Written by `write_bundle`.
     trust
-        Whether pickles and types that are not reviewed may be loaded. Only for bundles of one's own: they can
-        run any code.
+        Whether pickles and types that are not reviewed may be loaded, whoever wrote them: they can run any code.
+    key
+        Of this installation. Where the manifest is signed with it, they are loaded without `trust`.
+    run
+        Id of the run that the bundle is said to be of; the signature proves nothing about another run's.
 
     Raises
     ------
     DataError
-        If a file is missing, or differs from its digest.
+        If the manifest is malformed or was changed since it was signed with `key`, a file is missing, differs
+        from its digest or cannot be read, or the parts do not fit each other.
     SettingsError
         If the folder is no bundle, has another format, or needs `trust`.
 
@@ -107,31 +126,14 @@ def load_bundle(folder: str | Path, *, trust: bool = False) -> TableModel:
         If a library's version differs from the one that wrote the bundle.
     """
     folder = _place(Path(folder))
-    manifest = read_manifest(folder)
-    verify(folder, manifest["files"])
-    warn_of_versions(manifest["versions"])
-    preprocessors = [read_skops(folder / name, trust=trust) for name in manifest["preprocessors"]]
-    estimators = [read_estimator(folder, entry, trust=trust) for entry in manifest["estimators"]]
-    members = [
-        Member(
-            entry["weight"],
-            [_pipeline(part, preprocessors, estimators) for part in entry["pipelines"]],
-            entry["family"],
-            entry["trial"],
-            tuple(entry.get("inputs", ())),
-        )
-        for entry in manifest["members"]
-    ]
-    return TableModel(
-        TableSchema.from_json(manifest["schema"]),
-        members,
-        task=manifest["task"],
-        target=manifest["target"],
-        classes=_labels(manifest["classes"], manifest["classes_dtype"]),
-        threshold=manifest["threshold"],
-        cost_matrix=manifest["cost_matrix"],
-        combine=manifest.get("combine", "mean"),
-    )
+    content, manifest = parse_manifest(folder / MANIFEST)
+    is_proven = is_own(folder, content, key, run)
+    verify(folder, manifest.files)
+    warn_of_versions(manifest.versions)
+    model = _model(folder, manifest, trust=trust or is_proven)
+    if not is_proven:
+        _try(model, folder, content)
+    return model
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
@@ -139,21 +141,42 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
 
     Raises
     ------
-    SettingsError
-        If there is none that can be read, or its format is none of `READABLE`.
+    DataError, SettingsError
+        See `automl.inference.manifest.parse_manifest`.
     """
-    path = _place(Path(folder)) / MANIFEST
+    return parse_manifest(_place(Path(folder)) / MANIFEST)[0]
+
+
+def _model(folder: Path, manifest: Manifest, *, trust: bool) -> TableModel:
+    preprocessors = [read_preprocessor(folder / n, trust=trust) for n in manifest.preprocessors]
+    estimators = [read_estimator(folder, entry, trust=trust) for entry in manifest.estimators]
+    members = [_member(entry, preprocessors, estimators) for entry in manifest.members]
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{folder} is not a model bundle: {path.name}: {error}") from None
-    found = manifest.get("format", 0)
-    if found not in READABLE:
-        relation = "later" if found > FORMAT else "earlier"
-        raise SettingsError(
-            f"{path}: format {found} is {relation} than {FORMAT}, the one that is known here"
+        return TableModel(
+            manifest.schema,
+            members,
+            task=manifest.task,
+            target=manifest.target,
+            classes=_labels(manifest),
+            threshold=manifest.threshold,
+            cost_matrix=manifest.cost_matrix,
+            combine=manifest.combine,
         )
-    return manifest
+    except ValueError as error:
+        raise DataError(f"{folder / MANIFEST}: {error}") from None
+
+
+def _try(model: TableModel, folder: Path, content: Mapping[str, Any]) -> None:
+    """Predict rows made from the schema: parts that nobody vouches for may not fit each other."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.raw(pd.DataFrame(input_example(content), dtype=object))
+        except Exception as error:  # noqa: BLE001 - whatever parts from elsewhere raise together
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            raise DataError(
+                f"{folder / MANIFEST}: the model cannot predict rows of its own schema: {reason}"
+            ) from None
 
 
 def _replace(folder: Path, new: Path) -> None:
@@ -181,7 +204,9 @@ def _place(folder: Path) -> Path:
     return aside if not folder.exists() and (aside / MANIFEST).exists() else folder
 
 
-def _write(model: TableModel, folder: Path, extra: dict[str, Any]) -> dict[str, Any]:
+def _write(
+    model: TableModel, folder: Path, extra: dict[str, Any], key: bytes | None
+) -> dict[str, Any]:
     for name in ("preprocessors", "estimators"):
         (folder / name).mkdir(parents=True)
     pipelines = [pipeline for member in model.members for pipeline in member.pipelines]
@@ -211,6 +236,8 @@ def _write(model: TableModel, folder: Path, extra: dict[str, Any]) -> dict[str, 
     (folder / "requirements.txt").write_text("\n".join([*manifest["requirements"], ""]))
     copy_code(folder / "code" / "automl")
     manifest["files"] = digests(folder)
+    if key is not None:
+        manifest = signed(manifest, key, KIND)
     text = json.dumps(manifest, indent=1, allow_nan=False, ensure_ascii=False)
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     return manifest
@@ -256,14 +283,19 @@ def _members(
     ]
 
 
+def _member(entry: MemberEntry, preprocessors: Sequence[Any], estimators: Sequence[Any]) -> Member:
+    pipelines = [_pipeline(part, preprocessors, estimators) for part in entry.pipelines]
+    return Member(entry.weight, pipelines, entry.family, entry.trial, entry.inputs)
+
+
 def _pipeline(
-    entry: Mapping[str, Any], preprocessors: Sequence[Any], estimators: Sequence[Any]
+    entry: PipelineEntry, preprocessors: Sequence[Any], estimators: Sequence[Any]
 ) -> FittedPipeline:
-    place, stack = entry["preprocessor"], entry.get("stack")
+    place, stack = entry.preprocessor, entry.stack
     return FittedPipeline(
         None if place is None else preprocessors[place],
-        estimators[entry["estimator"]],
-        None if stack is None else StackInputs.from_json(stack),
+        estimators[entry.estimator],
+        None if stack is None else StackInputs(np.array(stack.center), np.array(stack.scale)),
     )
 
 
@@ -281,10 +313,13 @@ def _plain_labels(classes: np.ndarray[Any, Any]) -> list[Any]:
     return labels
 
 
-def _labels(values: list[Any] | None, dtype: str | None) -> Any:
-    if values is None or dtype == "object":
-        return values
-    labels = np.array(values, dtype=dtype)
-    if labels.dtype.kind not in "iufb":
-        raise DataError(f"the class labels of the bundle have the type {dtype}, which is not plain")
-    return list(labels)
+def _labels(manifest: Manifest) -> list[Any] | None:
+    """Class labels in the type that they had."""
+    if manifest.classes is None or manifest.classes_dtype == "object":
+        return None if manifest.classes is None else list(manifest.classes)
+    try:
+        return list(np.array(manifest.classes, dtype=manifest.classes_dtype))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(
+            f"classes must be labels of type {manifest.classes_dtype}: {error}"
+        ) from None

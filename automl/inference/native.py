@@ -8,7 +8,7 @@ an attribute path. Kinds: a LightGBM booster is its text, an XGBoost booster its
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def take_apart(estimator: Any) -> tuple[Any, list[tuple[str, Path_, Any]]]:
     return shell, found
 
 
-def put_together(shell: Any, parts: list[tuple[str, Path_, Path]]) -> Any:
+def put_together(shell: Any, parts: Sequence[tuple[str, Path_, Path]]) -> Any:
     """Inverse of `take_apart`, with the parts read from files.
 
     Raises
@@ -63,7 +63,10 @@ def put_together(shell: Any, parts: list[tuple[str, Path_, Path]]) -> Any:
             owner = vars(owner)[name]
         if path[-1] not in vars(owner):
             raise DataError(f"{type(shell).__name__} has no place {'.'.join(path)} for {file.name}")
-        setattr(owner, path[-1], read_part(kind, file, getattr(owner, path[-1])))
+        part = read_part(kind, file, getattr(owner, path[-1]))
+        if kind == "histogram_trees":
+            trees.check_histogram_columns(part, owner.n_features_in_)
+        setattr(owner, path[-1], part)
     return shell
 
 

@@ -1,27 +1,33 @@
-"""Estimators and preprocessors to files and back, with digests, versions and the traveling code."""
+"""Estimators and preprocessors to files and back, with versions and the traveling code."""
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.metadata
 import platform
 import shutil
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import automl
-from automl.errors import AutoMLWarning, DataError, SettingsError
+from automl.errors import AutoMLError, AutoMLWarning, DataError, SettingsError
 from automl.inference import native
+from automl.inference.manifest import CHECKED_VERSIONS, EstimatorEntry
 from automl.inference.trusted import TRUSTED_TYPES, class_name
+from automl.preprocessing import TablePreprocessor
 
 TRAVELING = ("__init__.py", "errors.py", "preprocessing", "estimators", "inference")
 ALWAYS_REQUIRED = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "skops")
-CHECKED_VERSIONS = ("scikit-learn", "numpy", "pandas")
+MOST_EXPANDED_BYTES = 2**30
+MOST_EXPANSION = 200
+"""An archive that expands beyond both is refused; packed trees expand to some ten times their size."""
+
+T = TypeVar("T")
 
 
 def write_preprocessor(preprocessor: Any, folder: Path, number: int) -> str:
@@ -73,29 +79,48 @@ def pickle_refusal(estimator: Any) -> str:
     )
 
 
-def read_estimator(folder: Path, entry: Mapping[str, Any], *, trust: bool) -> Any:
+def read_preprocessor(file: Path, *, trust: bool) -> TablePreprocessor:
+    """Inverse of `write_preprocessor`.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or holds something else.
+    SettingsError
+        See `read_skops`.
+    """
+    found = read_skops(file, trust=trust)
+    if not isinstance(found, TablePreprocessor):
+        raise DataError(f"{file} must hold a TablePreprocessor; got {class_name(found)}")
+    return found
+
+
+def read_estimator(folder: Path, entry: EstimatorEntry, *, trust: bool) -> Any:
     """Inverse of `write_estimator`.
 
     Raises
     ------
+    DataError
+        If a file cannot be read, or a part has no place in the estimator.
     SettingsError
         If the estimator is a pickle, or has types that are not reviewed, and `trust` is not given.
     """
-    if entry["storage"] == "cloudpickle":
+    file = None if entry.file is None else folder / entry.file
+    if entry.storage == "cloudpickle" and file is not None:
         if not trust:
             raise SettingsError(
-                f"{entry['file']} ({entry['class']}) is a pickle, which can run any code; "
-                "load it with trust only if you trust who wrote it"
+                f"{entry.file} ({entry.class_}) is a pickle, which can run any code, and nothing proves that this "
+                "installation wrote it; load it with trust only if you trust who wrote it"
             )
         import pickle
 
-        with (folder / entry["file"]).open("rb") as stream:
-            return pickle.load(stream)
-    shell = None
-    if entry["storage"] == "skops":
-        shell = read_skops(folder / entry["file"], trust=trust)
-    parts = [(part["kind"], tuple(part["path"]), folder / part["file"]) for part in entry["parts"]]
-    return native.put_together(shell, parts)
+        return _read(file, lambda: pickle.loads(file.read_bytes()))
+    shell = None if file is None else read_skops(file, trust=trust)
+    parts = [(part.kind, part.path, folder / part.file) for part in entry.parts]
+    for _, _, part in parts:
+        _check_expansion(part)
+    place = file if file is not None else parts[0][2]
+    return _read(place, lambda: native.put_together(shell, parts))
 
 
 def read_skops(file: Path, *, trust: bool) -> Any:
@@ -103,47 +128,48 @@ def read_skops(file: Path, *, trust: bool) -> Any:
 
     Raises
     ------
+    DataError
+        If the file cannot be read.
     SettingsError
         If it contains types outside `TRUSTED_TYPES` and those that skops trusts, and `trust` is not given.
     """
     import skops.io
 
+    _check_expansion(file)
     data = file.read_bytes()
-    unknown = sorted(set(skops.io.get_untrusted_types(data=data)) - TRUSTED_TYPES)
+    found = _read(file, lambda: skops.io.get_untrusted_types(data=data))
+    unknown = sorted(set(found) - TRUSTED_TYPES)
     if unknown and not trust:
         raise SettingsError(
             f"{file.name} contains {', '.join(unknown)}, which is not in the reviewed list; "
             "load it with trust only if you trust who wrote it"
         )
-    return skops.io.loads(data, trusted=[*sorted(TRUSTED_TYPES), *unknown])
+    return _read(file, lambda: skops.io.loads(data, trusted=[*sorted(TRUSTED_TYPES), *unknown]))
 
 
-def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file below a folder, by relative path."""
-    return {
-        path.relative_to(folder).as_posix(): _digest(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+def _read(file: Path, read: Callable[[], T]) -> T:
+    """What a library reads of a file; whatever it raises means that it cannot be read."""
+    try:
+        return read()
+    except AutoMLError:
+        raise
+    except Exception as error:  # noqa: BLE001 - readers of other libraries, for files of anybody
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise DataError(f"{file} cannot be read: {reason}") from None
 
 
-def verify(folder: Path, expected: Mapping[str, str]) -> None:
-    """Compare files with their digests.
+def _check_expansion(file: Path) -> None:
+    """Refuse an archive that is a small file and a large content."""
+    if not zipfile.is_zipfile(file):
+        return
+    size = _read(file, lambda: _expanded_size(file))
+    if size > max(MOST_EXPANDED_BYTES, MOST_EXPANSION * file.stat().st_size):
+        raise DataError(f"{file} expands to {size / 2**20:.0f} MiB, which no model does")
 
-    Raises
-    ------
-    DataError
-        With every file that is missing or differs.
-    """
-    problems = []
-    for name, digest in expected.items():
-        path = folder / name
-        if not path.is_file():
-            problems.append(f"{path} is missing from the bundle")
-        elif _digest(path) != digest:
-            problems.append(f"{path} differs from what was written (its SHA-256 is another)")
-    if problems:
-        raise DataError(problems[0], problems=problems)
+
+def _expanded_size(file: Path) -> int:
+    with zipfile.ZipFile(file) as archive:
+        return sum(entry.file_size for entry in archive.infolist())
 
 
 def versions(estimators: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -224,8 +250,3 @@ def _distributions(classes: Iterable[str]) -> list[str]:
     """Installed distributions that classes, named ``module.Class``, come from."""
     packages = importlib.metadata.packages_distributions()
     return sorted({d for name in classes for d in packages.get(name.partition(".")[0], ())})
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -105,6 +105,10 @@ def unpack_trees(arrays: Mapping[str, NDArray[Any]], shared: Any) -> list[Any]:
     """
     from sklearn.tree._tree import Tree
 
+    if int(arrays["n_features"][0]) != shared.n_features_in_:
+        raise DataError(
+            "the trees in the bundle are for another number of columns than their model"
+        )
     counts = arrays["node_counts"]
     is_leaf = np.unpackbits(arrays["is_leaf"], count=int(counts.sum())).astype(bool)
     ends = np.cumsum(counts)
@@ -170,8 +174,11 @@ def unpack_histogram_trees(arrays: Mapping[str, NDArray[Any]]) -> list[list[Any]
 
     nodes, counts = arrays["nodes"], arrays["nodes_counts"]
     inside = np.repeat(counts, counts)
-    if (nodes["left"] >= inside).any() or (nodes["right"] >= inside).any():
-        raise DataError("a tree in the bundle has a child outside of it")
+    place = np.arange(len(nodes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    is_split = nodes["is_leaf"] == 0
+    for child in (nodes["left"], nodes["right"]):
+        if ((child <= place) | (child >= inside))[is_split].any():
+            raise DataError("a tree in the bundle has a child outside of it")
     parts = [
         np.split(arrays[name], np.cumsum(arrays[f"{name}_counts"])[:-1])
         for name in ("nodes", "binned_left_cat_bitsets", "raw_left_cat_bitsets")
@@ -179,6 +186,20 @@ def unpack_histogram_trees(arrays: Mapping[str, NDArray[Any]]) -> list[list[Any]
     trees = [TreePredictor(*(part.copy() for part in each)) for each in zip(*parts, strict=True)]
     width = int(arrays["trees_per_round"][0])
     return [trees[start : start + width] for start in range(0, len(trees), width)]
+
+
+def check_histogram_columns(rounds: Sequence[Sequence[Any]], n_features: int) -> None:
+    """Refuse trees of `unpack_histogram_trees` that split on a column that their model does not take.
+
+    Raises
+    ------
+    DataError
+        If there is one; scikit-learn would read outside of the row.
+    """
+    for tree in (tree for each in rounds for tree in each):
+        columns = tree.nodes["feature_idx"]
+        if ((columns < 0) | (columns >= n_features)).any():
+            raise DataError("a tree in the bundle splits on a column that does not exist")
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -20,6 +20,7 @@ from automl.inference.bundle import write_bundle
 from automl.inference.combining import Combine
 from automl.inference.decision import DecisionRule
 from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.installation import make_key
 from automl.records import Trial, TrialStatus
 from automl.stages.blend_scores import describe_blend
 from automl.stages.opening import CONSTANT
@@ -86,7 +87,7 @@ def build_final(
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
     validated = _validated(session, members, combine, ensemble)
     model = assembled(session, members, validated["rule"], combine)
-    write_bundle(model, session.folder.bundle, extra={"run": session.run_id})
+    write_bundle(model, session.folder.bundle, extra={"run": session.run_id}, key=make_key())
     speeds = {t.id: t.predict_milliseconds for t in (*trials, *(part.trial for part in parts))}
     expected = sum(speeds[m.trial] * len(m.pipelines) for m in members)
     # as many threads as a trial has: more would wait for each other beside the tracking mirror

@@ -31,6 +31,7 @@ from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.inference.bundle import load_bundle
 from automl.inference.model import TableModel
+from automl.installation import read_key
 from automl.randomness import Purpose, stream
 from automl.records import BoolArray, IntArray
 from automl.settings import Settings
@@ -229,7 +230,7 @@ def _compare_to_champion(
     home = folder.path.parents[1]
     found = champion_bundle(settings.problem, home)
     try:
-        model = load_bundle(found.folder, trust=found.is_own or settings.trust)
+        model = found.load(trust=settings.trust)
     except SettingsError as error:
         reason = f"{found.label} cannot be loaded: {error.message}"
         return Challenge(found.label, reason=reason), NO_ROWS
@@ -347,7 +348,7 @@ def _read_answers(folder: RunFolder) -> tuple[NDArray[np.float32], IntArray | No
 def _duel(session: Session, challenge: Challenge) -> dict[str, Any]:
     """Scores of both models on the rows held back, and who has the alias."""
     rows = Table.load(_rows_folder(session.folder))
-    model = load_bundle(session.folder.bundle, trust=True)
+    model = load_bundle(session.folder.bundle, key=read_key(), run=session.run_id)
     prediction = model.raw_typed(rows.frame)
     ours, theirs = (prediction, model.codes(prediction)), _read_answers(session.folder)
     everything = np.arange(len(rows))

@@ -40,6 +40,7 @@ from automl.stages.experience import learnable, recall_snapshot, remember, take_
 from automl.stages.ledger import Ledger
 from automl.stages.own_priors import keep_own_priors
 from automl.stages.preparation import check_workers, n_slots, prepare, versions
+from automl.stages.provenance import PLAN, plan_digest, refuse_foreign, signed_facts
 from automl.tracking.problem import check_problem
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
@@ -223,14 +224,15 @@ def begin(
             **({} if request is None else {REQUEST: request.to_json()}),
             "processes": [process_facts(session)],
         }
-        folder.write_facts(facts)
+        folder.write_facts(signed_facts(facts))
         with session.ledger.stage("data"):
             data = prepare(folder, settings, frame=frame)
         describe_table(session)
         session.experience = take_snapshot(session)
         keep_own_priors(session)
         facts["experience"] = (session.records.read(EXPERIENCE) or {}).get("digest", "")
-        folder.write_facts({**facts, "data": data, "status": RUNNING})
+        facts |= {PLAN: plan_digest(folder), "data": data, "status": RUNNING}
+        folder.write_facts(signed_facts(facts))
         session.records.write("data", data)
     except BaseException:
         session.close()
@@ -240,17 +242,26 @@ def begin(
     return session
 
 
-def reopen(run_id: str, home: Home, *, started: float | None = None) -> Session:
+def reopen(
+    run_id: str, home: Home, *, started: float | None = None, trust: bool = False
+) -> Session:
     """Continue an interrupted run from its journal and stage records.
 
     The budget is what the run had left when it was interrupted, and at least what the stages
     after the search need.
 
+    Parameters
+    ----------
+    trust
+        Whether a run that another installation has begun may be continued: its settings can name code.
+
     Raises
     ------
     SettingsError
-        If there is no such run, it never got as far as reading its table, or another process
-        drives it.
+        If there is no such run, it never got as far as reading its table, another process drives it, or
+        it needs `trust`.
+    DataError
+        If its settings or its plan were changed since this installation wrote them.
     """
     folder = home.run(run_id)
     facts = folder.read_facts()
@@ -259,6 +270,8 @@ def reopen(run_id: str, home: Home, *, started: float | None = None) -> Session:
             f"run {folder.run_id} was interrupted before its table was read; train again",
             run=folder.run_id,
         )
+    if not trust:
+        refuse_foreign(folder, facts)
     session = _open(Settings(**facts["settings"]), home, folder, started)
     session.earlier = [
         Trial.from_json(record["trial"])

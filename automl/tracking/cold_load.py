@@ -9,10 +9,14 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from automl.tracking.packaging import input_example, read_manifest
+from automl.errors import AutoMLError
+from automl.inference.example import input_example
+from automl.tracking.packaging import read_manifest
 
 COLD_LOAD_SECONDS = 120.0
 TRUST_VARIABLE = "AUTOML_TRUST"
+_NOT_COMPILED = ("-X", f"pycache_prefix={os.devnull}")
+"""Compiled files that lie beside the code could be anything."""
 
 _SCRIPT = """
 import importlib, json, os, sys
@@ -36,12 +40,13 @@ class ColdLoad:
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
         self._is_asked = False
+        self._refusal = ""
 
     def start(self) -> None:
         """Start the process; does nothing if it is there."""
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-B", "-c", _SCRIPT],
+                [sys.executable, "-I", "-B", *_NOT_COMPILED, "-c", _SCRIPT],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -58,14 +63,19 @@ class ColdLoad:
             Whether it may unpickle, as the user of this run allowed.
         """
         self.start()
-        manifest = read_manifest(bundle)
-        job = {"bundle": str(bundle), "trust": trust, "rows": input_example(manifest)}
         assert self._process is not None
+        self._is_asked = True
+        try:
+            manifest = read_manifest(bundle)
+        except AutoMLError as error:
+            self._refusal = error.message
+            self._process.kill()
+            return
+        job = {"bundle": str(bundle), "trust": trust, "rows": input_example(manifest)}
         assert self._process.stdin is not None
         with suppress(OSError):  # it has ended: `problem` says why
             self._process.stdin.write(json.dumps(job) + "\n")
             self._process.stdin.flush()
-        self._is_asked = True
 
     @property
     def is_asked(self) -> bool:
@@ -86,12 +96,13 @@ class ColdLoad:
             return f"the bundle did not load in a clean process within {COLD_LOAD_SECONDS:.0f} s"
         if self._process.returncode == 0 and '"rows"' in output:
             return ""
-        last = (errors.strip().splitlines() or ["no message"])[-1]
+        last = self._refusal or (errors.strip().splitlines() or ["no message"])[-1]
         return f"the bundle does not load in a clean process: {last[:500]}"
 
     def close(self) -> None:
         """End the process if it still runs."""
         process, self._process, self._is_asked = self._process, None, False
+        self._refusal = ""
         if process is None:
             return
         process.kill()

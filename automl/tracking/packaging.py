@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from automl.records import JsonScalar
+from automl.inference.example import input_example
+from automl.inference.manifest import MANIFEST, parse_manifest
 from automl.tracking.store import quiet
 
 LOADER_MODULE = "automl.inference.pyfunc"
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 def read_manifest(bundle: Path) -> dict[str, Any]:
-    """Manifest of a bundle, without loading anything that can predict."""
-    manifest: dict[str, Any] = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
-    return manifest
+    """Manifest of a bundle, without loading anything that can predict.
+
+    Raises
+    ------
+    SettingsError, DataError
+        See `automl.inference.manifest.parse_manifest`.
+    """
+    return parse_manifest(bundle / MANIFEST)[0]
 
 
 def bundle_digest(bundle: Path) -> str:
     """SHA-256 of a bundle's manifest, which holds the digests of all its files."""
-    return hashlib.sha256((bundle / "manifest.json").read_bytes()).hexdigest()
+    return hashlib.sha256((bundle / MANIFEST).read_bytes()).hexdigest()
 
 
 def save_pyfunc(
@@ -124,30 +126,3 @@ def _output_type(manifest: Mapping[str, Any]) -> str:
     kinds = {type(label) for label in labels}
     names = {bool: "boolean", int: "integer", float: "float", str: "text"}
     return names.get(kinds.pop(), "any") if len(kinds) == 1 else "any"
-
-
-def input_example(manifest: Mapping[str, Any]) -> list[dict[str, JsonScalar]]:
-    """Two records of raw columns, made from the schema: a filled one, and one without the optional columns' values."""
-    columns = manifest["schema"]["columns"]
-    filled = {column["name"]: _value(column) for column in columns}
-    optional = [column["name"] for column in columns if column.get("is_optional", True)]
-    return [filled, {**filled, **dict.fromkeys(optional)}]
-
-
-def _value(column: Mapping[str, Any]) -> JsonScalar:
-    """A value of the column's type that the schema knows."""
-    stored, categories = column["stored"], column["categories"]
-    if column["role"] == "date":
-        return _date(column)
-    text = str(categories[0]) if column["role"] == "nominal" and categories else "0"
-    if stored == "boolean":
-        return text.lower() in ("true", "1")
-    if stored == "number":
-        return int(text) if column.get("value_type") == "integer" else float(text)
-    return text
-
-
-def _date(column: Mapping[str, Any]) -> str:
-    day = _EPOCH + timedelta(days=float(column["date_origin"]))
-    form = str(column["date_format"] or "")
-    return day.strftime(form if "%" in form else "%Y-%m-%d")

@@ -14,7 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from automl.errors import AutoMLError
 from automl.home import RunFolder
+from automl.inference.provenance import has_own_code
+from automl.installation import read_key
 from automl.tracking import layout
 from automl.tracking.cold_load import ColdLoad
 from automl.tracking.holders import CHAMPION, remember_aliases
@@ -68,7 +71,7 @@ class Publisher:
     def start_cold_load(self) -> None:
         """Begin to load the bundle in a clean process, while other things are written."""
         self.reason = ""
-        if self.is_wanted and "version" not in self.outbox.done and not self._pickle_problem():
+        if self.is_wanted and "version" not in self.outbox.done and not self._problem():
             self._cold.ask(self.folder.bundle, trust=self._trust)
 
     @property
@@ -82,7 +85,7 @@ class Publisher:
 
     def log_model(self, writer: RunWriter) -> None:
         """Copy the bundle into the store as a logged model of the parent run."""
-        if not self.is_wanted or "model" in self.outbox.done:
+        if not self.is_wanted or "model" in self.outbox.done or self._problem():
             return
         from mlflow.entities import LoggedModelOutput
 
@@ -110,7 +113,10 @@ class Publisher:
             self.outbox.experiment,
             name=MODEL_NAME,
             source_run_id=self.outbox.parent,
-            tags=layout.key_tags(writer.facts),
+            tags={
+                **layout.key_tags(writer.facts),
+                BUNDLE_DIGEST_TAG: bundle_digest(self.folder.bundle),
+            },
             model_type="table",
         )
         with tempfile.TemporaryDirectory(prefix="automl-model-") as temporary:
@@ -295,7 +301,7 @@ class Publisher:
 
     def _cold_load_problem(self) -> str:
         """Why the bundle does not load in a clean process; empty if it does."""
-        if problem := self._pickle_problem():
+        if problem := self._problem():
             return problem
         if not self._cold.is_asked:
             self._cold.ask(self.folder.bundle, trust=self._trust)
@@ -305,6 +311,19 @@ class Publisher:
     def _trust(self) -> bool:
         """Whether the user allowed pickles."""
         return bool(self.folder.read_facts()["settings"].get("trust", False))
+
+    def _problem(self) -> str:
+        """Why the bundle must not be loaded in the clean process, which runs code of the bundle; empty if it may."""
+        run = self.folder.run_id
+        try:
+            if has_own_code(self.folder.bundle, read_key(), run):
+                return self._pickle_problem()
+        except AutoMLError as error:
+            return error.message
+        return (
+            f"nothing proves that this installation wrote the model of run {run}, and registering it would "
+            "run the code that came with it; train again, or register it where it was made"
+        )
 
     def _pickle_problem(self) -> str:
         """Why nobody could load the bundle without trust; empty if anybody can, or the user allowed it."""

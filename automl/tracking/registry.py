@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.home import Home
+from automl.installation import read_key
 from automl.problem_names import clean_name
 from automl.tracking.holders import CHAMPION, holders, remember_aliases
 from automl.tracking.layout import RUN_ID_TAG
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from automl.inference.model import TableModel
 
 _RUN_REFERENCE = re.compile(r"^\d{8}[0-9a-f-]*$")
+_MODEL_ID = re.compile(r"m-[0-9A-Za-z]+")
+"""Also names a folder of downloads."""
 _USER_ERRORS = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND"}
 
 
@@ -59,14 +62,29 @@ class FoundBundle:
     label : such as ``beans-label/3`` or a run id
     run_id : our id of the run that made it; empty if unknown
     tracking_run : MLflow's id of that run; empty when MLflow was not asked
-    is_own : whether this home wrote it and its digest is right, so that pickles in it may be read
     """
 
     folder: Path
     label: str
     run_id: str = ""
     tracking_run: str = ""
-    is_own: bool = False
+
+    def load(self, *, trust: bool = False) -> TableModel:
+        """The model; pickles that this installation wrote for its run are read in any case.
+
+        Parameters
+        ----------
+        trust
+            Whether pickles of others may be read.
+
+        Raises
+        ------
+        DataError, SettingsError
+            See `automl.inference.bundle.load_bundle`.
+        """
+        from automl.inference.bundle import load_bundle
+
+        return load_bundle(self.folder, trust=trust, key=read_key(), run=self.run_id)
 
 
 @dataclass(frozen=True)
@@ -93,7 +111,7 @@ def resolve_model(reference: str, home: Path, *, trust: bool = False) -> TableMo
     Parameters
     ----------
     trust
-        Whether pickles of others may be read. Those that this home wrote are read in any case.
+        Whether pickles of others may be read. Those that this installation wrote are read in any case.
 
     Raises
     ------
@@ -104,10 +122,7 @@ def resolve_model(reference: str, home: Path, *, trust: bool = False) -> TableMo
     ServiceError
         If the tracking store is needed and away.
     """
-    from automl.inference.bundle import load_bundle
-
-    found = find_bundle(reference, home)
-    return load_bundle(found.folder, trust=trust or found.is_own)
+    return find_bundle(reference, home).load(trust=trust)
 
 
 def find_bundle(reference: str, home: Path) -> FoundBundle:
@@ -134,7 +149,7 @@ def find_bundle(reference: str, home: Path) -> FoundBundle:
         run = Home(home).run(reference)
         if not run.bundle.is_dir():
             raise SettingsError(f"run {run.run_id} has no model yet", run=run.run_id)
-        return FoundBundle(run.bundle, run.run_id, run.run_id, is_own=True)
+        return FoundBundle(run.bundle, run.run_id, run.run_id)
     text = reference.removeprefix("models:/")
     is_name = not reference.startswith("runs:/") and not text.startswith("m-")
     if is_name and "/" not in text:
@@ -169,7 +184,7 @@ def champion_bundle(name: str, home: Path) -> FoundBundle:
         own = (outbox.store, outbox.done.get("registered_name"), outbox.done.get("version"))
         if own == (store, clean_name(name), version) and folder.bundle.is_dir():
             label = f"{clean_name(name)}/{version}"
-            return FoundBundle(folder.bundle, label, folder.run_id, outbox.parent, is_own=True)
+            return FoundBundle(folder.bundle, label, folder.run_id, outbox.parent)
     return find_bundle(f"{name}@{CHAMPION}", home)
 
 
@@ -296,11 +311,14 @@ def _bundle_of_version(
     if not model_id.startswith("m-"):
         raise SettingsError(f"model {label} was not made by this program", model=label)
     found = _bundle_of_logged_model(client, address, model_id)
-    expected = version.tags.get(BUNDLE_DIGEST_TAG)
-    if expected is not None and expected != bundle_digest(found.folder):
-        raise DataError(f"the bundle of model {label} in {found.folder} is not the one registered")
-    is_own = expected is not None and address.sqlite_file == address.home / "mlflow.db"
-    return FoundBundle(found.folder, label, found.run_id, found.tracking_run, is_own)
+    _check_digest(found.folder, label, version.tags)
+    return FoundBundle(found.folder, label, found.run_id, found.tracking_run)
+
+
+def _check_digest(folder: Path, label: str, tags: Mapping[str, str]) -> None:
+    """Refuse a bundle whose manifest is another than the one that was registered."""
+    if tags.get(BUNDLE_DIGEST_TAG, "") not in ("", bundle_digest(folder)):
+        raise DataError(f"the bundle of model {label} in {folder} is not the one registered")
 
 
 def _bundle_of_run(client: MlflowClient, address: StoreAddress, reference: str) -> FoundBundle:
@@ -314,10 +332,13 @@ def _bundle_of_run(client: MlflowClient, address: StoreAddress, reference: str) 
 def _bundle_of_logged_model(
     client: MlflowClient, address: StoreAddress, model_id: str
 ) -> FoundBundle:
+    if not _MODEL_ID.fullmatch(model_id):
+        raise SettingsError(f"a model's id is m- and letters or digits; got {model_id[:80]!r}")
     model = client.get_logged_model(model_id)
     folder = _local_copy(address, model_id, str(model.artifact_location)) / "data" / "bundle"
     if not (folder / "manifest.json").is_file():
         raise SettingsError(f"models:/{model_id} is not a model of this program", model=model_id)
+    _check_digest(folder, f"models:/{model_id}", model.tags)
     run_id = model.tags.get(RUN_ID_TAG, "")
     return FoundBundle(folder, f"models:/{model_id}", run_id, model.source_run_id or "")
 

@@ -21,8 +21,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from automl.families.registry import families
 from automl.inference.bundle import load_bundle, write_bundle
+from automl.inference.manifest import EstimatorEntry
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.inference.packing import needs_pickle, read_estimator, write_estimator
+from automl.inference.plain_records import read_record
 from automl.preprocessing import build_preprocessor
 from automl.records import Task
 
@@ -103,5 +105,9 @@ def test_a_family_of_ones_own_with_a_known_estimator_needs_no_pickle(name, targe
         expected = estimator.predict_proba(X)
     assert not needs_pickle(estimator)
     (tmp_path / "estimators").mkdir()
-    again = read_estimator(tmp_path, write_estimator(estimator, tmp_path, 0), trust=False)
+    again = read_estimator(
+        tmp_path,
+        read_record(EstimatorEntry, write_estimator(estimator, tmp_path, 0)),
+        trust=False,
+    )
     np.testing.assert_array_equal(again.predict_proba(X), expected)

@@ -65,11 +65,11 @@ class Duel:
         self.digests: Any = None
         self.holders = Holders({"champion": "3"}, ("3",))
         self.new: TableModel | None = None
-        found = SimpleNamespace(label="p/3", folder=home / "champion", is_own=True)
+        found = SimpleNamespace(label="p/3", folder=home / "champion", load=self._load_champion)
         monkeypatch.setattr(promotion, "holders", lambda name, home: self.holders)
         monkeypatch.setattr(promotion, "champion_bundle", lambda name, home: found)
         monkeypatch.setattr(promotion, "row_digests_of", lambda found, home: self.digests)
-        monkeypatch.setattr(promotion, "load_bundle", self._load)
+        monkeypatch.setattr(promotion, "load_bundle", lambda folder, **_: self.new)
 
     def begin(
         self, old: pd.DataFrame, new: pd.DataFrame, *, right: float = 0.8, test: IntArray = NO_ROWS
@@ -98,6 +98,7 @@ class Duel:
             plan=SimpleNamespace(index=index),
             settings=self.settings,
             home=Home(self.folder.path.parents[1]),
+            run_id=self.folder.run_id,
         )
         return promotion.decide_promotion(session)
 
@@ -105,9 +106,7 @@ class Duel:
     def records(self) -> StageRecords:
         return StageRecords(self.folder.stages)
 
-    def _load(self, folder: Path, *, trust: bool = False) -> Any:
-        if folder == self.folder.bundle:
-            return self.new
+    def _load_champion(self, *, trust: bool) -> Any:
         if self.champion is None:
             raise SettingsError("there is no bundle")
         return self.champion

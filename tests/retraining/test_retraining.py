@@ -12,6 +12,7 @@ from automl.data.digests import digest_frame
 from automl.errors import DataError, SettingsError
 from automl.home import Home, RunFolder
 from automl.settings import Settings
+from automl.stages.provenance import signed_facts
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
 from automl_flows import retraining
@@ -120,6 +121,27 @@ def test_a_setting_that_is_no_longer_usable_is_named(runs: Runs) -> None:
     folder.write_facts(facts)
     with pytest.raises(SettingsError, match="setting folds of run"):
         retraining_settings(folder, "t.csv", {})
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"metric": "/tmp/mine.py:profit"}, "metric=/tmp/mine.py:profit"),
+        ({"metric": {"auc": 1.0, "mine:profit": 1.0}}, "metric=mine:profit"),
+        ({"family_folder": "/tmp"}, "family_folder=/tmp"),
+        ({"trust": True, "family_folder": "/tmp"}, "family_folder=/tmp"),
+    ],
+)
+def test_code_that_a_run_names_runs_only_where_this_installation_began_it(
+    runs: Runs, versions: dict[str, Path], settings: dict[str, Any], named: str
+) -> None:
+    folder = runs.add(**settings)
+    with pytest.raises(SettingsError, match=f"nothing proves.*name code.*{named}"):
+        retrain("beans", str(versions["second"]), home=runs.home)
+    folder.write_facts(signed_facts(folder.read_facts()))
+    runs.add(seed=5)  # an old run, unsigned, of plain settings
+    retrain("beans", str(versions["second"]), home=runs.home)
+    assert runs.trained[0].seed == 5
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import time
 from types import SimpleNamespace
 
@@ -9,6 +11,7 @@ import pytest
 
 from automl.errors import DataError, SettingsError
 from automl.home import Home
+from automl.installation import make_key
 from automl.settings import Settings
 from automl.stages import session as module
 from automl.stages.session import begin, reopen
@@ -99,3 +102,68 @@ def test_the_request_of_a_retraining_is_kept_with_its_run(home, monkeypatch):
     again.release()
     assert kept["overrides"] == {"trials": 3}
     assert TrainingRequest.of(again.folder) == asked
+
+
+@pytest.fixture
+def interrupted(home, monkeypatch):
+    """A run that this installation began, with a plan."""
+
+    def prepare(folder, *_, **__):
+        (folder.path / "plan.json").write_text('{"index": {"weights": {"auc": 1.0}}}')
+        return DATA
+
+    monkeypatch.setattr(module, "prepare", prepare)
+    session = begin(SETTINGS, home)
+    session.close()
+    session.release()
+    return session.folder
+
+
+def reopened(run_id, home, **trust):
+    session = reopen(run_id, home, **trust)
+    session.close()
+    session.release()
+
+
+def test_a_copied_run_of_this_installation_is_continued(interrupted, tmp_path):
+    shutil.copytree(tmp_path / "runs", tmp_path / "copy" / "runs")
+    reopened(interrupted.run_id, Home(tmp_path / "copy"))
+
+
+def test_a_run_of_another_installation_is_continued_on_trust_only(
+    interrupted, home, tmp_path, monkeypatch
+):
+    for name in ("none", "other"):
+        monkeypatch.setenv("AUTOML_KEY_FILE", str(tmp_path / name))
+        with pytest.raises(SettingsError, match=r"nothing proves that this .* --trust only if"):
+            reopened(interrupted.run_id, home)
+        make_key()
+    reopened(interrupted.run_id, home, trust=True)
+
+
+def test_a_run_under_the_name_of_another_is_foreign(interrupted, home):
+    other = home.create_run()
+    shutil.copytree(interrupted.path, other.path, dirs_exist_ok=True)
+    with pytest.raises(SettingsError, match="nothing proves"):
+        reopened(other.run_id, home)
+
+
+@pytest.mark.parametrize("where", ["settings", "plan", "no plan"])
+def test_settings_or_a_plan_that_were_changed_are_refused(interrupted, home, where):
+    if where == "settings":
+        facts = interrupted.read_facts()
+        facts["settings"]["metric"] = "/tmp/mine.py:profit"
+        interrupted.write_facts(facts)
+    elif where == "plan":
+        index = {"weights": {"/tmp/mine.py:profit": 1.0}}
+        (interrupted.path / "plan.json").write_text(json.dumps({"index": index}))
+    else:
+        (interrupted.path / "plan.json").unlink()
+    with pytest.raises(DataError, match="were changed since this installation wrote them"):
+        reopened(interrupted.run_id, home)
+
+
+def test_what_a_run_finds_later_may_change(interrupted, home):
+    facts = interrupted.read_facts()
+    interrupted.write_facts({**facts, "home": "/elsewhere", "status": "failed", "notes": ["x"]})
+    reopened(interrupted.run_id, home)

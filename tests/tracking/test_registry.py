@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.inference.bundle import load_bundle, write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.inference.provenance import KIND
+from automl.inference.signature import signed
+from automl.installation import make_key
 from automl.preprocessing import build_preprocessor
 from automl.tracking.holders import holders
 from automl.tracking.mirror import Mirror, complete
@@ -82,6 +86,13 @@ def prepared(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> P
     return folder
 
 
+def sign(bundle: Path, run_id: str) -> None:
+    """Let a bundle be one that this installation wrote for a run."""
+    path = bundle / "manifest.json"
+    content = {**json.loads(path.read_text()), "extra": {"run": run_id}}
+    path.write_text(json.dumps(signed(content, make_key(), KIND)))
+
+
 @pytest.fixture
 def warm_load(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare tests about something else the clean process."""
@@ -92,6 +103,7 @@ def warm_load(monkeypatch: pytest.MonkeyPatch) -> None:
 def finished(runs: Any, prepared: Path, **registration_rule: bool | str) -> RunFolder:
     folder: RunFolder = runs.make(5)
     shutil.copytree(prepared / "bundle", folder.bundle)
+    sign(folder.bundle, folder.run_id)
     shutil.copytree(prepared / "table", folder.table)
     runs.finish(folder)
     StageRecords(folder.stages).write(
@@ -274,6 +286,7 @@ def test_a_bundle_that_does_not_load_is_not_registered_and_the_reason_is_kept(
     assert "clean process" in state.reason
     shutil.rmtree(folder.bundle)
     shutil.copytree(prepared / "bundle", folder.bundle)
+    sign(folder.bundle, folder.run_id)
     assert sync(home).registered == ["beans-label/1@champion"]
 
 
@@ -290,7 +303,7 @@ def with_a_pickle(folder: RunFolder, frame: pd.DataFrame, **settings: Any) -> Ru
     labels = list(table.class_labels)
     model = TableModel(table.schema, [member], task="binary", target="label", classes=labels)
     shutil.rmtree(folder.bundle)
-    write_bundle(model, folder.bundle)
+    write_bundle(model, folder.bundle, extra={"run": folder.run_id}, key=make_key())
     facts = folder.read_facts()
     folder.write_facts({**facts, "settings": {**facts["settings"], **settings}})
     return folder
@@ -318,7 +331,7 @@ def test_a_model_that_only_a_pickle_holds_is_registered_only_where_the_user_said
     assert version.needs_trust
     with pytest.raises(SettingsError, match="is a pickle"):
         load_bundle(find_bundle("beans-label", home).folder)
-    assert resolve_model("beans-label", home).task == "binary", "this home wrote it"
+    assert resolve_model("beans-label", home).task == "binary", "this installation wrote it"
 
 
 @pytest.mark.usefixtures("warm_load")
@@ -359,11 +372,48 @@ def test_a_death_during_registration_leaves_one_version(
 
 @pytest.mark.usefixtures("warm_load")
 def test_a_changed_bundle_in_the_store_is_refused(home: Path, runs: Any, prepared: Path) -> None:
-    assert complete(Mirror(finished(runs, prepared)), 60)
+    mirror = Mirror(finished(runs, prepared))
+    assert complete(mirror, 60)
     manifest = find_bundle("beans-label", home).folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"t"', '"u"'))
-    with pytest.raises(DataError, match="not the one registered"):
-        resolve_model("beans-label", home)
+    done = mirror.outbox.done["model"]
+    for reference in ("beans-label", f"models:/{done}", f"runs:/{mirror.outbox.parent}/model"):
+        with pytest.raises(DataError, match="not the one registered"):
+            resolve_model(reference, home)
+
+
+@pytest.mark.parametrize("reference", ["models:/m-../../x", "m-a/../b", "models:/m-"])
+def test_the_id_of_a_model_is_no_path(home: Path, reference: str) -> None:
+    with pytest.raises(SettingsError, match="a model's id is"):
+        resolve_model(reference, home)
+
+
+@pytest.mark.parametrize("where", ["home", "code"])
+def test_code_that_came_with_a_foreign_run_is_not_run_to_register_it(
+    home: Path,
+    runs: Any,
+    prepared: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+) -> None:
+    folder = finished(runs, prepared)
+    code = folder.bundle / "code"
+    mark = tmp_path / "code-ran"
+    if where == "home":
+        monkeypatch.setenv("AUTOML_KEY_FILE", str(tmp_path / "another"))
+        path = code / "automl" / "__init__.py"
+        path.write_text(f"import os; os.makedirs({str(mark)!r})\n" + path.read_text())
+        manifest = json.loads((folder.bundle / "manifest.json").read_text())
+        manifest["files"]["code/automl/__init__.py"] = sha256(path.read_bytes()).hexdigest()
+        (folder.bundle / "manifest.json").write_text(json.dumps(manifest))
+    else:
+        (code / "warnings.py").write_text(f"import os; os.makedirs({str(mark)!r})\n")
+        (code / "numpy.py").write_text(f"import os; os.makedirs({str(mark)!r})\n")
+    assert not complete(Mirror(folder), 60)
+    words = "nothing proves that this" if where == "home" else "its manifest does not list it"
+    assert words in registration(folder).reason
+    assert not mark.exists()
 
 
 @pytest.mark.parametrize("reference", ["nothing", "nothing/1", "nothing@champion", "runs:/abc/x"])
