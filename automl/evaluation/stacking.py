@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.evaluation.fitting import REFIT, fit_estimator, preprocessing_of
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
-from automl.evaluation.trial import REFIT, TrialSummary, fit_estimator, preprocessing_of
+from automl.evaluation.trial import TrialSummary
 from automl.inference.model import FittedPipeline
 from automl.inference.second_layer import StackInputs
 from automl.metrics.decisions import OutOfFold

@@ -5,32 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.data.splits import share_of_rows
 from automl.errors import SettingsError
 from automl.estimators.allowance import Allowance, fitting_within
-from automl.evaluation.cache import FoldCache, PreprocessedFold
+from automl.evaluation.cache import FoldCache
+from automl.evaluation.fitting import FoldData, fit_pipeline, open_run, preprocess_fold
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.lateness import lateness
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.racing import hopeless
-from automl.families.registry import get_family, is_from_outside
+from automl.families.registry import is_from_outside
 from automl.inference.model import FittedPipeline
 from automl.inference.packing import needs_pickle, pickle_refusal
 from automl.inference.prediction import raw_prediction
 from automl.metrics.bootstraps import bootstrap_scores
 from automl.metrics.decisions import OutOfFold
-from automl.preprocessing.pipeline import build_preprocessor
-from automl.randomness import Purpose, integer_seed, stream
-from automl.records import Configuration, FoldResult, IntArray, JsonScalar, TrialStatus
+from automl.randomness import Purpose, stream
+from automl.records import Configuration, FoldResult, IntArray, TrialStatus
 
-REFIT = 2**20
 FIT_SHARE = 0.85
 """Share of a trial's time limit that fits may take which can end when they are told to: after the
 last round a fold still predicts, scores, and writes its model."""
@@ -96,7 +93,7 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
         If a prediction or a score is not finite.
     """
     started = time.monotonic()
-    plan, cache = _open(context)
+    plan, cache = open_run(context)
     trial = _FoldRunner(plan, cache, payload)
     results = trial.adopt_earlier()
     n_adopted, jobs = len(results), payload["jobs"]
@@ -125,87 +122,6 @@ def _fold_seconds(payload: Mapping[str, Any], spent: float, n_left: int) -> floa
     """Equal share of the next fold in the time that is left for fits; None without a limit."""
     within = payload.get("keeps_within")
     return None if within is None else max(FIT_SHARE * within - spent, 0.0) / n_left
-
-
-def fit_fold(
-    plan: EvaluationPlan,
-    cache: FoldCache,
-    configuration: Configuration,
-    *,
-    stage: str,
-    repeat: int,
-    fold: int,
-    row_share: float = 1.0,
-    iteration_share: float = 1.0,
-) -> tuple[FittedPipeline, Any]:
-    """Fitted pipeline of one fold, and the preprocessed validation rows.
-
-    Equal arguments give equal pipelines in any process.
-    """
-    data = _FoldData(stage, repeat, fold, row_share)
-    part = _preprocessed(plan, cache, configuration, data)
-    return _fit(plan, configuration, part, data, iteration_share), part.validation
-
-
-def fit_folds(context: str, payload: Mapping[str, Any]) -> float:
-    """Job of a worker slot: fit and keep the fold models of a search trial.
-
-    Parameters
-    ----------
-    payload
-        `configuration` (JSON), `save_as` (trial id), `most_rounds` as in `evaluate`.
-
-    Returns
-    -------
-        Seconds.
-    """
-    plan, cache = _open(context)
-    configuration = Configuration.from_json(payload["configuration"])
-    started = time.perf_counter()
-    with fitting_within(Allowance(most_rounds=payload.get("most_rounds"))):
-        pipelines = {
-            (repeat, fold): fit_fold(
-                plan, cache, configuration, stage="search", repeat=repeat, fold=fold
-            )[0]
-            for repeat, fold in plan.stage("search").first_jobs
-        }
-    save_models(plan.folder, payload["save_as"], pipelines)
-    return time.perf_counter() - started
-
-
-def refit(context: str, payload: Mapping[str, Any]) -> float:
-    """Job of a worker slot: fit one pipeline on all training rows and keep it.
-
-    Parameters
-    ----------
-    payload
-        `configuration` (JSON), `save_as` (file name without suffix), `most_rounds` as in `evaluate`.
-
-    Returns
-    -------
-        Seconds.
-    """
-    plan, _ = _open(context)
-    configuration = Configuration.from_json(payload["configuration"])
-    started = time.perf_counter()
-    rows = np.arange(len(plan.table))
-    seed = integer_seed(plan.settings.seed, Purpose.FINAL)
-    preprocessor = build_preprocessor(preprocessing_of(configuration), seed=seed)
-    matrix = preprocessor.fit_transform(plan.table.frame, plan.table.y)
-    with fitting_within(Allowance(most_rounds=payload.get("most_rounds"))):
-        estimator = fit_estimator(plan, configuration, matrix, rows, (REFIT,))
-    save_models(plan.folder, payload["save_as"], {(0, 0): FittedPipeline(preprocessor, estimator)})
-    return time.perf_counter() - started
-
-
-@dataclass(frozen=True)
-class _FoldData:
-    """Which rows a fold learns from."""
-
-    stage: str
-    repeat: int
-    fold: int
-    row_share: float = 1.0
 
 
 class _FoldRunner:
@@ -289,14 +205,14 @@ class _FoldRunner:
         seconds : after which a fit that can do so ends with what it has; None without a limit
         """
         plan, payload = self._plan, self._payload
-        data = _FoldData(payload["stage"], repeat, fold, payload["row_share"])
+        data = FoldData(payload["stage"], repeat, fold, payload["row_share"])
         allowance = Allowance(seconds, payload.get("most_rounds"))
         started, used = time.perf_counter(), time.process_time()
-        part = _preprocessed(plan, self._cache, self._configuration, data)
+        part = preprocess_fold(plan, self._cache, self._configuration, data)
         preprocessed = time.perf_counter()
         share = payload.get("iteration_share", 1.0)
         with fitting_within(allowance):
-            pipeline = _fit(plan, self._configuration, part, data, share)
+            pipeline = fit_pipeline(plan, self._configuration, part, data, share)
         fitted = time.perf_counter()
         prediction = raw_prediction(
             pipeline.estimator, part.validation, plan.table.n_classes or None
@@ -365,96 +281,3 @@ class _FoldRunner:
         score = self._plan.index.aggregate([r.score for r in results], [r.rows for r in results])
         if score >= least:
             save_models(self._plan.folder, self._payload["save_as"], self._pipelines)
-
-
-def _preprocessed(
-    plan: EvaluationPlan, cache: FoldCache, configuration: Configuration, data: _FoldData
-) -> PreprocessedFold:
-    choices = preprocessing_of(configuration)
-    key = (data, tuple(sorted(choices.items())))
-    found = cache.get(key)
-    if found is not None:
-        return found
-    training, validation = _training_rows(plan, data)
-    seed = integer_seed(plan.settings.seed, Purpose.ESTIMATOR, data.repeat, data.fold)
-    preprocessor = build_preprocessor(choices, seed=seed)
-    frame = plan.table.frame
-    part = PreprocessedFold(
-        preprocessor,
-        preprocessor.fit_transform(frame.iloc[training], plan.table.y[training]),
-        preprocessor.transform(frame.iloc[validation]),
-    )
-    cache.put(key, part)
-    return part
-
-
-def _fit(
-    plan: EvaluationPlan,
-    configuration: Configuration,
-    part: PreprocessedFold,
-    data: _FoldData,
-    iteration_share: float,
-) -> FittedPipeline:
-    rows, _ = _training_rows(plan, data)
-    keys = data.repeat, data.fold
-    estimator = fit_estimator(
-        plan, configuration, part.training, rows, keys, iteration_share=iteration_share
-    )
-    return FittedPipeline(part.preprocessor, estimator)
-
-
-def preprocessing_of(configuration: Configuration) -> dict[str, JsonScalar]:
-    """Values that shape the preprocessing."""
-    return {k: v for k, v in configuration.values.items() if k.startswith("prep.")}
-
-
-def fit_estimator(
-    plan: EvaluationPlan,
-    configuration: Configuration,
-    matrix: Any,
-    rows: IntArray,
-    keys: tuple[int, ...],
-    *,
-    iteration_share: float = 1.0,
-) -> Any:
-    """Estimator fitted on table rows that `matrix` holds preprocessed.
-
-    Parameters
-    ----------
-    matrix : (n_rows, n_columns)
-    rows : (n_rows,), positions in the table
-        Whose targets and weights are taken.
-    keys
-        Tell this fit's seed from those of other fits of the configuration.
-    """
-    family, table, settings = get_family(configuration.family), plan.table, plan.settings
-    estimator = family.build(
-        configuration,
-        task=table.task,
-        n_rows=len(rows),
-        n_columns=matrix.shape[1],
-        n_classes=table.n_classes,
-        seed=integer_seed(settings.seed, Purpose.ESTIMATOR, int(configuration.id, 16), *keys),
-        threads=settings.threads,
-        iteration_share=iteration_share,
-    )
-    weights = None if plan.weights is None else plan.weights[rows]
-    return family.fit(estimator, matrix, table.y[rows], sample_weight=weights)
-
-
-def _training_rows(plan: EvaluationPlan, data: _FoldData) -> tuple[IntArray, IntArray]:
-    """Positions in the table of the training and validation rows of a fold."""
-    stage = plan.stage(data.stage)
-    training, validation = plan.rows_of(data.stage, data.repeat, data.fold)
-    if data.row_share < 1.0:
-        rng = stream(plan.settings.seed, Purpose.SAMPLE, data.repeat, data.fold)
-        table = plan.table
-        y = table.y[stage.rows[training]] if table.n_classes else None
-        training = training[share_of_rows(len(training), data.row_share, y=y, rng=rng)]
-    return stage.rows[training], stage.rows[validation]
-
-
-@lru_cache(maxsize=1)
-def _open(context: str) -> tuple[EvaluationPlan, FoldCache]:
-    plan = EvaluationPlan(context)
-    return plan, FoldCache(plan.settings.cache_mib * 2**20)

@@ -21,9 +21,9 @@ from automl.ensembles.library import MOST_CELLS
 from automl.ensembles.limits import is_fast_enough, only_effective
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError
+from automl.evaluation.fitting import preprocessing_of
 from automl.evaluation.fold_models import models_mib
 from automl.evaluation.predictions import PredictionStore
-from automl.evaluation.trial import preprocessing_of
 from automl.inference.combining import Combine
 from automl.metrics.decisions import OutOfFold
 from automl.metrics.learning import many_scores, stacked_scores

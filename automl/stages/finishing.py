@@ -14,8 +14,8 @@ import numpy as np
 from automl.data.table import Table
 from automl.errors import AutoMLError
 from automl.evaluation.fold_models import load_models
+from automl.evaluation.model_jobs import refit
 from automl.evaluation.slots import Job
-from automl.evaluation.trial import refit
 from automl.inference.bundle import write_bundle
 from automl.inference.combining import Combine
 from automl.inference.decision import DecisionRule
@@ -337,7 +337,7 @@ def fitting_job(session: Session, part: Part, name: str, is_refit: bool) -> Job:
         "save_as": name,
         "most_rounds": part.trial.most_rounds,
     }
-    return Job(f"automl.evaluation.trial:{'refit' if is_refit else 'fit_folds'}", payload)
+    return Job(f"automl.evaluation.model_jobs:{'refit' if is_refit else 'fit_folds'}", payload)
 
 
 def _last_resort(session: Session, trials: Sequence[Trial]) -> list[Member]:

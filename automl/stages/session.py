@@ -45,7 +45,7 @@ from automl.tracking.problem import check_problem
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
 
-PRELOAD = ("automl.evaluation.trial", "automl.families.registry")
+PRELOAD = ("automl.evaluation.trial", "automl.evaluation.model_jobs", "automl.families.registry")
 
 
 @dataclass

@@ -28,8 +28,8 @@ from automl.data.collections import find_data_sets
 from automl.data.readers import read_table
 from automl.estimators import boosting, extreme_boosting
 from automl.evaluation.cache import FoldCache
+from automl.evaluation.fitting import fit_fold
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.trial import fit_fold
 from automl.families.family import Family
 from automl.families.registry import get_family
 from automl.home import RunFolder

@@ -39,8 +39,8 @@ from sklearn.preprocessing import StandardScaler
 
 from automl.data.table import Table
 from automl.evaluation.cache import FoldCache
+from automl.evaluation.fitting import fit_fold
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.trial import fit_fold
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.inference.prediction import raw_prediction

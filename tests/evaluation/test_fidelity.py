@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from automl.data.splits import share_of_rows
-from automl.evaluation import trial as module
+from automl.evaluation import fitting
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.trial import evaluate
@@ -29,7 +29,7 @@ def plan(tmp_path_factory):
     frame["kind"] = np.select([signal < -1.6, signal < 0.5], ["rare", "low"], "high")
     settings = Settings(table="frame", target="kind", folds=3, seed=3)
     prepare(RunFolder(path), settings, frame=frame)
-    module._open.cache_clear()
+    fitting.open_run.cache_clear()
     return EvaluationPlan(path)
 
 
@@ -148,9 +148,9 @@ def test_results_of_the_first_folds_are_taken_over_and_change_nothing(plan, monk
     earlier = {"trial": "run-s00011", "folds": [result.to_json() for result in first]}
     whole = run(plan, "knn", save_as="run-s00012")
     fitted = []
-    original = module.fit_estimator
+    original = fitting.fit_estimator
     monkeypatch.setattr(
-        module, "fit_estimator", lambda *a, **k: fitted.append(a[4]) or original(*a, **k)
+        fitting, "fit_estimator", lambda *a, **k: fitted.append(a[4]) or original(*a, **k)
     )
     found = run(plan, "knn", save_as="run-s00013", earlier=earlier)
     assert fitted == [(0, 1), (0, 2)]

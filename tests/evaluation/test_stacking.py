@@ -9,7 +9,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from automl.evaluation import stacking, trial
+from automl.evaluation import fitting, stacking
 from automl.evaluation.fold_models import load_models
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
@@ -39,7 +39,7 @@ def make_plan(path, task="binary", **options):
         frame = frame.drop(columns=name)
     settings = Settings(table="frame", target="y", folds=4, seed=3, **options)
     prepare(RunFolder(path), settings, frame=frame)
-    trial._open.cache_clear()
+    fitting.open_run.cache_clear()
     stacking._open.cache_clear()
     return EvaluationPlan(path)
 

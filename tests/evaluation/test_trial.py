@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 from sklearn.metrics import fbeta_score
 
 from automl.errors import SettingsError
+from automl.evaluation import fitting
 from automl.evaluation import trial as module
 from automl.evaluation.cache import FoldCache, PreprocessedFold
+from automl.evaluation.fitting import fit_fold
 from automl.evaluation.fold_models import load_models
 from automl.evaluation.lateness import lateness
+from automl.evaluation.model_jobs import fit_folds, refit
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.racing import hopeless, is_far_behind
-from automl.evaluation.trial import TrialSummary, evaluate, fit_fold, fit_folds, folds_of, refit
+from automl.evaluation.trial import TrialSummary, evaluate, folds_of
 from automl.families.registry import forget_families, get_family
 from automl.home import RunFolder
 from automl.metrics.bootstraps import bootstrap_multiplicities
@@ -84,7 +87,7 @@ def make_plan(path, **options):
     }:
         frame = frame.drop(columns=name)
     prepare(folder, settings, frame=frame)
-    module._open.cache_clear()
+    fitting.open_run.cache_clear()
     return EvaluationPlan(path)
 
 
@@ -225,13 +228,13 @@ def test_a_late_trial_says_what_it_lacks():
 
 
 def test_a_trial_that_cannot_end_in_time_is_given_up_after_its_first_fold(plan, monkeypatch):
-    original = module.fit_estimator
+    original = fitting.fit_estimator
 
     def slow(*given, **named):
         time.sleep(0.2)
         return original(*given, **named)
 
-    monkeypatch.setattr(module, "fit_estimator", slow)
+    monkeypatch.setattr(fitting, "fit_estimator", slow)
     found = run(plan, configuration_of("gaussian_nb"), limit_seconds=0.5)
     assert [type(part) for part in found] == [FoldResult, TrialSummary]
     assert found[-1].status is TrialStatus.TIMED_OUT
@@ -312,14 +315,14 @@ def test_a_fold_does_not_see_its_validation_rows(plan, monkeypatch):
 
 
 def test_a_share_of_the_rows_is_a_part_of_the_training_rows(plan):
-    few = module._FoldData("search", 0, 1, row_share=0.3)
-    whole, _ = module._training_rows(plan, module._FoldData("search", 0, 1))
-    part, validation = module._training_rows(plan, few)
+    few = fitting.FoldData("search", 0, 1, row_share=0.3)
+    whole, _ = fitting.training_rows(plan, fitting.FoldData("search", 0, 1))
+    part, validation = fitting.training_rows(plan, few)
     assert set(part) < set(whole)
     assert len(part) == round(0.3 * len(whole))
     assert not set(part) & set(validation)
-    np.testing.assert_array_equal(part, module._training_rows(plan, few)[0])
-    other, _ = module._training_rows(plan, replace(few, fold=2))
+    np.testing.assert_array_equal(part, fitting.training_rows(plan, few)[0])
+    other, _ = fitting.training_rows(plan, replace(few, fold=2))
     assert set(other) != set(part)
 
 
@@ -331,7 +334,7 @@ def test_shares_of_the_rows_are_cached_apart(plan):
 
 
 def test_the_seconds_of_a_fold_are_told_apart(plan, monkeypatch):
-    make, score = module.build_preprocessor, type(plan.index).score
+    make, score = fitting.build_preprocessor, type(plan.index).score
 
     def late(seconds, function):
         def run(*given, **named):
@@ -340,9 +343,9 @@ def test_the_seconds_of_a_fold_are_told_apart(plan, monkeypatch):
 
         return run
 
-    monkeypatch.setattr(module, "build_preprocessor", late(0.05, make))
+    monkeypatch.setattr(fitting, "build_preprocessor", late(0.05, make))
     monkeypatch.setattr(type(plan.index), "score", late(0.03, score))
-    module._open.cache_clear()
+    fitting.open_run.cache_clear()
     configuration = configuration_of("gaussian_nb")
     first, again = (run(plan, configuration)[0] for _ in range(2))
     assert first.fit_seconds >= first.preprocessing_seconds >= 0.05
@@ -452,7 +455,7 @@ def test_the_printed_variance_filter_drops_by_the_unit_of_measurement(tmp_path):
         Settings(table="t", target="kind", folds=3, preprocessing=request_),
         frame=frame[["size", "weight", "color", "kind"]],
     )
-    module._open.cache_clear()
+    fitting.open_run.cache_clear()
     plan, settings = (
         EvaluationPlan(tmp_path),
         Settings(table="t", target="y", preprocessing=request_),

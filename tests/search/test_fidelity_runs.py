@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from automl.evaluation import fitting
 from automl.evaluation import trial as evaluation
 from automl.evaluation.journal import Journal, read
 from automl.evaluation.predictions import PredictionStore
@@ -93,7 +94,7 @@ def ran(request, tmp_path_factory):
     )
     facts = {"run_id": folder.run_id, "settings": settings.model_dump(mode="json")}
     folder.write_facts({**facts, "data": prepare(folder, settings, frame=frame)})
-    evaluation._open.cache_clear()
+    fitting.open_run.cache_clear()
     session = session_of(folder, home, settings)
     search = Search(session)
     run_search(search)

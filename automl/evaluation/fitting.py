@@ -1,0 +1,145 @@
+"""How a pipeline is fitted inside a worker: equal arguments give equal pipelines in any process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from automl.data.splits import share_of_rows
+from automl.evaluation.cache import FoldCache, PreprocessedFold
+from automl.evaluation.plan import EvaluationPlan
+from automl.families.registry import get_family
+from automl.inference.model import FittedPipeline
+from automl.preprocessing.pipeline import build_preprocessor
+from automl.randomness import Purpose, integer_seed, stream
+from automl.records import Configuration, IntArray, JsonScalar
+
+REFIT = 2**20
+"""In place of the keys of a fold, for a fit on all rows."""
+
+
+@dataclass(frozen=True)
+class FoldData:
+    """Which rows a fold learns from."""
+
+    stage: str
+    repeat: int
+    fold: int
+    row_share: float = 1.0
+
+
+def fit_fold(
+    plan: EvaluationPlan,
+    cache: FoldCache,
+    configuration: Configuration,
+    *,
+    stage: str,
+    repeat: int,
+    fold: int,
+    row_share: float = 1.0,
+    iteration_share: float = 1.0,
+) -> tuple[FittedPipeline, Any]:
+    """Fitted pipeline of one fold, and the preprocessed validation rows.
+
+    Equal arguments give equal pipelines in any process.
+    """
+    data = FoldData(stage, repeat, fold, row_share)
+    part = preprocess_fold(plan, cache, configuration, data)
+    return fit_pipeline(plan, configuration, part, data, iteration_share), part.validation
+
+
+def preprocess_fold(
+    plan: EvaluationPlan, cache: FoldCache, configuration: Configuration, data: FoldData
+) -> PreprocessedFold:
+    """Matrices of a fold, from the cache where they are there."""
+    choices = preprocessing_of(configuration)
+    key = (data, tuple(sorted(choices.items())))
+    found = cache.get(key)
+    if found is not None:
+        return found
+    training, validation = training_rows(plan, data)
+    seed = integer_seed(plan.settings.seed, Purpose.ESTIMATOR, data.repeat, data.fold)
+    preprocessor = build_preprocessor(choices, seed=seed)
+    frame = plan.table.frame
+    part = PreprocessedFold(
+        preprocessor,
+        preprocessor.fit_transform(frame.iloc[training], plan.table.y[training]),
+        preprocessor.transform(frame.iloc[validation]),
+    )
+    cache.put(key, part)
+    return part
+
+
+def fit_pipeline(
+    plan: EvaluationPlan,
+    configuration: Configuration,
+    part: PreprocessedFold,
+    data: FoldData,
+    iteration_share: float,
+) -> FittedPipeline:
+    """Pipeline of a configuration on a fold whose matrices are there."""
+    rows, _ = training_rows(plan, data)
+    keys = data.repeat, data.fold
+    estimator = fit_estimator(
+        plan, configuration, part.training, rows, keys, iteration_share=iteration_share
+    )
+    return FittedPipeline(part.preprocessor, estimator)
+
+
+def preprocessing_of(configuration: Configuration) -> dict[str, JsonScalar]:
+    """Values that shape the preprocessing."""
+    return {k: v for k, v in configuration.values.items() if k.startswith("prep.")}
+
+
+def fit_estimator(
+    plan: EvaluationPlan,
+    configuration: Configuration,
+    matrix: Any,
+    rows: IntArray,
+    keys: tuple[int, ...],
+    *,
+    iteration_share: float = 1.0,
+) -> Any:
+    """Estimator fitted on table rows that `matrix` holds preprocessed.
+
+    Parameters
+    ----------
+    matrix : (n_rows, n_columns)
+    rows : (n_rows,), positions in the table
+        Whose targets and weights are taken.
+    keys
+        Tell this fit's seed from those of other fits of the configuration.
+    """
+    family, table, settings = get_family(configuration.family), plan.table, plan.settings
+    estimator = family.build(
+        configuration,
+        task=table.task,
+        n_rows=len(rows),
+        n_columns=matrix.shape[1],
+        n_classes=table.n_classes,
+        seed=integer_seed(settings.seed, Purpose.ESTIMATOR, int(configuration.id, 16), *keys),
+        threads=settings.threads,
+        iteration_share=iteration_share,
+    )
+    weights = None if plan.weights is None else plan.weights[rows]
+    return family.fit(estimator, matrix, table.y[rows], sample_weight=weights)
+
+
+def training_rows(plan: EvaluationPlan, data: FoldData) -> tuple[IntArray, IntArray]:
+    """Positions in the table of the training and validation rows of a fold."""
+    stage = plan.stage(data.stage)
+    training, validation = plan.rows_of(data.stage, data.repeat, data.fold)
+    if data.row_share < 1.0:
+        rng = stream(plan.settings.seed, Purpose.SAMPLE, data.repeat, data.fold)
+        table = plan.table
+        y = table.y[stage.rows[training]] if table.n_classes else None
+        training = training[share_of_rows(len(training), data.row_share, y=y, rng=rng)]
+    return stage.rows[training], stage.rows[validation]
+
+
+@lru_cache(maxsize=1)
+def open_run(context: str) -> tuple[EvaluationPlan, FoldCache]:
+    """Plan of a run folder and its cache, which the jobs of a worker share."""
+    plan = EvaluationPlan(context)
+    return plan, FoldCache(plan.settings.cache_mib * 2**20)
