@@ -26,6 +26,7 @@ _PREPARED_BY = {
     "adapt_folds",
     "budget_seconds",
     "candidate_repeats",
+    "candidate_scores",
     "class_weight",
     "cost_matrix",
     "data_mode",

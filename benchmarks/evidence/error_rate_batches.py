@@ -17,6 +17,8 @@ from automl.records import BoolArray, FloatArray, IntArray
 
 ALPHA = 0.05
 TOP_N = 3
+ROPE = 0.01
+"""The setting's default."""
 Place = tuple[str, ...]
 
 
@@ -27,8 +29,8 @@ class Batch:
     ----------
     scores : (R, k, n)
     procedure
-        `paired`, `paired, tree`, `mcb`, `friedman`, `thesis`, or `members only`: `paired` with the
-        pairs of a node's members alone.
+        `closed`, `closed, tree`, `paired`, `paired, tree`, `mcb`, `bayesian`, `friedman`, `thesis`, or
+        `members only`: `paired` with the pairs of a node's members alone.
     ratio
         Validation rows / training rows.
     """
@@ -38,7 +40,8 @@ class Batch:
         self.means = scores.mean(axis=2)
         self.everyone: list[int] = []
         if procedure not in ("thesis", "friedman"):
-            self.t = corrected_statistics(scores, ratio)
+            self.lead, self.error = leads_and_errors(scores, ratio)
+            self.t = statistics_of(self.lead, self.error)
             self.p = two_sided(self.t, scores.shape[2])
 
     def leaf(self, k: int) -> BoolArray:
@@ -105,6 +108,10 @@ class Batch:
             n = self.scores.shape[2]
             tail = one_sided(lead.max(axis=2), n) * (len(below) - 1)
             dropped = np.maximum(tail, 2.0**-n) < ALPHA
+        elif self.procedure == "bayesian":
+            dropped = self._certainly_worse(rows, members, chosen)
+        elif self.procedure.startswith("closed"):
+            dropped = self._not_best(rows, members, below, alike)
         elif self.procedure == "members only":
             dropped = self._among(rows, members, chosen)
         else:
@@ -112,6 +119,36 @@ class Batch:
             dropped = self._adjusted(families)[at, chosen, members] < ALPHA
         dropped[np.arange(len(rows)), best] = False
         return np.asarray(dropped)
+
+    def _certainly_worse(self, rows: IntArray, members: IntArray, chosen: IntArray) -> BoolArray:
+        """(r, m): the best leads by more than the rope with a posterior probability above 1 - alpha."""
+        n = self.scores.shape[2]
+        lead, error = (x[rows[:, None], chosen, members] for x in (self.lead, self.error))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            probability = special.stdtr(n - 1, (lead - ROPE) / error)
+        certain = np.where(error > 1e-12, probability, lead > ROPE)
+        return np.asarray((certain > 1.0 - ALPHA) & (2.0**-n < ALPHA))
+
+    def _not_best(
+        self, rows: IntArray, members: IntArray, below: list[int], alike: list[list[int]]
+    ) -> BoolArray:
+        """(r, m): Holm over the candidates' Simes p-values; of a member those against members alone."""
+        is_tree = "tree" in self.procedure
+        own = self.everyone if is_tree else below
+        families = [own, *([] if is_tree else [f for f in alike if f != own and len(f) > 1])]
+        shared = [self._simes(rows, np.tile(f, (len(rows), 1)), len(f)) for f in families]
+        at = np.searchsorted(own, members)
+        np.put_along_axis(shared[0], at, self._simes(rows, members, len(own)), axis=1)
+        adjusted = self._holm(np.concatenate(shared, axis=1))
+        return np.take_along_axis(adjusted, at, axis=1) < ALPHA
+
+    def _simes(self, rows: IntArray, candidates: IntArray, n_all: int) -> FloatArray:
+        """(r, m): p-value of each candidate's being among the best, rivals being the candidates."""
+        t = self.t[rows[:, None, None], candidates[:, None, :], candidates[:, :, None]]
+        m = candidates.shape[1]
+        t[:, np.arange(m), np.arange(m)] = -np.inf
+        tails = np.sort(one_sided(t, self.scores.shape[2]), axis=2)[:, :, : max(m - 1, 1)]
+        return np.minimum((tails * (n_all - 1) / np.arange(1, max(m, 2))).min(axis=2), 1.0)
 
     def _adjusted(self, families: list[list[int]]) -> FloatArray:
         """(R, k, k) p-values by Holm over the pairs of all families; 1 elsewhere."""
@@ -168,15 +205,24 @@ def deciding_nodes(places: Sequence[str]) -> dict[Place, tuple[str, list[int]]]:
     return nodes
 
 
-def corrected_statistics(scores: FloatArray, ratio: float) -> FloatArray:
-    """(R, k, k): corrected t of first minus second."""
+def leads_and_errors(scores: FloatArray, ratio: float) -> tuple[FloatArray, FloatArray]:
+    """(R, k, k): mean of first minus second, and its corrected standard error."""
     difference = scores[:, :, None] - scores[:, None, :]
     error = difference.std(axis=3, ddof=1) * np.sqrt(1 / scores.shape[2] + ratio)
-    mean = difference.mean(axis=3)
+    return difference.mean(axis=3), error
+
+
+def statistics_of(lead: FloatArray, error: FloatArray) -> FloatArray:
+    """Corrected t; infinite without an error."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = mean / error
-    flat = np.where(np.abs(mean) > 1e-12, np.copysign(np.inf, mean), 0.0)
+        t = lead / error
+    flat = np.where(np.abs(lead) > 1e-12, np.copysign(np.inf, lead), 0.0)
     return np.asarray(np.where(error > 1e-12, t, flat))
+
+
+def corrected_statistics(scores: FloatArray, ratio: float) -> FloatArray:
+    """(R, k, k): corrected t of first minus second."""
+    return statistics_of(*leads_and_errors(scores, ratio))
 
 
 def one_sided(t: FloatArray, n: int) -> FloatArray:

@@ -43,7 +43,7 @@ POOLS = {
     "elevators": Task.REGRESSION,
     "bank8FM": Task.REGRESSION,
 }
-REPEATED_FIVE, REPEATED_TEN, ONE_OF_THREE = (3, 5), (3, 10), (2, 3)
+REPEATED_FIVE, REPEATED_TEN, ONE_OF_THREE = (7, 5), (3, 10), (2, 3)
 PLANS = {
     "networks": (REPEATED_FIVE, REPEATED_TEN),
     "forests": (REPEATED_FIVE,),

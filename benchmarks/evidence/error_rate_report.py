@@ -12,20 +12,32 @@ from scipy.stats import beta
 
 ALPHA = 0.05
 TREE_ROWS = ("tree 3", "tree 5", "tree 10", "lopsided 10")
+PLANS = ("1 x 3", "2 x 5", "6 x 5", "3 x 10")
+LEAF_PROCEDURES = ("closed", "paired", "mcb", "bayesian", "friedman", "thesis")
+PROCEDURES = (
+    *("closed", "closed, tree", "paired", "paired, tree"),
+    *("mcb", "bayesian", "friedman", "thesis"),
+)
 LEVELS = ("leaf", "category", "family", "root", "all")
 
 
 def write(out: Path) -> None:
-    """``error_rates.md`` and ``power.png``."""
+    """``error_rates.md``, ``power.png`` and ``leads.png``."""
     counts: dict[str, Counter[str]] = {}
     for path in sorted((out / "counts").glob("*.json")):
         counts.setdefault(path.stem.rsplit("-", 1)[0], Counter()).update(
             json.loads(path.read_text())
         )
-    planted = counts.pop("planted", None)
-    lines = [*_equal_tables(counts), *(_power_tables(planted) if planted else [])]
+    planted, leads = counts.pop("planted", None), counts.pop("leads", None)
+    lines = [
+        *_equal_tables(counts),
+        *(_power_tables(planted) if planted else []),
+        *(_lead_tables(leads) if leads else []),
+    ]
     (out / "error_rates.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
+    if leads:
+        _lead_picture(leads, out / "leads.png")
     if planted:
         _picture(planted, out / "power.png")
 
@@ -63,7 +75,7 @@ def _equal_tables(counts: dict[str, Counter[str]]) -> list[str]:
         "|---|---|---|---|",
     ]
     cells = [
-        (kind, folds) for kind, found in counts.items() for folds in ("3", "5", "10")
+        (kind, folds) for kind, found in counts.items() for folds in PLANS
         if f"{folds}|replications" in found
     ]  # fmt: skip
     for kind, folds in cells:
@@ -71,7 +83,7 @@ def _equal_tables(counts: dict[str, Counter[str]]) -> list[str]:
         ratio = found[f"{folds}|spread"] / found[f"{folds}|spread of"]
         lines.append(f"| {kind} | {folds} | {found[f'{folds}|replications']} | {ratio:.2f} |")
     lines += _worst_tables(counts, cells)
-    procedures = ("paired", "mcb", "friedman", "thesis")
+    procedures = LEAF_PROCEDURES
     heads = [f"{p}, {k}" for p in procedures for k in (3, 5, 10)]
     lines += _table("One leaf of 3, 5 and 10 candidates.", heads, [
         (kind, folds, [_cell(counts[kind], folds, f"{p}|leaf of {k}") for p in procedures for k in (3, 5, 10)])
@@ -85,7 +97,7 @@ def _equal_tables(counts: dict[str, Counter[str]]) -> list[str]:
             for kind, folds in cells if f"{folds}|{procedure}|tree 3|all|any" in counts[kind]
         ])  # fmt: skip
     for tree in TREE_ROWS:
-        for procedure in ("paired", "paired, tree", "mcb", "friedman", "thesis"):
+        for procedure in PROCEDURES:
             lines += _table(f"{tree}, {procedure}.", LEVELS, [
                 (kind, folds, [_cell(counts[kind], folds, f"{procedure}|{tree}|{level}") for level in LEVELS])
                 for kind, folds in cells if f"{folds}|{procedure}|{tree}|all|any" in counts[kind]
@@ -98,7 +110,7 @@ def _equal_tables(counts: dict[str, Counter[str]]) -> list[str]:
         "ten, before and with the adjustment; candidates that are the best of 8, 1 and 1 trials of the search.",
         ("members only, tree 10", "members only, lopsided root", "screening unadjusted", "screening", "best of 8, 1, 1"),
         [(kind, folds, [_cell(counts[kind], folds, key) for key in before])
-         for kind, folds in cells if folds != "10"],
+         for kind, folds in cells if f"{folds}|search|screening of 10|any" in counts[kind]],
     )  # fmt: skip
     return lines
 
@@ -111,7 +123,7 @@ def _worst_tables(counts: dict[str, Counter[str]], cells: Sequence[tuple[str, st
         "a whole tree": [f"{tree}|all" for tree in TREE_ROWS],
     }
     lines: list[str] = []
-    for procedure in ("paired", "paired, tree", "mcb", "friedman", "thesis"):
+    for procedure in PROCEDURES:
         rows = []
         for kind, folds in cells:
             found = counts[kind]
@@ -133,22 +145,80 @@ def _table(
 
 def _power_tables(counts: Counter[str]) -> list[str]:
     lines: list[str] = []
-    procedures = ("paired", "mcb", "friedman", "thesis")
+    plans = ("2 x 5", "6 x 5", "3 x 10")
     for name, strengths in models.STRENGTHS.items():
-        rows = []
-        for folds in ("5", "10"):
-            for strength in strengths:
-                cell = f"{folds}|{name}|{strength}"
-                n = counts[f"{cell}|replications"]
-                shares = [
-                    f"{100 * counts[f'{cell}|{p}|dropped'] / n:.0f} / "
-                    f"{100 * counts[f'{cell}|{p}|wrongly'] / n:.1f}"
-                    for p in procedures
-                ]
-                rows.append((f"{strength}, {counts[f'{cell}|difference'] / n:.3f}", folds, shares))
-        title = f"{name}: percent of {int(n)} in which the worse of five is dropped / any of the others."
-        lines += _table(title, procedures, rows)
+        rows = [
+            (f"{strength}, {_mean(counts, cell, 'difference'):.3f}", plan, _shares(counts, cell))
+            for plan in plans
+            for strength in strengths
+            for cell in [f"{plan}|{name}|{strength}"]
+        ]
+        n = int(counts[f"{plans[0]}|{name}|{strengths[0]}|replications"])
+        title = f"{name}: percent of {n} in which the worse of five is dropped / any of the others."
+        lines += _table(title, LEAF_PROCEDURES, rows)
+    rows = [("four equal, six worse", plan, _shares(counts, f"{plan}|mixed", 6)) for plan in plans]
+    title = "Ten in one leaf: percent of the six worse that are dropped / any of the four equal."
+    return lines + _table(title, LEAF_PROCEDURES, rows)
+
+
+def _leads_of(counts: Counter[str]) -> list[float]:
+    return sorted({float(key.split("|")[2]) for key in counts if "|one|" in key})
+
+
+def _lead_tables(counts: Counter[str]) -> list[str]:
+    lines: list[str] = []
+    for name, n_worse in (("one", 1), ("graded", 9)):
+        rows = [
+            (f"{lead:g}", plan, _shares(counts, f"{plan}|{name}|{lead}", n_worse))
+            for plan in ("2 x 5", "6 x 5")
+            for lead in _leads_of(counts)
+        ]
+        worse = (
+            "one that is worse by a lead" if name == "one" else "the nine that fall off to a lead"
+        )
+        title = (
+            f"Ten with normal scores: percent of {worse}, in deviations of the differences, that "
+            "are dropped / any of the best."
+        )
+        lines += _table(title, LEAF_PROCEDURES, rows)
     return lines
+
+
+def _lead_picture(counts: Counter[str], path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
+    x = _leads_of(counts)
+    panels = (("one", 1, "one of ten is worse"), ("graded", 9, "nine of ten fall off evenly"))
+    for axis, (name, n_worse, title) in zip(axes, panels, strict=True):
+        for procedure, color in (("paired", "tab:red"), ("closed", "tab:blue")):
+            for plan, style in (("2 x 5", "--"), ("6 x 5", "-")):
+                y = [
+                    _mean(counts, f"{plan}|{name}|{lead}", f"{procedure}|dropped") / n_worse
+                    for lead in x
+                ]
+                axis.plot(x, y, style, color=color, marker="o", label=f"{procedure}, {plan}")
+        axis.set(title=title, xlabel="lead over the worst, deviations of differences", ylim=(0, 1))
+    axes[0].set_ylabel("share of the worse that is dropped")
+    axes[0].legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def _mean(counts: Counter[str], cell: str, key: str) -> float:
+    return counts[f"{cell}|{key}"] / max(counts[f"{cell}|replications"], 1)
+
+
+def _shares(counts: Counter[str], cell: str, n_worse: int = 1) -> list[str]:
+    return [
+        f"{100 * _mean(counts, cell, f'{p}|dropped') / n_worse:.0f} / "
+        f"{100 * _mean(counts, cell, f'{p}|wrongly'):.1f}"
+        for p in LEAF_PROCEDURES
+    ]
 
 
 def _picture(counts: Counter[str], path: Path) -> None:
@@ -158,7 +228,10 @@ def _picture(counts: Counter[str], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(12, 4), sharey=True)
-    lines = [("paired", "5"), ("mcb", "5"), ("friedman", "5"), ("thesis", "5"), ("thesis", "10")]
+    lines = [
+        *(("paired", "2 x 5"), ("closed", "2 x 5"), ("paired", "6 x 5"), ("closed", "6 x 5")),
+        *(("mcb", "2 x 5"), ("bayesian", "2 x 5"), ("thesis", "2 x 5")),
+    ]
     for axis, (name, strengths) in zip(axes, models.STRENGTHS.items(), strict=True):
         for procedure, folds in lines:
             cells = [f"{folds}|{name}|{strength}" for strength in strengths]
@@ -166,7 +239,7 @@ def _picture(counts: Counter[str], path: Path) -> None:
             x = [counts[f"{cell}|difference"] / m for cell, m in zip(cells, n, strict=True)]
             y = [counts[f"{c}|{procedure}|dropped"] / m for c, m in zip(cells, n, strict=True)]
             pairs = sorted(zip(x, y, strict=True))
-            label = f"{procedure}, {'2 x 5' if folds == '5' else '3 x 10'} folds"
+            label = f"{procedure}, {folds} folds"
             axis.plot(*zip(*pairs, strict=True), marker="o", markersize=3, label=label)
         axis.axhline(ALPHA, color="gray", linewidth=0.8, linestyle=":")
         axis.set(title=name, xlabel="mean score of the others - its mean score", ylim=(0, 1))

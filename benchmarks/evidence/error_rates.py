@@ -34,6 +34,9 @@ from automl.selection.screening import screen, screening_alpha
 
 CHUNK = 50
 GAUSS = {f"gauss {rho}": rho for rho in (0.0, 0.1, 0.2, 0.3, 0.4)}
+OPPOSED = "opposed 0.2"
+"""Normal scores with correlation 0.2 between folds, of pairs of candidates of which one is good where
+the other is bad: leads over a third one depend negatively, which Simes' rule does not provide for."""
 LEAVES = (3, 5, 10)
 TREES: dict[str, tuple[str, ...]] = {
     "tree 3": ("a/x=1", "a/x=1", "b"),
@@ -45,18 +48,28 @@ TREES: dict[str, tuple[str, ...]] = {
     "lopsided 10": (*("a",) * 8, "b", "c"),
 }
 PROCEDURES_OF_THE_PROJECT: dict[str, dict[str, Any]] = {
+    "closed": {"test": "closed"},
+    "closed, tree": {"test": "closed", "alpha_split": "tree"},
     "paired": {"test": "paired"},
     "paired, tree": {"test": "paired", "alpha_split": "tree"},
     "mcb": {"test": "mcb"},
+    "bayesian": {"test": "bayesian"},
     "friedman": {"test": "friedman"},
     "thesis": {"test": "thesis"},
 }
 PROCEDURES = (*PROCEDURES_OF_THE_PROJECT, "members only")
-LEAF_PROCEDURES = ("paired", "mcb", "friedman", "thesis")
+LEAF_PROCEDURES = ("closed", "paired", "mcb", "bayesian", "friedman", "thesis")
 CHECKED_CHUNKS = 4
 """The first replication of every fourth chunk is compared with the project's own selection."""
-ON_TEN_FOLDS = ("paired", "paired, tree", "thesis")
-"""Procedures that are counted on three times ten folds as well."""
+ON_MORE_SCORES = ("closed", "closed, tree", "paired", "paired, tree", "bayesian", "thesis")
+"""Procedures that are counted on thirty scores as well."""
+MIXED = {"label noise": (3, 5), "share of the rows": (3, 5), "hidden units": (4, 5)}
+"""Strengths of the six worse ones that compete with four equal ones."""
+
+LEADS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
+LEADS_RHO = 0.1
+"""Normal scores of ten of which one, or all but one, are worse; the variance of their mean difference
+is 0.6 of the assumed one, as it is for real models."""
 
 
 def main() -> None:
@@ -65,7 +78,9 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--replications", type=int, default=1000)
-    parser.add_argument("--kinds", default=",".join((*models.PLANS, *GAUSS, "planted")))
+    parser.add_argument(
+        "--kinds", default=",".join((*models.PLANS, *GAUSS, OPPOSED, "leads", "planted"))
+    )
     parser.add_argument("--again", action="store_true", help="count anew what has scores")
     parser.add_argument("--report", action="store_true", help="nothing but the report")
     given = parser.parse_args()
@@ -99,22 +114,36 @@ def scores(out: Path, kind: str, chunk: int, pools: models.Pools) -> dict[str, F
 def _replication(kind: str, seed: int, pools: models.Pools) -> dict[str, FloatArray]:
     if kind in GAUSS:
         return {"5": _gauss(GAUSS[kind], np.random.default_rng([seed, int(100 * GAUSS[kind])]))}
+    if kind == OPPOSED:
+        return {"5": _gauss(0.2, np.random.default_rng([seed, 2]), opposition=0.95)}
+    if kind == "leads":
+        return {"5": _gauss(LEADS_RHO, np.random.default_rng([seed, 1]))}
     if kind == "planted":
-        found = {5: models.planted(pools, seed, (2, 5)), 10: models.planted(pools, seed, (3, 10))}
+        found = {5: models.planted(pools, seed, (6, 5)), 10: models.planted(pools, seed, (3, 10))}
         return {f"{k}|{name}": v for k, by_name in found.items() for name, v in by_name.items()}
     made = models.scores_of(kind, pools, seed)
     return {str(plan[1]): values for plan, values in zip(models.PLANS[kind], made, strict=True)}
 
 
-def _gauss(rho: float, rng: np.random.Generator) -> FloatArray:
-    """Normal scores: equal models whose differences correlate by `rho` between any two folds."""
-    own = np.sqrt(rho) * rng.normal(size=(10, 1)) + np.sqrt(1 - rho) * rng.normal(size=(10, 15))
-    return own + rng.normal(size=15)
+def _gauss(rho: float, rng: np.random.Generator, opposition: float = 0.0) -> FloatArray:
+    """Normal scores: equal models whose differences correlate by `rho` between any two folds.
+
+    Of every two candidates the second correlates with the first by minus the opposition.
+    """
+    own = np.sqrt(rho) * rng.normal(size=(10, 1)) + np.sqrt(1 - rho) * rng.normal(size=(10, 35))
+    own[1::2] = np.sqrt(1.0 - opposition**2) * own[1::2] - opposition * own[::2]
+    return own + rng.normal(size=35)
 
 
-def fresh(n_folds: int, values: FloatArray) -> FloatArray:
-    """Scores of the candidates: without the search's repeat where there is one."""
-    return values if n_folds == 10 else values[..., n_folds:]
+def fresh(n_folds: int, values: FloatArray, n_search: int) -> dict[str, FloatArray]:
+    """Scores of the candidates without the search's repeats, by repeats and folds in words.
+
+    Of six repeats of five folds the first two are those that every run has.
+    """
+    scored = values[..., n_search * n_folds :]
+    n_repeats = scored.shape[-1] // n_folds
+    numbers = (2, 6) if n_repeats == 6 else (n_repeats,)
+    return {f"{n} x {n_folds}": scored[..., : n * n_folds] for n in numbers}
 
 
 # --- counts ---------------------------------------------------------------------------------------
@@ -128,23 +157,26 @@ def count(
     if path.exists() and not is_again:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = _count_planted(found) if kind == "planted" else _count_equals(found, chunk)
+    counting = {"planted": _count_planted, "leads": _count_leads}.get(kind)
+    made = counting(found) if counting else _count_equals(found, chunk)
     path.write_text(json.dumps(made))
 
 
 def _count_equals(found: Mapping[str, FloatArray], chunk: int) -> dict[str, Any]:
     total: Counter[str] = Counter()
     for n_folds, values in ((int(key), values) for key, values in found.items()):
-        scored = fresh(n_folds, values)
-        total[f"{n_folds}|replications"] += len(scored)
-        total.update(_spread(scored, n_folds))
-        for name in PROCEDURES if n_folds != 10 else ON_TEN_FOLDS:
-            drops = _drops(scored, name, n_folds)
-            if chunk % CHECKED_CHUNKS == 0:
-                _check(drops, scored[0], name, n_folds)
-            total.update(counted(f"{n_folds}|{name}", drops))
-        if n_folds != 10:
-            total.update(counted(f"{n_folds}|search", _search_drops(values, n_folds)))
+        has_search = n_folds != 10
+        for plan, scored in fresh(n_folds, values, int(has_search)).items():
+            total[f"{plan}|replications"] += len(scored)
+            total.update(_spread(scored, n_folds, plan))
+            for name in PROCEDURES if scored.shape[2] <= 10 else ON_MORE_SCORES:
+                drops = _drops(scored, name, n_folds)
+                if chunk % CHECKED_CHUNKS == 0:
+                    _check(drops, scored[0], name, n_folds)
+                total.update(counted(f"{plan}|{name}", drops))
+            if has_search and scored.shape[2] <= 10:
+                searched = np.concatenate([values[..., :n_folds], scored], axis=2)
+                total.update(counted(f"{plan}|search", _search_drops(searched, n_folds)))
     return dict(total)
 
 
@@ -223,7 +255,7 @@ def _search_drops(values: FloatArray, n_folds: int) -> dict[str, IntArray]:
     }
 
 
-def _spread(values: FloatArray, n_folds: int) -> dict[str, float]:
+def _spread(values: FloatArray, n_folds: int, plan: str) -> dict[str, float]:
     """Sums of squared mean differences, and of the variance that the correction assumes for them."""
     first, second = np.triu_indices(values.shape[1], 1)
     difference = values[:, first] - values[:, second]
@@ -231,29 +263,56 @@ def _spread(values: FloatArray, n_folds: int) -> dict[str, float]:
     seen = difference.mean(axis=2) ** 2
     scale = assumed.mean(axis=1) > 0  # every replication counts alike, whatever its unit
     ratio = seen.mean(axis=1)[scale] / assumed.mean(axis=1)[scale]
-    return {f"{n_folds}|spread": float(ratio.sum()), f"{n_folds}|spread of": float(scale.sum())}
+    return {f"{plan}|spread": float(ratio.sum()), f"{plan}|spread of": float(scale.sum())}
 
 
 def _count_planted(found: Mapping[str, FloatArray]) -> dict[str, Any]:
-    """For each kind and strength: how often the worse model is dropped, and any of the equal four."""
+    """How often worse models are dropped and any of the equal four: one worse, and six in one leaf."""
     total: Counter[str] = Counter()
-    for key, values in found.items():
-        folds, name = key.split("|")
-        if name == "equal":
-            continue
-        equal = found[f"{folds}|equal"]
-        for position, strength in enumerate(models.STRENGTHS[name]):
-            cell = f"{folds}|{name}|{strength}"
-            worse = values[:, position : position + 1]
-            total[f"{cell}|replications"] += len(equal)
-            lead = equal.mean(axis=(1, 2)) - worse.mean(axis=(1, 2))
-            total[f"{cell}|difference"] += float(lead.sum())
-            for procedure in LEAF_PROCEDURES:
-                batch = Batch(np.hstack([equal, worse]), procedure, 1.0 / (int(folds) - 1))
-                dropped = batch.leaf(5)
-                total[f"{cell}|{procedure}|dropped"] += int(dropped[:, 4].sum())
-                total[f"{cell}|{procedure}|wrongly"] += int(dropped[:, :4].any(axis=1).sum())
+    for n_folds in (5, 10):
+        by_name = {
+            name: fresh(n_folds, found[f"{n_folds}|{name}"], 0)
+            for name in ("equal", *models.STRENGTHS)
+        }
+        for plan, equal in by_name["equal"].items():
+            worse = {name: by_name[name][plan] for name in models.STRENGTHS}
+            for name, values in worse.items():
+                for position, strength in enumerate(models.STRENGTHS[name]):
+                    cell = f"{plan}|{name}|{strength}"
+                    total.update(_planted(cell, equal, values[:, [position]], n_folds))
+            mixed = [worse[name][:, list(positions)] for name, positions in MIXED.items()]
+            total.update(_planted(f"{plan}|mixed", equal, np.hstack(mixed), n_folds))
     return dict(total)
+
+
+def _count_leads(found: Mapping[str, FloatArray]) -> dict[str, Any]:
+    """Of ten, one is worse by a lead in deviations of the differences; or they fall off evenly."""
+    total: Counter[str] = Counter()
+    deviation = np.sqrt(2.0 * (1.0 - LEADS_RHO))
+    for plan, scored in fresh(5, found["5"], 1).items():
+        for lead in LEADS:
+            for name, share in (("one", np.eye(10)[9]), ("graded", np.linspace(0.0, 1.0, 10))):
+                lowered = scored - deviation * lead * share[:, None]
+                cell, n_best = f"{plan}|{name}|{lead}", int((share == 0).sum())
+                total[f"{cell}|replications"] += len(scored)
+                for procedure in LEAF_PROCEDURES:
+                    dropped = Batch(lowered, procedure, 0.25).leaf(10)
+                    total[f"{cell}|{procedure}|dropped"] += int(dropped[:, n_best:].sum())
+                    wrongly = dropped[:, :n_best].any(axis=1).sum()
+                    total[f"{cell}|{procedure}|wrongly"] += int(wrongly)
+    return dict(total)
+
+
+def _planted(cell: str, equal: FloatArray, worse: FloatArray, n_folds: int) -> dict[str, float]:
+    """Counts of one leaf of four equal and some worse ones."""
+    lead = equal.mean(axis=(1, 2)) - worse.mean(axis=(1, 2))
+    counts = {f"{cell}|replications": float(len(equal)), f"{cell}|difference": float(lead.sum())}
+    both = np.hstack([equal, worse])
+    for procedure in LEAF_PROCEDURES:
+        dropped = Batch(both, procedure, 1.0 / (n_folds - 1)).leaf(both.shape[1])
+        counts[f"{cell}|{procedure}|dropped"] = float(dropped[:, 4:].sum())
+        counts[f"{cell}|{procedure}|wrongly"] = float(dropped[:, :4].any(axis=1).sum())
+    return counts
 
 
 if __name__ == "__main__":

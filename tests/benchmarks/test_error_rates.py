@@ -26,9 +26,16 @@ def evidence():
             sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize("name", ["paired", "paired, tree", "mcb", "friedman", "thesis"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("closed", "closed, tree", "paired", "paired, tree"),
+        *("mcb", "bayesian", "friedman", "thesis"),
+    ],
+)
 def test_batches_decide_as_the_project_does(evidence, name):
     rates, *_ = evidence
+    assert name in rates.PROCEDURES_OF_THE_PROJECT
     rng = np.random.default_rng(1)
     scored = rng.normal(size=(3, 10, 10)) + 1.5 * rng.normal(size=(3, 10, 1)) + rng.normal(size=10)
     drops = rates._drops(scored, name, 5)
@@ -44,6 +51,21 @@ def test_a_difference_between_the_two_is_noticed(evidence):
     drops["tree 3|all"] = drops["tree 3|all"] + 1
     with pytest.raises(RuntimeError, match="paired, 5 folds"):
         rates._check(drops, scored[0], "paired", 5)
+
+
+def test_a_greater_lead_is_dropped_more_often_and_more_scores_help(evidence, monkeypatch):
+    rates, _, report = evidence
+    monkeypatch.setattr(rates, "LEADS", (1.0, 2.0))
+    rng = np.random.default_rng(0)
+    found = {"5": np.array([rates._gauss(0.1, rng) for _ in range(30)])}
+    counts = rates._count_leads(found)
+
+    def dropped(plan, lead, procedure="closed"):
+        return counts[f"{plan}|one|{lead}|{procedure}|dropped"]
+
+    assert dropped("2 x 5", 1.0) < dropped("2 x 5", 2.0) < dropped("6 x 5", 2.0) <= 30
+    assert dropped("2 x 5", 2.0, "paired") < dropped("2 x 5", 2.0)
+    assert len(report._lead_tables(counts)) == 2 * (4 + 1 + 4)
 
 
 def test_rates_have_clopper_and_pearsons_interval(evidence):
