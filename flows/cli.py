@@ -9,6 +9,7 @@ Exit codes: 0 done; 1 our fault; 2 usage or settings; 3 the data; 4 an outside s
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from typing import Annotated, TypeGuard
@@ -85,6 +86,7 @@ for _commands in (
 def main() -> None:
     """Entry point of the program."""
     prepare_environment()
+    logging.raiseExceptions = False  # a line that Prefect's page does not get is no news
     unwind_on_signals()
     show_warnings()
     leave(run(sys.argv[1:]))

@@ -62,6 +62,11 @@ def unwind_on_signals() -> None:
 def silence_libraries() -> None:
     """Let no library log anything any more; Prefect's own threads do not heed `logging.disable`."""
     logging.disable(logging.CRITICAL)
+    silence_orchestrator()
+
+
+def silence_orchestrator() -> None:
+    """Let Prefect log nothing any more: where its server is gone, its threads report each thing that they cannot tell it."""
     for name, logger in list(logging.root.manager.loggerDict.items()):
         if name.startswith("prefect.") and isinstance(logger, logging.Logger):
             logger.disabled = True

@@ -19,6 +19,7 @@ from automl.settings import Settings
 from automl.stages.line import Line, close_line, open_line
 from automl.stages.session import Session, begin, reopen
 from automl.training_request import TrainingRequest
+from automl_flows.session import silence_orchestrator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,6 +125,7 @@ def _run(line: Line, flow: _FlowThread) -> None:
         return
     if isinstance(flow.error, AutoMLError) and not isinstance(flow.error, ServiceError):
         raise flow.error
+    silence_orchestrator()
     line.session.warnings.append(f"the run went on without the orchestrator: {flow.why_lost()}")
     from automl_flows.training import run_stages_directly
 

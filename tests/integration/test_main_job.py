@@ -143,6 +143,7 @@ def test_the_run_outlives_its_prefect_server(finished, command_in, tmp_path) -> 
     result = json.loads(out)
     assert decisions(result) == decisions(finished[1])
     assert any("without the orchestrator" in text for text in result["warnings"])
+    assert not [line for line in err.splitlines() if "prefect" in line.lower() or "API" in line]
 
 
 def test_an_interrupted_run_is_resumable_and_leaves_no_process(command_in, tmp_path) -> None:
