@@ -3,7 +3,8 @@
 Each attempt at a run (`automl.run_state`) is one flow run with two tags: the run's id and
 ``attempt N``. The flow's own end normally says the same as the folder. It does not where the server
 came too late, ended before the run, or where the driver was killed; `reconcile` then makes the flow
-run, sets its final state, and on our own server the true times. What was settled is noted in
+run, sets its final state, and on our own server the true times. With a driver that was killed, the flows
+that had called it in the same process are over as well. What was settled is noted in
 ``orchestrator.json`` of the run folder and not looked at again.
 """
 
@@ -14,9 +15,10 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from automl.addresses import public_address
@@ -46,6 +48,9 @@ SECONDS = 5.0
 MOST_FLOW_RUNS = 20
 """Of one attempt; there is one, unless two servers of one database made it at once."""
 
+MOST_PARENTS = 5
+"""Flows around flows in one process; ours have one."""
+
 SAME_SECONDS = 1.0
 """Difference of two times that nobody minds."""
 
@@ -56,6 +61,9 @@ FINAL_STATES: dict[str, tuple[str, ...]] = {
     KILLED: ("CRASHED", "CANCELLED"),
 }
 """Prefect's types that mean what became of an attempt; the first is set where it has none of them."""
+
+FINAL_TYPES = frozenset(chain.from_iterable(FINAL_STATES.values()))
+"""Prefect's types of what is over."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +169,30 @@ class _Page:
                 self._set_state(flow_run["id"], wanted[0], message)
             if self.name == LOCAL and not _has_times(flow_run, attempt):
                 self._set_times(flow_run["id"], attempt)
+            if attempt.status == KILLED:
+                self._end_parents(flow_run, folder, attempt)
+
+    def _end_parents(
+        self, flow_run: Mapping[str, Any], folder: RunFolder, attempt: Attempt
+    ) -> None:
+        """Let the flow runs end that called this one in its process, which was killed.
+
+        A flow run of a deployment has a process of its own, and its caller may live on.
+        """
+        message = f"{KILLED} with run {folder.path}; the flow could not tell"
+        for _ in range(MOST_PARENTS):
+            if not flow_run.get("parent_task_run_id") or flow_run.get("deployment_id"):
+                return
+            called_by = {"task_runs": {"id": {"any_": [flow_run["parent_task_run_id"]]}}}
+            parents = self._api.post("flow_runs/filter", {**called_by, "limit": 1})
+            if not parents:
+                return
+            flow_run = parents[0]
+            if flow_run["state_type"] not in FINAL_TYPES:
+                self._set_state(flow_run["id"], FINAL_STATES[KILLED][0], message)
+                if self.name == LOCAL and flow_run.get("start_time"):
+                    began = datetime.fromisoformat(flow_run["start_time"]).timestamp()
+                    self._set_times(flow_run["id"], replace(attempt, began=began))
 
     def _new(
         self, folder: RunFolder, facts: Mapping[str, Any], tags: Iterable[str]

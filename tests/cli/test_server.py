@@ -192,6 +192,49 @@ def test_the_page_is_told_what_no_flow_could_tell(server):
     assert reconcile(home, server.api) == 0
 
 
+def parent_of(server, folder, **child):
+    """A flow run that goes on, of a flow that has called that of the run's attempt."""
+
+    def flow_run(name, **given):
+        flow = server.api.post("flows/", {"name": name})["id"]
+        state = {"type": "RUNNING"}
+        return server.api.post("flow_runs/", {"flow_id": flow, "state": state, **given})["id"]
+
+    parent = flow_run("automl-retrain")
+    task = {"flow_run_id": parent, "task_key": "train", "dynamic_key": "0"}
+    called = server.api.post("task_runs/", {**task, "state": {"type": "RUNNING"}})["id"]
+    tags = [folder.run_id, "attempt 1"]
+    flow_run("automl-train", tags=tags, parent_task_run_id=called, **child)
+    return parent
+
+
+@pytest.mark.parametrize(("status", "expected"), [("killed", "CRASHED"), ("failed", "RUNNING")])
+def test_with_a_killed_run_the_flows_around_it_in_its_process_end(server, status, expected):
+    home = Home(server.folder.parent)
+    now = time.time()
+    folder = a_run(home, Attempt(now - 100, now - 10, status))
+    folder.write_facts(
+        {**folder.read_facts(), "status": "running" if status == "killed" else status}
+    )
+    parent = parent_of(server, folder)
+    assert reconcile(home, server.api) == 1
+    found = server.api.get(f"flow_runs/{parent}")
+    assert found["state_type"] == expected
+    (run,) = flow_runs(server, folder)
+    assert run["state_type"] == ("CRASHED" if status == "killed" else "FAILED")
+
+
+def test_a_flow_that_has_deployed_a_killed_run_lives_on(server):
+    home = Home(server.folder.parent)
+    folder = a_run(home, Attempt(time.time() - 100))
+    flow = server.api.post("flows/", {"name": "automl-train"})["id"]
+    deployed = server.api.post("deployments/", {"name": "mine", "flow_id": flow})["id"]
+    caller = parent_of(server, folder, deployment_id=deployed)
+    assert reconcile(home, server.api) == 1
+    assert [run["state_type"] for run in flow_runs(server, folder)] == ["CRASHED"]
+    assert server.api.get(f"flow_runs/{caller}")["state_type"] == "RUNNING"
+
+
 def test_a_run_of_another_server_is_left_alone(server):
     home = Home(server.folder.parent)
     folder = a_run(home, Attempt(1_000.0, 1_010.0, "interrupted"))
