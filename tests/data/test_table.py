@@ -44,6 +44,28 @@ TARGETS = {
 }  # fmt: skip
 
 
+DAYS = pd.Series(pd.date_range("2020-01-01", periods=5).repeat(N // 5))
+DATES = {
+    "stored": DAYS,
+    "with a zone": DAYS.dt.tz_localize("UTC"),
+    "objects": DAYS.dt.date.astype(object),
+    "moments": DAYS.astype(object),
+    "texts": DAYS.dt.strftime("%Y-%m-%d"),
+    "texts with hours": DAYS.dt.strftime("%Y/%m/%d %H:%M"),
+    "categories": DAYS.astype("category"),
+    "categories of texts": DAYS.dt.strftime("%Y-%m-%d").astype("category"),
+    "with gaps": DAYS.where(np.arange(N) % 9 > 0),
+}
+
+
+@pytest.mark.parametrize("task", ["auto", "multiclass", "regression"])
+@pytest.mark.parametrize("kind", DATES)
+def test_a_target_of_dates_is_refused_when_the_table_is_read(kind, task):
+    reason = "target column 'y' holds dates; a target is classes or numbers"
+    with pytest.raises(DataError, match=f": {reason}$"):
+        prepare_table(target(DATES[kind]), target="y", task=task)
+
+
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_task_and_the_labels_follow_from_the_target(name):
     values, task, labels, dtype = TARGETS[name]
