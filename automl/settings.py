@@ -116,6 +116,10 @@ class Settings(BaseModel):
         min_length=1,
     )
     roles: dict[str, str] = Field(default={}, description="Column roles that override detection")
+    strict: bool = Field(
+        default=False,
+        description="Refuse odd values, names and small classes, instead of taking them with a note",
+    )
     optimizer: str | dict[str, Any] = Field(
         default="hypercube",
         description="Optimizer inside each family: a name, or the parts of a composition",

@@ -77,7 +77,7 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
         }
     )
     emit("")
-    emit_table(["column", "role"], [tuple(row.values()) for row in plan["columns"]])
+    emit_table(["column", "role", "read as"], [tuple(row.values()) for row in plan["columns"]])
     for note in data["notes"]:
         emit(f"note: {note}")
     emit("")
@@ -100,9 +100,11 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _roles(table: Table) -> list[dict[str, str]]:
+    from automl.data.column_readings import read_as
+
     return [
-        {"column": column["name"], "role": column["role"]}
-        for column in table.schema.to_json()["columns"]
+        {"column": column.name, "role": column.role, "read as": read_as(column.reading)}
+        for column in table.schema.columns
     ]
 
 

@@ -41,6 +41,12 @@ def train(
         list[str] | None,
         typer.Option(metavar="COLUMN=ROLE", help="Role of a column, instead of the detected one"),
     ] = None,
+    strict: Annotated[
+        bool | None,
+        typer.Option(
+            "--strict", help="Refuse what is odd in the table, instead of taking it with a note"
+        ),
+    ] = None,
     test: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Untouched rows for the test score")
     ] = None,

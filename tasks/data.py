@@ -13,7 +13,8 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.runtime import task_run
 
-from automl.data import division, readers, roles
+from automl.data import division, readers
+from automl.data import roles as data_roles
 from automl.inference.schema import TableSchema
 
 
@@ -36,7 +37,7 @@ def read_table(source: str | Path, columns: list[str] | None = None) -> pd.DataF
 @task(cache_policy=NO_CACHE, persist_result=False)
 def detect_roles(frame: pd.DataFrame, overrides: Mapping[str, str] | None = None) -> dict[str, str]:
     """Role of every column: numeric, nominal, date, text, id or ignored."""
-    found = roles.detect_roles(frame, overrides)
+    found = data_roles.detect_roles(frame, overrides)
     return {name: str(column.role) for name, column in found.items()}
 
 
@@ -54,7 +55,7 @@ def fit_schema(frame: pd.DataFrame, roles: Mapping[str, str]) -> TableSchema:
     DataError
         With every column whose values do not fit its role.
     """
-    return TableSchema.fit(frame, roles)
+    return data_roles.fit_schema(frame, roles)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)

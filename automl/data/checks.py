@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,11 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from automl.data.column_checks import check_finite, check_texts, note_unused, value_problem
+from automl.data.column_checks import note_unused, take_reading, value_problem
 from automl.data.digests import used_row_digests
-from automl.data.findings import Findings, listed, nearest
+from automl.data.findings import Findings, Oddity, listed, nearest
 from automl.data.leaks import check_leaks
-from automl.data.roles import ColumnRole, Role, check_overrides, detect_roles
+from automl.data.roles import (
+    ColumnRole,
+    GivenRole,
+    Role,
+    check_overrides,
+    column_role,
+    unusable_kind,
+)
 from automl.data.row_columns import read_groups, read_time, read_weights
 from automl.data.target import (
     EncodedTarget,
@@ -22,9 +30,13 @@ from automl.data.target import (
     encode_labels,
     encode_target,
     missing_targets,
+    read_target,
+    take_small_classes,
+    take_spellings,
+    target_reading,
 )
-from automl.errors import DataError, SettingsError
-from automl.inference.columns import numbers
+from automl.errors import AutoMLWarning, DataError, SettingsError
+from automl.inference.readings import Reading, numbers
 from automl.inference.schema import TableSchema
 from automl.records import FloatArray, IntArray, Task
 
@@ -60,6 +72,8 @@ class CheckedTable:
         Typed features.
     groups
         Codes of the group column, or of equal rows where there is none and equal rows exist.
+    target_reading
+        How the numbers of the target are read, where they are more than plain numbers.
     """
 
     frame: pd.DataFrame
@@ -71,6 +85,7 @@ class CheckedTable:
     groups: IntArray | None
     time: FloatArray | None
     notes: tuple[str, ...]
+    target_reading: Reading | None = None
 
 
 def check_table(
@@ -83,7 +98,8 @@ def check_table(
     positive: object = None,
     n_folds: int = 5,
     min_rows: int = 10,
-    problems: Sequence[str] = (),
+    oddities: Sequence[Oddity] = (),
+    strict: bool = False,
 ) -> CheckedTable:
     """Check a table of training rows and type it.
 
@@ -93,8 +109,10 @@ def check_table(
         Raw columns with unique text names and a RangeIndex.
     source
         The table's name in messages.
-    problems
+    oddities
         Found before, by the reader.
+    strict
+        Refuse what is odd, instead of taking it with a note.
 
     Raises
     ------
@@ -108,13 +126,16 @@ def check_table(
         raise SettingsError("groups and time cannot be combined; give one of them")
     given = check_overrides(roles or {}, frame.columns)
     _check_role_holders(given, columns)
-    findings = Findings(source, list(problems))
+    findings = _findings(source, oddities, strict=strict)
     columns = _check_names(frame, columns, findings)
+    frame, reading = _with_target_read(frame, columns.target, task, findings)
     raw, has_target = _with_target(frame, columns.target, findings)
     target = None
     if has_target:
         series = _target_values(raw[columns.target], has_gaps=len(raw) < len(frame))
         target = encode_target(series, task=task, positive=positive, findings=findings)
+    if target is not None:
+        take_small_classes(target, raw[columns.target], n_folds, findings)
     _check_size(raw, n_folds, min_rows, findings)
     weights = read_weights(raw, columns.weights, findings)
     groups = read_groups(raw, columns.groups, n_folds, findings)
@@ -139,6 +160,7 @@ def check_table(
         groups=groups,
         time=time,
         notes=tuple(findings.notes),
+        target_reading=reading,
     )
 
 
@@ -150,8 +172,10 @@ def check_later_table(
     task: Task,
     class_labels: NDArray[Any] | None,
     positive: int | None,
+    target_reading: Reading | None = None,
     source: str = "the frame",
-    problems: Sequence[str] = (),
+    oddities: Sequence[Oddity] = (),
+    strict: bool = False,
 ) -> CheckedTable:
     """Check rows that must fit a table of training rows, and type them.
 
@@ -160,22 +184,14 @@ def check_later_table(
     DataError
         With every problem: missing columns, labels unknown to the training rows, wrong values.
     """
-    findings = Findings(source, list(problems))
+    findings = _findings(source, oddities, strict=strict)
     _check_names(frame, Columns(columns.target), findings)
+    frame = _target_read(frame, columns.target, target_reading, findings)
     raw, has_target = _with_target(frame, columns.target, findings)
     target = None
     if has_target:
         target = _later_target(raw[columns.target], task, class_labels, findings)
-    for column in schema.columns:
-        if column.role != Role.NUMERIC or column.name not in raw.columns:
-            continue
-        if not check_finite(raw[column.name], findings):
-            raw = raw.assign(**{column.name: np.nan})  # go on looking for problems
-    typed = None
-    try:
-        typed = schema.transform(raw)
-    except DataError as error:
-        findings.problems.extend(p for p in error.problems if p not in findings.problems)
+    typed = _transformed(raw, schema, findings)
     weights = None
     if columns.weights in raw.columns:
         weights = read_weights(raw, columns.weights, findings)
@@ -192,10 +208,31 @@ def check_later_table(
         groups=None,
         time=None,
         notes=tuple(findings.notes),
+        target_reading=target_reading,
     )
 
 
-def _check_role_holders(given: Mapping[str, Role], columns: Columns) -> None:
+def _transformed(raw: pd.DataFrame, schema: TableSchema, findings: Findings) -> pd.DataFrame | None:
+    """Typed frame; what was made of its values is noted. None after a problem."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", AutoMLWarning)
+        try:
+            typed = schema.transform(raw)
+        except DataError as error:
+            findings.problems.extend(error.problems)
+            return None
+    findings.notes.extend(str(found.message) for found in caught)
+    return typed
+
+
+def _findings(source: str, oddities: Sequence[Oddity], *, strict: bool) -> Findings:
+    findings = Findings(source, strict=strict)
+    for oddity in oddities:
+        findings.take(oddity.note, oddity.refusal)
+    return findings
+
+
+def _check_role_holders(given: Mapping[str, GivenRole], columns: Columns) -> None:
     """Refuse a role that would have no effect."""
     if columns.target in given:
         raise SettingsError(
@@ -204,9 +241,9 @@ def _check_role_holders(given: Mapping[str, Role], columns: Columns) -> None:
             setting="roles",
         )
     for part, name in (("groups", columns.groups), ("weights", columns.weights)):
-        if name is not None and name in given and given[name].is_used:
+        if name is not None and name in given and given[name].role.is_used:
             raise SettingsError(
-                f"the role {given[name]} is given for the {part} column {name!r}, which no model sees",
+                f"the role {given[name].role} is given for the {part} column {name!r}, which no model sees",
                 setting="roles",
             )
 
@@ -229,6 +266,31 @@ def _check_names(frame: pd.DataFrame, columns: Columns, findings: Findings) -> C
             kept[part] = name
         taken[name] = part
     return Columns(**kept)
+
+
+def _with_target_read(
+    frame: pd.DataFrame, target: str, task: str, findings: Findings
+) -> tuple[pd.DataFrame, Reading | None]:
+    """The frame with its target read, and how it was read if it is more than plain numbers."""
+    if target not in frame.columns or value_problem(frame[target]):
+        return frame, None
+    reading = target_reading(frame[target], task, findings)
+    read = _target_read(frame, target, reading, findings)
+    if reading is None:
+        take_spellings(frame[target], read[target], findings)
+    return read, reading
+
+
+def _target_read(
+    frame: pd.DataFrame, target: str, reading: Reading | None, findings: Findings
+) -> pd.DataFrame:
+    if target not in frame.columns or value_problem(frame[target]):
+        return frame
+    try:
+        return frame.assign(**{target: read_target(frame[target], reading)})
+    except DataError as error:
+        findings.problems.append(f"target {error.problems[0]}")
+        return frame
 
 
 def _with_target(frame: pd.DataFrame, target: str, findings: Findings) -> tuple[pd.DataFrame, bool]:
@@ -287,7 +349,7 @@ def _later_target(
     unseen = codes < 0
     if unseen.any():
         row = int(series.index[int(unseen.argmax())]) + 1
-        shown = listed(dict.fromkeys(series[unseen]))
+        shown = listed(dict.fromkeys(series[unseen].astype(object)))
         findings.problems.append(
             f"target column {name!r} holds labels that the training rows lack: {shown} "
             f"(the first in row {row})"
@@ -305,29 +367,37 @@ def _check_size(raw: pd.DataFrame, n_folds: int, min_rows: int, findings: Findin
 
 
 def _feature_roles(
-    raw: pd.DataFrame, columns: Columns, given: Mapping[str, Role], findings: Findings
+    raw: pd.DataFrame, columns: Columns, given: Mapping[str, GivenRole], findings: Findings
 ) -> dict[str, ColumnRole]:
     names = [name for name in raw.columns if name not in columns.not_features]
-    sound = []
+    roles: dict[str, ColumnRole] = {}
     for name in names:
-        if given.get(name) in (Role.IGNORED, Role.TEXT, Role.ID):
-            sound.append(name)
-            continue
-        problem = value_problem(raw[name], is_given=name in given)
-        if problem:
-            findings.problems.append(problem)
-        else:
-            sound.append(name)
-    roles = detect_roles(raw[sound], {name: role for name, role in given.items() if name in sound})
+        try:
+            roles[name] = _feature_role(raw[name], given.get(name), findings)
+        except DataError as error:
+            findings.problems.extend(error.problems)
     for name, role in roles.items():
-        if role.role is Role.NUMERIC:
-            check_finite(raw[name], findings)
-        elif not role.is_given and role.role is not Role.DATE:
-            check_texts(raw[name], findings)
-    note_unused(raw, roles, findings)
-    if len(sound) == len(names) and not any(role.role.is_used for role in roles.values()):
+        take_reading(raw[name], role, findings)
+    note_unused(roles, findings)
+    if len(roles) == len(names) and not any(role.role.is_used for role in roles.values()):
         findings.problems.append(f"no column is left to learn from{_why_unused(roles)}")
     return roles
+
+
+def _feature_role(series: pd.Series, given: GivenRole | None, findings: Findings) -> ColumnRole:
+    """Role of a column.
+
+    Raises
+    ------
+    DataError
+        If its values are of kinds that do not go together, or do not fit its role.
+    """
+    if given is not None and given.role in (Role.IGNORED, Role.TEXT, Role.ID):
+        return column_role(series, given)
+    problem = value_problem(series, is_given=given is not None)
+    if problem and (given is not None or findings.strict or not unusable_kind(series)):
+        raise DataError(problem)
+    return column_role(series, given)
 
 
 def _why_unused(roles: Mapping[str, ColumnRole]) -> str:
@@ -342,7 +412,11 @@ def _fit_schema(
     raw: pd.DataFrame, roles: Mapping[str, ColumnRole], findings: Findings
 ) -> TableSchema | None:
     try:
-        return TableSchema.fit(raw, {name: str(role.role) for name, role in roles.items()})
+        return TableSchema.fit(
+            raw,
+            {name: str(role.role) for name, role in roles.items()},
+            {name: role.reading for name, role in roles.items() if role.reading is not None},
+        )
     except DataError as error:
         findings.problems.extend(error.problems)
         return None

@@ -11,10 +11,10 @@ from typing import BinaryIO
 
 import pandas as pd
 
-from automl.data.findings import repeated_names
+from automl.data.findings import Oddity, odd_names
 from automl.errors import DataError
+from automl.inference.columns import MISSING_TEXTS, unique_names
 
-MISSING_TEXTS = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
 _OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
 _BYTE_ORDER_MARKS = {
     b"\xff\xfe": "UTF-16",
@@ -26,8 +26,8 @@ Opener = Callable[[], BinaryIO]
 
 def read_delimited(
     open_file: Opener, *, name: str, delimiter: str
-) -> tuple[pd.DataFrame, list[str]]:
-    """Frame of a text table with a header line, and problems with the header.
+) -> tuple[pd.DataFrame, list[Oddity]]:
+    """Frame of a text table with a header line, and what was odd about the header.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ def read_delimited(
         _refuse_short_rows(frame, open_file, name, delimiter)
     except UnicodeDecodeError as error:
         raise DataError(_undecodable(open_file, name, error)) from None
-    return frame, repeated_names(header)
+    unique = unique_names(header)
+    return frame.set_axis(unique, axis=1), odd_names(header, unique)
 
 
 def _parse(open_file: Opener, name: str, delimiter: str) -> pd.DataFrame:

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from automl.inference.columns import (
     category_text,
-    date_numbers,
-    numbers,
     stored_kind,
     values_of,
 )
+from automl.inference.readings import read_values
 from automl.inference.schema import ColumnSchema, TableSchema
 
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
@@ -75,13 +74,10 @@ def used_row_digests(
 
 
 def _canonical(column: ColumnSchema, series: pd.Series) -> pd.Series:
-    if column.role == "numeric":
-        return pd.Series(numbers(series, name=column.name, stored=column.stored))
-    if column.role == "date":
-        days = date_numbers(series, name=column.name, date_format=column.date_format)
-        return pd.Series(days)
+    if column.role != "nominal" and column.read_by is not None:
+        return pd.Series(read_values(series, column.read_by, name=column.name).values)
     codes, values = values_of(series)
-    texts = [category_text(value, column.stored) for value in values]
+    texts = [category_text(value, column.stored, column.aliases) for value in values]
     # equal texts of different values become one category, missing markers none
     text_codes, distinct = pd.factorize(np.array(texts, dtype=object))
     table = np.append(text_codes, -1)

@@ -7,9 +7,16 @@ from dataclasses import dataclass
 import pandas as pd
 
 from automl.data import splits
+from automl.data.column_checks import value_problem
 from automl.data.findings import Findings, nearest
 from automl.data.row_columns import read_groups, read_time
-from automl.data.target import EncodedTarget, encode_target, missing_targets
+from automl.data.target import (
+    EncodedTarget,
+    encode_target,
+    missing_targets,
+    read_target,
+    target_reading,
+)
 from automl.errors import SettingsError
 from automl.records import FloatArray, IntArray
 
@@ -118,6 +125,8 @@ def encoded_target(series: pd.Series, task: str, findings: Findings | None = Non
         With everything in `findings` and what is wrong with the target.
     """
     findings = findings or Findings("the labels")
+    if not value_problem(series):
+        series = read_target(series, target_reading(series, task, findings))
     n_missing = int(missing_targets(series).sum())
     if n_missing:
         findings.problems.append(

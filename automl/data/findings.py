@@ -6,11 +6,11 @@ Rows are counted from 1, without the header.
 from __future__ import annotations
 
 import difflib
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from automl.errors import DataError
+from automl.inference.columns import short
 
 
 @dataclass
@@ -21,11 +21,21 @@ class Findings:
     ----------
     source
         The table's name in messages: a file, a URI or "the frame".
+    strict
+        Whether what is odd is refused instead of taken with a note.
     """
 
     source: str
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    strict: bool = False
+
+    def take(self, note: str, refusal: str) -> None:
+        """Note what was made of something odd; with `strict` it is a problem instead."""
+        if self.strict:
+            self.problems.append(refusal)
+        else:
+            self.notes.append(note)
 
     def raise_problems(self) -> None:
         """Refuse the table if any problem was found.
@@ -53,15 +63,49 @@ def nearest(name: str, known: Iterable[object]) -> str:
 
 def listed(values: Iterable[object], limit: int = 5) -> str:
     """The first values, quoted, and how many more there are."""
-    shown = [repr(value) for value in values]
+    shown = [short(value) for value in values]
     more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
     return ", ".join(shown[:limit]) + more
 
 
-def repeated_names(names: Iterable[str]) -> list[str]:
-    """A problem for each column name that occurs more than once."""
-    return [
-        f"column name {name!r} occurs {count} times; rename the others"
-        for name, count in Counter(names).items()
-        if count > 1
-    ]
+@dataclass(frozen=True)
+class Oddity:
+    """Something odd that a reader found: what was made of it, and the problem that it is with `strict`."""
+
+    note: str
+    refusal: str
+
+
+def odd_names(names: Sequence[str], unique: Sequence[str]) -> list[Oddity]:
+    """What was made of names that occur more than once or are empty.
+
+    Parameters
+    ----------
+    names
+        As they stand in the source.
+    unique
+        As the columns are called now, in the same order.
+    """
+    places: dict[str, list[str]] = {}
+    for name, now in zip(names, unique, strict=True):
+        places.setdefault(name.strip(), []).append(now)
+    oddities = []
+    for name, called in places.items():
+        if not name:
+            note = (
+                f"{len(called)} columns without a name"
+                if len(called) > 1
+                else "a column without a name"
+            )
+            oddities.append(
+                Oddity(f"{note}: called {listed(called)}", f"{note}; name every column")
+            )
+        elif len(called) > 1:
+            note = f"column name {name!r} occurs {len(called)} times"
+            oddities.append(
+                Oddity(
+                    f"{note}; the others are called {listed(called[1:])}",
+                    f"{note}; rename the others",
+                )
+            )
+    return oddities

@@ -18,7 +18,7 @@ from automl.data.findings import Findings
 from automl.data.roles import ColumnRole, Role
 from automl.data.target import EncodedTarget, label_text
 from automl.errors import DataError
-from automl.inference.columns import numbers
+from automl.inference.readings import Reading, numbers
 from automl.records import FloatArray, IntArray
 
 MAX_ROWS = 20_000
@@ -40,7 +40,7 @@ def check_leaks(
     for name, role in roles.items():
         if role.role is Role.IGNORED or (role.is_given and not role.role.is_used):
             continue
-        relation = _relation(raw[name], target)
+        relation = _relation(raw[name], role, target)
         if relation == "equals":
             findings.problems.append(
                 f"column {name!r} equals the target; remove it or give it the role ignored"
@@ -50,17 +50,17 @@ def check_leaks(
                 f"column {name!r} is the target under other names (one value for each class); give it the "
                 f"role ignored, or {role.role} to keep it"
             )
-        elif role.role.is_used and (relation or _almost_determines(raw[name], role.role, target)):
+        elif role.role.is_used and (relation or _almost_determines(raw[name], role, target)):
             findings.notes.append(
                 f"column {name!r} alone almost determines the target; make sure that it is known "
                 "before the target is, else give it the role ignored"
             )
 
 
-def _relation(series: pd.Series, target: EncodedTarget) -> str:
+def _relation(series: pd.Series, role: ColumnRole, target: EncodedTarget) -> str:
     """``equals``, ``renames`` or nothing."""
     if target.class_labels is None:
-        return "equals" if _equal_numbers(series, target.y) else ""
+        return "equals" if _equal_numbers(series, role.reading, target.y) else ""
     n_classes = len(target.class_labels)
     if len(series.iloc[:200].unique()) > n_classes + 1:
         return ""
@@ -77,30 +77,27 @@ def _relation(series: pd.Series, target: EncodedTarget) -> str:
     return "equals" if same else "renames"
 
 
-def _equal_numbers(series: pd.Series, y: NDArray[Any]) -> bool:
+def _equal_numbers(series: pd.Series, reading: Reading | None, y: NDArray[Any]) -> bool:
+    name = str(series.name)
     try:
-        head = numbers(series.iloc[:50], name=str(series.name))
-    except DataError:
-        return False
-    if not np.allclose(head, y[:50], rtol=1e-12, atol=0.0):
-        return False
-    try:
-        return bool(np.allclose(numbers(series, name=str(series.name)), y, rtol=1e-12, atol=0.0))
+        head = numbers(series.iloc[:50], name=name, reading=reading)
+        if not np.allclose(head, y[:50], rtol=1e-12, atol=0.0):
+            return False
+        values = numbers(series, name=name, reading=reading)
+        return bool(np.allclose(values, y, rtol=1e-12, atol=0.0))
     except DataError:
         return False
 
 
-def _almost_determines(series: pd.Series, role: Role, target: EncodedTarget) -> bool:
+def _almost_determines(series: pd.Series, role: ColumnRole, target: EncodedTarget) -> bool:
     step = len(series) // MAX_ROWS + 1
     sample, y = series.iloc[::step], target.y[::step]
-    if len(y) < MIN_ROWS or role is Role.DATE:
+    if len(y) < MIN_ROWS or role.role is Role.DATE:
         return False
     values = None
-    if role is Role.NUMERIC:
-        try:
-            values = numbers(sample, name=str(series.name))
-        except DataError:
-            return False
+    if role.role is Role.NUMERIC:
+        values = numbers(sample, name=role.name, reading=role.reading)
+        values = np.where(np.isinf(values), np.nan, values)
     if target.class_labels is None:
         return values is not None and _rank_correlation(values, y) >= RANK_CORRELATION
     if values is not None:

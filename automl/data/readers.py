@@ -21,6 +21,7 @@ import difflib
 import gzip
 import io
 import json
+import warnings
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,10 +32,11 @@ import pandas as pd
 from automl.addresses import public_address
 from automl.data.arff import read_arff
 from automl.data.delimited import Opener, read_delimited
-from automl.data.findings import nearest, repeated_names
+from automl.data.findings import Oddity, nearest, odd_names
 from automl.data.public_tables import read_bundled, read_openml
 from automl.data.remote import fetch
-from automl.errors import DataError
+from automl.errors import AutoMLWarning, DataError
+from automl.inference.columns import short, unique_names
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
@@ -63,30 +65,36 @@ def read_table(
         If a URI needs a package that is not installed.
     ServiceError
         If a remote source cannot be reached.
+
+    Warns
+    -----
+    AutoMLWarning
+        About what was made of something odd, such as names that occur again.
     """
-    frame, problems = load_source(source)
+    frame, oddities = load_source(source)
     name = source_name(source)
-    if columns is not None:
-        known = set(frame.columns)
-        problems += [
-            f"there is no column {column!r}{nearest(column, frame.columns)}"
-            for column in columns
-            if column not in known
-        ]
+    for oddity in oddities:
+        warnings.warn(f"{name}: {oddity.note}", AutoMLWarning, stacklevel=2)
+    if columns is None:
+        return frame
+    known = set(frame.columns)
+    problems = [
+        f"there is no column {column!r}{nearest(column, frame.columns)}"
+        for column in columns
+        if column not in known
+    ]
     if problems:
         raise DataError.of(problems, source=name)
-    return frame if columns is None else frame[list(columns)]
+    return frame[list(columns)]
 
 
-def load_source(source: str | Path | pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Like `read_table`, with problems of the column names returned instead of raised.
-
-    Columns whose name occurs again are left out of the frame.
+def load_source(source: str | Path | pd.DataFrame) -> tuple[pd.DataFrame, list[Oddity]]:
+    """Like `read_table`, with what was odd returned instead of warned of.
 
     Raises
     ------
     DataError, SettingsError, ServiceError
-        As `read_table`, but for the column names.
+        As `read_table`.
     """
     if isinstance(source, pd.DataFrame):
         return _plain_names(source)
@@ -130,7 +138,7 @@ def _nearest_file(path: Path) -> str:
     return f"; did you mean {stems[close[0]]!r}?" if close else ""
 
 
-def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[str]]:
+def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[Oddity]]:
     """Read a table by the extension of its name."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     gzipped = suffixes[-1:] == [".gz"]
@@ -158,7 +166,7 @@ def _unzipped(open_file: Opener, name: str) -> bytes:
         raise DataError(f"{name} is not a readable gzip file: {error}") from None
 
 
-def _read_kind(open_file: Opener, kind: str, name: str) -> tuple[pd.DataFrame, list[str]]:
+def _read_kind(open_file: Opener, kind: str, name: str) -> tuple[pd.DataFrame, list[Oddity]]:
     if kind in DELIMITERS:
         return read_delimited(open_file, name=name, delimiter=DELIMITERS[kind])
     with open_file() as stream:
@@ -206,7 +214,7 @@ def _read_json(text: str, name: str) -> pd.DataFrame:
     for position, record in enumerate(records, start=1):
         if not isinstance(record, dict):
             raise DataError(
-                f"{name}, record {position}: an object is expected; found {record!r:.40}"
+                f"{name}, record {position}: an object is expected; found {short(record)}"
             )
     if len(records) == 1 and records[0] and all(isinstance(v, list) for v in records[0].values()):
         raise DataError(f"{name} holds an object of columns; one object for each row is expected")
@@ -222,18 +230,16 @@ def _json_line(line: str, number: int, name: str) -> Any:
         raise DataError(f"{name}, line {number} is not valid JSON: {error}") from None
 
 
-def _plain_names(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _plain_names(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Oddity]]:
     if isinstance(frame.columns, pd.MultiIndex):
         raise DataError("the frame has several levels of column names; one level is expected")
     names = [str(column) for column in frame.columns]
-    problems = repeated_names(names)
-    plain = frame.set_axis(names, axis=1).reset_index(drop=True)
+    unique = unique_names(names)
+    plain = frame.set_axis(unique, axis=1).reset_index(drop=True)
     for position, dtype in enumerate(plain.dtypes):
         if _is_nested(dtype):
             plain.isetitem(position, plain.iloc[:, position].to_numpy(dtype=object))
-    if problems:
-        plain = plain.loc[:, ~plain.columns.duplicated()]
-    return plain, problems
+    return plain, odd_names(names, unique)
 
 
 def _is_nested(dtype: Any) -> bool:

@@ -2,12 +2,12 @@
 
 The rules, in this order, on the values that are not missing:
 
-1. no value, or the same value in every row: ignored;
+1. no value, the same value in every row, or values that are not plain (lists, mappings, bytes): ignored;
 2. booleans and categories are nominal; dates are dates;
 3. numbers are numeric, except identifiers: whole, (nearly) all different, and either named like one or
    counting the rows up by one;
-4. texts that are all numbers or missing markers (``-``, ``n/a``, ``?`` …) are numeric;
-   texts of which at least 95 % are ISO dates (``2026-11-20``, ``2026/11/20 14:30``) are dates;
+4. texts are read by evidence (`automl.data.column_readings`): numbers in any writing, times of day and
+   durations are numeric, dates are dates, boolean words nominal;
 5. other texts are free text where they are mostly different and long, identifiers where they are
    (nearly) all different, else nominal.
 
@@ -24,16 +24,33 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from automl.data.column_readings import (
+    DATE_SHARE,
+    LEAST_NUMBER_SHARE,
+    NUMBER_SHARE,
+    Evidence,
+    boolean_form,
+    check_ambiguous,
+    date_fits,
+    describe,
+    is_number_column,
+    number_fit,
+    order_of,
+    span_fit,
+    with_order,
+)
 from automl.data.findings import nearest
-from automl.errors import SettingsError
-from automl.inference.columns import NUMBER_MARKERS, stored_kind
+from automl.errors import DataError, SettingsError
+from automl.inference.columns import category_texts, short, stored_kind
+from automl.inference.forms import BooleanForm, DurationForm, NumberForm
+from automl.inference.readings import Reading, numbers
+from automl.inference.schema import TableSchema, default_reading
 
 NEARLY_UNIQUE = 0.95
-DATE_SHARE = 0.95
 MIN_ROWS_FOR_ID = 20
 MIN_ROWS_FOR_COUNTER = 20
+MIN_CATEGORIES = 2
 TEXT_WORDS = 4.0
 TEXT_LETTERS = 50.0
 
@@ -45,10 +62,8 @@ _ID_NAME = re.compile(
     re.IGNORECASE,
 )
 _CAMEL_ID = re.compile(r"[a-z](Id|ID|Uid|UID|Key)$")
-_DATE = re.compile(
-    r"\s*\d{4}([-/])(0?[1-9]|1[0-2])\1(0?[1-9]|[12]\d|3[01])"
-    r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?\s*"
-)
+ORDERS = ("day_first", "month_first")
+"""What may follow the role date, after a colon."""
 
 
 class Role(StrEnum):
@@ -75,16 +90,36 @@ class ColumnRole:
     ----------
     reason
         Part of a sentence; ``given`` for an override.
+    reading
+        How its values are read; None for categories and for columns that are not used.
+    note
+        Sentence on what was made of odd values; empty where there are none.
     """
 
     name: str
     role: Role
     reason: str
+    reading: Reading | None = None
+    note: str = ""
 
     @property
     def is_given(self) -> bool:
         """Whether the user said so."""
         return self.reason == "given"
+
+
+@dataclass(frozen=True)
+class GivenRole:
+    """Role that the user gives a column.
+
+    Parameters
+    ----------
+    order : one of `ORDERS` or nothing
+        Of day and month in dates.
+    """
+
+    role: Role
+    order: str = ""
 
 
 def detect_roles(
@@ -103,17 +138,58 @@ def detect_roles(
     ------
     SettingsError
         If an override names a column that is not there or a role that does not exist.
+    DataError
+        As `column_role`.
     """
     given = check_overrides(overrides or {}, frame.columns)
-    return {
-        str(name): ColumnRole(str(name), given[str(name)], "given")
-        if str(name) in given
-        else ColumnRole(str(name), *_detect(frame[name]))
-        for name in frame.columns
-    }
+    return {str(name): column_role(frame[name], given.get(str(name))) for name in frame.columns}
 
 
-def check_overrides(overrides: Mapping[str, str], names: Any) -> dict[str, Role]:
+def fit_schema(frame: pd.DataFrame, roles: Mapping[str, str]) -> TableSchema:
+    """Schema of a training frame.
+
+    Parameters
+    ----------
+    roles
+        From `detect_roles`, as texts; columns without an entry, such as the target, are left out.
+
+    Raises
+    ------
+    DataError
+        With every column whose values do not fit its role.
+    """
+    given = check_overrides(roles, frame.columns)
+    readings = {}
+    for name, wanted in given.items():
+        if not wanted.role.is_used:
+            continue
+        found = column_role(frame[name])
+        found = found if found.role is wanted.role else column_role(frame[name], wanted)
+        if found.reading is not None:
+            readings[name] = found.reading
+    plain = {name: str(wanted.role) for name, wanted in given.items()}
+    return TableSchema.fit(frame, plain, readings)
+
+
+def column_role(series: pd.Series, given: GivenRole | None = None) -> ColumnRole:
+    """Role and reading of a column.
+
+    Raises
+    ------
+    DataError
+        If the column does not hold what its given role needs, or its dates can be read in two ways.
+    """
+    name = str(series.name)
+    if given is None:
+        return _detect(series, name)
+    if given.role is Role.NUMERIC:
+        return _given_numbers(series, name)
+    if given.role is Role.DATE:
+        return _given_dates(series, name, given.order)
+    return ColumnRole(name, given.role, "given")
+
+
+def check_overrides(overrides: Mapping[str, str], names: Any) -> dict[str, GivenRole]:
     """Overrides as roles.
 
     Raises
@@ -123,33 +199,98 @@ def check_overrides(overrides: Mapping[str, str], names: Any) -> dict[str, Role]
     """
     known = [str(name) for name in names]
     roles = {}
-    for name, role in overrides.items():
+    for name, text in overrides.items():
         if name not in known:
             raise SettingsError(
                 f"a role is given for column {name!r}, which is not in the table{nearest(name, known)}"
             )
+        role, _, order = str(text).partition(":")
         try:
-            roles[name] = Role(role)
+            roles[name] = GivenRole(Role(role), order)
         except ValueError:
             raise SettingsError(
-                f"the role of column {name!r} must be one of {', '.join(Role)}; got {role!r}"
-                f"{nearest(str(role), Role)}"
+                f"the role of column {name!r} must be one of {', '.join(Role)}; got {text!r}"
+                f"{nearest(role, Role)}"
             ) from None
+        if order and (role != Role.DATE or order not in ORDERS):
+            allowed = ", ".join(f"date:{known_order}" for known_order in ORDERS)
+            raise SettingsError(
+                f"the role of column {name!r} may have an order of day and month: {allowed}; got {text!r}"
+            )
     return roles
 
 
-def _detect(series: pd.Series) -> tuple[Role, str]:
+def _given_numbers(series: pd.Series, name: str) -> ColumnRole:
+    kind = stored_kind(series)
+    if pd.api.types.is_timedelta64_dtype(series.dtype):
+        return ColumnRole(name, Role.NUMERIC, "given", Reading(DurationForm()))
+    if kind == "number" and np.isinf(numbers(series, name=name)).any():
+        return ColumnRole(name, Role.NUMERIC, "given", Reading(marks_infinite=True))
+    if kind != "text":
+        return ColumnRole(name, Role.NUMERIC, "given", default_reading("numeric", kind))
+    evidence = Evidence.of(series)
+    fits = [fit for fit in (number_fit(evidence), span_fit(evidence)) if fit is not None]
+    fit = max(fits, key=lambda fit: fit.n_read, default=None)
+    if fit is None and not evidence.texts:
+        return ColumnRole(name, Role.NUMERIC, "given", Reading())
+    if fit is None or fit.share < LEAST_NUMBER_SHARE:
+        bad = evidence.texts[0] if fit is None else fit.words[0]
+        raise DataError(f"column {name!r} must hold numbers; found {short(bad)}")
+    return ColumnRole(name, Role.NUMERIC, "given", fit.reading, describe(fit, name))
+
+
+def _given_dates(series: pd.Series, name: str, order: str) -> ColumnRole:
+    if stored_kind(series) == "date":
+        return ColumnRole(name, Role.DATE, "given", default_reading("date", "date"))
+    evidence = Evidence.of(series)
+    fits = date_fits(evidence, is_given=True)
+    if order and fits and order_of(fits[0].form) != order:
+        fits = [with_order(fits[0], order)]
+    if not order:
+        check_ambiguous(fits, name)
+    if not fits and not evidence.texts:
+        return ColumnRole(name, Role.DATE, "given", default_reading("date", "text"))
+    if not fits or fits[0].share < LEAST_NUMBER_SHARE:
+        bad = fits[0].words[0] if fits else evidence.texts[0]
+        raise DataError(f"column {name!r} must hold dates; found {short(bad)}")
+    return ColumnRole(name, Role.DATE, "given", fits[0].reading, describe(fits[0], name))
+
+
+def _detect(series: pd.Series, name: str) -> ColumnRole:
     present = series.dropna()
-    if not len(present) or is_nested(present.iloc[0]):
-        return Role.IGNORED, "its values are not plain" if len(present) else "it is empty"
+    useless = _useless(present, len(series))
+    if useless:
+        return ColumnRole(name, Role.IGNORED, useless)
+    if pd.api.types.is_timedelta64_dtype(present.dtype):
+        return ColumnRole(name, Role.NUMERIC, "durations", Reading(DurationForm()))
     kind = stored_kind(present)
     if kind == "text":
-        return _detect_text(present, len(series))
-    if len(present) == len(series) and _is_constant(present):
-        return Role.IGNORED, f"it has the value {_shown(present.iloc[0])} in every row"
+        return _detect_text(series, present, name)
     if kind == "boolean" or isinstance(present.dtype, pd.CategoricalDtype):
-        return Role.NOMINAL, "booleans" if kind == "boolean" else "categories"
-    return (Role.DATE, "dates") if kind == "date" else _detect_number(present, len(series))
+        return ColumnRole(name, Role.NOMINAL, "booleans" if kind == "boolean" else "categories")
+    if kind == "date":
+        return ColumnRole(name, Role.DATE, "dates", default_reading("date", "date"))
+    return _detect_number(present, len(series), name)
+
+
+def _useless(present: pd.Series, n_rows: int) -> str:
+    """Why no model can use these values that are not missing; empty where it can."""
+    if not len(present):
+        return "it is empty"
+    if len(present) == n_rows and stored_kind(present) != "text" and _is_constant(present):
+        return f"it has the value {short(present.iloc[0])} in every row"
+    return unusable_kind(present)
+
+
+def unusable_kind(series: pd.Series) -> str:
+    """Why the values are nothing that a model can use; empty where they are."""
+    if pd.api.types.is_complex_dtype(series.dtype):
+        return "it holds complex numbers"
+    if pd.api.types.is_object_dtype(series.dtype):
+        nested = next((value for value in series if is_nested(value)), None)
+        if nested is not None:
+            return f"its values are not plain; found the {type(nested).__name__} {short(nested)}"
+    return ""
 
 
 def _is_constant(present: pd.Series) -> bool:
@@ -160,16 +301,21 @@ def _is_constant(present: pd.Series) -> bool:
         return False
 
 
-def _detect_number(present: pd.Series, n_rows: int) -> tuple[Role, str]:
+def _detect_number(present: pd.Series, n_rows: int, name: str) -> ColumnRole:
     values = present.to_numpy(dtype=np.float64)
+    infinite = np.isinf(values)
+    if infinite.any():
+        reading = Reading(NumberForm(), marks_infinite=True)
+        return ColumnRole(name, Role.NUMERIC, "numbers", reading)
     if n_rows < MIN_ROWS_FOR_ID or not np.array_equal(values, np.floor(values)):
-        return Role.NUMERIC, "numbers"
+        return ColumnRole(name, Role.NUMERIC, "numbers", Reading())
     distinct = len(np.unique(values)) / len(values)
-    if distinct >= NEARLY_UNIQUE and is_id_name(str(present.name)):
-        return Role.ID, "its numbers are nearly all different and its name is that of an identifier"
+    if distinct >= NEARLY_UNIQUE and is_id_name(name):
+        why = "its numbers are nearly all different and its name is that of an identifier"
+        return ColumnRole(name, Role.ID, why)
     if len(values) == n_rows and np.array_equal(values, values[0] + np.arange(n_rows)):
-        return Role.ID, "it counts the rows"
-    return Role.NUMERIC, "numbers"
+        return ColumnRole(name, Role.ID, "it counts the rows")
+    return ColumnRole(name, Role.NUMERIC, "numbers", Reading())
 
 
 def is_id_name(name: str) -> bool:
@@ -177,26 +323,79 @@ def is_id_name(name: str) -> bool:
     return bool(_ID_NAME.search(name.strip()) or _CAMEL_ID.search(name.strip()))
 
 
-def _detect_text(present: pd.Series, n_rows: int) -> tuple[Role, str]:
-    counts = text_counts(present)
-    values = counts.index.to_numpy(dtype=object)
-    if len(values) == 1 and counts.iloc[0] == n_rows:
-        return Role.IGNORED, f"it has the value {values[0]!r} in every row"
-    shares = text_shares(values, counts.to_numpy())
-    if shares.numbers and shares.other == 0:
-        return Role.NUMERIC, "texts of numbers"
-    n_values = len(present) - shares.marker_rows
-    if n_values and shares.dates >= DATE_SHARE * n_values:
-        return Role.DATE, "texts of dates"
+def _detect_text(series: pd.Series, present: pd.Series, name: str) -> ColumnRole:
+    evidence = Evidence.of(present)
+    if len(evidence.texts) == 1 and evidence.n_rows == len(series):
+        return ColumnRole(
+            name, Role.IGNORED, f"it has the value {short(evidence.texts[0])} in every row"
+        )
+    if not evidence.texts and len(category_texts(present, "text")) < MIN_CATEGORIES:
+        return ColumnRole(name, Role.IGNORED, "it is empty")
+    return (
+        _as_numbers(evidence, name)
+        or _as_dates(evidence, name)
+        or _as_spans(evidence, name)
+        or _as_categories(evidence, present, name)
+    )
+
+
+def _as_numbers(evidence: Evidence, name: str) -> ColumnRole | None:
+    fit = number_fit(evidence)
+    if fit is None or not is_number_column(fit):
+        return None
+    return ColumnRole(name, Role.NUMERIC, "texts of numbers", fit.reading, describe(fit, name))
+
+
+def _as_dates(evidence: Evidence, name: str) -> ColumnRole | None:
+    fits = [fit for fit in date_fits(evidence) if fit.share >= DATE_SHARE]
+    check_ambiguous(fits, name)
+    if not fits:
+        return None
+    return ColumnRole(name, Role.DATE, "texts of dates", fits[0].reading, describe(fits[0], name))
+
+
+def _as_spans(evidence: Evidence, name: str) -> ColumnRole | None:
+    fit = span_fit(evidence)
+    if fit is None or fit.share < DATE_SHARE:
+        return None
+    what = "times of day" if fit.form.kind == "time" else "durations"
+    return ColumnRole(name, Role.NUMERIC, what, fit.reading, describe(fit, name))
+
+
+def _as_categories(evidence: Evidence, present: pd.Series, name: str) -> ColumnRole:
+    words = boolean_form(evidence)
+    if words is not None:
+        reading = Reading(words)
+        return ColumnRole(
+            name, Role.NOMINAL, "boolean words", reading, _boolean_note(evidence, words, name)
+        )
     if isinstance(present.dtype, pd.CategoricalDtype):
-        return Role.NOMINAL, "categories"
-    return _detect_words(counts, values)
+        return ColumnRole(name, Role.NOMINAL, "categories")
+    return ColumnRole(name, *_detect_words(evidence), note=_few_numbers_note(evidence, name))
 
 
-def _detect_words(counts: pd.Series, values: NDArray[Any]) -> tuple[Role, str]:
-    n_present = int(counts.sum())
-    distinct = len(values) / n_present
-    sample = [str(value) for value in values[:2000]]
+def _boolean_note(evidence: Evidence, words: BooleanForm, name: str) -> str:
+    """Something to say where a word is written in several ways."""
+    if len(evidence.texts) == 2:
+        return ""
+    return f"column {name!r} holds {words.expected}, written in {len(evidence.texts)} ways: read as booleans"
+
+
+def _few_numbers_note(evidence: Evidence, name: str) -> str:
+    """Something to say where most values are numbers and are taken as categories."""
+    fit = number_fit(evidence)
+    if fit is None or fit.share < NUMBER_SHARE:
+        return ""
+    return (
+        f"column {name!r} holds {fit.n_distinct} different numbers beside texts such as "
+        f"{short(fit.words[0])}; they are taken as categories"
+    )
+
+
+def _detect_words(evidence: Evidence) -> tuple[Role, str]:
+    n_present = evidence.n_rows
+    distinct = len(evidence.texts) / max(n_present, 1)
+    sample = evidence.texts[:2000] or [""]
     words = float(np.mean([len(text.split()) for text in sample]))
     letters = float(np.mean([len(text) for text in sample]))
     wordy = words >= TEXT_WORDS or letters >= TEXT_LETTERS
@@ -204,86 +403,9 @@ def _detect_words(counts: pd.Series, values: NDArray[Any]) -> tuple[Role, str]:
         return Role.TEXT, f"free text, {words:.0f} words on average, mostly different"
     if n_present >= MIN_ROWS_FOR_ID and distinct >= NEARLY_UNIQUE:
         return Role.ID, "its texts are nearly all different"
-    return Role.NOMINAL, f"{len(values)} categories"
-
-
-def text_counts(present: pd.Series) -> pd.Series:
-    """Rows of each distinct value, in order of appearance, indexed by the value."""
-    if isinstance(present.dtype, pd.CategoricalDtype):
-        counts = present.value_counts(sort=False)
-        return counts[counts > 0]
-    return present.astype(object).value_counts(sort=False)
-
-
-@dataclass(frozen=True)
-class TextShares:
-    """How many rows of a text column are numbers, dates, missing markers or anything else.
-
-    Parameters
-    ----------
-    numbers, dates, marker_rows, other
-        Rows; dates are among `other`.
-    distinct_numbers
-        Distinct values among the numbers.
-    """
-
-    numbers: int
-    dates: int
-    marker_rows: int
-    other: int
-    distinct_numbers: int
-
-
-def text_shares(values: NDArray[Any], counts: NDArray[Any]) -> TextShares:
-    """Count the rows of each kind.
-
-    Parameters
-    ----------
-    values : (n_distinct,), objects
-    counts : (n_distinct,)
-        Rows with each value.
-    """
-    sample = values[:: len(values) // 500 + 1] if len(values) > 5000 else values
-    if not any(is_number(value) or is_marker(value) or is_date(value) for value in sample):
-        return TextShares(0, 0, 0, int(counts.sum()), 0)
-    numbers = np.array([is_number(value) for value in values], dtype=bool)
-    markers = np.array([is_marker(value) for value in values], dtype=bool) & ~numbers
-    dates = np.array([is_date(value) for value in values], dtype=bool)
-    return TextShares(
-        int(counts[numbers].sum()),
-        int(counts[dates].sum()),
-        int(counts[markers].sum()),
-        int(counts[~numbers & ~markers].sum()),
-        int(numbers.sum()),
-    )
-
-
-def is_number(value: object) -> bool:
-    """Whether a value is a number or the text of one; booleans and ``nan`` are not."""
-    if isinstance(value, bool | np.bool_):
-        return False
-    try:
-        return not np.isnan(float(value))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
+    return Role.NOMINAL, f"{len(evidence.texts)} categories"
 
 
 def is_nested(value: object) -> bool:
     """Whether a value is a list, a mapping, bytes or the like instead of a plain one."""
     return isinstance(value, list | dict | set | tuple | bytes | np.ndarray)
-
-
-def is_marker(value: object) -> bool:
-    """Whether a text stands for a missing number."""
-    return isinstance(value, str) and value.strip().lower() in NUMBER_MARKERS
-
-
-def is_date(value: object) -> bool:
-    """Whether a text is an ISO-like date, with or without a time; or a value is a date."""
-    if isinstance(value, str):
-        return _DATE.fullmatch(value) is not None
-    return hasattr(value, "year") and hasattr(value, "month")
-
-
-def _shown(value: object) -> str:
-    return repr(value.item() if isinstance(value, np.generic) else value)

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from automl.data.column_checks import value_problem
 from automl.data.findings import Findings
+from automl.data.roles import GivenRole, Role, column_role
 from automl.errors import DataError
-from automl.inference.columns import date_numbers, detect_date_format, numbers
+from automl.inference.forms import DateForm
+from automl.inference.readings import Reading, numbers, read_values
 from automl.records import BoolArray, FloatArray, IntArray
 
 
@@ -97,12 +99,12 @@ def _time_numbers(series: pd.Series, findings: Findings) -> NDArray[Any] | None:
     except DataError:
         pass
     try:
-        date_format = detect_date_format(series, name=name)
-        dates = date_numbers(series, name=name, date_format=date_format)
+        reading = column_role(series, GivenRole(Role.DATE)).reading or Reading(DateForm())
+        dates = read_values(series, Reading(reading.form), name=name).values
     except DataError as error:
         findings.problems.append(f"time {error.problems[0]}; numbers or dates are expected")
         return None
-    if date_format == "mixed":
+    if reading.form == DateForm("mixed"):
         findings.problems.append(
             f"time column {name!r} must hold dates of one format; found several"
         )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from automl.data.allotment import allot
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.randomness import Purpose, stream
-from automl.records import FloatArray, IntArray, Task
+from automl.records import BoolArray, FloatArray, IntArray, Task
 
 TRAINING_ONLY = -1
 
@@ -94,7 +94,13 @@ def make_folds(
     Warns
     -----
     AutoMLWarning
-        If a class has fewer members than folds: some folds then lack it.
+        If a class has fewer rows than folds.
+
+    Notes
+    -----
+    Rows of a class with fewer rows than folds are never validated, so that every fold trains on them; but as many
+    classes are validated as there are with the rows of the second largest one (`least_rows`). With groups
+    this holds for groups of such rows only. In time order rows stay where they are.
     """
     _check_folds(len(y), n_folds, repeat)
     if time is not None:
@@ -103,8 +109,21 @@ def make_folds(
     _check_groups(groups, n_folds)
     _warn_of_small_classes(strata, task, n_folds)
     shares = np.full(n_folds, 1.0 / n_folds)
-    folds = allot(strata, groups, shares, rng=stream(seed, Purpose.FOLDS, repeat))
+    rng = stream(seed, Purpose.FOLDS, repeat)
+    kept = _rows_of_small_classes(strata, task, groups, n_folds)
+    folds = _allot_others(strata, groups, shares, kept, rng=rng)
     return np.where(folds == 0, 0, TRAINING_ONLY).astype(folds.dtype) if holdout else folds
+
+
+def least_rows(counts: IntArray, n_folds: int) -> int:
+    """Rows that a class needs for a row in every fold; so many that two classes at least have them.
+
+    Parameters
+    ----------
+    counts : (n_classes,)
+    """
+    second = int(np.sort(counts)[-2]) if len(counts) > 1 else 0
+    return min(n_folds, second)
 
 
 def fold_rows(folds: IntArray, fold: int, *, time: bool = False) -> tuple[IntArray, IntArray]:
@@ -155,6 +174,7 @@ def split_test(
     seed: int,
     groups: IntArray | None = None,
     time: FloatArray | None = None,
+    n_folds: int = 2,
 ) -> tuple[IntArray, IntArray]:
     """Training rows and test rows: stratified, groups whole; in time order the last rows.
 
@@ -162,6 +182,8 @@ def split_test(
     ----------
     share : in (0, 1)
         Share of the rows that become test rows.
+    n_folds
+        Classes with fewer rows than this stay among the training rows, as in `make_folds`.
 
     Returns
     -------
@@ -178,7 +200,7 @@ def split_test(
     if not 0 < share < 1:
         raise SettingsError(f"the share of test rows must be between 0 and 1; got {share}")
     rng = stream(seed, Purpose.SPLIT, 0)
-    training, test = _two_parts(y, task, share, groups=groups, time=time, rng=rng)
+    training, test = _two_parts(y, task, share, groups=groups, time=time, n_folds=n_folds, rng=rng)
     if not len(training) or not len(test):
         raise SettingsError(
             f"a test share of {share} of {len(y)} rows leaves no row on one side; change the share"
@@ -243,6 +265,7 @@ def _two_parts(
     groups: IntArray | None,
     time: FloatArray | None,
     rng: np.random.Generator,
+    n_folds: int = 1,
 ) -> tuple[IntArray, IntArray]:
     if time is not None:
         starts = _block_of_rows(time, np.array([len(y) * (1.0 - second_share)]))
@@ -251,8 +274,41 @@ def _two_parts(
         return np.flatnonzero(starts == 0), np.flatnonzero(starts == 1)
     _check_groups(groups, 2)
     shares = np.array([1.0 - second_share, second_share])
-    part = allot(_strata(y, task, None), groups, shares, rng=rng)
-    return np.flatnonzero(part == 0), np.flatnonzero(part == 1)
+    strata = _strata(y, task, None)
+    kept = _rows_of_small_classes(strata, task, groups, n_folds)
+    part = _allot_others(strata, groups, shares, kept, rng=rng)
+    return np.flatnonzero(part != 1), np.flatnonzero(part == 1)
+
+
+def _rows_of_small_classes(
+    strata: IntArray, task: Task, groups: IntArray | None, n_folds: int
+) -> BoolArray:
+    """Rows of classes with too few rows to be judged, (n_rows,); of groups only where the whole group is."""
+    if not task.is_classification:
+        return np.zeros(len(strata), dtype=bool)
+    counts = np.bincount(strata)
+    small = counts[strata] < least_rows(counts, n_folds)
+    codes = np.arange(len(strata)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    small &= np.bincount(codes, weights=~small)[codes] == 0
+    enough = len(np.unique(codes[~small])) >= n_folds  # every fold needs a row
+    return small if enough else np.zeros(len(strata), dtype=bool)
+
+
+def _allot_others(
+    strata: IntArray,
+    groups: IntArray | None,
+    shares: FloatArray,
+    kept: BoolArray,
+    *,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Bin of each row; `TRAINING_ONLY` for those kept out."""
+    if not kept.any():
+        return allot(strata, groups, shares, rng=rng)
+    bins = np.full(len(strata), TRAINING_ONLY, dtype=np.int32)
+    others = None if groups is None else groups[~kept]
+    bins[~kept] = allot(strata[~kept], others, shares, rng=rng)
+    return bins
 
 
 def _bootstrap_halves(
@@ -335,6 +391,7 @@ def _warn_of_small_classes(strata: IntArray, task: Task, n_folds: int) -> None:
     smallest = int(np.bincount(strata).min())
     if task.is_classification and smallest < n_folds:
         text = (
-            f"a class has {smallest} rows, fewer than {n_folds} folds; some folds lack this class"
+            f"a class has {smallest} rows, fewer than {n_folds} folds; it is learned, but not judged in "
+            "every fold"
         )
         warnings.warn(text, AutoMLWarning, stacklevel=3)

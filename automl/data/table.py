@@ -19,6 +19,7 @@ from automl.data.digests import digest_frame
 from automl.data.readers import load_source, source_name
 from automl.data.target import label_text
 from automl.errors import DataError
+from automl.inference.readings import Reading
 from automl.inference.schema import TableSchema
 from automl.records import BoolArray, FloatArray, IntArray, Task
 
@@ -53,7 +54,9 @@ class Table:
     digest
         Of the whole raw content, whatever file format held it.
     notes
-        What was dropped, counted or noticed, one sentence each.
+        What was dropped, counted, made of odd values or noticed, one sentence each.
+    target_reading
+        How the numbers of the target are read, where they are more than plain numbers.
     """
 
     frame: pd.DataFrame
@@ -69,6 +72,7 @@ class Table:
     groups: IntArray | None = None
     time: FloatArray | None = None
     notes: tuple[str, ...] = ()
+    target_reading: Reading | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -130,6 +134,9 @@ class Table:
             "positive": self.positive,
             "digest": self.digest,
             "notes": list(self.notes),
+            "target_reading": None
+            if self.target_reading is None
+            else self.target_reading.to_json(),
         }
         storage.write_manifest(path, manifest)
         return path
@@ -162,6 +169,7 @@ class Table:
             positive=manifest["positive"],
             digest=manifest["digest"],
             notes=tuple(manifest["notes"]),
+            target_reading=_target_reading(manifest),
             **arrays,
         )
 
@@ -178,6 +186,7 @@ def prepare_table(
     positive: object = None,
     n_folds: int = 5,
     min_rows: int = 10,
+    strict: bool = False,
 ) -> Table:
     """Read, check and type a table of training rows.
 
@@ -197,6 +206,8 @@ def prepare_table(
         There must be as many rows and, with `groups` or `time`, groups or more times than this.
     min_rows
         Least number of rows with a target.
+    strict
+        Refuse what is odd, instead of taking it with a note.
 
     Raises
     ------
@@ -207,7 +218,7 @@ def prepare_table(
     ServiceError
         If a remote source cannot be reached.
     """
-    frame, header_problems = load_source(source)
+    frame, oddities = load_source(source)
     columns = Columns(target=target, groups=groups, time=time, weights=weights)
     checked = check_table(
         frame,
@@ -218,13 +229,21 @@ def prepare_table(
         positive=positive,
         n_folds=n_folds,
         min_rows=min_rows,
-        problems=header_problems,
+        oddities=oddities,
+        strict=strict,
     )
     return _typed(checked, digest_frame(frame), columns)
 
 
-def prepare_test_table(source: str | Path | pd.DataFrame, table: Table) -> Table:
+def prepare_test_table(
+    source: str | Path | pd.DataFrame, table: Table, *, strict: bool = False
+) -> Table:
     """Read, check and type rows with the same columns and labels as the training rows in `table`.
+
+    Parameters
+    ----------
+    strict
+        Refuse what is odd about the source, instead of taking it with a note.
 
     Raises
     ------
@@ -233,7 +252,7 @@ def prepare_test_table(source: str | Path | pd.DataFrame, table: Table) -> Table
     ServiceError
         If a remote source cannot be reached.
     """
-    frame, header_problems = load_source(source)
+    frame, oddities = load_source(source)
     checked = check_later_table(
         frame,
         columns=table.columns,
@@ -242,7 +261,9 @@ def prepare_test_table(source: str | Path | pd.DataFrame, table: Table) -> Table
         task=table.task,
         class_labels=table.class_labels,
         positive=table.positive,
-        problems=header_problems,
+        target_reading=table.target_reading,
+        oddities=oddities,
+        strict=strict,
     )
     typed = _typed(checked, digest_frame(frame), table.columns)
     shared = int(np.isin(typed.row_digests, table.row_digests).sum())
@@ -267,7 +288,13 @@ def _typed(checked: CheckedTable, digest: str, columns: Columns) -> Table:
         groups=checked.groups,
         time=checked.time,
         notes=tuple(checked.notes),
+        target_reading=checked.target_reading,
     )
+
+
+def _target_reading(manifest: Mapping[str, Any]) -> Reading | None:
+    data = manifest.get("target_reading")
+    return None if data is None else Reading.from_json(data)
 
 
 def _labels(manifest: Mapping[str, Any]) -> NDArray[Any] | None:

@@ -14,11 +14,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from automl.data.column_checks import MIXED_SHARE, PLAIN_NUMBERS, odd_number
+from automl.data.column_checks import PLAIN_NUMBERS
+from automl.data.column_readings import (
+    DATE_SHARE,
+    Evidence,
+    Fit,
+    boolean_form,
+    date_fits,
+    is_number_column,
+    number_fit,
+    writing,
+)
 from automl.data.findings import Findings, listed
-from automl.data.roles import DATE_SHARE, is_number, text_counts, text_shares
+from automl.data.splits import least_rows
 from automl.errors import DataError, SettingsError
-from automl.inference.columns import NOMINAL_MARKERS, numbers, stored_kind
+from automl.inference.columns import NOMINAL_MARKERS, short, stored_kind
+from automl.inference.forms import BOOLEAN_WORDS, NumberForm
+from automl.inference.readings import Reading, numbers, read_values
 from automl.records import BoolArray, IntArray, Task
 
 MAX_INTEGER_CLASSES = 20
@@ -76,6 +88,104 @@ def missing_targets(series: pd.Series) -> BoolArray:
     return missing
 
 
+def target_reading(series: pd.Series, task: str, findings: Findings) -> Reading | None:
+    """How a target of numbers is read that holds more than plain numbers; None for all others.
+
+    Texts of numbers in another writing, with a few words or with missing markers, are numbers; rows with words or
+    infinite numbers have no target. Both are noted.
+    """
+    if task not in ("auto", "regression") or stored_kind(series) in ("boolean", "date"):
+        return None
+    if stored_kind(series) == "number":
+        return Reading(marks_infinite=True) if _take_infinite(series, findings) else None
+    evidence = Evidence.of(series)
+    fit = number_fit(evidence)
+    if fit is None or not is_number_column(fit) or len(date_fits(evidence)) > 0:
+        return None
+    if task == "auto" and fit.n_distinct <= MAX_INTEGER_CLASSES:
+        return None
+    if fit.form == NumberForm() and not fit.words and not evidence.n_marked:
+        return None
+    _take_texts(series, fit, findings)
+    return fit.reading
+
+
+def read_target(series: pd.Series, reading: Reading | None) -> pd.Series:
+    """Target as `encode_target` takes it: numbers by their reading, labels without outer blanks.
+
+    Boolean words that differ in case become the most frequent spelling.
+    """
+    if reading is not None:
+        values = read_values(series, reading, name=str(series.name)).values
+        values = np.where(np.isinf(values), np.nan, values)
+        return pd.Series(values, index=series.index, name=series.name)
+    if stored_kind(series) != "text" or isinstance(series.dtype, pd.CategoricalDtype):
+        return series
+    plain = series.astype(object).map(
+        lambda value: value.strip() if isinstance(value, str) else value, na_action="ignore"
+    )
+    spelling = _spellings(plain)
+    return plain.replace(spelling) if spelling else plain
+
+
+def take_spellings(series: pd.Series, read: pd.Series, findings: Findings) -> None:
+    """Say which labels became one, since they differed in outer blanks or in the case of boolean words."""
+    if read is series:
+        return
+    pairs = pd.DataFrame({"raw": series.astype(object), "read": read}).drop_duplicates().dropna()
+    same = [list(group) for _, group in pairs.groupby("read", sort=False)["raw"] if len(group) > 1]
+    if same:
+        found = f"labels of target column {series.name!r} differ only in case or white space"
+        shown = ", ".join(" and ".join(map(short, group)) for group in same[:SHOWN_GROUPS])
+        findings.take(
+            f"{found} and are taken as one: {shown}", f"{found}: {shown}; write them the same way"
+        )
+
+
+def _spellings(plain: pd.Series) -> dict[str, str]:
+    """The most frequent spelling of each boolean word by its other spellings."""
+    evidence = Evidence.of(plain)
+    if len(evidence.texts) < 3 or boolean_form(evidence) is None:
+        return {}
+    best: dict[str, str] = {}
+    order = np.argsort(-evidence.rows, kind="stable")
+    for text in (evidence.texts[i] for i in order):
+        best.setdefault(text.casefold(), text)
+    return {text: best[text.casefold()] for text in evidence.texts if text != best[text.casefold()]}
+
+
+def _take_infinite(series: pd.Series, findings: Findings) -> bool:
+    infinite = np.isinf(numbers(series, name=str(series.name)))
+    if infinite.any():
+        row = series.index[int(infinite.argmax())] + 1
+        found = (
+            f"target column {series.name!r} holds {int(infinite.sum())} infinite values, "
+            f"the first in row {row}"
+        )
+        findings.take(f"{found}; these rows are dropped", f"{found}; remove these rows")
+    return bool(infinite.any())
+
+
+def _take_texts(series: pd.Series, fit: Fit, findings: Findings) -> None:
+    name = series.name
+    if fit.form != NumberForm():
+        findings.take(
+            f"target column {name!r} is read as {writing(fit.form)}, such as {fit.example}",
+            f"target column {name!r} holds numbers with commas or other characters, such as "
+            f"{fit.example}; {PLAIN_NUMBERS}",
+        )
+    if fit.words:
+        is_word = series.map(lambda value: str(value).strip() == fit.words[0])
+        row = int(series.index[int(is_word.to_numpy(dtype=bool).argmax())]) + 1
+        count = fit.evidence.n_rows - fit.n_read
+        findings.take(
+            f"target column {name!r} holds {count} texts among its numbers ({listed(fit.words, 3)}, the "
+            f"first in row {row}); these rows are dropped",
+            f"target column {name!r} mixes numbers and texts: {short(fit.words[0])} in row {row}; correct "
+            "the value or leave it empty",
+        )
+
+
 def encode_target(
     series: pd.Series, *, task: str, positive: object, findings: Findings
 ) -> EncodedTarget | None:
@@ -95,7 +205,7 @@ def encode_target(
         None where a problem in `findings` leaves nothing to encode.
     """
     values = _plain(series, findings)
-    if values is None or not _check_texts(values, task, findings):
+    if values is None or not _check_texts(values, findings):
         return None
     if task == "regression" or (task == "auto" and _is_regression(values)):
         if task == "auto":
@@ -107,15 +217,19 @@ def encode_target(
 def encode_labels(series: pd.Series, class_labels: NDArray[Any]) -> IntArray:
     """Class codes of later rows; -1 where a label is not among `class_labels`.
 
-    Labels are compared as values first, then as texts, so that ``1`` and ``"1"`` agree.
+    Labels are compared as values first, then as texts, so that ``1`` and ``"1"`` agree; outer blanks and the
+    case of boolean words do not count.
     """
     known = pd.Index(class_labels)
     plain = series.astype(series.cat.categories.dtype) if series.dtype == "category" else series
     codes = known.get_indexer(pd.Index(plain.astype(object)))
-    if (codes < 0).any():
-        by_text = pd.Index([label_text(label) for label in class_labels])
-        texts = pd.Index([label_text(value) for value in plain[codes < 0]])
-        codes[codes < 0] = by_text.get_indexer(texts)
+    labels = [label_text(label) for label in class_labels]
+    texts = pd.Series([label_text(value).strip() for value in plain], dtype=object)
+    codes = np.where(codes < 0, pd.Index(labels).get_indexer(pd.Index(texts)), codes)
+    folded = [label.casefold() for label in labels]
+    if set(folded) in [set(words) for words in BOOLEAN_WORDS]:
+        by_case = pd.Index(folded).get_indexer(pd.Index(texts.str.casefold()))
+        codes = np.where(codes < 0, by_case, codes)
     result: IntArray = codes.astype(np.int32)
     return result
 
@@ -159,34 +273,14 @@ def _plain(series: pd.Series, findings: Findings) -> pd.Series | None:
     return series.astype(object)
 
 
-def _check_texts(values: pd.Series, task: str, findings: Findings) -> bool:
-    """Whether texts may be classes or plain numbers; a problem where they are dates or odd numbers."""
+def _check_texts(values: pd.Series, findings: Findings) -> bool:
+    """Whether texts may be classes or numbers; a problem where they are dates."""
     if values.dtype != object:
         return True
-    counts = text_counts(values)
-    texts = counts.index.to_numpy(dtype=object)
-    shares = text_shares(texts, counts.to_numpy())
-    name = values.name
-    if shares.dates >= DATE_SHARE * len(values):
+    fits = date_fits(Evidence.of(values))
+    if fits and fits[0].share >= DATE_SHARE:
         findings.problems.append(
-            f"target column {name!r} holds dates; a target is classes or numbers"
-        )
-        return False
-    if task not in ("auto", "regression"):
-        return True
-    odd = odd_number(texts)
-    if odd is not None and len(texts) > MAX_INTEGER_CLASSES:
-        findings.problems.append(
-            f"target column {name!r} holds numbers with commas or other characters, such as {odd!r}; {PLAIN_NUMBERS}"
-        )
-        return False
-    is_mixed = shares.other and shares.numbers >= MIXED_SHARE * len(values)
-    if is_mixed and shares.distinct_numbers > MAX_INTEGER_CLASSES:
-        bad = next(text for text in texts if not is_number(text))
-        row = int(values.index[int(values.eq(bad).to_numpy().argmax())]) + 1
-        findings.problems.append(
-            f"target column {name!r} mixes numbers and texts: {bad!r} in row {row}; correct the value "
-            "or leave it empty"
+            f"target column {values.name!r} holds dates; a target is classes or numbers"
         )
         return False
     return True
@@ -267,13 +361,7 @@ def _encode_numbers(
             f"target column {name!r} must hold numbers for regression; found {shown}"
         )
         return None
-    infinite = ~np.isfinite(parsed)
-    if infinite.any():
-        findings.problems.append(
-            f"target column {name!r} holds {int(infinite.sum())} infinite values, "
-            f"the first in row {values.index[int(infinite.argmax())] + 1}; remove these rows"
-        )
-    elif np.abs(parsed).max() > LARGEST_TARGET:
+    if np.abs(parsed).max() > LARGEST_TARGET:
         row = int(np.abs(parsed).argmax())
         findings.problems.append(
             f"target column {name!r} holds {parsed[row]:g} in row {values.index[row] + 1}; numbers "
@@ -334,10 +422,6 @@ def _encode_classes(
             f"task {task} does not fit target column {name!r}, which has {len(labels)} classes "
             f"({listed(map(label_text, labels))}); use {found}"
         )
-    single = np.flatnonzero(np.bincount(codes, minlength=len(labels)) == 1)
-    if len(single):
-        row = int(values.index[int(np.flatnonzero(codes == single[0])[0])]) + 1
-        _refuse_single_members(name, [label_text(labels[code]) for code in single], row, findings)
     index = _positive_index(labels, positive, name, findings)
     return EncodedTarget(found, codes.astype(np.int32), labels, index)
 
@@ -347,15 +431,46 @@ def _is_continuous(values: pd.Series) -> bool:
     return fractional and values.nunique() > MAX_INTEGER_CLASSES
 
 
-def _refuse_single_members(
-    name: object, labels: list[str], first_row: int, findings: Findings
+def take_small_classes(
+    target: EncodedTarget, series: pd.Series, n_folds: int, findings: Findings
 ) -> None:
-    what = "a class" if len(labels) == 1 else f"{len(labels)} classes"
-    findings.problems.append(
-        f"target column {name!r} has {what} with one row only: {listed(labels)} "
-        f"(the first in row {first_row}); "
-        "add rows, merge the class with another, or remove the row"
-    )
+    """Say which classes have too few rows to be judged; refuse where fewer than two have two rows.
+
+    Parameters
+    ----------
+    series : (n_rows,)
+        The target column; its index gives the row positions for messages.
+    """
+    if target.class_labels is None:
+        return
+    name, counts = series.name, np.bincount(target.y, minlength=len(target.class_labels))
+    labels = [label_text(label) for label in target.class_labels]
+    single = np.flatnonzero(counts == 1)
+    few = np.flatnonzero(counts < least_rows(counts, n_folds))
+    if len(single):
+        row = int(series.index[int(np.flatnonzero(target.y == single[0])[0])]) + 1
+        what = "a class" if len(single) == 1 else f"{len(single)} classes"
+        refusal = (
+            f"target column {name!r} has {what} with one row only: {listed(labels[i] for i in single)} "
+            f"(the first in row {row}); add rows, merge the class with another, or remove the row"
+        )
+        if np.count_nonzero(counts > 1) < 2:
+            findings.problems.append(refusal)
+            return
+        if findings.strict:
+            findings.problems.append(refusal)
+    if len(few):
+        rows = "row" if counts[few].sum() == 1 else "rows"
+        findings.notes.append(
+            f"{_classes(few, labels)} of target column {name!r} with fewer rows than folds "
+            f"({counts[few].sum()} {rows}) can be predicted, but not judged: these rows are in the "
+            "training part of every fold"
+        )
+
+
+def _classes(codes: IntArray, labels: list[str]) -> str:
+    shown = listed(labels[code] for code in codes)
+    return f"class {shown}" if len(codes) == 1 else f"{len(codes)} classes ({shown})"
 
 
 def _positive_index(

@@ -1,9 +1,9 @@
-"""Raw column values to numbers, category codes and dates, whatever pandas type holds them."""
+"""Kinds of raw columns, their category texts and codes, and parts of dates, whatever pandas type holds them."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,26 +12,43 @@ from numpy.typing import NDArray
 
 from automl.errors import DataError
 
-NOMINAL_MARKERS = frozenset({"", "?"})
+MISSING_TEXTS = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
+"""Missing wherever they stand."""
+NOMINAL_MARKERS = frozenset(MISSING_TEXTS)
 NUMBER_MARKERS = frozenset(
-    {"", "?", "-", "--", ".", "na", "n/a", "#n/a", "nan", "null", "none", "missing"}
+    {text.lower() for text in MISSING_TEXTS}
+    | {
+        "-",
+        "--",
+        "---",
+        ".",
+        "..",
+        "...",
+        "*",
+        "none",
+        "missing",
+        "nil",
+        "n.a.",
+        "n.a",
+        "nat",
+        "-nan",
+    }
+    | {
+        "(null)",
+        "\\n",
+        "#null!",
+        "#value!",
+        "#div/0!",
+        "#ref!",
+        "#num!",
+        "#name?",
+        "1.#qnan",
+        "-1.#ind",
+    }
 )
-DATE_FORMATS = (
-    "ISO8601",
-    "%Y/%m/%d",
-    "%Y/%m/%d %H:%M:%S",
-    "%Y%m%d",
-    "%d.%m.%Y",
-    "%d.%m.%Y %H:%M",
-    "%d.%m.%Y %H:%M:%S",
-    "%m/%d/%Y",
-    "%m/%d/%Y %H:%M",
-    "%m/%d/%Y %H:%M:%S",
-    "%d/%m/%Y",
-    "%d/%m/%Y %H:%M",
-    "%d/%m/%Y %H:%M:%S",
-    "mixed",
-)
+"""Missing among numbers, dates and times, in any case."""
+NO_ALIASES: Mapping[str, str] = MappingProxyType({})
+SHOWN_LETTERS = 60
 _SECONDS_PER_DAY = 86_400.0
 _PLAIN_KINDS = {"i": "integer", "u": "integer", "f": "float", "b": "boolean", "M": "date"}
 
@@ -100,104 +117,81 @@ def values_of(series: pd.Series) -> tuple[NDArray[np.intp], list[Any]]:
     return codes, list(uniques)
 
 
-def category_text(value: object, stored: str) -> str | None:
-    """Canonical text of a category; None where the value is a missing marker.
+def category_text(
+    value: object, stored: str, aliases: Mapping[str, str] = NO_ALIASES
+) -> str | None:
+    """Canonical text of a category without outer blanks; None where the value is a missing marker.
 
     Parameters
     ----------
     stored : see `stored_kind`
         What the column held at first; texts are read as this where they can be.
+    aliases
+        Canonical texts by case-folded text.
     """
     if isinstance(value, str):
-        return _read_text(value, stored)
+        return aliases.get(value.strip().casefold()) or _read_text(value, stored)
     if isinstance(value, (bool, np.bool_, int, np.integer, float, np.floating)):
         return _number_text(value, stored)
     return str(value)
 
 
-def category_texts(series: pd.Series, stored: str) -> list[str]:
+def category_texts(
+    series: pd.Series, stored: str, aliases: Mapping[str, str] = NO_ALIASES
+) -> list[str]:
     """Distinct categories that occur, in order: numbers by size, texts by letters."""
     codes, values = values_of(series)
     occurring = np.unique(codes[codes >= 0])
-    texts = {category_text(values[code], stored) for code in occurring} - {None}
+    texts = {category_text(values[code], stored, aliases) for code in occurring} - {None}
     known = [text for text in texts if text is not None]
     return sorted(known, key=_number_first) if stored == "number" else sorted(known)
 
 
 def category_codes(
-    values: tuple[NDArray[np.intp], list[Any]], known: Mapping[str, int], stored: str, unseen: int
+    values: tuple[NDArray[np.intp], list[Any]],
+    known: Mapping[str, int],
+    stored: str,
+    unseen: int,
+    aliases: Mapping[str, str] = NO_ALIASES,
 ) -> NDArray[np.intp]:
     """Category code of each row: -1 for missing, `unseen` for a text that is not `known`."""
     codes, distinct = values
     table = np.full(len(distinct) + 1, -1, dtype=np.intp)
     for position, value in enumerate(distinct):
-        text = category_text(value, stored)
+        if isinstance(value, str) and value in known:
+            table[position] = known[value]
+            continue
+        text = category_text(value, stored, aliases)
         if text is not None:
             table[position] = known.get(text, unseen)
     return table[codes]
 
 
-def numbers(series: pd.Series, *, name: str, stored: str = "number") -> NDArray[np.float64]:
-    """Values as float64, missing as NaN.
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Names of columns with a number behind those that occur again, and ``Unnamed: 3`` for empty ones.
 
-    Raises
-    ------
-    DataError
-        If a value is neither a number, a boolean, a text of a number, nor missing.
+    As pandas names them when it reads a text table, so that a table has the same names from every format.
     """
-    dtype = series.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        codes, distinct = values_of(series)
-        table = numbers(pd.Series(distinct, dtype=dtype.categories.dtype), name=name, stored=stored)
-        return np.append(table, np.nan)[codes]
-    if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
-        return series.to_numpy(dtype=np.float64)
-    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        raise DataError(f"column {name!r} must hold numbers; found {dtype}")
-    if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return _parsed_numbers(series, name, stored)
+    taken = {name.strip() for name in names}
+    seen: dict[str, int] = {}
+    unique = []
+    for position, name in enumerate(names):
+        plain = name.strip() or f"Unnamed: {position}"
+        found = plain
+        while found in seen or (found != plain and found in taken):
+            seen[plain] += 1
+            found = f"{plain}.{seen[plain]}"
+        seen.setdefault(found, 0)
+        unique.append(found)
+    return unique
 
 
-def detect_date_format(series: pd.Series, *, name: str) -> str | None:
-    """First of `DATE_FORMATS` that reads every value; None where the values are dates already.
-
-    Raises
-    ------
-    DataError
-        If no format reads every value.
-    """
-    if stored_kind(series) == "date":
-        return None
-    texts = _date_texts(pd.Series(values_of(series)[1]))
-    for date_format in DATE_FORMATS:
-        if not _parsed_dates(texts, date_format)[texts.notna()].isna().any():
-            return date_format
-    bad = texts[_parsed_dates(texts, "mixed").isna() & texts.notna()]
-    raise DataError(f"column {name!r} must hold dates; found {bad.iloc[0]!r}")
-
-
-def date_numbers(series: pd.Series, *, name: str, date_format: str | None) -> NDArray[np.float64]:
-    """Days since 1970-01-01 (UTC), with fractions; missing as NaN.
-
-    Raises
-    ------
-    DataError
-        If a value is not a date in this format.
-    """
-    if stored_kind(series) == "date":
-        dates = pd.to_datetime(
-            series.astype(object) if series.dtype == "category" else series, utc=True
-        )
-        return _days(dates)
-    codes, distinct = values_of(series)
-    texts = _date_texts(pd.Series(distinct, dtype=object))
-    dates = _parsed_dates(texts, date_format or "ISO8601")
-    wrong = dates.isna() & texts.notna()
-    if wrong.any():
-        shown = "" if date_format is None else f" in the format {date_format}"
-        raise DataError(f"column {name!r} must hold dates{shown}; found {texts[wrong].iloc[0]!r}")
-    return np.append(_days(dates), np.nan)[codes]
+def short(value: object) -> str:
+    """A value in a message: quoted, its middle left out where it is long."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    if len(text) <= SHOWN_LETTERS:
+        return text
+    return f"{text[: SHOWN_LETTERS - 15]}... ({len(text)} letters)"
 
 
 def date_parts(
@@ -241,17 +235,17 @@ def _number_text(value: Any, stored: str) -> str | None:
 
 
 def _read_text(text: str, stored: str) -> str | None:
-    short = text.strip()
-    if short in NOMINAL_MARKERS:
+    bare = text.strip()
+    if bare in NOMINAL_MARKERS:
         return None
-    if stored == "boolean" and short.lower() in ("true", "false"):
-        return short.capitalize()
+    if stored == "boolean" and bare.lower() in ("true", "false"):
+        return bare.capitalize()
     if stored == "number":
         try:
-            return _number_text(float(short), stored)
+            return _number_text(float(bare), stored)
         except ValueError:
-            return text
-    return text
+            return bare
+    return bare
 
 
 def _number_first(text: str) -> tuple[int, float, str]:
@@ -259,40 +253,3 @@ def _number_first(text: str) -> tuple[int, float, str]:
         return 0, float(text), text
     except ValueError:
         return 1, 0.0, text
-
-
-def _parsed_numbers(series: pd.Series, name: str, stored: str) -> NDArray[np.float64]:
-    codes, distinct = values_of(series)
-    table = np.full(len(distinct) + 1, np.nan)
-    for position, value in enumerate(distinct):
-        table[position] = _number(value, name, stored)
-    return table[codes]
-
-
-def _number(value: Any, name: str, stored: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        text = str(value).strip().lower() if isinstance(value, str) else None
-    if text in NUMBER_MARKERS:
-        return np.nan
-    if stored == "boolean" and text in ("true", "false"):
-        return float(text == "true")
-    raise DataError(f"column {name!r} must hold numbers; found {value!r}")
-
-
-def _date_texts(values: pd.Series) -> pd.Series:
-    texts = [None if pd.isna(value) else category_text(value, "text") for value in values]
-    return pd.Series(texts, dtype=object)
-
-
-def _parsed_dates(texts: pd.Series, date_format: str) -> pd.Series:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # pandas guesses about mixed formats aloud
-        return pd.to_datetime(texts, format=date_format, errors="coerce", utc=True)
-
-
-def _days(dates: pd.Series) -> NDArray[np.float64]:
-    seconds = dates.dt.tz_convert(None).to_numpy(dtype="datetime64[us]")
-    days = seconds.astype(np.int64) / (_SECONDS_PER_DAY * 1e6)
-    return np.where(np.isnat(seconds), np.nan, days)

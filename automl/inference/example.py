@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from automl.inference.forms import form_from_json
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Scalar = None | bool | int | float | str
 
@@ -23,7 +25,7 @@ def _value(column: Mapping[str, Any]) -> Scalar:
     stored, categories = column["stored"], column["categories"]
     if column["role"] == "date":
         return _date(column)
-    text = str(categories[0]) if column["role"] == "nominal" and categories else "0"
+    text = str(categories[0]) if column["role"] == "nominal" and categories else _number(column)
     if stored == "boolean":
         return text.lower() in ("true", "1")
     if stored == "number":
@@ -31,7 +33,13 @@ def _value(column: Mapping[str, Any]) -> Scalar:
     return text
 
 
+def _number(column: Mapping[str, Any]) -> str:
+    reading = column.get("reading")
+    return form_from_json(reading["form"]).example if reading else "0"
+
+
 def _date(column: Mapping[str, Any]) -> str:
     day = _EPOCH + timedelta(days=float(column["date_origin"]))
-    form = str(column["date_format"] or "")
+    reading = column.get("reading")  # before format 5 of bundles there is a date_format instead
+    form = str(reading["form"]["format"] if reading else column.get("date_format") or "")
     return day.strftime(form if "%" in form else "%Y-%m-%d")

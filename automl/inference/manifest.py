@@ -19,9 +19,10 @@ from automl.inference.combining import Combine
 from automl.inference.plain_records import ShapeError, read_record
 from automl.inference.schema import UNSEEN, USED_ROLES, TableSchema
 
-FORMAT = 4
-READABLE = (2, 3, FORMAT)
-"""Format 2 has one layer, and the mean of its members; before format 4 columns have no types for MLflow."""
+FORMAT = 5
+READABLE = (2, 3, 4, FORMAT)
+"""Format 2 has one layer, and the mean of its members; before format 4 columns have no types for MLflow, before
+format 5 no readings."""
 MANIFEST = "manifest.json"
 CHECKED_VERSIONS = ("scikit-learn", "numpy", "pandas")
 MOST_BYTES = 2**27

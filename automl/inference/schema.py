@@ -10,13 +10,18 @@ missing: a learner treats it like a category that its training rows did not cont
 validation folds and new rows are handled alike.
 
 Equal numbers are equal categories: ``1``, ``1.0`` and, where the column held numbers, ``"1"`` are all ``"1"``.
+Blanks around a category do not count.
+
+Numbers and dates are read by the column's `Reading`. Where the training table had words among them, or infinite
+numbers, these are missing, and further ``float64`` columns mark them: ``NAME.is_word`` (1 or 0) and
+``NAME.is_infinite`` (1, -1 or 0).
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,19 +31,21 @@ from numpy.typing import NDArray
 
 from automl.errors import AutoMLWarning, DataError
 from automl.inference.columns import (
+    NO_ALIASES,
     category_codes,
     category_texts,
-    date_numbers,
     date_parts,
-    detect_date_format,
-    numbers,
     stored_kind,
+    unique_names,
     value_type,
     values_of,
 )
+from automl.inference.forms import BooleanForm, DateForm, NumberForm
+from automl.inference.readings import Reading, read_values
 
 UNSEEN = "<unseen>"
 USED_ROLES = ("numeric", "nominal", "date")
+N_DATE_PARTS = 7
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,15 @@ class ColumnSchema:
         What the column held when the schema was fitted.
     categories
         Nominal: the known categories in order, without `UNSEEN`.
+    reading
+        How values become numbers or dates, or words become booleans; None for other categories.
     date_format
-        Date stored as text: the format that reads it, ``ISO8601``, ``mixed`` or one for ``strptime``.
+        Before format 5 of bundles: the format of dates, instead of a reading.
     date_origin : days since 1970-01-01
         Date: the first day seen; ``elapsed_days`` counts from here.
     outputs
-        Names of the typed columns made from this one; a date makes several.
+        Names of the typed columns made from this one; a date makes several. Marks of words and of
+        infinite numbers come last.
     value_type : ``integer``, ``float``, ``boolean``, ``text``, ``date`` or ``any``
         Plain type of the values when the schema was fitted (`automl.inference.columns.value_type`). Predictions
         do not depend on it.
@@ -72,6 +82,7 @@ class ColumnSchema:
     role: str
     stored: str
     categories: tuple[str, ...] = ()
+    reading: Reading | None = None
     date_format: str | None = None
     date_origin: float = 0.0
     outputs: tuple[str, ...] = ()
@@ -98,6 +109,7 @@ class ColumnSchema:
             "role": self.role,
             "stored": self.stored,
             "categories": list(self.categories),
+            "reading": None if self.reading is None else self.reading.to_json(),
             "date_format": self.date_format,
             "date_origin": self.date_origin,
             "outputs": list(self.outputs),
@@ -109,7 +121,28 @@ class ColumnSchema:
     def from_json(cls, data: Mapping[str, Any]) -> ColumnSchema:
         """Inverse of `to_json`."""
         lists = {name: tuple(data[name]) for name in ("categories", "outputs")}
-        return cls(**{**data, **lists})
+        given = data.get("reading")
+        reading = None if given is None else Reading.from_json(given)
+        return cls(**{**data, **lists, "reading": reading})
+
+    @property
+    def read_by(self) -> Reading | None:
+        """The reading, also of a column from before format 5 of bundles; None for categories."""
+        date_format = self.date_format or "ISO8601"
+        return self.reading or default_reading(self.role, self.stored, date_format)
+
+    @property
+    def n_parts(self) -> int:
+        """Typed columns without the marks."""
+        reading = self.read_by
+        n_marks = 0 if reading is None else bool(reading.words) + reading.marks_infinite
+        return len(self.outputs) - n_marks
+
+    @property
+    def aliases(self) -> Mapping[str, str]:
+        """Categories by words, where the words are booleans."""
+        is_boolean = self.reading is not None and isinstance(self.reading.form, BooleanForm)
+        return self.reading.form.aliases if is_boolean else NO_ALIASES  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True)
@@ -128,16 +161,23 @@ class TableSchema:
     ignored: tuple[str, ...] = field(default=())
 
     @classmethod
-    def fit(cls, frame: pd.DataFrame, roles: Mapping[str, str]) -> TableSchema:
+    def fit(
+        cls,
+        frame: pd.DataFrame,
+        roles: Mapping[str, str],
+        readings: Mapping[str, Reading] | None = None,
+    ) -> TableSchema:
         """Learn the schema of a raw frame.
 
         Parameters
         ----------
         frame : (n_rows, n_columns)
-            Raw columns; duplicate names are refused.
+            Raw columns; names that occur again get a number.
         roles
             Role by column name; columns without an entry, or with a role that is not one of
             `USED_ROLES`, are ignored.
+        readings
+            Reading by column name; default: plain numbers, ISO dates, categories.
 
         Raises
         ------
@@ -157,7 +197,9 @@ class TableSchema:
             if role_of.get(name) not in USED_ROLES:
                 continue
             try:
-                used.append(_fit_column(name, role_of[name], frame.iloc[:, position], taken))
+                series = frame.iloc[:, position]
+                reading = (readings or {}).get(name)
+                used.append(_fit_column(name, role_of[name], series, reading, taken))
             except DataError as error:
                 problems.extend(error.problems)
         _raise_all(problems)
@@ -259,12 +301,8 @@ def _by_name(frame: pd.DataFrame) -> dict[str, int]:
         raise DataError(
             f"a pandas DataFrame with named columns is expected; got {type(frame).__name__}"
         )
-    names = [str(name) for name in frame.columns]
-    by_name = {name: position for position, name in enumerate(names)}
-    if len(by_name) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        _raise_all([f"column name {name!r} occurs more than once" for name in twice])
-    return by_name
+    names = unique_names([str(name) for name in frame.columns])
+    return {name: position for position, name in enumerate(names)}
 
 
 def _raise_all(problems: list[str]) -> None:
@@ -272,35 +310,48 @@ def _raise_all(problems: list[str]) -> None:
         raise DataError.of(problems)
 
 
-def _fit_column(name: str, role: str, series: pd.Series, taken: set[str]) -> ColumnSchema:
-    stored = stored_kind(series)
-    facts: dict[str, Any] = {"outputs": (name,)}
+def default_reading(role: str, stored: str, date_format: str = "ISO8601") -> Reading | None:
+    """Reading of a column of which nothing else is known."""
     if role == "nominal":
-        texts = category_texts(series, stored)
-        facts["categories"] = tuple(text for text in texts if text != UNSEEN)
-        missing = category_codes(values_of(series), {}, stored, 0) < 0
-    elif role == "numeric":
-        missing = np.isnan(numbers(series, name=name, stored=stored))
-    else:
-        facts, missing = _date_facts(name, series, taken)
-    is_optional = bool(missing.any())
-    return ColumnSchema(
-        name, role, stored, **facts, value_type=value_type(series), is_optional=is_optional
+        return None
+    if role == "date":
+        return Reading(DateForm(date_format))
+    return Reading(BooleanForm() if stored == "boolean" else NumberForm())
+
+
+def _fit_column(
+    name: str, role: str, series: pd.Series, reading: Reading | None, taken: set[str]
+) -> ColumnSchema:
+    stored = stored_kind(series)
+    reading = reading or default_reading(role, stored)
+    column = ColumnSchema(
+        name, role, stored, reading=reading, outputs=(name,), value_type=value_type(series)
     )
+    if role == "nominal":
+        texts = category_texts(series, stored, column.aliases)
+        missing = category_codes(values_of(series), {}, stored, 0) < 0
+        categories = tuple(text for text in texts if text != UNSEEN)
+        return replace(column, categories=categories, is_optional=bool(missing.any()))
+    assert reading is not None
+    found = read_values(series, reading, name=name)
+    facts: dict[str, Any] = {"is_optional": bool(np.isnan(found.values).any())}
+    if role == "date":
+        facts |= _date_facts(name, found.values, taken)
+    marks = [f"{name}.is_word"] * bool(reading.words)
+    marks += [f"{name}.is_infinite"] * reading.marks_infinite
+    outputs = facts.pop("outputs", (name,)) + tuple(_free_name(mark, taken) for mark in marks)
+    return replace(column, outputs=outputs, **facts)
 
 
-def _date_facts(
-    name: str, series: pd.Series, taken: set[str]
-) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-    """Format, first day and outputs of a column of dates, and its missing rows."""
-    date_format = detect_date_format(series, name=name)
-    days = date_numbers(series, name=name, date_format=date_format)
-    missing = np.isnan(days)
-    seen = days[~missing]
+def _date_facts(name: str, days: NDArray[np.float64], taken: set[str]) -> dict[str, Any]:
+    """First day and outputs of a column of dates."""
+    seen = days[~np.isnan(days)]
     origin = float(np.floor(seen.min())) if len(seen) else 0.0
     parts = date_parts(days, origin=origin, with_hour=bool(np.any(seen % 1.0)))
-    outputs = tuple(_free_name(f"{name}.{part}", taken) for part in parts)
-    return {"date_format": date_format, "date_origin": origin, "outputs": outputs}, missing
+    return {
+        "date_origin": origin,
+        "outputs": tuple(_free_name(f"{name}.{part}", taken) for part in parts),
+    }
 
 
 def _free_name(name: str, taken: set[str]) -> str:
@@ -313,26 +364,35 @@ def _free_name(name: str, taken: set[str]) -> str:
 def _transform_column(column: ColumnSchema, series: pd.Series) -> dict[str, Any]:
     if column.role == "nominal":
         codes = category_codes(
-            values_of(series), column.codes, column.stored, len(column.categories)
+            values_of(series), column.codes, column.stored, len(column.categories), column.aliases
         )
         values = pd.Categorical.from_codes(codes, dtype=column.dtype, validate=False)
         return {column.outputs[0]: values}
-    if column.role == "numeric":
-        return {
-            column.outputs[0]: _finite(
-                numbers(series, name=column.name, stored=column.stored), column
-            )
-        }
-    days = date_numbers(series, name=column.name, date_format=column.date_format)
-    # year, month, day, dayofweek, dayofyear and elapsed_days are always there; the hour makes seven
-    parts = date_parts(days, origin=column.date_origin, with_hour=len(column.outputs) == 7)
-    return dict(zip(column.outputs, parts.values(), strict=True))
+    reading = column.read_by or Reading()
+    found = read_values(series, reading, name=column.name)
+    _warn_of_new(found.values, found.n_new_words, column)
+    infinite = np.isinf(found.values)
+    finite = np.where(infinite, np.nan, found.values) if infinite.any() else found.values
+    typed = [finite]
+    if column.role == "date":
+        # year, month, day, dayofweek, dayofyear and elapsed_days are always there; the hour makes seven
+        with_hour = column.n_parts == N_DATE_PARTS
+        typed = list(date_parts(finite, origin=column.date_origin, with_hour=with_hour).values())
+    if reading.words:
+        typed.append(found.is_word.astype(np.float64))
+    if reading.marks_infinite:
+        typed.append(np.where(infinite, np.sign(found.values), 0.0))
+    return dict(zip(column.outputs, typed, strict=True))
 
 
-def _finite(values: NDArray[np.float64], column: ColumnSchema) -> NDArray[np.float64]:
+def _warn_of_new(values: NDArray[np.float64], n_new_words: int, column: ColumnSchema) -> None:
+    """Say what is taken as missing that the training table did not have."""
     infinite = np.isinf(values)
-    if not infinite.any():
-        return values
-    text = f"column {column.name!r}: {int(infinite.sum())} infinite values are taken as missing"
-    warnings.warn(text, AutoMLWarning, stacklevel=5)
-    return np.where(infinite, np.nan, values)
+    marked = column.read_by is not None and column.read_by.marks_infinite
+    for count, what in (
+        (0 if marked else int(infinite.sum()), "infinite values"),
+        (n_new_words, "words that the training table lacks"),
+    ):
+        if count:
+            text = f"column {column.name!r}: {count} {what} are taken as missing"
+            warnings.warn(text, AutoMLWarning, stacklevel=5)

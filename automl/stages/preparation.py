@@ -74,6 +74,7 @@ def prepare(
         weights=settings.weights,
         positive=settings.positive,
         n_folds=settings.folds,
+        strict=settings.strict,
     )
     if settings.class_weight != "none" and not table.task.is_classification:
         raise SettingsError(
@@ -360,6 +361,7 @@ def _test_positions(table: Table, settings: Settings) -> IntArray:
         seed=settings.seed,
         groups=table.groups,
         time=table.time,
+        n_folds=settings.folds,
     )
     if table.task.is_classification:
         _refuse_lost_classes(table, training)
@@ -374,7 +376,7 @@ def _separate(
     if len(test) or len(held):
         training = table.subset(np.setdiff1d(np.arange(len(table)), np.union1d(test, held)))
     if settings.test is not None:
-        return training, prepare_test_table(settings.test, training)
+        return training, prepare_test_table(settings.test, training, strict=settings.strict)
     return training, table.subset(test) if len(test) else None
 
 

@@ -92,6 +92,7 @@ def bad_file(
     *words: str,
     error: type[AutoMLError] = DataError,
     target: str = "y",
+    **settings: Any,
 ) -> None:
     """Register a case of a file with this content; the message must name the file."""
 
@@ -99,7 +100,7 @@ def bad_file(
         data = content.encode() if isinstance(content, str) else content
         path = folder / file
         path.write_bytes(data)
-        return {"source": str(path), "target": target}
+        return {"source": str(path), "target": target, **settings}
 
     CASES.append(Case(name, arguments, (file, *words), error))
 
@@ -182,6 +183,7 @@ bad_file(
     "\n".join(["a,a,y", *(f"{i % 7},{i},{'uv'[i % 2]}" for i in range(30))]),
     "'a'",
     "2 times",
+    strict=True,
 )
 
 # --- names and settings ------------------------------------------------------------------------------
@@ -209,8 +211,7 @@ bad_frame(
 bad_frame("unknown task", good_frame, "'guess'", "auto", error=SettingsError, task="guess")
 bad_frame(
     "duplicate columns in a frame", lambda: pd.concat([good_frame(), good_frame()[["size"]]], axis=1),
-    "'size'", "2 times", file=False,
-)  # fmt: skip
+    "'size'", "2 times", file=False, strict=True)  # fmt: skip
 
 # --- target ------------------------------------------------------------------------------------------
 bad_frame("one class", lambda: changed("sold", "yes"), "'sold'", "one class", "'yes'")
@@ -219,7 +220,12 @@ bad_frame(
     "one value", lambda: changed("sold", 2.5), "'sold'", "2.5", target="sold", task="regression"
 )
 bad_frame(
-    "class with one member", lambda: changed("sold", "maybe", [6]), "'maybe'", "row 7", "one row"
+    "class with one member",
+    lambda: changed("sold", "maybe", [6]),
+    "'maybe'",
+    "row 7",
+    "one row",
+    strict=True,
 )
 bad_frame(
     "classes with one member",
@@ -227,6 +233,7 @@ bad_frame(
     "2 classes",
     "'so'",
     "'la'",
+    strict=True,
 )
 bad_frame("regression on texts", good_frame, "'sold'", "regression", "row 1", task="regression")
 bad_frame("binary on three classes", good_frame, "binary", "3 classes", "multiclass",
@@ -235,18 +242,18 @@ bad_frame("multiclass on two classes", good_frame, "multiclass", "2 classes", ta
 bad_frame("classes of measurements", good_frame, "'price'", "regression", target="price",
           task="multiclass")  # fmt: skip
 bad_frame("infinite target", lambda: changed("price", np.inf, [4]), "'price'", "infinite", "row 5",
-          target="price")  # fmt: skip
+          target="price", strict=True)  # fmt: skip
 bad_frame("target too large", lambda: changed("price", -1e300, [4]), "'price'", "-1e+300", "row 5",
           "rescale", target="price")  # fmt: skip
 bad_frame("target of dates", lambda: changed("sold", pd.Timestamp("2026-01-01")), "'sold'", "dates",
           file=False)  # fmt: skip
 bad_frame("target of dates as texts", good_frame, "'day'", "dates", target="day")
 bad_frame("target of decimal commas", lambda: changed("price", [f"{i % 50},{i % 7}" for i in range(N_ROWS)]),
-          "'price'", "'0,0'", "1234.5", target="price")  # fmt: skip
+          "'price'", "'0,0'", "1234.5", target="price", strict=True)  # fmt: skip
 bad_frame("target of amounts", lambda: changed("price", [f"${1000 + i % 50:,}" for i in range(N_ROWS)]),
-          "'price'", "'$1,000'", "currencies", target="price")  # fmt: skip
+          "'price'", "'$1,000'", "currencies", target="price", strict=True)  # fmt: skip
 bad_frame("text in a target of numbers", lambda: changed("price", "many", [11]), "'price'", "'many'",
-          "row 12", target="price")  # fmt: skip
+          "row 12", target="price", strict=True)  # fmt: skip
 bad_frame("target of mixed types", lambda: changed("sold", 1, [5]), "'sold'", "row 6", "mixes",
           file=False)  # fmt: skip
 bad_frame("target of lists", lambda: changed("sold", pd.Series([[1]] * N_ROWS)), "'sold'", "list",
@@ -267,31 +274,43 @@ bad_frame(
 
 # --- features ----------------------------------------------------------------------------------------
 bad_frame("infinite feature", lambda: changed("size", [np.inf, -np.inf], [2, 9]), "'size'",
-          "2 infinite", "row 3")  # fmt: skip
+          "2 infinite", "row 3", strict=True)  # fmt: skip
 bad_frame(
-    "infinite text", lambda: changed("count", ["inf", "-"], [2, 3]), "'count'", "infinite", "row 3"
+    "infinite text",
+    lambda: changed("count", ["inf", "-"], [2, 3]),
+    "'count'",
+    "infinite",
+    "row 3",
+    strict=True,
 )
 bad_frame(
-    "text among numbers", lambda: changed("size", "about 3", [17]), "'size'", "'about 3'", "row 18"
+    "text among numbers",
+    lambda: changed("size", "about 3", [17]),
+    "'size'",
+    "'about 3'",
+    "row 18",
+    strict=True,
 )
-bad_frame("mixed types", lambda: changed("count", "many", [11]), "'count'", "a text", "row 12",
-          file=False)  # fmt: skip
+bad_frame("mixed types", lambda: changed("count", "many", [11]), "'count'", "'many'", "row 12",
+          file=False, strict=True)  # fmt: skip
 bad_frame("dates among numbers", lambda: changed("count", pd.Timestamp(0), [11]), "'count'", "a date",
           file=False)  # fmt: skip
 bad_frame("lists in a column", lambda: changed("tags", pd.Series([["a"]] * N_ROWS)), "'tags'", "list",
-          file=False)  # fmt: skip
+          file=False, strict=True)  # fmt: skip
 bad_frame("complex numbers", lambda: changed("size", np.full(N_ROWS, 1j)), "'size'", "complex",
-          file=False)  # fmt: skip
+          file=False, strict=True)  # fmt: skip
 bad_frame("decimal commas", lambda: changed("size", [f"{i},{i % 7}" for i in range(N_ROWS)]), "'size'",
-          "commas", "'0,0'")  # fmt: skip
+          "commas", "'0,0'", strict=True)  # fmt: skip
 bad_frame("percentages", lambda: changed("size", [f"{i}%" for i in range(N_ROWS)]), "'size'", "'0%'",
-          "units")  # fmt: skip
+          "units", strict=True)  # fmt: skip
 bad_frame("thousands", lambda: changed("size", [f"{i},234.50" for i in range(N_ROWS)]), "'size'",
-          "'0,234.50'", "separators")  # fmt: skip
+          "'0,234.50'", "separators", strict=True)  # fmt: skip
 bad_frame("no column to learn from", lambda: good_frame()[["sold"]].assign(n=range(N_ROWS), c=1), "'n'",
           "counts the rows", "'c'", "1 in every row")  # fmt: skip
 bad_frame("only the target", lambda: good_frame()[["sold"]], "no column", "besides the target")
-bad_frame("damaged date", lambda: changed("day", "soon", [40]), "'day'", "dates", "'soon'")
+bad_frame(
+    "damaged date", lambda: changed("day", "soon", [40]), "'day'", "dates", "'soon'", strict=True
+)
 bad_frame("number role on texts", good_frame, "'color'", "numbers", roles={"color": "numeric"})
 bad_frame("date role on texts", good_frame, "'color'", "dates", roles={"color": "date"})
 bad_frame("copy of the target", lambda: good_frame().assign(copy=lambda f: f["sold"]), "'copy'",
@@ -339,7 +358,7 @@ def _nested_json(folder: Path) -> dict[str, Any]:
     path = folder / "bad.jsonl"
     lines = [json.dumps({"a": {"b": i}, "c": i * 17 % 31, "y": "uv"[i % 2]}) for i in range(30)]
     path.write_text("\n".join(lines))
-    return {"source": str(path), "target": "y"}
+    return {"source": str(path), "target": "y", "strict": True}
 
 
 CASES.append(Case("nested json", _nested_json, ("'a'", "dict", "row 1")))

@@ -45,7 +45,7 @@ COLUMNS = {
     "dates with gaps": ((["2026-01-05", None] * (N // 2)), Role.DATE),
     "years": (np.arange(N) % 30 + 1990, Role.NUMERIC),
     "dates as numbers": (20260100 + RNG.integers(0, 28, N), Role.NUMERIC),
-    "other dates": ([f"{i % 28 + 1}.01.2026" for i in range(N)], Role.NOMINAL),
+    "other dates": ([f"{i % 28 + 1}.01.2026" for i in range(N)], Role.DATE),
     "impossible dates": ([f"2026-13-{i % 28 + 1:02d}" for i in range(N)], Role.NOMINAL),
     "remarks": (words(8), Role.TEXT),
     "long codes": ([f"{i:064d}x" for i in range(N)], Role.TEXT),

@@ -45,8 +45,11 @@ NOT_RUN = {
     ("search.md", "what it shows is what two minutes were spent on"): 2,
 }
 """How many commands of a page are not run, by the reason beside them."""
-REFUSED = "automl retrain tumor "
-"""The command that a page shows being refused (exit code 2)."""
+REFUSED = {
+    "automl retrain tumor ": 2,
+    "automl train orders.csv --target kind --dry-run --strict": 3,
+}
+"""How the commands begin that a page shows being refused, and their exit codes."""
 FENCE = re.compile(r"^```(\w*)\s*$")
 MARKER = re.compile(r"^<!-- not run: (.+) -->$")
 NAMED_FILE = re.compile(r"^# ([\w-]+\.yaml)$")
@@ -87,7 +90,8 @@ def steps_of(text: str) -> Iterator[tuple[dict[str, object], str]]:
             yield {"kind": "file", "line": line, "name": named[1], "text": text}, reason
         elif not kind:
             for command in commands_of(lines):
-                expected = 2 if command.startswith(REFUSED) else 0
+                refused = (code for start, code in REFUSED.items() if command.startswith(start))
+                expected = next(refused, 0)
                 step = {"kind": "command", "line": line, "text": with_few_trials(command)}
                 yield {**step, "expected": expected}, reason
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from automl.inference.example import input_example
+from automl.inference.forms import DateForm, TimeForm
+from automl.inference.readings import Reading
 from automl.settings import Settings
 from automl.tracking import layout
 from automl.tracking.links import links
 from automl.tracking.outbox import Outbox
 from automl.tracking.pace import OPENING_SECONDS, Pace
-from automl.tracking.packaging import input_example
 
 RUN = "20261120-120000-abcd"
 
@@ -113,7 +115,7 @@ def test_example_has_a_filled_row_and_one_without_the_optional_values() -> None:
     def column(role: str, stored: str, *categories: str, **facts: Any) -> dict[str, Any]:
         name = f"{role} {stored} {facts}"
         known = {"role": role, "stored": stored, "categories": categories}
-        return {"name": name, **known, "date_format": None, "date_origin": 31.0, **facts}
+        return {"name": name, **known, "reading": None, "date_origin": 31.0, **facts}
 
     columns = [
         column("numeric", "number"),
@@ -122,13 +124,14 @@ def test_example_has_a_filled_row_and_one_without_the_optional_values() -> None:
         column("nominal", "number", "3", "4"),
         column("nominal", "boolean", "False", "True", is_optional=False),
         column("nominal", "text", "red"),
-        column("date", "date"),
-        column("date", "text", date_format="%d.%m.%Y"),
+        column("date", "date", reading=Reading(DateForm()).to_json()),
+        column("date", "text", reading=Reading(DateForm("%d.%m.%Y")).to_json()),
+        column("numeric", "text", reading=Reading(TimeForm()).to_json()),
     ]
     filled, missing = input_example({"schema": {"columns": columns}})
-    values = [0.0, 0, "0", 3.0, False, "red", "1970-02-01", "01.02.1970"]
+    values = [0.0, 0, "0", 3.0, False, "red", "1970-02-01", "01.02.1970", "00:00"]
     assert list(filled.values()) == values
-    assert list(missing.values()) == [None, 0, None, None, False, None, None, None]
+    assert list(missing.values()) == [None, 0, None, None, False, *[None] * 4]
 
 
 def test_the_drivers_side_loads_no_mlflow() -> None:

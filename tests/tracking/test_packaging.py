@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from automl.data.roles import fit_schema
 from automl.inference.bundle import write_bundle
 from automl.inference.columns import value_type
 from automl.inference.model import FittedPipeline, Member, TableModel
-from automl.inference.schema import TableSchema
 from automl.preprocessing import build_preprocessor
 from automl.tracking.packaging import save_pyfunc
 
@@ -74,7 +74,7 @@ def saved(frame: pd.DataFrame, classes: list[Any] | None, folder: Path) -> tuple
     """A model, and what MLflow loads of it."""
     import mlflow
 
-    schema = TableSchema.fit(frame, {name: COLUMNS[name][0] for name in frame.columns})
+    schema = fit_schema(frame, {name: COLUMNS[name][0] for name in frame.columns})
     typed, y = schema.transform(frame), np.arange(N) % 2
     preprocessor = build_preprocessor({"prep.scaler": "standard"}, seed=0)
     X = preprocessor.fit_transform(typed, y)

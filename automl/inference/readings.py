@@ -1,0 +1,188 @@
+"""How one column is read: the form of its values, the words among them, and what that makes of any rows.
+
+A `Reading` is decided once from the training table, kept in the schema, and gives the same numbers for
+the same values at any later time. Missing markers (`NUMBER_MARKERS`) are missing in every form. A text of
+no such form is refused, unless the training table had words among its values: then it is missing.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from automl.errors import DataError
+from automl.inference.columns import (
+    NUMBER_MARKERS,
+    category_text,
+    short,
+    stored_kind,
+    values_of,
+)
+from automl.inference.forms import (
+    DateForm,
+    FloatArray,
+    Form,
+    NumberForm,
+    days_of_dates,
+    form_from_json,
+)
+
+PLAIN_NUMBER = NumberForm()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a column is read.
+
+    Parameters
+    ----------
+    form
+        Form of its values.
+    words
+        Texts of the training table that are no such values: missing, and marked in a column of their own.
+        Where there are any, other texts are missing too.
+    marks_infinite
+        Whether infinite numbers, which are missing, are marked: the training table had some.
+    """
+
+    form: Form = PLAIN_NUMBER
+    words: tuple[str, ...] = ()
+    marks_infinite: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {
+            "form": asdict(self.form),
+            "words": list(self.words),
+            "marks_infinite": self.marks_infinite,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Reading:
+        """Inverse of `to_json`."""
+        return cls(form_from_json(data["form"]), tuple(data["words"]), data["marks_infinite"])
+
+
+@dataclass(frozen=True)
+class ReadValues:
+    """Values of a column by its reading.
+
+    Parameters
+    ----------
+    values : (n_rows,)
+        Missing is NaN; infinite numbers are still there.
+    is_word : (n_rows,)
+        Where a word of the reading stands.
+    n_new_words
+        Rows with texts that are neither values nor words of the reading, which are taken as missing.
+    """
+
+    values: FloatArray
+    is_word: NDArray[np.bool_]
+    n_new_words: int = 0
+
+
+def read_values(series: pd.Series, reading: Reading, *, name: str) -> ReadValues:
+    """Values of a column.
+
+    Raises
+    ------
+    DataError
+        If a value is neither of the reading's form, nor a word that it allows, nor missing.
+    """
+    plain = _plain_values(series, reading.form, name)
+    if plain is not None:
+        return ReadValues(plain, np.zeros(len(series), dtype=bool))
+    codes, distinct = values_of(series)
+    texts = [_text_of(value, reading.form) for value in distinct]
+    table = _table(distinct, texts, reading.form)
+    strange = np.isnan(table) & np.array([_is_strange(t) for t in texts], dtype=bool)
+    if strange.any() and not reading.words:
+        bad = distinct[int(strange.argmax())]
+        raise DataError(f"column {name!r} must hold {reading.form.expected}; found {short(bad)}")
+    known = set(reading.words)
+    words = strange & np.array([text in known for text in texts], dtype=bool)
+    n_new = int(np.append(strange & ~words, False)[codes].sum())
+    return ReadValues(np.append(table, np.nan)[codes], np.append(words, False)[codes], n_new)
+
+
+def numbers(series: pd.Series, *, name: str, reading: Reading | None = None) -> FloatArray:
+    """Values of a column of numbers, (n_rows,); missing as NaN.
+
+    Parameters
+    ----------
+    reading
+        Default: plain numbers, without words.
+
+    Raises
+    ------
+    DataError
+        As `read_values`.
+    """
+    return read_values(series, reading or Reading(), name=name).values
+
+
+def _plain_values(series: pd.Series, form: Form, name: str) -> FloatArray | None:
+    """Values of a column that pandas stores as numbers, dates or durations; None for others."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return None
+    if isinstance(form, DateForm):
+        is_date = stored_kind(series) == "date"
+        return days_of_dates(pd.to_datetime(series, utc=True)) if is_date else None
+    if pd.api.types.is_timedelta64_dtype(dtype) and form.kind == "duration":
+        return np.asarray(series.dt.total_seconds(), dtype=np.float64)
+    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
+        raise DataError(f"column {name!r} must hold {form.expected}; found {dtype}")
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_complex_dtype(dtype):
+        return None
+    if isinstance(dtype, np.dtype):
+        return series.to_numpy(dtype=np.float64)
+    return series.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _text_of(value: object, form: Form) -> str | None:
+    """Text to be parsed without outer blanks; None where the value is missing or needs no parsing."""
+    if isinstance(value, str):
+        return value.strip()
+    if _is_number(value, form):
+        return None
+    if isinstance(form, DateForm) and isinstance(value, dt.date | np.datetime64):
+        return pd.Timestamp(value).isoformat()
+    return None if _is_missing(value) else category_text(value, "text")
+
+
+def _table(distinct: list[Any], texts: list[str | None], form: Form) -> FloatArray:
+    """Value of each distinct raw value; NaN for markers and for what is not of the form."""
+    table = np.full(len(distinct), np.nan)
+    numeric = [
+        i for i, value in enumerate(distinct) if texts[i] is None and _is_number(value, form)
+    ]
+    table[numeric] = [float(distinct[i]) for i in numeric]
+    parsed = [i for i, text in enumerate(texts) if text and text.lower() not in NUMBER_MARKERS]
+    if parsed:
+        table[parsed] = form.parse([str(texts[i]) for i in parsed])
+    if isinstance(form, DateForm):  # dates among texts of dates
+        for i in (i for i in parsed if isinstance(distinct[i], dt.date | np.datetime64)):
+            table[i] = DateForm().parse([str(texts[i])])[0]
+    return table
+
+
+def _is_strange(text: str | None) -> bool:
+    return text is not None and text.lower() not in NUMBER_MARKERS
+
+
+def _is_number(value: object, form: Form) -> bool:
+    kinds = bool | np.bool_ | int | np.integer | float | np.floating | Decimal
+    return isinstance(value, kinds) and not isinstance(form, DateForm)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value is pd.NaT or value is pd.NA or value != value  # noqa: PLR0124
