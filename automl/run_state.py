@@ -13,7 +13,7 @@ failed       no usable model came out, or an error of the program          FAILE
 interrupted  an attempt ended with a signal, and the run can be resumed    KILLED   CANCELLED
 interrupted  an attempt was killed, and the run can be resumed             KILLED   CRASHED
 running      a process drives it                                           RUNNING  RUNNING
-empty        it ended before its table was read                            no run   no flow run
+empty        it ended before its table was read; it can be resumed         no run   no flow run
 ============ ============================================================= ======== ============
 """
 

@@ -217,7 +217,7 @@ def resume(
 
     if status == "running":
         raise SettingsError(f"run {folder.run_id} is being driven by another process")
-    if status in {"finished", "empty", "damaged"}:
+    if status in {"finished", "damaged"}:
         raise SettingsError(f"run {folder.run_id} cannot be resumed: it is {status}")
     result = _drive(state.path, as_json=as_json, run_id=folder.run_id, trust=trust)
     show_notices(result, as_json=as_json)

@@ -45,6 +45,9 @@ from automl.tracking.problem import check_problem
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
 
+GIVEN_FRAME = "is_frame"
+"""Key in `run.json`: the table was given from memory, so that it cannot be read once more."""
+
 PRELOAD = ("automl.evaluation.trial", "automl.evaluation.model_jobs", "automl.families.registry")
 
 
@@ -221,25 +224,41 @@ def begin(
             "versions": versions(),
             "seed": settings.seed,
             "status": "preparing",
+            **({} if frame is None else {GIVEN_FRAME: True}),
             **({} if request is None else {REQUEST: request.to_json()}),
             "processes": [process_facts(session)],
         }
         folder.write_facts(signed_facts(facts))
-        with session.ledger.stage("data"):
-            data = prepare(folder, settings, frame=frame)
-        describe_table(session)
-        session.experience = take_snapshot(session)
-        keep_own_priors(session)
-        facts["experience"] = (session.records.read(EXPERIENCE) or {}).get("digest", "")
-        facts |= {PLAN: plan_digest(folder), "data": data, "status": RUNNING}
-        folder.write_facts(signed_facts(facts))
-        session.records.write("data", data)
+        _take_table(session, settings, facts, frame)
     except BaseException:
         session.close()
         _remove(folder)
         session.release()
         raise
     return session
+
+
+def _take_table(
+    session: Session, settings: Settings, facts: dict[str, Any], frame: pd.DataFrame | None = None
+) -> None:
+    """Read the table, and learn what depends on it alone; the run can begin to search.
+
+    Parameters
+    ----------
+    settings
+        Those of the session, with what is secret in the addresses of tables.
+    facts
+        What `run.json` says so far.
+    """
+    with session.ledger.stage("data"):
+        data = prepare(session.folder, settings, frame=frame)
+    describe_table(session)
+    session.experience = take_snapshot(session)
+    keep_own_priors(session)
+    experience = (session.records.read(EXPERIENCE) or {}).get("digest", "")
+    known = {PLAN: plan_digest(session.folder), "data": data, "status": RUNNING}
+    session.folder.write_facts(signed_facts({**facts, "experience": experience, **known}))
+    session.records.write("data", data)
 
 
 def reopen(
@@ -258,16 +277,17 @@ def reopen(
     Raises
     ------
     SettingsError
-        If there is no such run, it never got as far as reading its table, another process drives it, or
-        it needs `trust`.
+        If there is no such run, it was ended before it had read a table that no file holds, another
+        process drives it, or it needs `trust`.
     DataError
         If its settings or its plan were changed since this installation wrote them.
     """
     folder = home.run(run_id)
     facts = folder.read_facts()
-    if "data" not in facts:
+    if "data" not in facts and (facts.get(GIVEN_FRAME) or not facts.get("settings")):
         raise SettingsError(
-            f"run {folder.run_id} was interrupted before its table was read; train again",
+            f"run {folder.run_id} was interrupted before it had read its table, which no file holds; "
+            "train again",
             run=folder.run_id,
         )
     if not trust:
@@ -282,10 +302,14 @@ def reopen(
     used = sum(attempt.seconds for attempt in before)
     total = session.ledger.total
     session.ledger.started -= used if total is None else min(used, total)
-    session.experience = recall_snapshot(session)
     facts["attempts"] = [attempt.to_json() for attempt in (*before, Attempt(time.time()))]
     facts["processes"] = [*facts.get("processes", ()), process_facts(session)]
-    folder.write_facts({**facts, "pid": os.getpid(), "status": RUNNING})
+    facts |= {"pid": os.getpid(), "status": RUNNING}
+    if "data" in facts:
+        folder.write_facts(facts)
+        session.experience = recall_snapshot(session)
+    else:
+        _take_table(session, session.settings, facts)
     return session
 
 

@@ -7,6 +7,7 @@ import shutil
 import time
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from automl.errors import DataError, SettingsError
@@ -64,10 +65,40 @@ def test_nothing_is_left_of_a_run_whose_table_is_refused(home, monkeypatch):
     assert home.run_folders() == []
 
 
-def test_a_run_killed_while_it_read_its_table_cannot_be_resumed(home):
-    folder = home.create_run()
-    folder.write_facts({"settings": SETTINGS.model_dump(mode="json"), "status": "preparing"})
-    with pytest.raises(SettingsError, match="before its table was read; train again"):
+def killed(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_a_run_killed_while_it_read_its_table_reads_it_when_it_is_resumed(home, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "prepare", killed)
+        patched.setattr(module, "_remove", lambda _: None)
+        with pytest.raises(KeyboardInterrupt):
+            begin(SETTINGS, home)
+    (folder,) = home.run_folders()
+    assert "data" not in folder.read_facts()
+    monkeypatch.setattr(module, "prepare", lambda *_, **__: DATA)
+    expected = begin(SETTINGS, home)
+    again = reopen(folder.run_id, home)
+    facts = folder.read_facts()
+    for key in ("settings", "data", "experience"):
+        assert facts[key] == expected.folder.read_facts()[key]
+    assert [attempt["status"] for attempt in facts["attempts"]] == ["killed", "running"]
+    for session in (expected, again):
+        session.close()
+        session.release()
+    once_more = reopen(folder.run_id, home)
+    once_more.close()
+    once_more.release()
+
+
+def test_a_table_from_memory_cannot_be_read_once_more(home, monkeypatch):
+    monkeypatch.setattr(module, "prepare", killed)
+    monkeypatch.setattr(module, "_remove", lambda _: None)
+    with pytest.raises(KeyboardInterrupt):
+        begin(SETTINGS, home, frame=pd.DataFrame({"target": [0, 1]}))
+    (folder,) = home.run_folders()
+    with pytest.raises(SettingsError, match="which no file holds; train again"):
         reopen(folder.run_id, home)
 
 
