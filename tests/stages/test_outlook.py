@@ -36,7 +36,7 @@ def test_every_stage_is_expected_to_take_some_time_but_candidates_that_are_not_t
 
 
 def test_scoring_candidates_takes_what_their_folds_took_within_its_share(session_of, trial_of):
-    session = session_of(budget_seconds=1000.0)
+    session = session_of(budget_seconds=1000.0, candidate_repeats=2)
     most = outlook.CANDIDATES_SHARE * 0.2 * 1000.0
     found = [
         expected_tail(session, [trial_of(i, seconds) for i in range(5)])["candidates"]
@@ -47,6 +47,18 @@ def test_scoring_candidates_takes_what_their_folds_took_within_its_share(session
     assert found[:2] == [pytest.approx(factor * 0.5), pytest.approx(factor * 5.0)]
     assert found[1] < found[2] <= most
     assert found[3] == 0.0  # not even two would fit
+
+
+def test_further_repeats_of_cheap_candidates_are_expected_too(session_of, trial_of):
+    session = session_of(budget_seconds=1000.0)
+    cheap, slow = (
+        expected_tail(session, [trial_of(i, seconds) for i in range(5)])["candidates"]
+        for seconds in (0.1, 20.0)
+    )
+    # six repeats; of the slow ones no further one fits into a twentieth of the budget
+    assert cheap == pytest.approx(SAFETY * (1.0 + HEADROOM) * 1.5)
+    fixed = session_of(budget_seconds=1000.0, candidate_repeats=2)
+    assert slow == expected_tail(fixed, [trial_of(i, 20.0) for i in range(5)])["candidates"]
 
 
 def test_large_models_take_longer_to_write(session_of, trial_of):
