@@ -9,12 +9,13 @@ from pathlib import Path
 from uuid import uuid4
 
 from automl.errors import StorageError
+from automl.privacy import FILE_MODE
 
 
 def write_whole(
     path: Path, parts: Iterable[bytes], what: str, *, makes_folder: bool = False
 ) -> None:
-    """Write or replace a file; durable when this returns.
+    """Write or replace a file, for its user alone; durable when this returns.
 
     Parameters
     ----------
@@ -32,7 +33,9 @@ def write_whole(
     with storing(path, draft, what):
         if makes_folder:
             path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("xb") as file:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, FILE_MODE)
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())

@@ -29,7 +29,9 @@ import json
 import os
 import re
 import secrets
+import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,7 +41,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from automl.durable import write_whole
-from automl.errors import SettingsError
+from automl.errors import AutoMLWarning, SettingsError
+from automl.privacy import make_private_folder, tighten
 
 # A look at the lock by `is_driven` holds it for microseconds.
 _PROBE_SECONDS = 0.5
@@ -198,23 +201,31 @@ class Home:
         return self.path / "experience"
 
     def prepare(self) -> None:
-        """Make the folder where it is missing.
+        """Make the folder where it is missing, and close it to other users where it is open.
 
         Raises
         ------
         SettingsError
             If it cannot be made or written.
+
+        Warns
+        -----
+        AutoMLWarning
+            If a folder that was there was open to other users.
         """
         self.check()
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.path)
+            note = tighten(self.path)
         except OSError as error:
             raise SettingsError(
                 f"home folder {self.path} cannot be used: {error.strerror}"
             ) from None
+        if note:
+            warnings.warn(note, AutoMLWarning, stacklevel=2)
 
     def check(self) -> None:
-        """Look whether the folder can be made and written; changes nothing.
+        """Look whether the folder can be made and written, by a file that is gone at once.
 
         Raises
         ------
@@ -225,7 +236,7 @@ class Home:
         reason = ""
         if not nearest.is_dir():
             reason = f"{'it' if nearest == self.path else nearest} is not a folder"
-        elif not os.access(nearest, os.W_OK | os.X_OK):
+        elif not _is_writable(nearest):
             reason = f"{'it' if nearest == self.path else nearest} is not writable"
         if reason:
             raise SettingsError(f"home folder {self.path} cannot be used: {reason}")
@@ -256,7 +267,15 @@ class Home:
         return [RunFolder(p) for p in sorted(self.runs.iterdir()) if RUN_ID.match(p.name)]
 
     def create_run(self) -> RunFolder:
-        """Folder of a new run."""
+        """Folder of a new run; the home is made where it is missing.
+
+        Raises
+        ------
+        SettingsError
+            If it cannot be made or written.
+        """
+        self.prepare()
+        make_private_folder(self.runs)
         while True:
             folder = RunFolder(self.runs / new_run_id())
             try:
@@ -264,3 +283,12 @@ class Home:
             except FileExistsError:
                 continue
             return folder
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether a file can be made in a folder; permissions alone do not tell, as of ``/proc``."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return os.access(folder, os.X_OK)
+    except OSError:
+        return False

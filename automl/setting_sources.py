@@ -26,6 +26,8 @@ _OTHER_VARIABLES = (
     "AUTOML_TABLE_ADDRESSES",
 )
 """Variables that are no settings: of the home, of the installation, of models, and of our own processes."""
+_SPELLINGS = {"budget": "budget_seconds"}
+"""Other names of settings: what the option is called."""
 _UNION_PARTS = ("str", "dict[str,float]")
 
 
@@ -48,7 +50,7 @@ def resolve_settings(
     file
         YAML file with the same keys.
     environment
-        Defaults to the process environment; `AUTOML_BUDGET_SECONDS=60` sets `budget_seconds`.
+        Defaults to the process environment; `AUTOML_BUDGET=60s` sets `budget_seconds`.
     allows_idle
         Whether values without an effect are let through.
 
@@ -61,6 +63,7 @@ def resolve_settings(
     from_file = _read_file(Path(file)) if file else {}
     from_environment = _read_environment(os.environ if environment is None else environment)
     explicit = {key: value for key, value in given.items() if value is not None}
+    explicit = _spelled(explicit, "settings")
     merged = {**from_file, **from_environment, **explicit}
     _refuse_unknown(merged, "settings")
     preset = str(merged.get("preset", "balanced"))
@@ -129,12 +132,24 @@ def _read_file(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(content, dict):
         raise SettingsError(f"settings file {path} must hold keys and values", file=str(path))
+    content = _spelled(content, f"settings file {path}")
     _refuse_unknown(content, f"settings file {path}")
     return content
 
 
+def _spelled(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The same by the names of the settings."""
+    for name, setting in _SPELLINGS.items():
+        if name in values and setting in values:
+            raise SettingsError(
+                f"{where}: {name} and {setting} are one setting; give one of them", setting=setting
+            )
+    return {_SPELLINGS.get(key, key): value for key, value in values.items()}
+
+
 def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    fields = {f"{_PREFIX}{field.upper()}": field for field in Settings.model_fields}
+    names = (*Settings.model_fields, *_SPELLINGS)
+    fields = {f"{_PREFIX}{name.upper()}": name for name in names}
     known = {name: field for name, field in fields.items() if name not in _OTHER_VARIABLES}
     for name, text in environment.items():
         if text and name.startswith(_PREFIX) and name not in {*known, *_OTHER_VARIABLES}:
@@ -150,7 +165,7 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             found[field] = parse_yaml(text, name)
         elif text:
             found[field] = text
-    return found
+    return _spelled(found, "environment")
 
 
 def _refuse_unknown(values: Mapping[str, Any], where: str) -> None:

@@ -30,17 +30,17 @@ MINIMUM_BUDGET_SECONDS = 10.0
 FIRST_CANDIDATE_REPEATS = 2
 """Twice five folds make ten paired scores; further repeats come where they are cheap."""
 
-_DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h|d)?\s*$")
-_UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
+_DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d)?\s*$")
+_UNIT_SECONDS = {"s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
 
 def parse_duration(text: str | float) -> float:
-    """Seconds of a duration such as ``90``, ``90s``, ``10m``, ``1.5h``.
+    """Seconds of a duration such as ``90``, ``90s``, ``10m``, ``5min``, ``1.5h``.
 
     Raises
     ------
     SettingsError
-        If the text is not a positive number with an optional unit s, m, h or d.
+        If the text is not a positive number with an optional unit s, m or min, h or d.
     """
     if isinstance(text, int | float) and not isinstance(text, bool):
         seconds = float(text)

@@ -108,13 +108,15 @@ def retrain(
     Raises
     ------
     SettingsError
-        If no finished run of this problem is in the home.
+        If no finished run of this problem is in the home, the home cannot be written, or the settings of
+        that run name code and this installation did not begin it.
     DataError
         If the table cannot be used, such as without the target column.
     ServiceError
         If the orchestrator cannot be started.
     """
     tell = say or (lambda _: None)
+    home.check()
     with _only_one(home, name, tell) as has_waited:
         runs = finished_runs(home, name)
         if not runs:

@@ -21,6 +21,7 @@ from typing import Self
 
 from automl.errors import ServiceError
 from automl.home import Home
+from automl.privacy import UMASK, make_private_folder
 from automl_flows.environment import TELEMETRY_OFF
 from automl_flows.prefect_api import PrefectAPI, answers
 
@@ -134,7 +135,7 @@ class LocalServer:
         from automl_flows.server_schema import ensure_database
 
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             ensure_database(self.folder)
             with listen(self._port) as listener:
                 self.url = f"http://{HOST}:{listener.getsockname()[1]}"
@@ -277,6 +278,7 @@ class LocalServer:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     cwd=self.folder,
+                    umask=UMASK,
                 )
         finally:
             if read_end >= 0:

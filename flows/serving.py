@@ -333,6 +333,7 @@ def _end_children(before: set[int]) -> None:
 
 @contextmanager
 def _only_server_of(plan: Plan, home: Home) -> Iterator[None]:
+    home.check()
     folder = home.path / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / f"serve-{clean_name(plan.name)}.lock")

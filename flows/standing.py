@@ -16,6 +16,7 @@ import psutil
 from filelock import FileLock
 
 from automl.errors import ServiceError
+from automl.privacy import UMASK, make_private_folder
 from automl_flows.environment import TELEMETRY_OFF
 from automl_flows.prefect_api import answers
 from automl_flows.server import HOST, LocalServer, listen
@@ -84,7 +85,7 @@ def start_services(home: Path, names: tuple[str, ...] = SERVICE_NAMES) -> dict[s
     ServiceError
         If a service does not become healthy; what this call started is stopped again.
     """
-    home.mkdir(parents=True, exist_ok=True)
+    make_private_folder(home)
     with FileLock(home / "services.lock"):
         standing = read_services(home)
         started: list[Service] = []
@@ -129,7 +130,7 @@ def _start_prefect(home: Path, port: int) -> Service:
 
 
 def _start_mlflow(home: Path, port: int) -> Service:
-    (home / "artifacts").mkdir(parents=True, exist_ok=True)
+    make_private_folder(home / "artifacts")
     command = [sys.executable, "-P", "-m", "mlflow", "server", "--host", HOST, "--port", str(port)]
     command += ["--backend-store-uri", _tracking_store(home)]
     command += ["--default-artifact-root", (home / "artifacts").as_uri()]
@@ -143,7 +144,7 @@ def _start_mlflow(home: Path, port: int) -> Service:
     with (home / "mlflow-server.log").open("wb") as log:
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=log,
-            stderr=subprocess.STDOUT, start_new_session=True, cwd=home,
+            stderr=subprocess.STDOUT, start_new_session=True, cwd=home, umask=UMASK,
         )  # fmt: skip
     process.returncode = 0  # it stays; no warning when the handle is collected
     return _identified("mlflow", process.pid, port)

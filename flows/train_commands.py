@@ -185,12 +185,12 @@ def train(
     from automl_flows.results import show_notices
 
     state = open_home(home)
+    state.check()
     settings = resolve_settings(given_settings(options), file=config)
     if dry_run:
         from automl.tracking.problem import check_problem
         from automl_flows.dry_run import plan_of, show_plan
 
-        state.check()
         check_problem(state.path, settings)
         show_plan(plan_of(settings, state), as_json=as_json)
         return
@@ -240,9 +240,13 @@ def demo(
 
 
 def _train(settings: Settings, home: Path, *, as_json: bool) -> dict[str, Any]:
+    from automl.home import Home
+    from automl.stages.experience import unknown_exclusions
     from automl_flows.given import check_names
 
     check_names(settings)
+    for sentence in unknown_exclusions(Home(home), settings):
+        say(f"warning: {sentence}")
     return _drive(home, as_json=as_json, settings=settings)
 
 

@@ -53,3 +53,41 @@ def test_a_preset_with_two_layers_can_do_without_an_ensemble():
     settings = resolve_settings({**TABLE, "preset": "best", "ensemble": "none"}, environment={})
     assert not settings.has_second_layer
     assert resolve_settings({**TABLE, "preset": "best"}, environment={}).has_second_layer
+
+
+@pytest.mark.parametrize("text", ["60s", "60", "1m", "1min", "1 min"])
+def test_a_budget_is_spelled_alike_in_every_source(text, tmp_path):
+    file = tmp_path / "settings.yaml"
+    file.write_text(f"budget: {text}\n")
+    for sources in (
+        {"file": file, "environment": {}},
+        {"environment": {"AUTOML_BUDGET": text}},
+        {"environment": {"AUTOML_BUDGET_SECONDS": text}},
+    ):
+        assert resolve_settings(TABLE, **sources).seconds == 60.0
+    assert resolve_settings({**TABLE, "budget": text}, environment={}).seconds == 60.0
+
+
+def test_the_budget_of_a_nearer_source_counts_whatever_its_name(tmp_path):
+    file = tmp_path / "settings.yaml"
+    file.write_text("budget: 5min\n")
+    environment = {"AUTOML_BUDGET": "2m"}
+    assert resolve_settings(TABLE, file=file, environment={}).seconds == 300.0
+    assert resolve_settings(TABLE, file=file, environment=environment).seconds == 120.0
+    given = {**TABLE, "budget_seconds": "30s"}
+    assert resolve_settings(given, file=file, environment=environment).seconds == 30.0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("budget: 60s\nbudget_seconds: 60\n", "budget and budget_seconds are one setting"),
+        ("budget: soon\n", "a duration must look like"),
+        ("budget: 1s\n", "greater than or equal to 10"),
+    ],
+)
+def test_a_budget_that_is_none_is_refused_in_a_file(tmp_path, text, words):
+    file = tmp_path / "settings.yaml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=words):
+        resolve_settings(TABLE, file=file, environment={})

@@ -18,6 +18,7 @@ from automl.durable import write_whole
 from automl.errors import ServiceError, SettingsError
 from automl.metalearning.entries import EntryError, pack, unpack
 from automl.metalearning.experience import Experience
+from automl.privacy import make_private_folder
 
 SUFFIX = ".json.gz"
 FORGOTTEN = "forgotten"
@@ -69,7 +70,7 @@ class ExperienceStore:
             if path.read_bytes() == data:
                 return False
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             self._mark(experience.id).unlink(missing_ok=True)
         except OSError as error:
             raise ServiceError(f"{path}: the experience cannot be written: {error}") from error

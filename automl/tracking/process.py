@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from automl.home import RunFolder
+from automl.privacy import UMASK
 from automl.tracking.holders import CHAMPION
 from automl.tracking.outbox import Outbox
 from automl.tracking.reading import read_stage
@@ -120,6 +121,7 @@ class MirrorProcess:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
+                umask=UMASK,
                 env={**os.environ, **threads},
             )
 

@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from automl.addresses import public_address, public_text
 from automl.errors import ServiceError, SettingsError
+from automl.privacy import make_private_file, make_private_folder
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -143,7 +144,9 @@ def open_store(address: StoreAddress) -> MlflowClient:
         from mlflow import MlflowClient
 
     with quiet(), service_errors(address), address.lock():
-        address.home.mkdir(parents=True, exist_ok=True)
+        make_private_folder(address.home)
+        if address.artifact_root:
+            make_private_folder(Path(address.artifact_root))
         if address.sqlite_file and _is_unmade(address.sqlite_file):
             _make_database(address.sqlite_file)
         client = MlflowClient(tracking_uri=address.uri, registry_uri=address.registry_uri)
@@ -213,8 +216,9 @@ def _make_database(file: Path) -> None:
     from mlflow import MlflowClient
 
     draft, whole = (file.with_name(f"{file.name}.{suffix}") for suffix in ("draft", "whole"))
-    _remove_database(draft)
-    _remove_database(whole)
+    for path in (draft, whole):
+        _remove_database(path)
+        make_private_file(path)
     MlflowClient(tracking_uri=f"sqlite:///{draft}").search_experiments(max_results=1)
     with closing(sqlite3.connect(draft)) as source, closing(sqlite3.connect(whole)) as target:
         source.backup(target)

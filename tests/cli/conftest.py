@@ -12,6 +12,7 @@ import pytest
 
 from automl.evaluation.journal import Journal
 from automl.home import Home, RunFolder
+from automl.privacy import make_private_folder
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl_flows.cli import run
 
@@ -61,6 +62,8 @@ def automl(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
 
 def make_run(home: Home, run_id: str, *, status: str = "running", trials: int = 0) -> RunFolder:
     folder = RunFolder(home.runs / run_id)
+    for private in (home.path, home.runs):
+        make_private_folder(private)
     folder.write_facts(
         {
             "run_id": run_id,

@@ -6,6 +6,8 @@ from importlib.metadata import version
 
 import pytest
 
+from automl_flows import train_commands
+
 USAGE = [
     (["trian"], "train"),
     (["train"], "TABLE"),
@@ -132,3 +134,30 @@ def test_a_refused_command_leaves_no_home_behind(automl, own_home, table):
 def test_the_version_is_that_of_the_package(automl):
     outcome = automl("--version")
     assert (outcome.code, outcome.out) == (0, f"automl-flows {version('automl-flows')}\n")
+
+
+@pytest.mark.parametrize("command", [["runs"], ["train", "t.csv"], ["predict", "m", "t.csv"]])
+def test_an_empty_home_is_not_the_current_folder(automl, command, tmp_path):
+    extra = ["-o", "o.csv"] if command[0] == "predict" else []
+    outcome = automl(*command, *extra, "--home", "")
+    assert outcome.code == 2
+    assert "'--home': it must name a folder; got nothing" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command", [["train", "t.csv", "--target", "y"], ["demo"], ["retrain", "a", "t.csv"], ["ui"]]
+)
+def test_a_home_that_cannot_be_written_is_refused_in_a_sentence(automl, command):
+    outcome = automl(*command, "--home", "/proc")
+    assert outcome.code == 2
+    assert outcome.err == "error: home folder /proc cannot be used: it is not writable\n"
+
+
+def test_excluded_experience_that_is_none_is_told_when_a_run_begins(automl, table, monkeypatch):
+    monkeypatch.setattr(train_commands, "_drive", lambda *_, **__: {})
+    outcome = automl("train", table, "--target", "y", "--exclude-experience", "nothing,shipped")
+    assert outcome.code == 0, outcome.err
+    assert "warning: setting exclude_experience" in outcome.err
+    assert "called 'nothing'" in outcome.err
+    assert "'shipped'" not in outcome.err

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from automl.durable import write_whole
 from automl.errors import AutoMLWarning
 from automl.evaluation.journal import Journal
 from automl.families.registry import get_family
@@ -203,7 +204,7 @@ def test_equal_experience_has_an_equal_digest_in_every_home(home, frame, tmp_pat
 
 def test_what_is_broken_is_a_warning_of_the_run(home, store, frame):
     store.add(known("a"))
-    (home.experience / "b.json.gz").write_bytes(b"not an entry")
+    write_whole(home.experience / "b.json.gz", [b"not an entry"], "the experience")
     session = begin(settings(), home, frame=frame)
     assert ids(session) == ["a"]
     assert "b.json.gz is left out" in session.warnings[0]
@@ -294,7 +295,7 @@ def test_a_finished_run_needs_its_copy_no_more(home, store, frame):
 def test_a_store_that_cannot_be_written_costs_a_warning_alone(home, frame):
     session = begin(settings(), home, frame=frame)
     journal(session.folder, range(2))
-    home.experience.write_text("a file in its place")
+    write_whole(home.experience, [b"a file in its place"], "the file")
     with pytest.warns(AutoMLWarning, match="is not remembered"):
         session.close()
     session.release()
