@@ -19,7 +19,7 @@ from typing import Literal
 
 from filelock import FileLock
 
-from automl.data.readers import EXTENSIONS
+from automl.data.readers import FOLDER_EXTENSIONS
 from automl.errors import AutoMLError, DataError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
@@ -227,7 +227,7 @@ class FolderWatch:
             return False
         if self._pattern is not None:
             return fnmatch(name, self._pattern)
-        return lower.removesuffix(".gz").endswith(EXTENSIONS)
+        return lower.removesuffix(".gz").endswith(FOLDER_EXTENSIONS)
 
     def _is_same(self, path: Path, state: tuple[int, int, int]) -> bool:
         return path in self._since and self._since[path][0] == state

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from automl.data.findings import Oddity
 from automl.errors import DataError
+from automl.inference.columns import short
 
 _ATTRIBUTE = re.compile(
     r"""@attribute\s+(?P<name>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)\s*(?P<type>\{.*\}|\S+.*)$""",
@@ -19,6 +21,7 @@ _ATTRIBUTE = re.compile(
 _FIELD = re.compile(
     r"""\s*(?P<value>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|[^,]*?)\s*(?P<end>,|$)"""
 )
+_WEIGHT = re.compile(r"(?<=[^\s{]),\s*\{\s*[\d.eE+-]+\s*\}\s*$")
 _NUMERIC = ("numeric", "real", "integer")
 
 
@@ -29,8 +32,11 @@ class _Attribute:
     categories: tuple[str, ...] = ()
 
 
-def read_arff(text: str, *, name: str) -> pd.DataFrame:
-    """Frame of a dense arff text: numbers as float64 or int64, nominal values as categories.
+def read_arff(text: str, *, name: str) -> tuple[pd.DataFrame, list[Oddity]]:
+    """Frame of an arff text, and what was odd: numbers as float64 or int64, nominal values as categories.
+
+    A sparse row ``{1 x, 4 2.5}`` has zeros, and the first declared category, where nothing stands. Weights of
+    rows, as in ``1,x,{0.5}``, are left out.
 
     Parameters
     ----------
@@ -40,13 +46,15 @@ def read_arff(text: str, *, name: str) -> pd.DataFrame:
     Raises
     ------
     DataError
-        If the header is damaged, the data are sparse, or a row does not fit the header.
+        If the header is damaged, or a row does not fit the header.
     """
     lines = iter(enumerate(text.splitlines(), start=1))
     attributes = _header(lines, name)
     if not attributes:
         raise DataError(f"{name} is not an arff file: no @attribute line was found")
-    rows = [_row(line, number, attributes, name) for number, line in _data_lines(lines)]
+    data = list(_data_lines(lines))
+    weighted = sum(_WEIGHT.search(line) is not None for _, line in data)
+    rows = [_row(_WEIGHT.sub("", line), number, attributes, name) for number, line in data]
     if not rows:
         raise DataError(f"{name} has a header but no rows")
     columns = {
@@ -55,7 +63,10 @@ def read_arff(text: str, *, name: str) -> pd.DataFrame:
     }
     frame = pd.DataFrame(columns)
     frame.columns = pd.Index([attribute.name for attribute in attributes])
-    return frame
+    if not weighted:
+        return frame, []
+    note = f"weights of {weighted} rows, in braces at their end, are not used"
+    return frame, [Oddity(note, f"{note}; make them a column")]
 
 
 def _header(lines: Iterator[tuple[int, str]], name: str) -> list[_Attribute]:
@@ -102,13 +113,33 @@ def _row(
     line: str, number: int, attributes: list[_Attribute], name: str
 ) -> tuple[int, list[str | None]]:
     if line.lstrip().startswith("{"):
-        raise DataError(f"{name}, line {number}: sparse arff rows are not supported; save it dense")
+        return number, _sparse_row(line, number, attributes, name)
     fields = _fields(line)
     if len(fields) != len(attributes):
         raise DataError(
             f"{name}, line {number}: {len(fields)} fields, but the header has {len(attributes)}"
         )
     return number, [None if field == "?" else field for field in fields]
+
+
+def _sparse_row(
+    line: str, number: int, attributes: list[_Attribute], name: str
+) -> list[str | None]:
+    values: list[str | None] = [
+        attribute.categories[0] if attribute.categories else "0" for attribute in attributes
+    ]
+    for field in _fields(line.strip().removeprefix("{").removesuffix("}")):
+        if not field:
+            continue
+        place, _, value = field.partition(" ")
+        if not place.isdigit() or int(place) >= len(attributes) or not value.strip():
+            raise DataError(
+                f"{name}, line {number}: a sparse row has positions below {len(attributes)} and values, such "
+                f"as {{0 1.5}}; found {short(field)}"
+            )
+        found = _unquoted(value.strip())
+        values[int(place)] = None if found == "?" else found
+    return values
 
 
 def _fields(line: str) -> list[str]:
@@ -154,7 +185,7 @@ def _column(
     for line, value in bad:
         wanted = "a number" if attribute.kind == "numeric" else "a declared value"
         raise DataError(
-            f"{name}, line {line}: attribute {attribute.name!r} must be {wanted}; found {value!r}"
+            f"{name}, line {line}: attribute {attribute.name!r} must be {wanted}; found {short(value)}"
         )
     if attribute.kind == "nominal":
         return pd.Categorical(values, categories=list(dict.fromkeys(attribute.categories)))

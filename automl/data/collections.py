@@ -78,7 +78,7 @@ def _tables(source: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _tables_of_folder(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    from automl.data.readers import EXTENSIONS
+    from automl.data.readers import FOLDER_EXTENSIONS
 
     if (folder / CATALOG).is_file():
         yield from _tables_of_catalog(folder)
@@ -86,10 +86,10 @@ def _tables_of_folder(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     files = sorted(
         file
         for file in folder.iterdir()
-        if file.is_file() and file.name.removesuffix(".gz").endswith(EXTENSIONS)
+        if file.is_file() and file.name.removesuffix(".gz").endswith(FOLDER_EXTENSIONS)
     )
     if not files:
-        raise SettingsError(f"folder {folder} holds no table: no {', '.join(EXTENSIONS)}")
+        raise SettingsError(f"folder {folder} holds no table: no {', '.join(FOLDER_EXTENSIONS)}")
     for file in files:
         yield _name_of(str(file)), {"table": str(file.resolve())}
 

@@ -3,11 +3,12 @@
 ========================  ==================================================================
 source                    read as
 ========================  ==================================================================
-``.csv`` ``.csv.gz``      commas, UTF-8, one header line
+``.csv`` ``.txt``         commas, UTF-8, one header line; another delimiter or encoding is found (also ``.gz``)
 ``.tsv`` ``.tab``         the same with tabs (also ``.gz``)
 ``.parquet`` ``.feather`` by pyarrow
 ``.jsonl`` ``.ndjson``    one JSON object per line (also ``.gz``); ``.json`` may hold a list of them
-``.arff``                 dense attribute-relation file
+``.arff``                 attribute-relation file, dense or sparse
+``.xlsx`` ``.xlsm``       the first sheet; needs the extra ``excel``
 ``scheme://…``            any of these through fsspec
 ``sklearn:NAME``          bundled: iris, wine, breast_cancer, digits, diabetes; the target is ``target``
 ``openml:NAME``           the active version on openml.org; ``openml:NAME@2`` is version 2
@@ -22,26 +23,35 @@ import gzip
 import io
 import json
 import warnings
+import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pandas as pd
+import psutil
 
 from automl.addresses import public_address
 from automl.data.arff import read_arff
-from automl.data.delimited import Opener, read_delimited
+from automl.data.delimited import read_delimited
+from automl.data.dialect import Opener
 from automl.data.findings import Oddity, nearest, odd_names
 from automl.data.public_tables import read_bundled, read_openml
 from automl.data.remote import fetch
 from automl.errors import AutoMLWarning, DataError
-from automl.inference.columns import short, unique_names
+from automl.inference.columns import MISSING_TEXTS, short, unique_names
 
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
 JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
 EXTENSIONS = (*DELIMITERS, ".parquet", ".feather", *JSON_EXTENSIONS, ".arff")
-SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
+FOLDER_EXTENSIONS = tuple(extension for extension in EXTENSIONS if extension != ".txt")
+"""Of what counts as a table in a folder, where a text file may be a text."""
+SHEETS = (".xlsx", ".xlsm")
+SPREADSHEETS = (*SHEETS, ".xls", ".ods")
+FLAT = "one flat object for each row is expected"
+MEMORY_SHARE = 0.25
+"""Of this machine's memory that an unzipped table may take: its frame takes as much again, and more for a while."""
 _TEXT_EXTENSIONS = (*DELIMITERS, *JSON_EXTENSIONS, ".arff")
 
 
@@ -143,6 +153,8 @@ def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[Oddity]
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     gzipped = suffixes[-1:] == [".gz"]
     kind = "".join((suffixes[:-1] if gzipped else suffixes)[-1:])
+    if kind in SHEETS and not gzipped:
+        return _read_sheet(open_file, name)
     if kind in SPREADSHEETS:
         raise DataError(f"{name} is a spreadsheet; save the sheet as csv")
     if kind not in EXTENSIONS or (gzipped and kind not in _TEXT_EXTENSIONS):
@@ -156,14 +168,46 @@ def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[Oddity]
     return _read_kind(open_file, kind, name)
 
 
+def _read_sheet(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[Oddity]]:
+    try:
+        with open_file() as stream, pd.ExcelFile(stream, engine="openpyxl") as book:
+            names = [str(sheet) for sheet in book.sheet_names]
+            sheet = pd.read_excel(
+                book, header=None, keep_default_na=False, na_values=list(MISSING_TEXTS)
+            )
+    except ImportError:
+        raise DataError(
+            f"{name} is a spreadsheet; save the sheet as csv, or install the extra: "
+            "pip install 'automl-flows[excel]'"
+        ) from None
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise DataError(f"{name} is not a readable spreadsheet: {error}") from None
+    if len(sheet) < 2:
+        raise DataError(f"{name} is empty; a header line and rows are expected")
+    header = ["" if pd.isna(value) else str(value) for value in sheet.iloc[0]]
+    frame = sheet.iloc[1:].set_axis(header, axis=1).infer_objects()
+    plain, oddities = _plain_names(frame)
+    if len(names) > 1:
+        note = f"the first of {len(names)} sheets is read ({names[0]!r})"
+        oddities.append(Oddity(note, f"{note}; save the sheet that is meant as csv"))
+    return plain, oddities
+
+
 def _unzipped(open_file: Opener, name: str) -> bytes:
+    most = int(MEMORY_SHARE * psutil.virtual_memory().total)
     try:
         with open_file() as stream, gzip.open(stream, "rb") as unzipped:
-            return unzipped.read()
+            content = unzipped.read(most + 1)
     except EOFError:
         raise DataError(f"{name} is truncated: the compressed data end too early") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{name} is not a readable gzip file: {error}") from None
+    if len(content) > most:
+        raise DataError(
+            f"{name} has more than {most >> 20} MiB unzipped, a quarter of this machine's memory; "
+            "use fewer rows or columns"
+        )
+    return content
 
 
 def _read_kind(open_file: Opener, kind: str, name: str) -> tuple[pd.DataFrame, list[Oddity]]:
@@ -183,21 +227,41 @@ def _read_kind(open_file: Opener, kind: str, name: str) -> tuple[pd.DataFrame, l
         ) from None
     if not text.strip():
         raise DataError(f"{name} is empty")
-    frame = read_arff(text, name=name) if kind == ".arff" else _read_json(text, name)
-    return _plain_names(frame)
+    if kind == ".arff":
+        frame, oddities = read_arff(text, name=name)
+        plain, names = _plain_names(frame)
+        return plain, [*oddities, *names]
+    return _plain_names(_read_json(text, name))
 
 
 def _read_arrow(stream: BinaryIO, kind: str, name: str) -> pd.DataFrame:
     import pyarrow as pa  # heavy, only for these files
 
     try:
-        frame = pd.read_parquet(stream) if kind == ".parquet" else pd.read_feather(stream)
+        frame = _arrow_frame(stream, kind)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(
             f"{name} is not a readable {kind[1:]} file: {str(error).splitlines()[0]}"
         ) from None
     named = [level for level in frame.index.names if level is not None]
     return frame.reset_index() if named and not set(named) & set(frame.columns) else frame
+
+
+def _arrow_frame(stream: BinaryIO, kind: str) -> pd.DataFrame:
+    """Frame of a file; pandas refuses names that occur again."""
+    from pyarrow import feather, parquet
+
+    if kind == ".parquet":
+        names = parquet.ParquetFile(stream).schema_arrow.names
+    else:
+        names = feather.read_table(stream).column_names
+    stream.seek(0)
+    if len(set(names)) == len(names):
+        return pd.read_parquet(stream) if kind == ".parquet" else pd.read_feather(stream)
+    table = parquet.ParquetFile(stream).read() if kind == ".parquet" else feather.read_table(stream)
+    places = [str(place) for place in range(len(names))]
+    frame: pd.DataFrame = table.rename_columns(places).replace_schema_metadata().to_pandas()
+    return frame.set_axis(names, axis=1)
 
 
 def _read_json(text: str, name: str) -> pd.DataFrame:
@@ -207,6 +271,8 @@ def _read_json(text: str, name: str) -> pd.DataFrame:
             records = json.loads(text)
         except ValueError as error:
             raise DataError(f"{name} is not valid JSON: {error}") from None
+        except RecursionError:
+            raise DataError(f"{name} is nested too deep; {FLAT}") from None
     else:
         for number, line in enumerate(text.splitlines(), start=1):
             if line.strip():
@@ -228,6 +294,8 @@ def _json_line(line: str, number: int, name: str) -> Any:
         return json.loads(line)
     except ValueError as error:
         raise DataError(f"{name}, line {number} is not valid JSON: {error}") from None
+    except RecursionError:
+        raise DataError(f"{name}, line {number} is nested too deep; {FLAT}") from None
 
 
 def _plain_names(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Oddity]]:

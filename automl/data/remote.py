@@ -29,18 +29,16 @@ def fetch(uri: str) -> bytes:
     ServiceError
         If the service cannot be reached or refuses.
     """
-    import fsspec  # only for URIs
+    from fsspec.core import url_to_fs  # only for URIs
 
     scheme, shown = uri.split("://", maxsplit=1)[0], public_address(uri)
+    _check_scheme(scheme, shown)
     try:
-        opened = fsspec.open(uri, mode="rb")
+        system, path = url_to_fs(uri)  # not fsspec.open, which takes the ? of a query for a pattern
+        with system.open(path, mode="rb") as stream:
+            return bytes(stream.read())
     except ImportError as error:
         raise SettingsError(f"{shown} needs a package that is not installed: {error}") from None
-    except ValueError:
-        raise SettingsError(f"{shown}: the scheme {scheme!r} is unknown to fsspec") from None
-    try:
-        with opened as stream:
-            return bytes(stream.read())
     except FileNotFoundError as error:
         if _is_unreachable(error.__cause__):
             raise ServiceError(
@@ -52,6 +50,14 @@ def fetch(uri: str) -> bytes:
     except _service_errors() as error:
         reason = public_text(" ".join(str(error).split())) or type(error).__name__
         raise ServiceError(f"{shown} cannot be read: {reason}") from None
+
+
+def _check_scheme(scheme: str, shown: str) -> None:
+    from fsspec.registry import known_implementations, registry
+
+    first = scheme.split("::")[0]
+    if first not in known_implementations and first not in registry:
+        raise SettingsError(f"{shown}: the scheme {first!r} is unknown to fsspec")
 
 
 def _service_errors() -> tuple[type[Exception], ...]:

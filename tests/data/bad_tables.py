@@ -132,7 +132,7 @@ bad_source("unknown scheme", "warp://x/y.csv", "warp", error=SettingsError)
 bad_source("unknown bundled table", "sklearn:iriss", "sklearn:iriss", "did you mean 'iris'")
 bad_source("empty openml name", "openml:@3", "openml:@3", "NAME@VERSION")
 bad_file("unknown extension", "bad.doc", "PK", ".doc", ".csv")
-bad_file("spreadsheet", "bad.xlsx", "PK", "spreadsheet", "csv")
+bad_file("spreadsheet", "bad.ods", "PK", "spreadsheet", "csv")
 bad_file(
     "json of columns", "bad.json", '{"a": [1, 2], "y": [1, 2]}', "object of columns", "each row"
 )
@@ -141,14 +141,35 @@ bad_file("gzipped parquet", "bad.parquet.gz", b"x", "extension")
 bad_file("empty file", "bad.csv", "", "empty")
 bad_file("blank file", "bad.csv", "\n\n  \n", "empty")
 bad_file("header only", "bad.csv", "a,b,y\n", "no rows")
-bad_file("semicolons in a csv file", "bad.csv", _rows(";"), "semicolons", "commas")
-bad_file("tabs in a csv file", "bad.csv", _rows("\t"), "tabs", "commas")
-bad_file("bars in a csv file", "bad.csv", _rows("|"), "vertical bars")
-bad_file("commas in a tsv file", "bad.tsv", _rows(","), "commas", "tabs")
-bad_file("latin-1", "bad.csv", "a,y\ncaf\xe9,1\n".encode("latin-1"), "line 2", "0xe9", "UTF-8")
-bad_file("latin-1 header", "bad.csv", "caf\xe9,y\n1,1\n".encode("latin-1"), "line 1", "UTF-8")
-bad_file("latin-1 late", "bad.csv", (_rows(n_rows=5000) + "\xfc,1,u\n").encode("latin-1"), "5002")
-bad_file("utf-16", "bad.csv", "a,y\n1,2\n".encode("utf-16"), "UTF-16", "UTF-8")
+bad_file("semicolons in a csv file", "bad.csv", _rows(";"), "semicolons", "commas", strict=True)
+bad_file("tabs in a csv file", "bad.csv", _rows("\t"), "tabs", "commas", strict=True)
+bad_file("bars in a csv file", "bad.csv", _rows("|"), "vertical bars", strict=True)
+bad_file("commas in a tsv file", "bad.tsv", _rows(","), "commas", "tabs", strict=True)
+bad_file(
+    "latin-1",
+    "bad.csv",
+    "a,y\ncaf\xe9,1\n".encode("latin-1"),
+    "line 2",
+    "0xe9",
+    "UTF-8",
+    strict=True,
+)
+bad_file(
+    "latin-1 header",
+    "bad.csv",
+    "caf\xe9,y\n1,1\n".encode("latin-1"),
+    "line 1",
+    "UTF-8",
+    strict=True,
+)
+bad_file(
+    "latin-1 late",
+    "bad.csv",
+    (_rows(n_rows=5000) + "\xfc,1,u\n").encode("latin-1"),
+    "5002",
+    strict=True,
+)
+bad_file("utf-16", "bad.csv", "a,y\n1,2\n".encode("utf-16"), "UTF-16", "UTF-8", strict=True)
 bad_file("binary file named csv", "bad.csv", b"PK\x00\x04" + bytes(100), "binary")
 bad_file("row too long", "bad.csv", _rows() + "1,2,u,4\n", "line 32", "4 fields", "3")
 bad_file("first row too long", "bad.csv", "a,y\n1,2,3\n4,5,6\n", "line 2", "3 fields")
@@ -163,13 +184,16 @@ bad_file("damaged parquet", "bad.parquet", b"PAR1" + bytes(50) + b"PAR1", "parqu
 bad_file("damaged feather", "bad.feather", b"ARROW1" + bytes(50), "feather")
 bad_file("damaged json line", "bad.jsonl", '{"a": 1, "y": 2}\n{"a": \n', "line 2", "JSON")
 bad_file("json line is no object", "bad.jsonl", '{"a": 1}\n[1, 2]\n', "record 2", "object")
+bad_file("json nested deep", "bad.jsonl", '{"a": ' + "[" * 100_000, "line 1", "nested too deep")
+bad_file("list nested deep", "bad.json", "[" * 100_000, "nested too deep")
+bad_file("sheet that is none", "bad.xlsx", "PK", "bad.xlsx", "spreadsheet")
 bad_file("json that is no list", "bad.json", "[1, 2", "JSON")
 bad_file("empty json lines", "bad.jsonl", "\n", "empty")
 bad_file("json lines latin-1", "bad.jsonl", b'{"a": 1}\n{"a": "\xe9"}\n', "line 2", "UTF-8")
 bad_file("arff without data", "bad.arff", "@relation r\n@attribute a numeric\n", "@data")
 bad_file("arff without attributes", "bad.arff", "@relation r\n@data\n1\n", "@attribute")
 bad_file("arff with an unknown type", "bad.arff", "@attribute a blob\n@data\n1\n", "line 1", "blob")
-bad_file("sparse arff", "bad.arff", "@attribute a numeric\n@data\n{0 1}\n", "line 3", "sparse")
+bad_file("sparse arff", "bad.arff", "@attribute a numeric\n@data\n{1 1}\n", "line 3", "sparse")
 bad_file("ragged arff", "bad.arff", "@attribute a numeric\n@data\n1,2\n", "line 3", "2 fields")
 bad_file(
     "arff with a text as number", "bad.arff", "@attribute a real\n@data\n1\nx\n", "line 4", "'x'"
@@ -352,6 +376,14 @@ def _offline(folder: Path) -> dict[str, Any]:
 
 
 CASES.append(Case("unreachable host", _offline, ("127.0.0.1", "cannot be read"), ServiceError))
+for _address in (
+    "http://127.0.0.1:9/t.csv?token=x",
+    "http://me:x@127.0.0.1:9/t.csv",
+    "ftp://127.0.0.1:9/t.csv?k=x",
+):
+    bad_source(
+        f"unreachable {_address}", _address, "127.0.0.1", "cannot be read", error=ServiceError
+    )
 
 
 def _nested_json(folder: Path) -> dict[str, Any]:

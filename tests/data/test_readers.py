@@ -170,7 +170,7 @@ def test_arff_agrees_with_scipy():
 
     text = "@relation r\n@attribute x real\n@attribute c {u,v}\n@data\n1,u\n2.5,v\n?,u\n"
     expected = pd.DataFrame(arff.loadarff(io.StringIO(text))[0])
-    read = read_arff(text, name="r")
+    read, _ = read_arff(text, name="r")
     assert np.array_equal(read["x"], expected["x"], equal_nan=True)
     assert read["c"].tolist() == [value.decode() for value in expected["c"]]
 
