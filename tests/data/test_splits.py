@@ -125,6 +125,15 @@ def test_time_folds_have_equal_blocks_and_other_borders_in_repeats():
     assert not np.array_equal(folds, make_folds(time, repeat=1, **arguments))
 
 
+def test_repeats_of_a_holdout_in_time_order_begin_elsewhere():
+    times = np.arange(5000)
+    parts = [folds_of(np.zeros(5000), holdout=True, time=times, repeat=r) for r in range(4)]
+    begins = [int(times[folds >= 0].min()) for folds in parts]
+    assert len(set(begins)) == 4
+    for folds, begin in zip(parts, begins, strict=True):
+        assert (folds[begin:] >= 0).all()
+
+
 def test_a_holdout_validates_one_fold_only():
     y = np.arange(103, dtype=np.int32) % 3
     folds = folds_of(y, holdout=True)
