@@ -217,7 +217,8 @@ def test_what_is_broken_is_a_warning_of_the_run(home, store, frame):
 def test_a_run_is_remembered_however_it_ends_and_grows_when_it_is_resumed(home, store, frame):
     session = begin(settings(name="beans", experience=False), home, frame=frame)
     table = session.plan.table
-    journal(session.folder, range(8))
+    n_trials = len(TrialStatus) + 1
+    journal(session.folder, range(n_trials))
     journal(session.folder, range(3), stage="candidates")
     ended(session)
     (found,) = store.read().experiences
@@ -241,7 +242,7 @@ def test_a_run_is_remembered_however_it_ends_and_grows_when_it_is_resumed(home, 
     assert found.created
     again = reopen(session.run_id, home)
     assert again.experience == ()
-    journal(again.folder, range(8, 12))
+    journal(again.folder, range(n_trials, 12))
     ended(again)
     (found,) = store.read().experiences
     assert len(found.trials) == 12
