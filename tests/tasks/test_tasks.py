@@ -211,8 +211,9 @@ def test_a_configuration_is_evaluated_on_all_rows(evaluations, frame):
     assert found.predictions.shape == (N, 2)
     assert list(found.classes) == ["no", "yes"]
     assert list(found.labels) == list(frame["kind"])
-    predicted = found.classes[found.predictions.argmax(axis=1)]
-    assert (predicted == found.labels).mean() == pytest.approx(found.trial.metrics["accuracy"])
+    is_class = found.labels[:, None] == found.classes
+    distances = ((found.predictions - is_class) ** 2).sum(axis=1)
+    assert distances.mean() == pytest.approx(found.trial.metrics["brier"])
     assert found.trial.configuration.values["C"] == 0.5
 
 
