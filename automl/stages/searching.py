@@ -21,7 +21,7 @@ from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
 from automl.origins import DEFAULT, FLOOR, GIVEN
 from automl.randomness import Purpose, stream
-from automl.records import Configuration, Trial
+from automl.records import Configuration, Trial, TrialStatus
 from automl.runtime.forecast import Forecast
 from automl.runtime.timings import Known
 from automl.search.opening import Opening
@@ -50,6 +50,7 @@ FITS_FACTOR = 1.2
 DEFAULTS_SHARE = 0.1
 """Of the search's time, what defaults may take that run to their end though they look poor: they
 say what the search was good for, and are seldom members of the model."""
+OUT_OF_TIME = frozenset({TrialStatus.TIMED_OUT, TrialStatus.KILLED})
 N_KEPT = 40
 """Trials whose fold models are kept for the final model: the best of each of some 20 families, and as
 many of the best of all."""
@@ -192,15 +193,16 @@ class Search:
         )
 
     def fall_back(self) -> None:
-        """Score the constant in this process where no trial is complete.
+        """Score the constant in this process where time alone kept every trial from its end.
 
         It takes next to nothing, so that even a machine that ends every worker too late leaves a
         model, and a score that says what it is worth.
         """
-        if any(trial.is_complete for trial in self.turns.trials):
-            return
-        session = self.session
+        session, trials = self.session, self.turns.trials
         configuration = constant_of(session)
+        ends = {t.status for t in trials if t.configuration.id == configuration.id}
+        if any(trial.is_complete for trial in trials) or not ends <= OUT_OF_TIME:
+            return
         index = self.turns.n_given
         try:
             trial = self.runner.run_here(session.folder.path, configuration, index=index)

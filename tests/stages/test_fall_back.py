@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from automl.errors import AutoMLError
+from automl.evaluation.slots import JobOutcome, WorkerPool
 from automl.home import Home
 from automl.inference.bundle import load_bundle
 from automl.metrics.index import PerformanceIndex
@@ -21,8 +22,14 @@ SETTINGS = Settings(
     trials=3,
     workers=1,
     families=("decision_tree",),
-    trial_seconds=1e-4,
 )
+
+
+@pytest.fixture(autouse=True)
+def _busy_machine(monkeypatch):
+    """Every worker is too late, whatever it is to do."""
+    late = JobOutcome(TrialStatus.TIMED_OUT, [], "over the time limit of 1 s", seconds=1.0)
+    monkeypatch.setattr(WorkerPool, "run", lambda *_, **__: late)
 
 
 @pytest.mark.parametrize("final", ["bag", "refit"])
