@@ -87,5 +87,6 @@ def test_the_public_names_of_the_errors_do_not_change():
         "InterruptedRunError",
         "ServiceError",
         "SettingsError",
+        "StorageError",
     }
     assert issubclass(AutoMLWarning, UserWarning)

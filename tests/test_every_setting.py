@@ -81,6 +81,7 @@ OPTIONS = {
     "priors": ("learned", {"priors": "learned"}),
     "selection_test": ("mcb", {"selection_test": "mcb"}),
     "alpha": ("leaf=0.1", {"alpha": {"leaf": 0.1}}),
+    "strict": (True, {"strict": True}),
     "alpha_split": ("level", {"alpha_split": "level"}),
     "top_n": ("2", {"top_n": 2}),
     "ensemble": ("stacking", {"ensemble": "stacking"}),
@@ -92,7 +93,7 @@ OPTIONS = {
     "name": ("mine", {"name": "mine"}),
 }
 """Options of `automl train` that need nothing else: a value, and the settings that it stands for."""
-WITH_OTHERS = {"test", "cost_matrix", "trust", "normality"}
+WITH_OTHERS = {"test", "cost_matrix", "trust", "normality", "rope"}
 """Those that need a file or another setting."""
 NO_SETTINGS = {"table", "config", "home", "as_json", "dry_run"}
 

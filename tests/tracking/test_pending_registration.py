@@ -6,11 +6,19 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 
 from automl.errors import AutoMLWarning, SettingsError
 from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
+from automl.inference.bundle import write_bundle
+from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.inference.schema import TableSchema
+from automl.installation import make_key
+from automl.preprocessing import build_preprocessor
 from automl.tracking import synchronization
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.outbox import Outbox
@@ -22,8 +30,6 @@ from automl.tracking.synchronization import pending_runs, register_pending, sync
 from automl.tracking.writer import RunWriter
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-
-MANIFEST = '{"needs_trust": false, "columns": []}'
 
 
 @pytest.fixture(autouse=True)
@@ -38,11 +44,20 @@ def _copy(bundle: Path, local: Path, **_: Any) -> None:
     shutil.copytree(bundle, local / "data" / "bundle")
 
 
+def small_model() -> TableModel:
+    frame = pd.DataFrame({"size": np.arange(20.0)})
+    schema = TableSchema.fit(frame, {"size": "numeric"})
+    typed, y = schema.transform(frame), np.arange(20.0)
+    preprocessor = build_preprocessor({}, seed=1)
+    estimator = Ridge().fit(preprocessor.fit_transform(typed, y), y)
+    member = Member(1.0, [FittedPipeline(preprocessor, estimator)], "ridge")
+    return TableModel(schema, [member], task="regression", target="label")
+
+
 def finished(runs: Any, *, baseline: bool = False) -> RunFolder:
     """A run that ended well but for its registration."""
     folder: RunFolder = runs.make(3)
-    folder.bundle.mkdir()
-    (folder.bundle / "manifest.json").write_text(MANIFEST)
+    write_bundle(small_model(), folder.bundle, extra={"run": folder.run_id}, key=make_key())
     runs.finish(folder, champion=0)
     records = StageRecords(folder.stages)
     records.write("final", {"kind": "refit", "test": runs.test})
