@@ -30,11 +30,9 @@ from automl.data.target import (
     encode_labels,
     encode_target,
     missing_targets,
-    read_target,
     take_small_classes,
-    take_spellings,
-    target_reading,
 )
+from automl.data.target_readings import read_target, take_spellings, target_reading
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.readings import Reading, numbers
 from automl.inference.schema import TableSchema

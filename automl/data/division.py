@@ -10,13 +10,8 @@ from automl.data import splits
 from automl.data.column_checks import value_problem
 from automl.data.findings import Findings, nearest
 from automl.data.row_columns import read_groups, read_time
-from automl.data.target import (
-    EncodedTarget,
-    encode_target,
-    missing_targets,
-    read_target,
-    target_reading,
-)
+from automl.data.target import EncodedTarget, encode_target, missing_targets
+from automl.data.target_readings import read_target, target_reading
 from automl.errors import SettingsError
 from automl.records import FloatArray, IntArray
 

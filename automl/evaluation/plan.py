@@ -146,6 +146,11 @@ class EvaluationPlan:
         """Training and validation positions within the stage's rows."""
         return fold_rows(self.stage(stage).folds[repeat], fold, time=self.settings.time_ordered)
 
+    def test_train_ratio(self, stage: str) -> float:
+        """Validation rows / training rows of the first fold of a stage."""
+        training, validation = self.rows_of(stage, 0, 0)
+        return len(validation) / max(len(training), 1)
+
     @cached_property
     def weights(self) -> FloatArray | None:
         """(n_rows,) sample weights times class weights; None when all are equal."""

@@ -61,15 +61,8 @@ class TrialRunner:
         """Trial of a search turn, on a slot of its own."""
         fidelity = turn.proposal.fidelity
         jobs = self.rows.jobs if fidelity.folds is None else self.rows.jobs[: fidelity.folds]
-        blank = Trial(
-            self.run_id,
-            turn.index,
-            turn.proposal.configuration,
-            TrialStatus.FAILED,
-            None,
-            fidelity=fidelity,
-            origin=turn.origin,
-            stage=self.stage,
+        blank = replace(
+            self._blank(turn.index, turn.proposal.configuration, turn.origin), fidelity=fidelity
         )
         races = self.races and turn.origin not in UNRACED and fidelity.has_full_fits
         earlier = _matching(turn.earlier, jobs)
@@ -108,15 +101,7 @@ class TrialRunner:
         most_rounds
             See `automl.records.Trial.most_rounds`.
         """
-        blank = Trial(
-            self.run_id,
-            index,
-            configuration,
-            TrialStatus.FAILED,
-            None,
-            origin=origin,
-            stage=self.stage,
-        )
+        blank = self._blank(index, configuration, origin)
         save_as = blank.id if keeps_predictions else None
         return self._run(
             blank, jobs, limit_seconds=limit_seconds, save_as=save_as, most_rounds=most_rounds
@@ -130,15 +115,7 @@ class TrialRunner:
         folder
             Run folder.
         """
-        blank = Trial(
-            self.run_id,
-            index,
-            configuration,
-            TrialStatus.FAILED,
-            None,
-            origin=FLOOR,
-            stage=self.stage,
-        )
+        blank = self._blank(index, configuration, FLOOR)
         keep_above = -math.inf if self.keeps_models else None
         payload = self._payload(
             blank, self.rows.jobs, save_as=blank.id, keep_models_above=keep_above
@@ -171,6 +148,18 @@ class TrialRunner:
         if outcome.is_cancelled:
             raise InterruptedRunError(f"trial {blank.id} was cancelled: the run is being stopped")
         return self._trial(replace(blank, started_at=started_at), outcome)
+
+    def _blank(self, index: int, configuration: Configuration, origin: str) -> Trial:
+        """The trial before anything is known of it."""
+        return Trial(
+            self.run_id,
+            index,
+            configuration,
+            TrialStatus.FAILED,
+            None,
+            origin=origin,
+            stage=self.stage,
+        )
 
     def _run(
         self,

@@ -30,7 +30,6 @@ from automl.metrics.learning import many_scores, stacked_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.stages.blend_scores import describe_blend
-from automl.stages.candidates import test_train_ratio
 from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.membership import limited, method_of
 from automl.stages.session import Session
@@ -124,7 +123,7 @@ class Blender:
             self._best_single_scores(),
             learned_score=self.describe(weights)["score"],
             replaced_score=self.describe(champion)["score"],
-            test_train_ratio=test_train_ratio(session, "search"),
+            test_train_ratio=session.plan.test_train_ratio("search"),
             alpha=session.settings.ensemble_alpha,
         )
         seconds = time.monotonic() - started

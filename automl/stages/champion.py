@@ -19,7 +19,6 @@ from automl.selection.preselection import (
 )
 from automl.selection.record_digest import DIGEST, record_digest
 from automl.selection.selection_records import SelectionRecord
-from automl.stages.candidates import test_train_ratio
 from automl.stages.finishing import member_milliseconds
 from automl.stages.session import Session
 from automl.stages.speed import EXPECTED, MEASURED, expected_seconds, ranks_by_expected_speed
@@ -105,7 +104,7 @@ def _select(
         top_n=settings.top_n,
         test=settings.selection_test,
         normality=settings.normality,
-        test_train_ratio=test_train_ratio(session, "candidates"),
+        test_train_ratio=session.plan.test_train_ratio("candidates"),
         alpha_split=settings.chosen_alpha_split,
         rope=settings.rope,
         criteria=settings.criteria,

@@ -19,7 +19,7 @@ from automl.evaluation.limits import usable_cores
 from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.stages.blending import bag_seconds
-from automl.stages.candidates import likely_seconds
+from automl.stages.candidate_plan import likely_seconds
 from automl.stages.finishing import prediction_seconds, refit_seconds, wants_refits
 from automl.stages.membership import most_members
 from automl.stages.session import Session

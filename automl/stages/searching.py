@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from automl.bandits.registry import get_allocator
+from automl.errors import StorageError
 from automl.evaluation.fold_models import BestModels
 from automl.evaluation.partial_predictions import PartialPredictions
 from automl.evaluation.predictions import BestPredictions, PredictionStore
@@ -206,6 +207,8 @@ class Search:
         index = self.turns.n_given
         try:
             trial = self.runner.run_here(session.folder.path, configuration, index=index)
+        except StorageError:
+            raise
         except Exception as error:  # noqa: BLE001 (a metric of the user may raise anything)
             session.warnings.append(
                 f"not even the constant could be scored: {type(error).__name__}: {error}"
@@ -213,8 +216,7 @@ class Search:
             return
         session.is_reproducible = False
         session.given_up.append("no worker completed a trial in time: the constant is the model")
-        session.commit(trial, sees=0, allocator=session.settings.chosen_allocator, ask_seconds=0.0)
-        self._best_predictions.add(trial)
+        self._keep(trial, sees=0, ask_seconds=0.0)
         self.turns.finish(trial)
 
     def findings(self) -> dict[str, dict[str, Any]]:
@@ -287,13 +289,12 @@ class Search:
     def _commit(self, trial: Trial, turn: Turn) -> None:
         if trial.depends_on_machine:
             self.session.is_reproducible = False
-        settings = self.session.settings
-        self.session.commit(
-            trial,
-            sees=turn.sees,
-            allocator=settings.chosen_allocator,
-            ask_seconds=round(turn.ask_seconds, 6),
-        )
+        self._keep(trial, sees=turn.sees, ask_seconds=round(turn.ask_seconds, 6))
+
+    def _keep(self, trial: Trial, *, sees: int, ask_seconds: float) -> None:
+        """Make a trial durable, and whatever of it is worth keeping."""
+        allocator = self.session.settings.chosen_allocator
+        self.session.commit(trial, sees=sees, allocator=allocator, ask_seconds=ask_seconds)
         self._keep_models(trial)
         self._time(trial)
         self._best_predictions.add(trial)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from automl.stages.candidates import (
+from automl.stages.candidate_plan import (
     FURTHER_SHARE,
     HEADROOM_SECONDS,
     CandidatePlan,

@@ -16,8 +16,10 @@ from automl.search.runner import TrialRunner
 from automl.selection.checker import check
 from automl.selection.preselection import common_number
 from automl.settings import Settings
+from automl.stages import candidate_plan
 from automl.stages import candidates as candidates_module
-from automl.stages.candidates import CandidatePlan, choose_candidates, score_candidates
+from automl.stages.candidate_plan import CandidatePlan
+from automl.stages.candidates import choose_candidates, score_candidates
 from automl.stages.champion import select_champion
 from automl.stages.fresh_folds import FreshFolds
 from automl.stages.line import Line
@@ -80,7 +82,7 @@ def test_the_end_of_the_time_in_a_repeat_does_not_cost_the_repeats_before_it(lin
 @pytest.fixture
 def cheap(monkeypatch):
     """Further repeats cost next to nothing beside the search."""
-    monkeypatch.setattr(candidates_module, "FURTHER_OF_SEARCH", 1e6)
+    monkeypatch.setattr(candidate_plan, "FURTHER_OF_SEARCH", 1e6)
 
 
 def test_cheap_candidates_have_thirty_scores_and_predictions_of_the_first_ten(line, cheap):
@@ -124,12 +126,12 @@ def test_a_further_repeat_that_fails_costs_no_candidate(line, cheap, monkeypatch
 
 def test_without_a_clock_further_repeats_follow_from_the_work_of_the_search(line):
     session, trials = line.session, line.trials
-    work, capacity = candidates_module._expected_work(session, trials, trials)
+    work, capacity = candidate_plan.expected_work(session, trials, trials)
     folds = [len(trial.folds) for trial in trials]
     assert capacity == pytest.approx(0.5 * sum(n * w for n, w in zip(folds, work, strict=True)))
-    assert capacity < candidates_module.FURTHER_SECONDS
+    assert capacity < candidate_plan.FURTHER_SECONDS
     slow = [dataclasses.replace(trial, seconds=1e6 * trial.seconds) for trial in trials]
-    assert candidates_module._expected_work(session, slow, slow) == (work, capacity)
+    assert candidate_plan.expected_work(session, slow, slow) == (work, capacity)
 
 
 def test_stand_ins_are_compared_where_the_best_is_too_slow(line, monkeypatch):
@@ -142,9 +144,7 @@ def test_stand_ins_are_compared_where_the_best_is_too_slow(line, monkeypatch):
         for trial in line.trials
     ]
     monkeypatch.setattr(line.session.ledger, "left_for", lambda *_: 100.0)
-    monkeypatch.setattr(
-        candidates_module, "stand_ins", lambda scores, **_: list(range(len(scores)))
-    )
+    monkeypatch.setattr(candidate_plan, "stand_ins", lambda scores, **_: list(range(len(scores))))
     begun = []
     scored = FreshFolds._score
     monkeypatch.setattr(
@@ -174,7 +174,7 @@ def test_without_fresh_folds_there_is_an_ensemble_all_the_same(line, monkeypatch
 def test_what_cannot_end_in_time_is_not_begun(line, monkeypatch):
     chosen = choose_candidates(line.session, line.trials)["trial_ids"]
     plan = CandidatePlan(tuple(range(len(chosen))), 2)
-    monkeypatch.setattr(candidates_module, "_afford", lambda *_: (plan, []))
+    monkeypatch.setattr(candidates_module, "afford", lambda *_: (plan, []))
     trials = [
         dataclasses.replace(trial, seconds=50.0 if trial.id == chosen[1] else 0.01)
         for trial in line.trials
@@ -222,7 +222,7 @@ def test_a_resumed_run_that_affords_other_candidates_writes_over_no_earlier_one(
     assert len(chosen) > 2
     for positions in ((0, 1), (0, 2)):
         plan = CandidatePlan(positions, 1)
-        monkeypatch.setattr(candidates_module, "_afford", lambda *_, plan=plan: (plan, []))
+        monkeypatch.setattr(candidates_module, "afford", lambda *_, plan=plan: (plan, []))
         score_candidates(line.session, line.trials, chosen)
     records = [r["trial"] for r in read(line.session.folder.journal) if r.get("type") == "trial"]
     fresh = [Trial.from_json(trial) for trial in records if trial["stage"] == "candidates"]
