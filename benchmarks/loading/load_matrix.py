@@ -109,7 +109,7 @@ def outcome(
 def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, int]]:
     """Family, task and number of every model."""
     wanted = set(arguments.families.split(",")) - {""}
-    for task in Task:
+    for task in arguments.tasks:
         for name, family in families(task).items():
             if family.unavailable is None and (not wanted or name in wanted):
                 yield from ((name, task, number) for number in range(arguments.configurations))
@@ -186,6 +186,7 @@ def main() -> None:
     parser.add_argument("--configurations", type=int, default=50)
     parser.add_argument("--blends", type=int, default=150)
     parser.add_argument("--families", default="")
+    parser.add_argument("--tasks", type=Task, nargs="+", choices=list(Task), default=list(Task))
     parser.add_argument("--iteration-share", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
