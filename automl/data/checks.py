@@ -34,6 +34,7 @@ from automl.data.target import (
 )
 from automl.data.target_readings import read_target, take_spellings, target_reading
 from automl.errors import AutoMLWarning, DataError, SettingsError
+from automl.inference.dates import difference_note
 from automl.inference.readings import Reading, numbers
 from automl.inference.schema import TableSchema
 from automl.records import FloatArray, IntArray, Task
@@ -145,6 +146,7 @@ def check_table(
     if schema is None or target is None or findings.problems:
         findings.raise_problems()
         raise AssertionError("a table without schema or target has a problem")
+    findings.notes.extend(filter(None, [difference_note(len(schema.dates))]))
     digests = used_row_digests(raw, schema, target.texts_or_values)
     if groups is None:
         groups = _equal_rows(digests, min_rows, findings, in_time_order=time is not None)

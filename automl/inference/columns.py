@@ -1,4 +1,4 @@
-"""Kinds of raw columns, their category texts and codes, and parts of dates, whatever pandas type holds them."""
+"""Kinds of raw columns, their category texts and codes, whatever pandas type holds them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ NUMBER_MARKERS = frozenset(
 """Missing among numbers, dates and times, in any case."""
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 SHOWN_LETTERS = 60
-_SECONDS_PER_DAY = 86_400.0
 _PLAIN_KINDS = {"i": "integer", "u": "integer", "f": "float", "b": "boolean", "M": "date"}
 
 
@@ -192,37 +191,6 @@ def short(value: object) -> str:
     if len(text) <= SHOWN_LETTERS:
         return text
     return f"{text[: SHOWN_LETTERS - 15]}... ({len(text)} letters)"
-
-
-def date_parts(
-    days: NDArray[np.float64], *, origin: float, with_hour: bool
-) -> dict[str, NDArray[np.float64]]:
-    """Year, month, day of month, of week (Monday is 0) and of year, days since `origin`, hour.
-
-    Parameters
-    ----------
-    days : (n_rows,), days since 1970-01-01
-        Missing days give missing parts.
-    """
-    missing = np.isnan(days)
-    whole = np.where(missing, 0.0, np.floor(days))
-    dates = pd.DatetimeIndex((whole * _SECONDS_PER_DAY).astype("datetime64[s]"))
-    parts: dict[str, Any] = {
-        "year": dates.year,
-        "month": dates.month,
-        "day": dates.day,
-        "dayofweek": dates.day_of_week,
-        "dayofyear": dates.day_of_year,
-        "elapsed_days": days - origin,
-    }
-    if with_hour:
-        parts["hour"] = np.round(
-            (days - whole) * 24.0, 6
-        )  # microseconds survive the way through days
-    return {
-        name: np.where(missing, np.nan, np.asarray(values, dtype=np.float64))
-        for name, values in parts.items()
-    }
 
 
 def _number_text(value: Any, stored: str) -> str | None:

@@ -16,13 +16,14 @@ from typing import Any, Literal
 
 from automl.errors import DataError, SettingsError
 from automl.inference.combining import Combine
+from automl.inference.dates import ELAPSED, PARTS
 from automl.inference.plain_records import ShapeError, read_record
-from automl.inference.schema import UNSEEN, USED_ROLES, TableSchema
+from automl.inference.schema import UNSEEN, USED_ROLES, ColumnSchema, TableSchema
 
-FORMAT = 5
-READABLE = (2, 3, 4, FORMAT)
+FORMAT = 6
+READABLE = (2, 3, 4, 5, FORMAT)
 """Format 2 has one layer, and the mean of its members; before format 4 columns have no types for MLflow, before
-format 5 no readings."""
+format 5 no readings, before format 6 no named parts of dates, no differences and no texts."""
 MANIFEST = "manifest.json"
 CHECKED_VERSIONS = ("scikit-learn", "numpy", "pandas")
 MOST_BYTES = 2**27
@@ -274,8 +275,7 @@ def _check_position(found: int, n: int, place: str) -> None:
 def _check_columns(schema: TableSchema) -> None:
     """Whether names are told apart."""
     _check_distinct([column.name for column in schema.columns], "schema.columns: names")
-    outputs = [name for column in schema.columns for name in column.outputs]
-    _check_distinct(outputs, "schema.columns: outputs")
+    _check_distinct(schema.feature_names, "schema: outputs")
     for number, column in enumerate(schema.columns):
         place = f"schema.columns[{number}]"
         if column.role not in USED_ROLES:
@@ -283,6 +283,25 @@ def _check_columns(schema: TableSchema) -> None:
         if not column.outputs:
             raise ShapeError(f"{place}.outputs", "at least one name", [])
         _check_distinct([*column.categories, UNSEEN], f"{place}.categories")
+        _check_parts(column, place)
+    for number, difference in enumerate(schema.differences):
+        for name in (difference.first, difference.second):
+            if name not in schema.dates:
+                place = f"schema.differences[{number}]"
+                raise ShapeError(place, "of two columns of dates", name)
+
+
+def _check_parts(column: ColumnSchema, place: str) -> None:
+    """Whether a column of dates has the elapsed days, and no part that is not known."""
+    for part in column.parts:
+        if part not in PARTS:
+            raise ShapeError(f"{place}.parts", f"of {', '.join(PARTS)}", part)
+    _check_distinct(list(column.parts), f"{place}.parts")
+    if column.role == "date" and ELAPSED not in column.date_parts:
+        raise ShapeError(f"{place}.parts", f"a list with {ELAPSED}", list(column.parts))
+    if column.parts and len(column.parts) + column.n_marks != len(column.outputs):
+        expected = "one name for each part and each mark"
+        raise ShapeError(f"{place}.outputs", expected, list(column.outputs))
 
 
 def _check_distinct(names: list[str], place: str) -> None:

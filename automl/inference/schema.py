@@ -1,7 +1,7 @@
 """What the raw columns of a table look like, and how any raw frame becomes a *typed frame*.
 
 A typed frame has a RangeIndex and two kinds of columns only: ``float64`` (missing is NaN) and ``category``
-with string categories (missing is NaN). Dates become float parts. The frame has the same columns,
+with string categories (missing is NaN). Dates become float parts, and the days between two of them. The frame has the same columns,
 in the same order, with the same category lists, for the training table and for all later rows.
 
 Unknown values. The last category of every nominal column is the reserved `UNSEEN`. It never occurs in the
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,18 +34,27 @@ from automl.inference.columns import (
     NO_ALIASES,
     category_codes,
     category_texts,
-    date_parts,
     stored_kind,
     unique_names,
     value_type,
     values_of,
+)
+from automl.inference.dates import (
+    ELAPSED,
+    MOST_DIFFERENCES,
+    PARTS,
+    DateDifference,
+    date_parts,
+    difference_of,
+    nearest_pairs,
+    varies,
+    varying_parts,
 )
 from automl.inference.forms import BooleanForm, DateForm, NumberForm
 from automl.inference.readings import Reading, read_values
 
 UNSEEN = "<unseen>"
 USED_ROLES = ("numeric", "nominal", "date")
-N_DATE_PARTS = 7
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,8 @@ class ColumnSchema:
         Before format 5 of bundles: the format of dates, instead of a reading.
     date_origin : days since 1970-01-01
         Date: the first day seen; ``elapsed_days`` counts from here.
+    parts : of `automl.inference.dates.PARTS`
+        Date: the parts that are made; before format 6 of bundles none are named.
     outputs
         Names of the typed columns made from this one; a date makes several. Marks of words and of
         infinite numbers come last.
@@ -85,6 +96,7 @@ class ColumnSchema:
     reading: Reading | None = None
     date_format: str | None = None
     date_origin: float = 0.0
+    parts: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     value_type: str = "any"
     is_optional: bool = True
@@ -112,6 +124,7 @@ class ColumnSchema:
             "reading": None if self.reading is None else self.reading.to_json(),
             "date_format": self.date_format,
             "date_origin": self.date_origin,
+            "parts": list(self.parts),
             "outputs": list(self.outputs),
             "value_type": self.value_type,
             "is_optional": self.is_optional,
@@ -120,7 +133,7 @@ class ColumnSchema:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ColumnSchema:
         """Inverse of `to_json`."""
-        lists = {name: tuple(data[name]) for name in ("categories", "outputs")}
+        lists = {name: tuple(data.get(name, ())) for name in ("categories", "parts", "outputs")}
         given = data.get("reading")
         reading = None if given is None else Reading.from_json(given)
         return cls(**{**data, **lists, "reading": reading})
@@ -132,11 +145,22 @@ class ColumnSchema:
         return self.reading or default_reading(self.role, self.stored, date_format)
 
     @property
-    def n_parts(self) -> int:
-        """Typed columns without the marks."""
+    def date_parts(self) -> tuple[str, ...]:
+        """Parts of a date, also of a column from before format 6: all without the minute, the hour where it has one."""
+        if self.parts or self.role != "date":
+            return self.parts
+        return PARTS[: len(self.outputs) - self.n_marks]
+
+    @property
+    def n_marks(self) -> int:
+        """Typed columns that mark words and infinite numbers."""
         reading = self.read_by
-        n_marks = 0 if reading is None else bool(reading.words) + reading.marks_infinite
-        return len(self.outputs) - n_marks
+        return 0 if reading is None else bool(reading.words) + reading.marks_infinite
+
+    @property
+    def elapsed_output(self) -> str:
+        """Date: name of the typed column of elapsed days."""
+        return self.outputs[self.date_parts.index(ELAPSED)]
 
     @property
     def aliases(self) -> Mapping[str, str]:
@@ -155,10 +179,13 @@ class TableSchema:
         One entry per used raw column.
     ignored
         Raw columns that were there and are not used; they may be absent later, without a word.
+    differences
+        Of pairs of date columns; their typed columns come last.
     """
 
     columns: tuple[ColumnSchema, ...]
     ignored: tuple[str, ...] = field(default=())
+    differences: tuple[DateDifference, ...] = field(default=())
 
     @classmethod
     def fit(
@@ -204,7 +231,8 @@ class TableSchema:
                 problems.extend(error.problems)
         _raise_all(problems)
         names = {column.name for column in used}
-        return cls(tuple(used), tuple(name for name in by_name if name not in names))
+        schema = cls(tuple(used), tuple(name for name in by_name if name not in names))
+        return replace(schema, differences=_fit_differences(schema, frame, taken))
 
     def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Typed frame of raw rows.
@@ -242,12 +270,13 @@ class TableSchema:
             except DataError as error:
                 problems.extend(error.problems)
         _raise_all(problems)
+        typed.update(self._differences(typed))
         return pd.DataFrame(typed, index=pd.RangeIndex(len(frame)), columns=self.feature_names)
 
     @property
     def feature_names(self) -> list[str]:
         """Names of the typed columns."""
-        return [output for column in self.columns for output in column.outputs]
+        return [out for column in self.columns for out in column.outputs] + self._difference_names
 
     @property
     def names(self) -> list[str]:
@@ -259,7 +288,7 @@ class TableSchema:
         """Names of the ``float64`` columns of the typed frame."""
         return [
             out for column in self.columns if column.role != "nominal" for out in column.outputs
-        ]
+        ] + self._difference_names
 
     @property
     def nominal_names(self) -> list[str]:
@@ -278,13 +307,33 @@ class TableSchema:
         return {
             "columns": [column.to_json() for column in self.columns],
             "ignored": list(self.ignored),
+            "differences": [asdict(difference) for difference in self.differences],
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TableSchema:
         """Inverse of `to_json`."""
         columns = tuple(ColumnSchema.from_json(column) for column in data["columns"])
-        return cls(columns, tuple(data["ignored"]))
+        differences = tuple(DateDifference(**each) for each in data.get("differences", ()))
+        return cls(columns, tuple(data["ignored"]), differences)
+
+    @property
+    def dates(self) -> dict[str, ColumnSchema]:
+        """Columns of dates by name."""
+        return {column.name: column for column in self.columns if column.role == "date"}
+
+    @property
+    def _difference_names(self) -> list[str]:
+        return [difference.output for difference in self.differences]
+
+    def _differences(self, typed: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+        dates = self.dates
+        elapsed = {name: typed[column.elapsed_output] for name, column in dates.items()}
+        origins = {name: column.date_origin for name, column in dates.items()}
+        return {
+            each.output: difference_of(elapsed, origins, each.first, each.second)
+            for each in self.differences
+        }
 
     def _warn_of_extra(self, names: Iterable[str]) -> None:
         known = {*self.names, *self.ignored}
@@ -347,11 +396,32 @@ def _date_facts(name: str, days: NDArray[np.float64], taken: set[str]) -> dict[s
     """First day and outputs of a column of dates."""
     seen = days[~np.isnan(days)]
     origin = float(np.floor(seen.min())) if len(seen) else 0.0
-    parts = date_parts(days, origin=origin, with_hour=bool(np.any(seen % 1.0)))
+    parts = varying_parts(days)
     return {
         "date_origin": origin,
+        "parts": parts,
         "outputs": tuple(_free_name(f"{name}.{part}", taken) for part in parts),
     }
+
+
+def _fit_differences(
+    schema: TableSchema, frame: pd.DataFrame, taken: set[str]
+) -> tuple[DateDifference, ...]:
+    """Differences that vary, of the `MOST_DIFFERENCES` pairs that stand nearest to each other."""
+    dates = schema.dates
+    pairs = nearest_pairs(list(dates))[:MOST_DIFFERENCES]
+    if not pairs:
+        return ()
+    candidates = tuple(
+        DateDifference(first, second, _free_name(f"{second}.days_since.{first}", taken))
+        for first, second in pairs
+    )
+    by_name = _by_name(frame)
+    raw = frame.iloc[:, [by_name[name] for name in dates]].set_axis(list(dates), axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AutoMLWarning)  # said when the table is typed
+        typed = TableSchema(tuple(dates.values()), differences=candidates).transform(raw)
+    return tuple(each for each in candidates if varies(typed[each.output].to_numpy()))
 
 
 def _free_name(name: str, taken: set[str]) -> str:
@@ -375,9 +445,8 @@ def _transform_column(column: ColumnSchema, series: pd.Series) -> dict[str, Any]
     finite = np.where(infinite, np.nan, found.values) if infinite.any() else found.values
     typed = [finite]
     if column.role == "date":
-        # year, month, day, dayofweek, dayofyear and elapsed_days are always there; the hour makes seven
-        with_hour = column.n_parts == N_DATE_PARTS
-        typed = list(date_parts(finite, origin=column.date_origin, with_hour=with_hour).values())
+        parts = date_parts(finite, column.date_parts, origin=column.date_origin)
+        typed = list(parts.values())
     if reading.words:
         typed.append(found.is_word.astype(np.float64))
     if reading.marks_infinite:
