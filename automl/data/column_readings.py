@@ -14,7 +14,9 @@ column's own values; where both orders read equally many rows, with other dates,
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +29,7 @@ from automl.inference.columns import NUMBER_MARKERS, category_text, short, value
 from automl.inference.forms import (
     BLANKS,
     BOOLEAN_WORDS,
+    MAGNITUDES,
     UNITS,
     BooleanForm,
     DateForm,
@@ -35,7 +38,7 @@ from automl.inference.forms import (
     Form,
     NumberForm,
     TimeForm,
-    Unit,
+    plain_number,
 )
 from automl.inference.readings import Reading
 
@@ -51,8 +54,12 @@ FEW_WORDS = 20
 """Different words that answers like ``unknown`` or ``not asked`` make; more of them are codes or slips."""
 KEPT_WORDS = 20
 """Words that are marked, the most frequent ones; rarer ones are missing without a mark."""
+UNIT_SHARE = 0.5
+"""Of the different texts that must end in a word which is then their unit: in ``1``, ``2``, ``3+`` it is none."""
 CODE_REPEATS = 10
 """Rows for each different number from which numbers beside many words are codes, as in ``250``, ``V57``."""
+ANSWER_RATIO = 3
+"""Rows of an answer for each row that a number has on average; a slip stands in as few rows as a number."""
 SAMPLE = 500
 """Distinct texts that are looked at first: a form that reads less than a third of them is dropped."""
 
@@ -64,6 +71,10 @@ _NUMBER_WRITINGS: tuple[NumberForm, ...] = (
     NumberForm(".", " "),
     NumberForm(",", " "),
     NumberForm(".", "'"),
+)
+_NUMBER_WITH_ENDING = re.compile(
+    rf"[-+(]?\D?(?!0\d)\d[\d.,']*\s*(?:(?P<magnitude>{'|'.join(MAGNITUDES)})?(?P<plus>\+?)"
+    r"|(?P<unit>[A-Za-z°µΩ\"'²³/]{1,12}(?: [A-Za-z/²³]{1,12}){0,2}))"
 )
 _NAMED_DATES = (
     "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y",
@@ -163,9 +174,24 @@ class Fit:
         return Reading(self.form, tuple(self.words[:KEPT_WORDS]), bool(np.isinf(self.values).any()))
 
     @property
+    def is_usual(self) -> bool:
+        """Whether every text that is read is written as programs write numbers, or as an ISO date."""
+        return self.form == DateForm() or (self.form == NumberForm() and not self._odd().any())
+
+    @property
+    def shown(self) -> int:
+        """Position of the first text that is read, of an oddly written one where there are any."""
+        return int(np.argmax(self._odd() if self._odd().any() else ~np.isnan(self.values)))
+
+    @property
     def example(self) -> str:
-        """The first text that is read."""
-        return short(self.evidence.texts[int(np.argmin(np.isnan(self.values)))])
+        """The text at `shown`."""
+        return short(self.evidence.texts[self.shown])
+
+    def _odd(self) -> NDArray[np.bool_]:
+        """Where a text is read that Python does not take for a number."""
+        plain = [plain_number(text) for text in self.evidence.texts]
+        return np.isnan(plain) & ~np.isnan(self.values)
 
 
 def number_fit(evidence: Evidence) -> Fit | None:
@@ -248,9 +274,10 @@ def check_ambiguous(fits: Sequence[Fit], name: str) -> None:
 
 
 def _are_answers(fit: Fit) -> bool:
-    """Whether each word stands in many rows, as answers do and slips do not."""
+    """Whether each word stands in many rows, or many more than a number, as answers do and slips do not."""
     rows = fit.evidence.rows[np.isnan(fit.values)]
-    return bool(rows.min() >= CODE_REPEATS or len(rows) == 1)
+    often = min(CODE_REPEATS, ANSWER_RATIO * fit.n_read / fit.n_distinct)
+    return bool(rows.min() >= often or len(rows) == 1)
 
 
 def _best(evidence: Evidence, forms: Iterable[Form]) -> Fit | None:
@@ -273,15 +300,31 @@ def _number_forms(texts: Sequence[str]) -> list[Form]:
     letters = set("".join(texts))
     if not letters & set("0123456789"):
         return [NumberForm()]
-    units: list[Unit] = ["", *(unit for unit in UNITS if any(unit in text for text in texts))]
-    forms: list[Form] = []
-    for unit in units:
-        for plain in _NUMBER_WRITINGS:
-            marks = {plain.decimal, plain.thousands} - {".", ""}
-            blanks = plain.thousands == " " and letters & set(BLANKS)
-            if all(mark in letters or (mark == " " and blanks) for mark in marks):
-                forms.append(replace(plain, unit=unit))
-    return forms
+    units = ["", *(unit for unit in UNITS if any(unit in text for text in texts))]
+    endings = [found for found in map(_ending, texts) if found is not None]
+    has_magnitudes = any(found["magnitude"] for found in endings)
+    counts = Counter(found["unit"] or found["plus"] or "" for found in endings)
+    units += [unit for unit, count in counts.items() if unit and count >= UNIT_SHARE * len(texts)]
+    writings = [plain for plain in _NUMBER_WRITINGS if _allow(letters, plain)]
+    return [
+        replace(plain, unit=unit, magnitudes=magnitudes)
+        for magnitudes in ((False, True) if has_magnitudes else (False,))
+        for unit in units
+        for plain in writings
+    ]
+
+
+def _allow(letters: AbstractSet[str], plain: NumberForm) -> bool:
+    """Whether the marks of a writing occur among these characters."""
+    marks = {plain.decimal, plain.thousands} - {".", ""}
+    blanks = plain.thousands == " " and letters & set(BLANKS)
+    return all(mark in letters or (mark == " " and blanks) for mark in marks)
+
+
+def _ending(text: str) -> re.Match[str] | None:
+    """Unit or magnitude behind a number; None where the text is no such number, or a duration."""
+    found = _NUMBER_WITH_ENDING.fullmatch(text)
+    return found if found and np.isnan(DurationForm().parse([text])[0]) else None
 
 
 def _date_forms(texts: Sequence[str]) -> list[Form]:
@@ -332,7 +375,7 @@ def _day(days: float) -> str:
 def describe(fit: Fit, name: str) -> str:
     """Sentence on what a column is read as; empty where there is nothing to say."""
     parts = []
-    if not _is_usual(fit.form):
+    if not fit.is_usual:
         parts.append(f"is read as {writing(fit.form)}: {fit.example} is {_value_text(fit)}")
     words = fit.words
     if words:
@@ -365,16 +408,13 @@ def writing(form: Form) -> str:
             form.kind, form.expected
         )
     facts = [f"with the unit {form.unit}"] if form.unit else []
+    facts += ["with magnitudes such as k and M"] if form.magnitudes else []
     facts += ["with decimal commas"] if form.decimal == "," else []
     names = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes"}
     facts += [f"with {names[form.thousands]} between thousands"] if form.thousands else []
     return " ".join(["numbers", " and ".join(facts)]).strip()
 
 
-def _is_usual(form: Form) -> bool:
-    return form in (NumberForm(), DateForm())
-
-
 def _value_text(fit: Fit) -> str:
-    value = float(fit.values[int(np.argmin(np.isnan(fit.values)))])
+    value = float(fit.values[fit.shown])
     return _day(value) if fit.form.kind == "date" else f"{value:.10g}"

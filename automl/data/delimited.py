@@ -8,7 +8,7 @@ import warnings
 
 import pandas as pd
 
-from automl.data.dialect import Dialect, Opener, find_dialect
+from automl.data.dialect import BLANK, Dialect, Opener, find_dialect
 from automl.data.findings import Oddity, odd_names
 from automl.errors import DataError
 from automl.inference.columns import MISSING_TEXTS, unique_names
@@ -49,7 +49,7 @@ def _parse(open_file: Opener, name: str, dialect: Dialect) -> pd.DataFrame:
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
             return pd.read_csv(
                 stream,
-                sep=dialect.delimiter,
+                sep=r"\s+" if dialect.delimiter == BLANK else dialect.delimiter,
                 encoding=dialect.encoding,
                 skiprows=dialect.n_skipped,
                 skipinitialspace=dialect.skips_blanks,

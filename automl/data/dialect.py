@@ -14,6 +14,8 @@ from automl.data.findings import Oddity
 from automl.errors import DataError
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+BLANK = " "
+"""Delimiter of tables that are aligned by one or more blanks or tabs."""
 SAMPLE_RECORDS = 50
 SAMPLE_BYTES = 2**18
 ENCODINGS = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "cp949")
@@ -52,7 +54,8 @@ class Dialect:
             text = io.TextIOWrapper(stream, encoding=self.encoding, newline="")
             for _ in range(self.n_skipped):
                 text.readline()
-            reader = csv.reader(text, delimiter=self.delimiter, skipinitialspace=self.skips_blanks)
+            lines = map(_single_blanks, text) if self.delimiter == BLANK else text
+            reader = csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.skips_blanks)
             for fields in reader:
                 if fields:
                     yield reader.line_num + self.n_skipped, fields
@@ -62,7 +65,7 @@ def find_dialect(open_file: Opener, *, name: str, delimiter: str) -> tuple[Diale
     """How a file is written, and what of it is unusual for its extension.
 
     The delimiter is that of the extension where it divides the header and the first records alike; else
-    the one that divides them alike into most fields.
+    the one that divides them alike into most fields; blanks where there is no other in the header.
 
     Parameters
     ----------
@@ -92,9 +95,9 @@ def find_dialect(open_file: Opener, *, name: str, delimiter: str) -> tuple[Diale
         header = lines[0].strip()[:60] if lines else ""
         oddities.append(
             Oddity(
-                f"the values are delimited by {DELIMITERS.get(found, repr(found))}",
+                f"the values are delimited by {_delimiter_name(found)}",
                 f"the header {header!r} is a single column, it seems to be delimited by "
-                f"{DELIMITERS.get(found, repr(found))}; {DELIMITERS[delimiter]} are expected for this extension",
+                f"{_delimiter_name(found)}; {_delimiter_name(delimiter)} are expected for this extension",
             )
         )
     return Dialect(encoding, found, n_skipped), oddities
@@ -190,16 +193,30 @@ def _is_header(line: str, following: str) -> bool:
 
 def _delimiter(lines: Sequence[str], usual: str) -> str:
     """The usual delimiter where it divides all records alike; else the one that divides them into most fields."""
-    widths = {}
-    for mark in (usual, *DELIMITERS):
-        reader = csv.reader(lines, delimiter=mark, skipinitialspace=mark != "\t")
-        try:
-            counts = [len(fields) for fields in islice(reader, SAMPLE_RECORDS) if fields]
-        except csv.Error:
-            continue
-        is_even = len(counts) > 1 and len(set(counts)) == 1
-        widths[mark] = counts[0] if is_even and counts[0] > 1 else 0
-    best = max(widths, key=lambda mark: widths[mark], default=usual)
-    if widths.get(usual):
+    if _width(lines, usual):
         return usual
-    return best if widths.get(best) else usual
+    best = max(DELIMITERS, key=lambda mark: _width(lines, mark))
+    if _width(lines, best):
+        return best
+    has_other = any(mark in line for line in lines[:1] for mark in DELIMITERS if mark != "\t")
+    return BLANK if not has_other and _width([*map(_single_blanks, lines)], BLANK) else usual
+
+
+def _width(lines: Sequence[str], mark: str) -> int:
+    """Number of fields of each of the first records; nothing where they differ, or have one."""
+    reader = csv.reader(lines, delimiter=mark, skipinitialspace=mark != "\t")
+    try:
+        counts = [len(fields) for fields in islice(reader, SAMPLE_RECORDS) if fields]
+    except csv.Error:
+        return 0
+    is_even = len(counts) > 1 and len(set(counts)) == 1
+    return counts[0] if is_even and counts[0] > 1 else 0
+
+
+def _single_blanks(line: str) -> str:
+    """The line without tabs and outer blanks, as `csv` reads it."""
+    return line.replace("\t", BLANK).strip(" \r\n") + "\n"
+
+
+def _delimiter_name(mark: str) -> str:
+    return "blanks" if mark == BLANK else DELIMITERS.get(mark, repr(mark))

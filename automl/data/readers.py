@@ -3,12 +3,12 @@
 ========================  ==================================================================
 source                    read as
 ========================  ==================================================================
-``.csv`` ``.txt``         commas, UTF-8, one header line; another delimiter or encoding is found (also ``.gz``)
+``.csv`` ``.txt`` ``.dat`` commas, UTF-8, one header line; another delimiter or encoding is found (also ``.gz``)
 ``.tsv`` ``.tab``         the same with tabs (also ``.gz``)
 ``.parquet`` ``.feather`` by pyarrow
 ``.jsonl`` ``.ndjson``    one JSON object per line (also ``.gz``); ``.json`` may hold a list of them
 ``.arff``                 attribute-relation file, dense or sparse
-``.xlsx`` ``.xlsm``       the first sheet; needs the extra ``excel``
+``.xlsx`` ``.xls`` ``.ods`` the first sheet, also of ``.xlsm`` and ``.xlsb``; needs the extra ``excel``
 ``scheme://…``            any of these through fsspec
 ``sklearn:NAME``          bundled: iris, wine, breast_cancer, digits, diabetes; the target is ``target``
 ``openml:NAME``           the active version on openml.org; ``openml:NAME@2`` is version 2
@@ -23,35 +23,31 @@ import gzip
 import io
 import json
 import warnings
-import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pandas as pd
-import psutil
 
 from automl.addresses import public_address
 from automl.data.arff import read_arff
 from automl.data.delimited import read_delimited
 from automl.data.dialect import Opener
 from automl.data.findings import Oddity, nearest, odd_names
+from automl.data.limits import check_size, most_bytes
 from automl.data.public_tables import read_bundled, read_openml
 from automl.data.remote import fetch
+from automl.data.sheets import SHEETS, read_sheet
 from automl.errors import AutoMLWarning, DataError
-from automl.inference.columns import MISSING_TEXTS, short, unique_names
+from automl.inference.columns import short, unique_names
 
-DELIMITERS = {".csv": ",", ".txt": ",", ".tsv": "\t", ".tab": "\t"}
+DELIMITERS = {".csv": ",", ".txt": ",", ".dat": ",", ".tsv": "\t", ".tab": "\t"}
 JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
 EXTENSIONS = (*DELIMITERS, ".parquet", ".feather", *JSON_EXTENSIONS, ".arff")
-FOLDER_EXTENSIONS = tuple(extension for extension in EXTENSIONS if extension != ".txt")
-"""Of what counts as a table in a folder, where a text file may be a text."""
-SHEETS = (".xlsx", ".xlsm")
-SPREADSHEETS = (*SHEETS, ".xls", ".ods")
+FOLDER_EXTENSIONS = tuple(each for each in EXTENSIONS if each not in (".txt", ".dat"))
+"""Of what counts as a table in a folder, where such files may be anything."""
 FLAT = "one flat object for each row is expected"
-MEMORY_SHARE = 0.25
-"""Of this machine's memory that an unzipped table may take: its frame takes as much again, and more for a while."""
 _TEXT_EXTENSIONS = (*DELIMITERS, *JSON_EXTENSIONS, ".arff")
 
 
@@ -154,9 +150,9 @@ def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[Oddity]
     gzipped = suffixes[-1:] == [".gz"]
     kind = "".join((suffixes[:-1] if gzipped else suffixes)[-1:])
     if kind in SHEETS and not gzipped:
-        return _read_sheet(open_file, name)
-    if kind in SPREADSHEETS:
-        raise DataError(f"{name} is a spreadsheet; save the sheet as csv")
+        sheet, oddities = read_sheet(open_file, name)
+        plain, renamed = _plain_names(sheet)
+        return plain, [*oddities, *renamed]
     if kind not in EXTENSIONS or (gzipped and kind not in _TEXT_EXTENSIONS):
         raise DataError(
             f"{name}: the extension must be one of {', '.join(EXTENSIONS)}, "
@@ -168,45 +164,15 @@ def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[Oddity]
     return _read_kind(open_file, kind, name)
 
 
-def _read_sheet(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[Oddity]]:
-    try:
-        with open_file() as stream, pd.ExcelFile(stream, engine="openpyxl") as book:
-            names = [str(sheet) for sheet in book.sheet_names]
-            sheet = pd.read_excel(
-                book, header=None, keep_default_na=False, na_values=list(MISSING_TEXTS)
-            )
-    except ImportError:
-        raise DataError(
-            f"{name} is a spreadsheet; save the sheet as csv, or install the extra: "
-            "pip install 'automl-flows[excel]'"
-        ) from None
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise DataError(f"{name} is not a readable spreadsheet: {error}") from None
-    if len(sheet) < 2:
-        raise DataError(f"{name} is empty; a header line and rows are expected")
-    header = ["" if pd.isna(value) else str(value) for value in sheet.iloc[0]]
-    frame = sheet.iloc[1:].set_axis(header, axis=1).infer_objects()
-    plain, oddities = _plain_names(frame)
-    if len(names) > 1:
-        note = f"the first of {len(names)} sheets is read ({names[0]!r})"
-        oddities.append(Oddity(note, f"{note}; save the sheet that is meant as csv"))
-    return plain, oddities
-
-
 def _unzipped(open_file: Opener, name: str) -> bytes:
-    most = int(MEMORY_SHARE * psutil.virtual_memory().total)
     try:
         with open_file() as stream, gzip.open(stream, "rb") as unzipped:
-            content = unzipped.read(most + 1)
+            content = unzipped.read(most_bytes() + 1)
     except EOFError:
         raise DataError(f"{name} is truncated: the compressed data end too early") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{name} is not a readable gzip file: {error}") from None
-    if len(content) > most:
-        raise DataError(
-            f"{name} has more than {most >> 20} MiB unzipped, a quarter of this machine's memory; "
-            "use fewer rows or columns"
-        )
+    check_size(len(content), name)
     return content
 
 
@@ -238,7 +204,7 @@ def _read_arrow(stream: BinaryIO, kind: str, name: str) -> pd.DataFrame:
     import pyarrow as pa  # heavy, only for these files
 
     try:
-        frame = _arrow_frame(stream, kind)
+        frame = _arrow_frame(stream, kind, name)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(
             f"{name} is not a readable {kind[1:]} file: {str(error).splitlines()[0]}"
@@ -247,12 +213,14 @@ def _read_arrow(stream: BinaryIO, kind: str, name: str) -> pd.DataFrame:
     return frame.reset_index() if named and not set(named) & set(frame.columns) else frame
 
 
-def _arrow_frame(stream: BinaryIO, kind: str) -> pd.DataFrame:
+def _arrow_frame(stream: BinaryIO, kind: str, name: str) -> pd.DataFrame:
     """Frame of a file; pandas refuses names that occur again."""
     from pyarrow import feather, parquet
 
     if kind == ".parquet":
-        names = parquet.ParquetFile(stream).schema_arrow.names
+        file = parquet.ParquetFile(stream)
+        check_size(_unpacked_bytes(file.metadata), name)
+        names = file.schema_arrow.names
     else:
         names = feather.read_table(stream).column_names
     stream.seek(0)
@@ -262,6 +230,13 @@ def _arrow_frame(stream: BinaryIO, kind: str) -> pd.DataFrame:
     places = [str(place) for place in range(len(names))]
     frame: pd.DataFrame = table.rename_columns(places).replace_schema_metadata().to_pandas()
     return frame.set_axis(names, axis=1)
+
+
+def _unpacked_bytes(facts: Any) -> int:
+    """Least size of a Parquet file's frame: of its pages, and of eight bytes for each value."""
+    groups = map(facts.row_group, range(facts.num_row_groups))
+    pages = sum(int(group.total_byte_size) for group in groups)
+    return max(pages, 8 * int(facts.num_rows) * int(facts.num_columns))
 
 
 def _read_json(text: str, name: str) -> pd.DataFrame:

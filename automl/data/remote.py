@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from automl.addresses import public_address, public_text
+from automl.data.limits import check_size, most_bytes
 from automl.errors import DataError, ServiceError, SettingsError
 
 # roots of the errors of file systems' own client libraries, which do not derive from OSError
@@ -23,7 +24,7 @@ def fetch(uri: str) -> bytes:
     Raises
     ------
     DataError
-        If there is no such file.
+        If there is no such file, or it is too large for this machine.
     SettingsError
         If the scheme is unknown or needs a package that is not installed.
     ServiceError
@@ -36,7 +37,7 @@ def fetch(uri: str) -> bytes:
     try:
         system, path = url_to_fs(uri)  # not fsspec.open, which takes the ? of a query for a pattern
         with system.open(path, mode="rb") as stream:
-            return bytes(stream.read())
+            content = bytes(stream.read(most_bytes() + 1))
     except ImportError as error:
         raise SettingsError(f"{shown} needs a package that is not installed: {error}") from None
     except FileNotFoundError as error:
@@ -50,6 +51,8 @@ def fetch(uri: str) -> bytes:
     except _service_errors() as error:
         reason = public_text(" ".join(str(error).split())) or type(error).__name__
         raise ServiceError(f"{shown} cannot be read: {reason}") from None
+    check_size(len(content), shown)
+    return content
 
 
 def _check_scheme(scheme: str, shown: str) -> None:

@@ -6,7 +6,7 @@ A form is a small record that reads texts into numbers. It is chosen once, from 
 ==============  ======================================  =====================================
 kind            texts                                   number
 ==============  ======================================  =====================================
-``number``      ``1,234.5`` ``12,5`` ``$12`` ``12 %``   the number, without unit
+``number``      ``1,234.5`` ``$12`` ``12 kg`` ``1.2M``  the number, without unit
 ``date``        ``2026-11-20``, ``20.11.2026 14:30``    days since 1970-01-01 (UTC)
 ``time``        ``14:30``, ``2:30:15 pm``               hours since midnight
 ``duration``    ``36:15:00``, ``1h 30m``, ``PT90M``     seconds
@@ -28,8 +28,11 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-Unit = Literal["", "%", "$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY", "INR"]
-UNITS: tuple[Unit, ...] = get_args(Unit)[1:]
+UNITS = ("%", "$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY", "INR")
+"""That stand before or behind a number; any other unit stands behind it."""
+_POWERS = {3: ("k", "K"), 6: ("M", "mn", "Mio"), 9: ("G", "B", "bn", "Mrd"), 12: ("T", "tn")}
+MAGNITUDES = {name: 10.0**power for power, names in _POWERS.items() for name in names}
+"""Letters behind a number that multiply it."""
 BLANKS = " \u00a0\u202f\u2009"
 """Blanks that stand between thousands: plain, no-break, narrow no-break, thin."""
 
@@ -49,6 +52,7 @@ _CLOCK = re.compile(
     r"(?P<h>\d{1,2}):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d(?:\.\d+)?))?(?:\s*(?P<half>[ap])\.?m\.?)?",
     re.IGNORECASE,
 )
+_MAGNITUDE = re.compile(rf"(.*\d)\s*({'|'.join(MAGNITUDES)})")
 _SPAN = re.compile(
     r"(?P<sign>[-+])?(?:(?P<days>\d+)\s*(?:days?|d)[ ,]*)?(?P<h>\d+):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d(?:\.\d+)?))?",
     re.IGNORECASE,
@@ -72,13 +76,16 @@ class NumberForm:
         Mark before the decimals.
     thousands : a mark, a blank or nothing
         Mark between groups of three digits; a number may do without.
-    unit : one of `UNITS` or nothing
+    unit
         Before or behind the number; a number may do without. It is dropped: ``12%`` is 12.
+    magnitudes
+        Whether `MAGNITUDES` multiply the numbers before them: ``1.2M`` is 1,200,000.
     """
 
     decimal: Literal[".", ","] = "."
     thousands: Literal["", ",", ".", " ", "'"] = ""
-    unit: Unit = ""
+    unit: str = ""
+    magnitudes: bool = False
     kind: Literal["number"] = "number"
 
     @property
@@ -98,18 +105,24 @@ class NumberForm:
 
     def parse(self, texts: Sequence[str]) -> FloatArray:
         """Number of each text; NaN where it is none."""
-        read = _plain_number if self.is_plain else self._number
-        return np.array([read(text) for text in texts], dtype=np.float64)
+        return np.array([self._read(text) for text in texts], dtype=np.float64)
+
+    def _read(self, text: str) -> float:
+        value = plain_number(text) if self.is_plain else np.nan
+        return self._number(text) if np.isnan(value) else value
 
     def _number(self, text: str) -> float:
-        sign, body = self._body(text)
+        factor, body = self._body(text)
+        if self.magnitudes:
+            size, body = _magnitude(body)
+            factor *= size
         if self.thousands:
             body = _without_thousands(body, self.thousands, self.decimal)
         if self.decimal != ".":
             if "." in body:
                 return np.nan
             body = body.replace(self.decimal, ".")
-        return sign * _plain_number(body) if body[:1].isdigit() or body[:1] == "." else np.nan
+        return factor * plain_number(body) if body[:1].isdigit() or body[:1] == "." else np.nan
 
     def _body(self, text: str) -> tuple[float, str]:
         """Sign and what remains without sign and unit."""
@@ -272,11 +285,18 @@ def _days_of(texts: pd.Series, date_format: str) -> FloatArray:
     return days_of_dates(dates)
 
 
-def _plain_number(text: str) -> float:
+def plain_number(text: str) -> float:
+    """Number as Python writes it; NaN for any other text."""
     try:
         return np.nan if "_" in text else float(text)
     except ValueError:
         return np.nan
+
+
+def _magnitude(body: str) -> tuple[float, str]:
+    """What the letters behind a number multiply it by, and the number without them."""
+    found = _MAGNITUDE.fullmatch(body)
+    return (MAGNITUDES[found[2]], found[1]) if found else (1.0, body)
 
 
 def _without_thousands(body: str, mark: str, decimal: str) -> str:
@@ -316,4 +336,4 @@ def _seconds(text: str) -> float:
     iso = _ISO_SPAN.fullmatch(text)
     if iso is None or not any(iso.groups()):
         return np.nan
-    return sum(_plain_number(iso[unit] or "0") * size for unit, size in _UNIT_SECONDS.items())
+    return sum(plain_number(iso[unit] or "0") * size for unit, size in _UNIT_SECONDS.items())

@@ -132,7 +132,6 @@ bad_source("unknown scheme", "warp://x/y.csv", "warp", error=SettingsError)
 bad_source("unknown bundled table", "sklearn:iriss", "sklearn:iriss", "did you mean 'iris'")
 bad_source("empty openml name", "openml:@3", "openml:@3", "NAME@VERSION")
 bad_file("unknown extension", "bad.doc", "PK", ".doc", ".csv")
-bad_file("spreadsheet", "bad.ods", "PK", "spreadsheet", "csv")
 bad_file(
     "json of columns", "bad.json", '{"a": [1, 2], "y": [1, 2]}', "object of columns", "each row"
 )

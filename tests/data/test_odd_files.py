@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import zipfile
 
+import fsspec
 import numpy as np
 import pandas as pd
 import psutil
@@ -149,8 +151,7 @@ def test_weights_of_rows_are_left_out_with_a_note(tmp_path):
     assert oddities[0].note == "weights of 2 rows, in braces at their end, are not used"
 
 
-def test_a_spreadsheet_is_read_with_the_extra(tmp_path):
-    pytest.importorskip("openpyxl")
+def test_the_first_sheet_of_a_spreadsheet_is_read(tmp_path):
     path = tmp_path / "t.xlsx"
     frame = pd.DataFrame({"size": [1.5, 2.5, None], "city": ["Köln", "NA", "Ulm"]})
     with pd.ExcelWriter(path) as book:
@@ -162,18 +163,93 @@ def test_a_spreadsheet_is_read_with_the_extra(tmp_path):
     assert oddities[0].note == "the first of 2 sheets is read ('one')"
 
 
+def open_document(rows):
+    """Content of an OpenDocument spreadsheet with one sheet of texts."""
+    cells = [
+        f'<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
+        for text in rows
+    ]
+    names = "urn:oasis:names:tc:opendocument:xmlns"
+    return (
+        f'<office:document-content xmlns:office="{names}:office:1.0" xmlns:table="{names}:table:1.0"'
+        f' xmlns:text="{names}:text:1.0"><office:body><office:spreadsheet><table:table table:name="s">'
+        + "".join(f"<table:table-row>{cell}</table:table-row>" for cell in cells)
+        + "</table:table></office:spreadsheet></office:body></office:document-content>"
+    )
+
+
+def test_an_open_document_is_read(tmp_path):
+    path = tmp_path / "t.ods"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr("content.xml", open_document(["size", "3", "4"]))
+    assert read_table(path)["size"].astype(float).tolist() == [3.0, 4.0]
+
+
+@pytest.mark.parametrize("extension", [".txt", ".dat"])
+def test_columns_aligned_by_blanks_are_read(extension, tmp_path):
+    path = tmp_path / f"t{extension}"
+    path.write_text('  size  name\ty\n 1.5   "a b"  2\n12    c\t 3 \n')
+    frame, oddities = load_source(path)
+    assert frame.to_dict("list") == {"size": [1.5, 12.0], "name": ["a b", "c"], "y": [2, 3]}
+    assert oddities[0].note == "the values are delimited by blanks"
+
+
+def test_a_row_of_an_aligned_table_with_a_field_too_many_is_refused(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("a b\n" + "1  2\n" * 60 + "1 2 3\n")
+    with pytest.raises(DataError, match="line 62: 3 fields, but the header has 2"):
+        read_table(path)
+
+
+def test_words_of_a_single_column_are_no_columns(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("first name;\nAnn Lee\nBob Ray\n")
+    assert list(read_table(path).columns) == ["first name;"]
+
+
 # --- limits ------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_unzips_to_more_than_the_memory_allows_is_refused_while_it_is_read(
-    tmp_path, monkeypatch
-):
-    path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(b"a,y\n" + b"1,2\n" * 2_000_000))
+@pytest.fixture
+def small_machine(monkeypatch):
     memory = psutil.virtual_memory()._replace(total=4 * 2**20)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
-    with pytest.raises(DataError, match="more than 1 MiB unzipped"):
+
+
+def gzip_bomb(path):
+    path.write_bytes(gzip.compress(b"a,y\n" + b"1,2\n" * 2_000_000))
+
+
+def parquet_bomb(path):
+    pq.write_table(pa.table({"a": pa.array([1] * 200_000), "y": pa.array([2] * 200_000)}), path)
+
+
+def sheet_bomb(path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", b" " * (2 * 2**20))
+
+
+BOMBS = {"t.csv.gz": gzip_bomb, "t.parquet": parquet_bomb, "t.xlsx": sheet_bomb}
+
+
+@pytest.mark.usefixtures("small_machine")
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_small_file_of_more_content_than_the_memory_allows_is_refused(name, tmp_path):
+    path = tmp_path / name
+    BOMBS[name](path)
+    assert path.stat().st_size < 2**17
+    with pytest.raises(DataError, match="more than 1 MiB of content"):
         read_table(path)
+
+
+@pytest.mark.usefixtures("small_machine")
+def test_a_download_ends_where_the_memory_would_not_hold_it():
+    with fsspec.open("memory://bomb.csv", "wb") as stream:
+        stream.write(b"a,y\n" + b"1,2\n" * 500_000)
+    with pytest.raises(DataError, match="more than 1 MiB of content"):
+        read_table("memory://bomb.csv")
 
 
 @pytest.mark.parametrize("depth", [50, 900])

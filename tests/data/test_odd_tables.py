@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from automl.data.column_readings import Evidence, number_fit
+from automl.data.column_readings import Evidence, is_number_column, number_fit
 from automl.data.table import Table, prepare_table, prepare_test_table
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.forms import (
@@ -390,13 +390,15 @@ def written(form, thousandths):
     if rest:
         text += form.decimal + f"{rest:03d}".rstrip("0")
     sign = "-" if thousandths < 0 else ""
-    return f"{sign}{form.unit}{text}" if form.unit not in ("", "%") else f"{sign}{text}{form.unit}"
+    before, behind = ("", form.unit) if form.unit in BEHIND else (form.unit, "")
+    return f"{sign}{before}{text}{behind}"
 
 
+BEHIND = ("", "%", " kg", "sq ft")
 WRITINGS = [
     NumberForm(decimal_mark, thousands, unit)
     for decimal_mark, thousands in [(".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'")]
-    for unit in ("", "%", "$", "EUR")
+    for unit in (*BEHIND, "$", "EUR")
 ]  # fmt: skip
 
 
@@ -418,6 +420,47 @@ def test_the_writing_of_a_column_is_found_by_its_values(form, values):
     fit = number_fit(Evidence.of(pd.Series(texts, dtype=object)))
     known = dict(zip(texts, [*values, 1234567891, 15], strict=True))
     assert np.allclose(fit.values, [value / 1000 for value in known.values()])
+
+
+@given(
+    st.lists(st.integers(1, 10**9), min_size=30, max_size=60, unique=True),
+    st.sampled_from(["", "$"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_magnitudes_behind_numbers_multiply_them(values, unit):
+    names = ["", "k", "M", "bn"]
+    texts = [f"{unit}{value / 1000:.3f}{names[i % 4]}" for i, value in enumerate(values)]
+    fit = number_fit(Evidence.of(pd.Series(texts, dtype=object)))
+    expected = [value / 1000 * 1000.0 ** (i % 4) for i, value in enumerate(values)]
+    assert np.allclose(fit.values, expected)
+    assert form_from_json(json.loads(json.dumps(asdict(fit.form)))) == fit.form
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["10,000+", "5,000,000+", "5+"], [1e4, 5e6, 5]),
+        (["5M+", "10k+", "300+"], [5e6, 1e4, 300]),
+        (["20 °C", "-3 °C", "4°C"], [20, -3, 4]),
+        (["1.5 sq ft", "1,400 sq ft"], [1.5, 1400]),
+        (["2 BHK", "3 BHK", "4"], [2, 3, 4]),
+    ],
+)
+def test_a_unit_behind_most_numbers_is_dropped(texts, expected):
+    fit = number_fit(Evidence.of(pd.Series(texts, dtype=object)))
+    np.testing.assert_array_equal(fit.values, expected)
+
+
+@pytest.mark.parametrize("texts", [["1st", "2nd", "3rd"], ["5 ft", "2 cm", "7 in"], ["A1", "B2"]])
+def test_endings_that_differ_are_no_unit(texts):
+    fit = number_fit(Evidence.of(pd.Series(texts * 20, dtype=object)))
+    assert fit is None or not is_number_column(fit)
+
+
+def test_spans_with_one_unit_stay_spans():
+    frame = pd.DataFrame({"a": [f"{i % 50 + 1} min" for i in range(60)], "y": X[:60]})
+    table = prepare_table(frame, target="y")
+    assert table.frame["a"].iloc[0] == 60.0
 
 
 @given(st.dates(dt.date(1970, 1, 1), dt.date(2068, 12, 31)), st.sampled_from(

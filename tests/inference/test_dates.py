@@ -134,7 +134,9 @@ def test_many_columns_of_dates_have_the_differences_of_neighbors_and_a_note_says
     checked = check_table(frame, columns=Columns("y"))
     pairs = [(each.first, each.second) for each in checked.schema.differences]
     assert pairs == nearest_pairs(list(dates))[:MOST_DIFFERENCES]
-    assert any("7 columns of dates have 21 differences; those of the 15" in n for n in checked.notes)
+    assert any(
+        "7 columns of dates have 21 differences; those of the 15" in n for n in checked.notes
+    )
 
 
 def test_a_manifest_whose_difference_is_of_no_dates_is_refused(rides):
