@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from automl.data.column_checks import note_unused, take_reading, value_problem
-from automl.data.digests import used_row_digests
+from automl.data.digests import close_digests, used_row_digests
 from automl.data.findings import Findings, Oddity, listed, nearest
+from automl.data.identifiers import check_identifiers
 from automl.data.leaks import check_leaks
 from automl.data.roles import (
     ColumnRole,
@@ -24,6 +25,7 @@ from automl.data.roles import (
     unusable_kind,
 )
 from automl.data.row_columns import read_groups, read_time, read_weights
+from automl.data.row_order import check_row_order
 from automl.data.target import (
     EncodedTarget,
     check_task,
@@ -147,11 +149,24 @@ def check_table(
         findings.raise_problems()
         raise AssertionError("a table without schema or target has a problem")
     findings.notes.extend(filter(None, [difference_note(len(schema.dates))]))
+    check_identifiers(raw, detected, findings)
+    typed = schema.transform(raw)
+    check_row_order(
+        raw,
+        typed,
+        detected,
+        target,
+        findings,
+        time=time,
+        time_column=columns.time,
+        has_groups=groups is not None,
+    )
     digests = used_row_digests(raw, schema, target.texts_or_values)
+    _note_other_targets(typed, digests, findings)
     if groups is None:
         groups = _equal_rows(digests, min_rows, findings, in_time_order=time is not None)
     return CheckedTable(
-        frame=schema.transform(raw),
+        frame=typed,
         schema=schema,
         roles=detected,
         target=target,
@@ -420,6 +435,18 @@ def _fit_schema(
     except DataError as error:
         findings.problems.extend(error.problems)
         return None
+
+
+def _note_other_targets(
+    typed: pd.DataFrame, digests: NDArray[np.uint64], findings: Findings
+) -> None:
+    """Note rows that equal an earlier one in all features but not in the target, or but for rounding."""
+    n_alike = int(pd.Series(close_digests(typed)).duplicated().sum())
+    n_others = n_alike - int(pd.Series(digests).duplicated().sum())
+    if n_others > 0:
+        findings.notes.append(
+            f"{n_others} of {len(typed)} rows have the features of an earlier row, with another target or rounded"
+        )
 
 
 def _equal_rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from automl.inference.schema import ColumnSchema, TableSchema
 
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)
+DIGITS = 5
 
 
 def digest_frame(frame: pd.DataFrame) -> str:
@@ -71,6 +73,41 @@ def used_row_digests(
     }
     canonical[len(canonical)] = pd.Series(target)
     return row_digests(pd.DataFrame(canonical, copy=False))
+
+
+def close_digests(typed: pd.DataFrame, whole: Collection[str] | None = None) -> NDArray[np.uint64]:
+    """Digests of the features that are equal for rows which differ by rounding only.
+
+    Numbers count to `DIGITS` digits, those of columns of whole numbers in full.
+
+    Parameters
+    ----------
+    typed : (n_rows, n_features)
+    whole
+        Columns of whole numbers; default: those of `typed` itself.
+    """
+    whole = whole_columns(typed) if whole is None else whole
+    close = {
+        place: _rounded(column) if str(name) not in whole and column.dtype == np.float64 else column
+        for place, (name, column) in enumerate(typed.items())
+    }
+    return row_digests(pd.DataFrame(close, copy=False))
+
+
+def whole_columns(typed: pd.DataFrame) -> frozenset[str]:
+    """Columns without a fraction."""
+    numbers = typed.select_dtypes("number")
+    is_whole = (np.floor(numbers) == numbers) | numbers.isna()
+    return frozenset(str(name) for name in numbers.columns[is_whole.all(axis=0)])
+
+
+def _rounded(series: pd.Series) -> pd.Series:
+    values = series.to_numpy(dtype=np.float64)
+    sizes = np.abs(values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = 10.0 ** (np.floor(np.log10(sizes)) - (DIGITS - 1))
+        steps = np.rint(values / unit)
+    return pd.Series(np.where(sizes > 0, steps * unit, values)).astype(np.float32)
 
 
 def _canonical(column: ColumnSchema, series: pd.Series) -> pd.Series:

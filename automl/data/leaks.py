@@ -1,8 +1,8 @@
 """Columns that give the target away.
 
-A column that equals the target, or is the target under other names, refuses the table. A column that alone leaves
-less than 1 % of the errors of the most frequent class, or ranks the rows like a regression target
-(rank correlation 0.9995 or more), is noted.
+A column that equals the target, or is the target under other names, refuses the table. Noted is a column that alone
+leaves less than 1 % of the errors of the most frequent class, or 0.1 % of the variance of a regression target's ranks,
+and one that leaves up to a quarter where every other column alone leaves four times as much.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ MIN_ERRORS = 10
 ROWS_PER_VALUE = 10
 MAX_BINS = 64
 REMAINING_ERRORS = 0.01
-RANK_CORRELATION = 0.9995
+REMAINING_VARIANCE = 0.001
+REMAINING_OF_STANDOUT = 0.25
+TIMES_NEXT = 4
 
 
 def check_leaks(
@@ -37,6 +39,7 @@ def check_leaks(
     findings: Findings,
 ) -> None:
     """Find columns that equal or almost determine the target, among all that are not left out by hand."""
+    remaining: dict[str, float] = {}
     for name, role in roles.items():
         if role.role is Role.IGNORED or (role.is_given and not role.role.is_used):
             continue
@@ -50,11 +53,26 @@ def check_leaks(
                 f"column {name!r} is the target under other names (one value for each class); give it the "
                 f"role ignored, or {role.role} to keep it"
             )
-        elif role.role.is_used and (relation or _almost_determines(raw[name], role, target)):
-            findings.notes.append(
-                f"column {name!r} alone almost determines the target; make sure that it is known "
-                "before the target is, else give it the role ignored"
+        elif role.role.is_used:
+            remaining[name] = 0.0 if relation else _remaining(raw[name], role, target)
+    findings.notes.extend(_notes_on(remaining, target))
+
+
+def _notes_on(remaining: Mapping[str, float], target: EncodedTarget) -> list[str]:
+    known = "make sure that it is known before the target is, else give it the role ignored"
+    enough = REMAINING_VARIANCE if target.class_labels is None else REMAINING_ERRORS
+    lowest = sorted(remaining.values())[:2]
+    notes = []
+    for name, left in remaining.items():
+        next_lowest = lowest[-1] if len(lowest) > 1 and left == lowest[0] else 1.0
+        if left <= enough:
+            notes.append(f"column {name!r} alone almost determines the target; {known}")
+        elif left == lowest[0] and left <= min(REMAINING_OF_STANDOUT, next_lowest / TIMES_NEXT):
+            notes.append(
+                f"column {name!r} alone leaves {left:.1%} of the target unexplained, no other less than "
+                f"{next_lowest:.0%}; {known}"
             )
+    return notes
 
 
 def _relation(series: pd.Series, role: ColumnRole, target: EncodedTarget) -> str:
@@ -89,21 +107,25 @@ def _equal_numbers(series: pd.Series, reading: Reading | None, y: NDArray[Any]) 
         return False
 
 
-def _almost_determines(series: pd.Series, role: ColumnRole, target: EncodedTarget) -> bool:
+def _remaining(series: pd.Series, role: ColumnRole, target: EncodedTarget) -> float:
+    """Share of the target that the column alone leaves unexplained, in [0, 1]; 1 where that is unknown.
+
+    Errors beside those of the most frequent class, or the variance of the target's ranks.
+    """
     step = len(series) // MAX_ROWS + 1
     sample, y = series.iloc[::step], target.y[::step]
     if len(y) < MIN_ROWS or role.role is Role.DATE:
-        return False
+        return 1.0
     values = None
     if role.role is Role.NUMERIC:
         values = numbers(sample, name=role.name, reading=role.reading)
         values = np.where(np.isinf(values), np.nan, values)
-    if target.class_labels is None:
-        return values is not None and _rank_correlation(values, y) >= RANK_CORRELATION
-    if values is not None:
-        return _separates(_bins(values), y)
-    codes, distinct = pd.factorize(sample)
-    return len(distinct) * ROWS_PER_VALUE <= len(y) and _separates(codes + 1, y)
+    codes = pd.factorize(sample)[0] + 1 if values is None else _bins(values)
+    if target.class_labels is not None:
+        return _remaining_errors(codes, y)
+    ranks = pd.Series(y).rank().to_numpy()
+    by_cells = _remaining_variance(codes, ranks)
+    return by_cells if values is None else min(by_cells, 1.0 - _rank_correlation(values, y) ** 2)
 
 
 def _bins(values: FloatArray) -> IntArray:
@@ -114,13 +136,28 @@ def _bins(values: FloatArray) -> IntArray:
     return np.where(np.isnan(values), 0, np.searchsorted(edges, values, side="left") + 1)
 
 
-def _separates(codes: IntArray, y: IntArray) -> bool:
+def _remaining_errors(codes: IntArray, y: IntArray) -> float:
+    """Errors of each row's most frequent class among the other rows with its code."""
     n_classes = int(y.max()) + 1
     counts = np.bincount(codes * n_classes + y, minlength=(int(codes.max()) + 1) * n_classes)
     table = counts.reshape(-1, n_classes)
     baseline_errors = len(y) - int(table.sum(axis=0).max())
-    errors = len(y) - int(table.max(axis=1).sum())
-    return baseline_errors >= MIN_ERRORS and errors <= REMAINING_ERRORS * baseline_errors
+    if baseline_errors < MIN_ERRORS:
+        return 1.0
+    highest = np.sort(table, axis=1)[:, -2:]
+    others = np.where(table == highest[:, 1:], highest[:, :1], highest[:, 1:])
+    return min(int(table[table - 1 <= others].sum()) / baseline_errors, 1.0)
+
+
+def _remaining_variance(codes: IntArray, ranks: FloatArray) -> float:
+    """Squared error of each row's mean of the other rows with its code, beside that of the mean of all."""
+    counts = np.bincount(codes)
+    means = np.bincount(codes, weights=ranks) / np.maximum(counts, 1)
+    n_rows = counts[codes]
+    own = (ranks - means[codes]) * n_rows / np.maximum(n_rows - 1, 1)
+    errors = np.where(n_rows > 1, own, ranks - ranks.mean())
+    spread = float(((ranks - ranks.mean()) ** 2).sum())
+    return min(float((errors**2).sum()) / spread, 1.0) if spread > 0 else 1.0
 
 
 def _rank_correlation(values: FloatArray, y: FloatArray) -> float:

@@ -9,7 +9,7 @@ The rules, in this order, on the values that are not missing:
 4. texts are read by evidence (`automl.data.column_readings`): numbers in any writing, times of day and
    durations are numeric, dates are dates, boolean words nominal;
 5. other texts are free text where they are mostly different and long, identifiers where they are
-   (nearly) all different, else nominal.
+   (nearly) all different and not long or of one word, else nominal.
 
 Numbers are never taken for dates, and whole numbers with few values stay numeric: both are for the user to say.
 """
@@ -52,6 +52,7 @@ MIN_ROWS_FOR_ID = 20
 MIN_ROWS_FOR_COUNTER = 20
 MIN_CATEGORIES = 2
 TEXT_WORDS = 4.0
+ONE_WORD = 1.5
 TEXT_LETTERS = 50.0
 
 _ID_NAME = re.compile(
@@ -399,7 +400,8 @@ def _detect_words(evidence: Evidence) -> tuple[Role, str]:
     words = float(np.mean([len(text.split()) for text in sample]))
     letters = float(np.mean([len(text) for text in sample]))
     wordy = words >= TEXT_WORDS or letters >= TEXT_LETTERS
-    if n_present >= MIN_ROWS_FOR_ID and distinct > 0.5 and wordy:
+    is_one_word = words < ONE_WORD and distinct >= NEARLY_UNIQUE
+    if n_present >= MIN_ROWS_FOR_ID and distinct > 0.5 and wordy and not is_one_word:
         return Role.TEXT, f"free text, {words:.0f} words on average, mostly different"
     if n_present >= MIN_ROWS_FOR_ID and distinct >= NEARLY_UNIQUE:
         return Role.ID, "its texts are nearly all different"

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from automl.data import storage
 from automl.data.checks import CheckedTable, Columns, check_later_table, check_table
-from automl.data.digests import digest_frame
+from automl.data.digests import close_digests, digest_frame, whole_columns
 from automl.data.readers import load_source, source_name
+from automl.data.shifts import shift_of_test_rows
 from automl.data.target import label_text
 from automl.errors import DataError
 from automl.inference.readings import Reading
@@ -266,11 +267,36 @@ def prepare_test_table(
         strict=strict,
     )
     typed = _typed(checked, digest_frame(frame), table.columns)
-    shared = int(np.isin(typed.row_digests, table.row_digests).sum())
-    if not shared:
-        return typed
-    note = f"{shared} of {len(typed)} test rows are also among the training rows"
-    return replace(typed, notes=(*typed.notes, note))
+    notes = [*_notes_on_shared_rows(typed, table), shift_of_test_rows(*_with_target(table, typed))]
+    return replace(typed, notes=(*typed.notes, *filter(None, notes)))
+
+
+def _notes_on_shared_rows(test: Table, table: Table) -> list[str]:
+    is_shared = np.isin(test.row_digests, table.row_digests)
+    whole = whole_columns(table.frame)
+    is_close = np.isin(close_digests(test.frame, whole), close_digests(table.frame, whole))
+    n_shared, n_close = int(is_shared.sum()), int((is_close & ~is_shared).sum())
+    of = f"of {len(test)} test rows"
+    notes = []
+    if n_shared:
+        notes.append(f"{n_shared} {of} are also among the training rows")
+    if n_close:
+        notes.append(
+            f"{n_close} {of} have the features of a training row, with another target or rounded"
+        )
+    return notes
+
+
+def _with_target(table: Table, test: Table) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Columns of both that can be compared: no dates, which are later ones in most test rows."""
+    names = [column.name for column in table.schema.columns if column.role != "date"]
+    targets = [
+        pd.Series(part.y if part.class_labels is None else part.class_labels.astype(str)[part.y])
+        for part in (table, test)
+    ]
+    parts = zip((table, test), targets, strict=True)
+    train_frame, test_frame = (part.frame[names].assign(**{table.target: y}) for part, y in parts)
+    return train_frame, test_frame
 
 
 def _typed(checked: CheckedTable, digest: str, columns: Columns) -> Table:

@@ -48,7 +48,7 @@ COLUMNS = {
     "other dates": ([f"{i % 28 + 1}.01.2026" for i in range(N)], Role.DATE),
     "impossible dates": ([f"2026-13-{i % 28 + 1:02d}" for i in range(N)], Role.NOMINAL),
     "remarks": (words(8), Role.TEXT),
-    "long codes": ([f"{i:064d}x" for i in range(N)], Role.TEXT),
+    "long codes": ([f"{i:064d}x" for i in range(N)], Role.ID),
     "unique texts": ([f"k{i}" for i in range(N)], Role.ID),
     "counter": (np.arange(N) + 17, Role.ID),
     "customer_id": (RNG.permutation(N) * 7, Role.ID),

@@ -1,0 +1,172 @@
+"""Whether the checks before training find 200 injected defects, and are silent on 60 clean tables.
+
+    python benchmarks/preflight/preflight.py DATA_FOLDER OUT_FOLDER [--half develop report]
+        [--kinds leak time] [--report]
+
+Every table is written as a training file and a test file and given to what `automl train --dry-run`
+calls. A defect counts as found if the checks say a sentence of its kind that they do not say of the
+same table without it, and that names its column or counts its rows. A sentence of the six kinds on a clean table
+is a false alarm unless a fact of the table, found by other means (`facts.py`), bears it out.
+
+One line of JSON per table or defect goes to OUT_FOLDER/runs.jsonl; ``--report`` only prints what is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from defects import LEAST_ROWS, Case, Defect, Kind, NotApplicable, Order, names
+from findings import Sentence, is_found, read_sentences
+from public_tables import HALVES, Half, PublicTable, read_tables
+from report import print_report
+
+from automl.errors import DataError
+from automl.home import RunFolder
+from automl.settings import Settings
+from automl.stages.preparation import prepare
+
+DEFECTS_PER_HALF: dict[Kind, int] = {
+    "leak": 20,
+    "id": 17,
+    "duplicates": 17,
+    "time": 15,
+    "shift": 17,
+    "constant": 14,
+}
+ORDERS: tuple[Order, ...] = ("source", "shuffled")
+
+
+def preflight(
+    train: pd.DataFrame, test: pd.DataFrame, table: PublicTable
+) -> tuple[list[str], float]:
+    """Sentences about the two files, and seconds."""
+    with tempfile.TemporaryDirectory(prefix="automl-preflight-") as name:
+        folder = Path(name)
+        train.to_csv(folder / "train.csv", index=False)
+        test.to_csv(folder / "test.csv", index=False)
+        settings = Settings(
+            table=str(folder / "train.csv"),
+            test=str(folder / "test.csv"),
+            target=table.target,
+            task=table.task,
+            roles={name: role for name, role in table.roles.items() if name in train.columns},
+        )
+        started = time.perf_counter()
+        try:
+            said = list(prepare(RunFolder(folder / "run"), settings)["notes"])
+        except DataError as error:
+            said = list(error.problems)
+        return said, time.perf_counter() - started
+
+
+def clean_case(table: PublicTable, order: Order) -> Case:
+    """The table divided at random, in the order of its source or shuffled."""
+    train, test = table.divided()
+    if order == "shuffled":
+        rng = np.random.default_rng(table.seed("shuffled"))
+        train = train.iloc[rng.permutation(len(train))].reset_index(drop=True)
+    return Case(table.target, table.is_classification, train, test, table.kinds)
+
+
+def clean_runs(tables: Sequence[PublicTable]) -> Iterator[dict[str, Any]]:
+    """Every clean table in both orders."""
+    for table in tables:
+        for order in ORDERS:
+            case = clean_case(table, order)
+            said, seconds = preflight(case.train, case.test, table)
+            yield {
+                "table": table.name,
+                "half": table.half,
+                "order": order,
+                "rows": len(case.train),
+                "columns": case.train.shape[1],
+                "seconds": round(seconds, 3),
+                "said": said,
+            }
+
+
+def spoilt_cases(
+    tables: Sequence[PublicTable], kind: Kind
+) -> Iterator[tuple[PublicTable, Order, Defect, Case]]:
+    """As many defects of a kind as a half has, its strengths in turn, on tables drawn at random."""
+    half = tables[0].half
+    rng = np.random.default_rng([HALVES.index(half), sum(map(ord, kind))])
+    large = [table for table in tables if len(table.frame) >= LEAST_ROWS]
+    strengths = names(kind)
+    start = HALVES.index(half) * DEFECTS_PER_HALF[kind]
+    for number in range(DEFECTS_PER_HALF[kind]):
+        found = strengths[(start + number) % len(strengths)]
+        order: Order = "shuffled" if kind == "time" else ORDERS[number % 2]
+        while True:
+            table = large[int(rng.integers(len(large)))]
+            case = clean_case(table, order)
+            try:
+                found.spoil(case, np.random.default_rng(rng.integers(2**63)))
+            except NotApplicable:
+                continue
+            yield table, order, found, case
+            break
+
+
+def spoilt_runs(
+    tables: Sequence[PublicTable], kinds: Sequence[Kind], clean: Sequence[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Every defect, and whether it was found."""
+    before = {(run["table"], run["order"]): run["said"] for run in clean}
+    for kind in kinds:
+        for table, order, defect, case in spoilt_cases(tables, kind):
+            said, seconds = preflight(case.train, case.test, table)
+            usual: list[Sentence] = read_sentences(before[table.name, order])
+            yield {
+                "table": table.name,
+                "half": table.half,
+                "order": order,
+                "kind": kind,
+                "defect": defect.name,
+                "column": case.column,
+                "rows": len(case.train),
+                "seconds": round(seconds, 3),
+                "is_found": is_found(kind, case, read_sentences(said), usual),
+                "said": [text for text in said if text not in before[table.name, order]],
+            }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--half", nargs="+", default=["develop", "report"], choices=HALVES)
+    parser.add_argument(
+        "--kinds", nargs="*", default=list(DEFECTS_PER_HALF), choices=list(DEFECTS_PER_HALF)
+    )
+    parser.add_argument("--report", action="store_true")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    halves: list[Half] = given.half
+    for half in halves:
+        if not given.report:
+            tables = read_tables(given.data, half)
+            clean = list(clean_runs(tables))
+            _write(given.out / f"clean-{half}.jsonl", clean)
+            spoilt = [] if half == "reserve" else spoilt_runs(tables, given.kinds, clean)
+            _write(given.out / f"spoilt-{half}.jsonl", spoilt)
+    print_report(given.data, given.out, halves)
+
+
+def _write(path: Path, runs: Any) -> None:
+    with path.open("w") as file:
+        for run in runs:
+            file.write(json.dumps(run) + "\n")
+            file.flush()
+
+
+if __name__ == "__main__":
+    main()
