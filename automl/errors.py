@@ -6,7 +6,8 @@
     ├── SettingsError           exit code 2: usage or settings   (ValueError)
     ├── DataError               exit code 3: the data            (ValueError)
     ├── ServiceError            exit code 4: an outside service  (RuntimeError)
-    │   └── StorageError        exit code 4: a file cannot be written
+    │   ├── StorageError        exit code 4: a file cannot be written
+    │   └── StoreBusyError      exit code 4: another process keeps the tracking store
     └── InterruptedRunError     exit code 130 or 143             (RuntimeError)
     AutoMLWarning               something was changed, dropped or given up
 
@@ -96,6 +97,10 @@ class StorageError(ServiceError):
         reason = error.strerror or str(error)
         hint = "; free some space, then `automl resume`" if is_full(error) else ""
         return cls(f"{what} cannot be written: {reason}{hint}")
+
+
+class StoreBusyError(ServiceError):
+    """Another process keeps the tracking store locked: the same may succeed a moment later."""
 
 
 def is_full(error: BaseException) -> TypeGuard[OSError]:

@@ -18,6 +18,7 @@
         predictions/  models/      out-of-fold predictions, fold models
         bundle/                    the final model
         outbox.json                how far the tracking store has caught up
+        mirror/                    what is being copied there; gone when that is over
         orchestrator.json          which of its flow runs say what the folder says
         run.log  workers.log
 """
@@ -105,6 +106,11 @@ class RunFolder:
     def bundle(self) -> Path:
         """The final model."""
         return self.path / "bundle"
+
+    @property
+    def mirror(self) -> Path:
+        """What is being copied into the tracking store."""
+        return self.path / "mirror"
 
     @property
     def experience(self) -> Path:

@@ -306,6 +306,11 @@ class Settings(BaseModel):
         default=True,
         description="Take the alias champion from a model only by a better score on rows new to both",
     )
+    register_after: bool = Field(
+        default=False,
+        description="Let a process of its own complete after the run what the tracking store lacks "
+        "where there was no time for it, for ten minutes at most",
+    )
     cost_aware: bool = Field(
         default=False, description="Let measured seconds influence decisions under a trial budget"
     )

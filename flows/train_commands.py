@@ -167,6 +167,13 @@ def train(
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Trials at a time [default: one per core]")
     ] = None,
+    register_after: Annotated[
+        bool | None,
+        typer.Option(
+            "--register-after",
+            help="Where there was no time to register the model, do it after the run",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Root of all randomness")] = None,
     name: Annotated[
         str | None, typer.Option(help="Problem and model name [default: table and target]")

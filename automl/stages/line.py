@@ -29,6 +29,8 @@ from automl.tracking.process import MirrorProcess, n_unwritten, registration
 
 UNLIMITED_REGISTRATION_SECONDS = 120.0
 GRACE_SECONDS = 2.0
+DETACHED_SECONDS = 600.0
+"""Most that a mirror goes on after the run, where the settings let it."""
 END_SECONDS = 2.0
 """For the tracking store to be told that a run was stopped: it may be amid a batch of trials."""
 
@@ -40,6 +42,7 @@ class Line:
         self.session = session
         self.search = Search(session)
         self.mirror = MirrorProcess(session.folder)
+        self.is_mirrored = True
         self._complete: dict[str, Any] | None = None
 
     @property
@@ -144,7 +147,7 @@ class Line:
         # one asker at a time: a flow that came late may run beside the stages called directly
         with self.session.stage_lock, self.session.ledger.stage("registration"):
             if self._complete is None:
-                self.mirror.finish(seconds)
+                self.is_mirrored = self.mirror.finish(seconds) == "done"
         return dict(registration(self.session.folder).__dict__)
 
     def close(self) -> dict[str, Any]:
@@ -237,4 +240,6 @@ def close_line(line: Line) -> None:
     line.session.close()
     if state_of(line.session.folder).status not in (FINISHED, RUNNING):
         line.mirror.end(END_SECONDS)
+    if line.session.settings.register_after and not line.is_mirrored:
+        line.mirror.detach(DETACHED_SECONDS)
     line.mirror.stop()

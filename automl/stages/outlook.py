@@ -65,6 +65,9 @@ N_EARLIER = 3
 """Registrations of the home that are looked at, the newest: how busy a machine is changes by the
 hour, and one registration that met a stalled disk is forgotten soon."""
 
+CUT_SHORT = 1.5
+"""Times the seconds that a registration was given in vain: what it would have taken is not known."""
+
 REGISTRATION_SHARE = 0.25
 """Share of the budget that is kept at most: a registration can be completed later, a model cannot."""
 TRIAL_SECONDS = 0.02
@@ -131,7 +134,8 @@ class Publication:
 
     Parameters
     ----------
-    seconds : wall seconds from the open store to the registered model
+    seconds : wall seconds from the open store to the registered model; of one that was cut short what it
+        would have taken at least
     mib : size of the bundle
     """
 
@@ -143,12 +147,22 @@ def earlier_publications(folder: RunFolder) -> list[Publication]:
     """The newest registrations of this run's home, at most `N_EARLIER`."""
     found: list[Publication] = []
     for other in reversed(Home(folder.path.parents[1]).run_folders()):
-        seconds = Outbox.load(other.path / "outbox.json").seconds.get("publishing")
-        if seconds is not None and other.path != folder.path:
+        seconds = None if other.path == folder.path else _registration_seconds(other)
+        if seconds is not None:
             found.append(Publication(seconds, read_stage(other, "final").get("size_mib", 0.0)))
         if len(found) == N_EARLIER:
             break
     return found
+
+
+def _registration_seconds(folder: RunFolder) -> float | None:
+    """What the registration of a run took, or would have taken within the run; None if unknown."""
+    taken = Outbox.load(folder.path / "outbox.json").seconds.get("publishing")
+    result = read_stage(folder, "result")
+    if (result.get("model") or {}).get("registration") != "pending":
+        return taken
+    given = (result.get("ledger") or {}).get("registration", {}).get("used")
+    return max(taken or 0.0, CUT_SHORT * given) if given else taken
 
 
 def expected_tail(

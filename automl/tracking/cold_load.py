@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from automl.errors import AutoMLError
+from automl.errors import AutoMLError, ServiceError
 from automl.inference.example import input_example
 from automl.tracking.packaging import read_manifest
 
@@ -41,6 +41,7 @@ class ColdLoad:
         self._process: subprocess.Popen[str] | None = None
         self._is_asked = False
         self._refusal = ""
+        self._answer: str | None = None
 
     def start(self) -> None:
         """Start the process; does nothing if it is there."""
@@ -88,12 +89,25 @@ class ColdLoad:
         return self._process is not None and self._process.poll() is None
 
     def problem(self) -> str:
-        """Why the bundle does not load; empty if it does. Waits for the answer."""
+        """Why the bundle does not load; empty if it does. Waits for the answer, which is kept.
+
+        Raises
+        ------
+        ServiceError
+            If there is none in time: that says more of the machine than of the bundle.
+        """
+        if self._answer is None:
+            self._answer = self._wait()
+        return self._answer
+
+    def _wait(self) -> str:
         assert self._process is not None
         try:
             output, errors = self._process.communicate(timeout=COLD_LOAD_SECONDS)
         except subprocess.TimeoutExpired:
-            return f"the bundle did not load in a clean process within {COLD_LOAD_SECONDS:.0f} s"
+            raise ServiceError(
+                f"the bundle did not load in a clean process within {COLD_LOAD_SECONDS:.0f} s"
+            ) from None
         if self._process.returncode == 0 and '"rows"' in output:
             return ""
         last = self._refusal or (errors.strip().splitlines() or ["no message"])[-1]
@@ -102,7 +116,7 @@ class ColdLoad:
     def close(self) -> None:
         """End the process if it still runs."""
         process, self._process, self._is_asked = self._process, None, False
-        self._refusal = ""
+        self._refusal, self._answer = "", None
         if process is None:
             return
         process.kill()

@@ -1,4 +1,4 @@
-"""What the parent run is given besides its trials: data set, records, summary, end."""
+"""What the parent run is given besides its trials: data set, records, summary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from automl.addresses import public_address
 from automl.metalearning.experience import META_FEATURES
-from automl.run_state import FINISHED, RUNNING, read_stage, state_of
+from automl.run_state import read_stage
 from automl.tracking import layout
 from automl.tracking.reading import (
     dispositions,
@@ -133,22 +133,6 @@ class EvidenceWriter:
         scores = [t.score for t in own if t.is_complete and t.score is not None]
         values = {"trials": float(len(own)), "complete": float(len(scores))}
         return values | ({"score": max(scores)} if scores else {})
-
-    def end(self) -> str:
-        """Terminate parent and families; the status, `RUNNING` if the run goes on.
-
-        A driver asks for it when the result is written: the run is finished then.
-        """
-        state = state_of(self.folder)
-        is_at_its_end = state.status == RUNNING and bool(read_stage(self.folder, "result"))
-        status = layout.run_status(FINISHED if is_at_its_end else state.status)
-        if status == "RUNNING" or self.outbox.done.get("ended") == status:
-            return status
-        ended_ms = None if state.ended_at is None else round(1000 * state.ended_at)
-        for run in (*self.outbox.families.values(), self.outbox.parent):
-            self.client.set_terminated(run, status, end_time=ended_ms)
-        self._done("ended", status)
-        return status
 
     def _done(self, event: str, value: str = "yes") -> None:
         self.outbox.done[event] = value

@@ -4,7 +4,9 @@ Without `--follow` it completes everything that is in the run folder and ends. W
 trials while the search goes on, within a small share of the machine, and obeys lines of JSON on
 its standard input: ``{"finish": seconds}`` completes at full speed, with a line of JSON as the
 answer; ``{"end": true}`` only ends the run in the store, as its folder says, and answers;
-``{"stop": true}`` or the end of the input ends the process at once, which is safe at any moment. Once the store is open it also ends the runs of the home that were killed.
+``{"detach": seconds}`` completes as well, and outlives who asked; ``{"stop": true}`` or the end of the
+input ends the process at once, which is safe at any moment. Once the store is open it also ends the
+runs of the home that were killed.
 """
 
 from __future__ import annotations
@@ -13,30 +15,35 @@ import argparse
 import json
 import os
 import queue
+import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
-from automl.errors import AutoMLError, ServiceError
+from automl.errors import AutoMLError, ServiceError, StoreBusyError
 from automl.home import Home, RunFolder
+from automl.privacy import make_private_folder
 from automl.tracking.evidence import EvidenceWriter
 from automl.tracking.outbox import Outbox
 from automl.tracking.pace import Pace
 from automl.tracking.publication import Publisher
-from automl.tracking.reading import JournalView, read_stage, records_mark
+from automl.tracking.reading import JournalView, records_mark
 from automl.tracking.store import open_store, service_errors, store_address
 from automl.tracking.writer import BATCH, RunWriter
 
 POLL_SECONDS = 0.5
 RETRY_SECONDS = 30.0
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
+"""Between attempts to write into a store that another process keeps locked; each is twice the last."""
 TAKEOVER_SECONDS = 20.0
 KILLED_SECONDS = 2.0
 LOADING_BATCH = 4
@@ -109,20 +116,39 @@ class Mirror:
         seconds : after which nothing new is begun
         is_whole
             Whether all that exists is to be copied, or the model alone is to be registered.
+
+        Raises
+        ------
+        StoreBusyError
+            If another process kept the store locked all the time.
+        ServiceError, SettingsError
+            As `open`.
         """
-        deadline = time.monotonic() + seconds
+        deadline, pause = time.monotonic() + seconds, FIRST_PAUSE_SECONDS
         self.publisher.start_cold_load()
         try:
-            writer = self.open()
-            self.view.refresh()
-            for step in self._steps(writer, deadline, is_whole=is_whole):
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return self._pending("the time for tracking was over")
-                with self._exclusive(writer, left):
-                    step()
+            while True:
+                try:
+                    return self._attempt(deadline, is_whole=is_whole)
+                except StoreBusyError:
+                    self.writer = None  # what it was writing is looked up when the store is opened
+                    if time.monotonic() + pause >= deadline:
+                        raise
+                time.sleep(pause)
+                pause = min(2.0 * pause, LONGEST_PAUSE_SECONDS)
         finally:
             self.publisher.close()
+
+    def _attempt(self, deadline: float, *, is_whole: bool) -> bool:
+        """Take the steps that are not done yet; whether nothing is left."""
+        writer = self.open()
+        self.view.refresh()
+        for step in self._steps(writer, deadline, is_whole=is_whole):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return self._pending("the time for tracking was over")
+            with self._exclusive(writer, left):
+                step()
         if self.publisher.reason:
             return self._pending(self.publisher.reason)
         if not is_whole:
@@ -134,28 +160,24 @@ class Mirror:
     def _steps(
         self, writer: RunWriter, deadline: float, *, is_whole: bool
     ) -> Iterator[Callable[[], Any]]:
-        """The model before any trial, since the run has promised its name; then its end."""
+        """The end of the run first, so that nothing stays RUNNING; the promised model before any trial."""
         evidence, began = EvidenceWriter(writer), time.monotonic()
 
         def batches(size: int = BATCH) -> Iterator[Callable[[], Any]]:
             while batch := writer.missing()[:size]:
                 yield lambda batch=batch: writer.write_trials(batch, deadline)  # type: ignore[misc]
 
+        yield writer.end
         yield evidence.write_inputs
         yield lambda: self.publisher.log_model(writer)
         yield from takewhile(lambda _: self.publisher.is_loading, batches(LOADING_BATCH))
         yield lambda: self._register(writer, began)
-        if is_whole and read_stage(self.folder, "selection"):
-            yield from islice(batches(), 1)
-        # ended before the bulk of the trials: what the time does not suffice for is never RUNNING
-        yield writer.open_families
-        yield evidence.end
         if not is_whole:
             return
         yield from batches()
         yield evidence.write_summary
         yield evidence.write_records
-        yield evidence.end
+        yield writer.end
 
     def _register(self, writer: RunWriter, began: float) -> None:
         """Register the model; later runs plan with the seconds that it took since `began`."""
@@ -194,9 +216,16 @@ class Mirror:
 
 
 class Commands:
-    """Lines of the standard input; the process ends with it."""
+    """Lines of the standard input; the process ends with it, unless it was detached.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    folder
+        Run folder.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
         self._queue: queue.Queue[dict[str, Any]] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -206,6 +235,9 @@ class Commands:
             if "stop" in command:
                 break
             self._queue.put(command)
+            if "detach" in command:
+                return
+        shutil.rmtree(self._folder.mirror, ignore_errors=True)
         os._exit(0)  # the driver is gone or wants us gone; the outbox makes any moment safe
 
     @property
@@ -221,8 +253,8 @@ class Commands:
             return None
 
 
-def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
-    """Copy trials until told to finish, then answer and go on waiting.
+def follow(mirror: Mirror, commands: Commands, pace: Pace) -> float:
+    """Copy trials until told to finish, then answer and go on waiting; seconds when it is detached.
 
     While trials run it is within the allowance. Once the store is open, and after the search in any
     case, a clean process is started that will wait for the bundle.
@@ -232,18 +264,16 @@ def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
     while True:
         if mirror.writer is not None and not looked_for_killed and not mirror.is_over("search"):
             looked_for_killed = True
-            end_killed_runs(mirror.folder)
-        command = commands.wait(POLL_SECONDS)
-        if command and "end" in command:
+            end_killed_runs(home_of(mirror.folder))
+        command = commands.wait(POLL_SECONDS) or {}
+        if "detach" in command:
+            return float(command["detach"])
+        if "end" in command:
             _end_if_open(mirror)
             _answer(mirror.outbox.status == "done", mirror.outbox, command.get("number"))
             continue
-        if command and "finish" in command:
-            until = time.monotonic() + float(command["finish"])
-            is_done = complete(mirror, float(command["finish"]))
-            if is_done and not looked_for_killed:
-                looked_for_killed = True
-                end_killed_runs(mirror.folder, min(KILLED_SECONDS, until - time.monotonic()))
+        if "finish" in command:
+            is_done = _complete_and_look_around(mirror, float(command["finish"]))
             _answer(is_done, mirror.outbox, command.get("number"))
             continue
         if mirror.writer is not None or mirror.is_over("search"):
@@ -258,6 +288,15 @@ def follow(mirror: Mirror, commands: Commands, pace: Pace) -> None:
             retry_at = time.monotonic() + RETRY_SECONDS
 
 
+def _complete_and_look_around(mirror: Mirror, seconds: float) -> bool:
+    """`complete`, and what is left of the time for other runs that were killed."""
+    deadline = time.monotonic() + seconds
+    is_done = complete(mirror, seconds)
+    if is_done:
+        end_killed_runs(home_of(mirror.folder), min(KILLED_SECONDS, deadline - time.monotonic()))
+    return is_done
+
+
 def complete(mirror: Mirror, seconds: float, *, is_whole: bool = True) -> bool:
     """`Mirror.finish`, with a store that is away recorded instead of raised."""
     try:
@@ -267,11 +306,16 @@ def complete(mirror: Mirror, seconds: float, *, is_whole: bool = True) -> bool:
         return False
 
 
-def end_killed_runs(own: RunFolder, seconds: float = KILLED_SECONDS) -> list[str]:
-    """End in the store, as `KILLED`, what other runs of the home left `RUNNING`; their ids.
+def home_of(folder: RunFolder) -> Home:
+    """Home that a run folder is in."""
+    return Home(folder.path.parents[1])
 
-    These are runs that the store knows and that no process drives any more. Nothing else of them
-    is copied; who resumes one opens it again.
+
+def end_killed_runs(home: Home, seconds: float = KILLED_SECONDS) -> list[str]:
+    """End in the store what runs of the home left `RUNNING`; their ids.
+
+    These are runs that the store knows and that no process drives or mirrors any more. Nothing else
+    of them is copied; who resumes one opens it again.
 
     Parameters
     ----------
@@ -279,11 +323,11 @@ def end_killed_runs(own: RunFolder, seconds: float = KILLED_SECONDS) -> list[str
     """
     ended: list[str] = []
     deadline = time.monotonic() + seconds
-    for folder in reversed(Home(own.path.parents[1]).run_folders()):
+    for folder in reversed(home.run_folders()):
         if time.monotonic() > deadline:
             break
         outbox = Outbox.load(folder.path / "outbox.json")
-        if folder.path == own.path or not outbox.parent or "ended" in outbox.done:
+        if not outbox.parent or ("ended" in outbox.done and not outbox.writing):
             continue
         with suppress(AutoMLError):  # driven, mirrored or broken: not for us to end
             if not folder.is_driven():
@@ -303,12 +347,12 @@ def _end_if_open(mirror: Mirror) -> None:
 def _end(mirror: Mirror) -> None:
     writer = mirror.open()
     with service_errors(writer.address), writer.address.lock():
-        EvidenceWriter(writer).end()
+        writer.end()
 
 
 @contextmanager
 def only_mirror(folder: RunFolder, *, seconds: float = TAKEOVER_SECONDS) -> Iterator[None]:
-    """Be the only mirror of a run.
+    """Be the only mirror of a run; nothing stays in the folder of what is being copied.
 
     Parameters
     ----------
@@ -325,8 +369,10 @@ def only_mirror(folder: RunFolder, *, seconds: float = TAKEOVER_SECONDS) -> Iter
     except TimeoutError:
         raise ServiceError(f"run {folder.run_id} is being mirrored by another process") from None
     try:
+        shutil.rmtree(folder.mirror, ignore_errors=True)  # of one that was killed
         yield
     finally:
+        shutil.rmtree(folder.mirror, ignore_errors=True)
         lock.release()
 
 
@@ -340,8 +386,9 @@ def _may_go_on(mirror: Mirror, pace: Pace) -> bool:
 def _answer(is_done: bool, outbox: Outbox, number: int | None = None) -> None:
     status = "done" if is_done else "pending"
     answer = {"status": status, "reason": outbox.reason, "number": number}
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+    with suppress(OSError):  # who asked may be gone
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -352,13 +399,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=600.0)
     options = parser.parse_args(arguments)
     folder = RunFolder(options.run_folder.resolve())
-    commands = Commands() if options.follow else None
+    commands, seconds = Commands(folder) if options.follow else None, options.seconds
     with only_mirror(folder):
+        make_private_folder(folder.mirror)
+        tempfile.tempdir = str(folder.mirror)
         mirror = Mirror(folder)
         if commands:
             budget = folder.read_facts().get("settings", {}).get("budget_seconds")
-            follow(mirror, commands, Pace(budget_seconds=budget))
-        is_done = complete(mirror, options.seconds)
+            seconds = follow(mirror, commands, Pace(budget_seconds=budget))
+        is_done = complete(mirror, seconds)
     _answer(is_done, mirror.outbox)
     return 0 if is_done else ServiceError.exit_code
 

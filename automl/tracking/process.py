@@ -6,8 +6,10 @@ import contextlib
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -76,7 +78,8 @@ def n_unwritten(folder: RunFolder, trials: Iterable[str]) -> int:
 class MirrorProcess:
     """The mirror of one run, in a session of its own so that Ctrl-C does not hit it.
 
-    It ends when the driver ends, however that happens, since its standard input ends then.
+    It ends when the driver ends, however that happens, since its standard input ends then; only one
+    that was detached does not.
 
     Parameters
     ----------
@@ -152,6 +155,22 @@ class MirrorProcess:
         if self._process is not None:
             self._ask({"end": True}, seconds)
 
+    def detach(self, seconds: float) -> None:
+        """Let the process complete everything that is in the run folder after this one has ended.
+
+        Parameters
+        ----------
+        seconds : after which it ends in any case
+        """
+        self.start()
+        self._send({"detach": seconds})
+        process = self._process
+        assert process is not None
+        threading.Thread(
+            target=process.wait, daemon=True
+        ).start()  # no zombie of a long-lived caller
+        self._forget()
+
     def stop(self, grace: float = 1.0) -> None:
         """End the process; what it had not written yet stays pending."""
         process = self._process
@@ -163,10 +182,14 @@ class MirrorProcess:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        for stream in filter(None, (process.stdin, process.stdout)):
+        shutil.rmtree(self.folder.mirror, ignore_errors=True)  # it may have been killed by others
+        self._forget()
+
+    def _forget(self) -> None:
+        process, self._process = self._process, None
+        for stream in filter(None, (process.stdin, process.stdout) if process else ()):
             with contextlib.suppress(OSError):  # what a dead mirror was not told is still buffered
                 stream.close()
-        self._process = None
 
     def _ask(self, command: dict[str, object], seconds: float) -> dict[str, object]:
         """Answer to a command; empty if none comes in time."""

@@ -18,6 +18,7 @@ from automl.errors import AutoMLError
 from automl.home import RunFolder
 from automl.inference.provenance import has_own_code
 from automl.installation import read_key
+from automl.privacy import make_private_folder
 from automl.tracking import layout
 from automl.tracking.cold_load import ColdLoad
 from automl.tracking.holders import CHAMPION, remember_aliases
@@ -119,7 +120,8 @@ class Publisher:
             },
             model_type="table",
         )
-        with tempfile.TemporaryDirectory(prefix="automl-model-") as temporary:
+        make_private_folder(self.folder.mirror)
+        with tempfile.TemporaryDirectory(dir=self.folder.mirror) as temporary:
             local = Path(temporary) / "model"
             save_pyfunc(
                 self.folder.bundle,

@@ -10,7 +10,9 @@ from typing import Any
 from automl.evaluation import journal
 from automl.home import RunFolder
 from automl.records import Trial
+from automl.run_state import FINISHED, RUNNING, state_of
 from automl.run_state import read_stage as read_stage
+from automl.tracking.layout import run_status
 
 DISPOSITION_KEYS = (
     "reason",
@@ -43,6 +45,33 @@ class JournalView:
                 trial = Trial.from_json(record["trial"])
                 self.trials.setdefault(trial.id, trial)
                 self.decisions.setdefault(trial.id, record.get("decision") or {})
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended, in MLflow's words.
+
+    Parameters
+    ----------
+    status : `FINISHED`, `FAILED`, `KILLED`; `RUNNING` if it goes on
+    at_ms : unix milliseconds; None for now
+    """
+
+    status: str
+    at_ms: int | None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a process drives the run, and has no result yet."""
+        return self.status == "RUNNING"
+
+
+def ending(folder: RunFolder) -> Ending:
+    """How a run ended; with its result it is finished, also while its driver registers the model."""
+    state = state_of(folder)
+    is_at_its_end = state.status == RUNNING and bool(read_stage(folder, "result"))
+    status = run_status(FINISHED if is_at_its_end else state.status)
+    return Ending(status, None if state.ended_at is None else round(1000 * state.ended_at))
 
 
 def stage_files(folder: RunFolder) -> list[Path]:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.errors import AutoMLWarning, DataError, SettingsError
+from automl.errors import AutoMLWarning, DataError, ServiceError, SettingsError
 from automl.home import Home
 from automl.installation import read_key
 from automl.problem_names import clean_name
@@ -29,6 +29,7 @@ from automl.tracking.holders import CHAMPION, holders, remember_aliases
 from automl.tracking.layout import RUN_ID_TAG
 from automl.tracking.outbox import Outbox
 from automl.tracking.packaging import bundle_digest
+from automl.tracking.process import registration
 from automl.tracking.publication import (
     BUNDLE_DIGEST_TAG,
     MODEL_ID_TAG,
@@ -37,7 +38,7 @@ from automl.tracking.publication import (
     versions_by_alias,
 )
 from automl.tracking.store import StoreAddress, open_store, service_errors, store_address
-from automl.tracking.synchronization import register_pending
+from automl.tracking.synchronization import is_refused, pending_runs, register_pending
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -153,13 +154,30 @@ def find_bundle(reference: str, home: Path) -> FoundBundle:
     text = reference.removeprefix("models:/")
     is_name = not reference.startswith("runs:/") and not text.startswith("m-")
     if is_name and "/" not in text:
-        settle(text.partition("@")[0], home)
+        return _bundle_of_name(text, home)
     with _registry(home) as (client, address):
         if reference.startswith("runs:/"):
             return _bundle_of_run(client, address, reference)
         if text.startswith("m-"):
             return _bundle_of_logged_model(client, address, text)
         return _bundle_of_version(client, address, _version(client, text))
+
+
+def _bundle_of_name(text: str, home: Path) -> FoundBundle:
+    """Bundle of ``name@alias`` or ``name``, which a run may have promised that is not registered yet."""
+    name = text.partition("@")[0]
+    settle(name, home)
+    try:
+        with _registry(home) as (client, address):
+            return _bundle_of_version(client, address, _version(client, text))
+    except SettingsError as error:
+        waiting = [folder for folder in pending_runs(name, home) if not is_refused(folder)]
+        if not waiting:
+            raise
+        raise ServiceError(
+            f"{text} is not registered yet: {registration(waiting[-1]).reason or error.message}; "
+            f"its model is that of run {waiting[-1].run_id}, which needs no registration"
+        ) from None
 
 
 def settle(name: str, home: Path) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from filelock import FileLock, Timeout
 
 from automl.addresses import public_address, public_text
-from automl.errors import ServiceError, SettingsError
+from automl.errors import ServiceError, SettingsError, StoreBusyError
 from automl.privacy import make_private_file, make_private_folder
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ _ENVIRONMENT = {
     "MLFLOW_ENABLE_ASYNC_LOGGING": "false",
     "GIT_PYTHON_REFRESH": "quiet",
 }
+
+
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_PRIMARY_CODE = 0xFF
+"""Part of SQLite's extended codes that says what went wrong; the rest says where."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ class StoreAddress:
 
         Raises
         ------
-        ServiceError
+        StoreBusyError
             If another process keeps the store longer than that.
         """
         file = self.sqlite_file
@@ -103,7 +108,7 @@ class StoreAddress:
         try:
             lock.acquire(timeout=max(0.0, seconds), poll_interval=0.02)
         except Timeout:
-            raise ServiceError(
+            raise StoreBusyError(
                 f"tracking store {self.shown} is kept busy by another process", uri=self.shown
             ) from None
         try:
@@ -166,7 +171,15 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def service_errors(address: StoreAddress) -> Iterator[None]:
-    """Turn what MLflow, its database and its connection raise into `ServiceError`."""
+    """Turn what MLflow, its database and its connection raise into `ServiceError`.
+
+    Raises
+    ------
+    StoreBusyError
+        If another process keeps the database locked.
+    ServiceError
+        If anything else is wrong with the store.
+    """
     from mlflow.exceptions import MlflowException
     from requests import RequestException
     from sqlalchemy.exc import SQLAlchemyError
@@ -175,9 +188,21 @@ def service_errors(address: StoreAddress) -> Iterator[None]:
         yield
     except (MlflowException, RequestException, SQLAlchemyError, sqlite3.Error, OSError) as error:
         reason = " ".join(str(error).split())[:300]
-        raise ServiceError(
+        kind = StoreBusyError if _is_locked(error) else ServiceError
+        raise kind(
             f"tracking store {address.shown} failed: {public_text(reason)}", uri=address.shown
         ) from error
+
+
+def _is_locked(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came from, says that another process holds a lock."""
+    while error is not None:
+        if isinstance(error, sqlite3.OperationalError):
+            return getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE in _LOCKED
+        if getattr(error, "error_code", "") == "TEMPORARILY_UNAVAILABLE" and not error.__cause__:
+            return True  # an MLflow server's answer
+        error = error.__cause__ or getattr(error, "orig", None)
+    return False
 
 
 def _require_listener(uri: str) -> None:

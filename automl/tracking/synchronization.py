@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from automl.errors import AutoMLError
+from automl.errors import AutoMLError, ServiceError
 from automl.home import Home, RunFolder
 from automl.problem_names import clean_name
 from automl.tracking.layout import problem_name
-from automl.tracking.mirror import Mirror, complete, only_mirror
+from automl.tracking.mirror import Mirror, complete, end_killed_runs, only_mirror
 from automl.tracking.outbox import Outbox
 from automl.tracking.process import registration
 from automl.tracking.publication import REFUSED
@@ -18,6 +19,8 @@ from automl.tracking.reading import read_stage
 
 REGISTRATION_SECONDS = 120.0
 """Most that a command which needs a name waits for a model of it; usually a tenth of this."""
+LOOK_SECONDS = 1.0
+"""After which it looks again whether another process has registered the model by now."""
 
 
 @dataclass
@@ -79,7 +82,8 @@ def register_pending(name: str, home: Path) -> list[str]:
 
     Whoever needs a name calls this before looking it up, so that what a finished run has promised
     exists. Trials that the store lacks are left to `sync`, and so is a bundle that did not load in
-    a clean process: trying it again would take the same seconds at every look.
+    a clean process: trying it again would take the same seconds at every look. What runs of the home
+    left `RUNNING` in the store is ended.
 
     Parameters
     ----------
@@ -92,7 +96,9 @@ def register_pending(name: str, home: Path) -> list[str]:
     -------
         One sentence about each model that waited.
     """
-    return [_register(folder) for folder in pending_runs(name, home)]
+    sentences = [_register(folder) for folder in pending_runs(name, home)]
+    end_killed_runs(Home(home))
+    return sentences
 
 
 def pending_runs(name: str, home: Path) -> list[RunFolder]:
@@ -106,6 +112,11 @@ def pending_runs(name: str, home: Path) -> list[RunFolder]:
         and read_stage(folder, "result")
         and not folder.is_driven()
     ]
+
+
+def is_refused(folder: RunFolder) -> bool:
+    """Whether the bundle of a run did not load in a clean process when it was last tried."""
+    return REFUSED in Outbox.load(folder.path / "outbox.json").done
 
 
 def _name_of(folder: RunFolder) -> str:
@@ -122,8 +133,7 @@ def _register(folder: RunFolder) -> str:
     if refused:
         return f"the model of run {folder.run_id} is not registered: {refused}"
     try:
-        with only_mirror(folder):
-            complete(Mirror(folder), REGISTRATION_SECONDS, is_whole=False)
+        _register_or_wait(folder, REGISTRATION_SECONDS)
     except AutoMLError as error:
         return f"the model of run {folder.run_id} is not registered yet: {error.message}"
     found = registration(folder)
@@ -131,6 +141,26 @@ def _register(folder: RunFolder) -> str:
         return f"the model of run {folder.run_id} is not registered yet: {found.reason}"
     stays = f"; {found.alias_stays}" if found.alias_stays else ""
     return f"the model of run {folder.run_id} was not registered yet; it is {found.registered} now{stays}"
+
+
+def _register_or_wait(folder: RunFolder, seconds: float) -> None:
+    """Register the model of a run, or wait for the process that is about to.
+
+    Raises
+    ------
+    ServiceError
+        If the other process has not done it in so many seconds.
+    """
+    deadline = time.monotonic() + seconds
+    while registration(folder).status == "pending":
+        left = deadline - time.monotonic()
+        try:
+            with only_mirror(folder, seconds=min(LOOK_SECONDS, max(left, 0.0))):
+                complete(Mirror(folder), left, is_whole=False)
+                return
+        except ServiceError:
+            if left <= 0:
+                raise
 
 
 def _sync_run(folder: RunFolder, summary: SyncSummary, seconds: float) -> None:

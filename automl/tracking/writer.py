@@ -18,7 +18,7 @@ from automl.records import Trial
 from automl.tracking import layout
 from automl.tracking.layout import RunContent
 from automl.tracking.outbox import Outbox
-from automl.tracking.reading import JournalView, dispositions, finalists
+from automl.tracking.reading import Ending, JournalView, dispositions, ending, finalists
 from automl.tracking.store import StoreAddress
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ class RunWriter:
         content = layout.parent_content(self.facts)
         if not self.outbox.parent:
             self.outbox.parent = self._create(content)
-        elif self.outbox.done.pop("ended", None):
+        elif "ended" in self.outbox.done and ending(self.folder).goes_on:
+            del self.outbox.done["ended"]
             self._reopen()
         if self.outbox.is_new:
             self._log(self.outbox.parent, content)
@@ -149,6 +150,8 @@ class RunWriter:
     def _adopt_families(self) -> None:
         for run in self._own("family"):
             self.outbox.families[run.data.tags["automl.family"]] = run.info.run_id
+            if run.info.status == "RUNNING" and "ended" in self.outbox.done:
+                self._end(run.info.run_id, ending(self.folder))
 
     def _adopt(self, run: Run) -> None:
         """Take over a trial's run; complete it when its writer was killed in between."""
@@ -180,6 +183,22 @@ class RunWriter:
         for run in (self.outbox.parent, *self.outbox.families.values()):
             self.client.update_run(run, status="RUNNING")
 
+    def end(self) -> str:
+        """Terminate parent and families; the status, `RUNNING` if the run goes on.
+
+        A driver asks for it when the result is written: the run is finished then.
+        """
+        found = ending(self.folder)
+        if not found.goes_on and self.outbox.done.get("ended") != found.status:
+            for run in (*self.outbox.families.values(), self.outbox.parent):
+                self._end(run, found)
+            self.outbox.done["ended"] = found.status
+            self.outbox.save()
+        return found.status
+
+    def _end(self, run: str, found: Ending) -> None:
+        self.client.set_terminated(run, found.status, end_time=found.at_ms)
+
     # -- trials ------------------------------------------------------------------------------
 
     def missing(self) -> list[Trial]:
@@ -205,23 +224,12 @@ class RunWriter:
         self.outbox.writing = []
         self.outbox.save()
 
-    def open_families(self) -> None:
-        """Make the runs of all families that have trials."""
-        first = {t.configuration.family: t.id for t in reversed(list(self.view.trials.values()))}
-        new = {family: i for family, i in first.items() if family not in self.outbox.families}
-        if not new:
-            return
-        self.outbox.writing = list(new.values())  # who continues after a death adopts them
-        self.outbox.save()
-        for family in new:
-            self._open_family(family)
-        self.outbox.writing = []
-        self.outbox.save()
-
     def _open_family(self, family: str) -> None:
         if family not in self.outbox.families:
             content = layout.family_content(self.facts, family, self.outbox.parent)
-            self.outbox.families[family] = self._create(content)
+            run = self.outbox.families[family] = self._create(content)
+            if "ended" in self.outbox.done:
+                self._end(run, ending(self.folder))
 
     def _trial_content(self, trial: Trial, extra_tags: Mapping[str, str]) -> RunContent:
         family = trial.configuration.family

@@ -69,3 +69,26 @@ def test_a_family_is_told_what_it_found_without_the_record_of_the_search() -> No
     line.search = SimpleNamespace(findings=lambda: {"knn": {"trials": 2}})
     assert line.search_family("knn") == {"trials": 2}
     assert line.search_family("svm") == {"trials": 0}
+
+
+@pytest.mark.parametrize(
+    ("register_after", "is_mirrored"), [(True, False), (True, True), (False, False)]
+)
+def test_only_where_it_may_and_must_the_mirror_outlives_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, register_after: bool, is_mirrored: bool
+) -> None:
+    told: list[str] = []
+    line: Any = object.__new__(Line)
+    line.session = SimpleNamespace(
+        folder=RunFolder(tmp_path),
+        settings=SimpleNamespace(register_after=register_after),
+        close=lambda: None,
+    )
+    line.search = SimpleNamespace(turns=SimpleNamespace(end=lambda: None))
+    line.mirror = SimpleNamespace(
+        detach=lambda seconds: told.append("detach"), stop=lambda: told.append("stop")
+    )
+    line.is_mirrored = is_mirrored
+    monkeypatch.setattr(module, "state_of", lambda _: SimpleNamespace(status="finished"))
+    module.close_line(line)
+    assert told == (["detach", "stop"] if register_after and not is_mirrored else ["stop"])

@@ -194,6 +194,23 @@ def test_the_newest_registrations_of_the_home_are_looked_at(tmp_path, monkeypatc
     assert {publication.mib for publication in found} == {2.0}
 
 
+def test_a_registration_that_was_cut_short_would_have_taken_longer(tmp_path):
+    home = Home(tmp_path)
+    cut, later = (home.create_run() for _ in range(2))
+    result = {
+        "model": {"registration": "pending"},
+        "ledger": {"registration": {"planned": 3.0, "used": 6.0}},
+    }
+    StageRecords(cut.stages).write("result", result)
+    (found,) = earlier_publications(later)
+    assert found.seconds == outlook.CUT_SHORT * 6.0
+    for taken, expected in ((4.0, 9.0), (40.0, 40.0)):  # a later command completed it
+        outbox = Outbox(cut.path / "outbox.json")
+        outbox.seconds = {"publishing": taken}
+        outbox.save()
+        assert [publication.seconds for publication in earlier_publications(later)] == [expected]
+
+
 def test_as_much_is_kept_for_registration_as_it_took_before(session_of, trial_of):
     session = session_of(budget_seconds=100.0)
     trials = [trial_of(i) for i in range(3)]

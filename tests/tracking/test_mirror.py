@@ -19,8 +19,7 @@ import pytest
 
 from automl.errors import ServiceError
 from automl.evaluation.stage_records import StageRecords
-from automl.home import RunFolder
-from automl.tracking.evidence import EvidenceWriter
+from automl.home import Home, RunFolder
 from automl.tracking.links import links
 from automl.tracking.mirror import Mirror, complete, end_killed_runs
 from automl.tracking.outbox import Outbox
@@ -283,25 +282,17 @@ def test_what_the_time_does_not_suffice_for_is_not_left_running(
     runs.finish(folder)
     mirror = Mirror(folder)
     written = RunWriter.write_trials
-    calls: list[int] = []
 
-    def slow(self: RunWriter, trials: Any, until: float) -> None:
-        calls.append(len(trials))
-        written(self, trials, until if len(calls) == 1 else 0.0)
-
-    monkeypatch.setattr(RunWriter, "write_trials", slow)
-    monkeypatch.setattr("automl.tracking.mirror.BATCH", 5)
-    steps = EvidenceWriter.end
-
-    def out_of_time(self: EvidenceWriter) -> str:
+    def out_of_time(self: RunWriter, trials: Any, until: float) -> None:
+        written(self, trials, until)
         monkeypatch.setattr("automl.tracking.mirror.time.monotonic", lambda: 1e12)
-        return steps(self)
 
-    monkeypatch.setattr(EvidenceWriter, "end", out_of_time)
+    monkeypatch.setattr(RunWriter, "write_trials", out_of_time)
+    monkeypatch.setattr("automl.tracking.mirror.BATCH", 5)
     assert not complete(mirror, 60)
     assert "RUNNING" not in {run.info.status for run in all_runs(home)}
-    assert 0 < len(of_kind(home, "trial")) < 30
-    assert n_unwritten(folder, mirror.view.trials) == 30 - len(of_kind(home, "trial"))
+    assert len(of_kind(home, "trial")) == 5
+    assert n_unwritten(folder, mirror.view.trials) == 25
 
 
 def test_a_killed_run_ends_as_killed_and_is_reopened_when_it_goes_on(home: Path, runs: Any) -> None:
@@ -348,7 +339,7 @@ def test_a_mirror_ends_what_killed_runs_left_running(
         process.finish(60)
         wait_for(lambda: statuses(home, gone) == {"FINISHED", "KILLED"})
         assert "RUNNING" in statuses(home, driven)
-        assert end_killed_runs(own) == []
+        assert end_killed_runs(Home(home)) == []
     assert len(trial_ids(home)) == 3 + 3 + 1
     with gone.lock():
         mirror = Mirror(gone)
