@@ -15,16 +15,23 @@ from automl.tracking.packaging import read_manifest
 
 COLD_LOAD_SECONDS = 120.0
 TRUST_VARIABLE = "AUTOML_TRUST"
-_NOT_COMPILED = ("-X", f"pycache_prefix={os.devnull}")
-"""Compiled files that lie beside the code could be anything."""
-
 _SCRIPT = """
 import importlib, json, os, sys
+from importlib.machinery import FileFinder, SourceFileLoader
 for name in ("pandas", "skops.io", "lightgbm"):
     importlib.import_module(name)
 job = json.loads(sys.stdin.readline() or sys.exit(1))
 bundle = job["bundle"]
-sys.path.insert(0, os.path.join(bundle, "code"))
+code = os.path.join(bundle, "code")
+class FromSource(SourceFileLoader):
+    def get_code(self, name):  # compiled files that lie beside it could be anything
+        return self.source_to_code(self.get_data(self.path), self.path)
+def only_source(path):
+    if not path.startswith(code):
+        raise ImportError
+    return FileFinder(path, (FromSource, [".py"]))
+sys.path_hooks.insert(0, only_source)
+sys.path.insert(0, code)
 import pandas
 import automl
 assert automl.__path__[0].startswith(bundle), "the code is not the bundle's own"
@@ -47,7 +54,7 @@ class ColdLoad:
         """Start the process; does nothing if it is there."""
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-B", *_NOT_COMPILED, "-c", _SCRIPT],
+                [sys.executable, "-I", "-B", "-c", _SCRIPT],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

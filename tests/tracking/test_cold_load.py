@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import py_compile
 from pathlib import Path
 
 import numpy as np
@@ -70,4 +72,22 @@ def test_a_process_that_died_before_it_was_asked_is_a_problem_and_no_crash(bundl
     cold._process.wait()
     cold.ask(bundle)
     assert "does not load in a clean process" in cold.problem()
+    cold.close()
+
+
+def test_compiled_code_beside_that_of_the_bundle_is_not_run(bundle: Path, tmp_path: Path) -> None:
+    package, trace = bundle / "code" / "automl" / "inference", tmp_path / "it-was-run"
+    forged = tmp_path / "forged.py"
+    forged.write_text(f"open({str(trace)!r}, 'w').close()\n")
+    compiled = py_compile.compile(
+        str(forged),
+        cfile=importlib.util.cache_from_source(str(package / "pyfunc.py")),
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    )
+    assert Path(str(compiled)).is_relative_to(package)
+    (package / "plain_records.pyc").write_bytes(Path(str(compiled)).read_bytes())
+    cold = ColdLoad()
+    cold.ask(bundle)
+    assert cold.problem() == ""
+    assert not trace.exists()
     cold.close()
