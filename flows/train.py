@@ -127,9 +127,7 @@ def _run(line: Line, flow: _FlowThread) -> None:
         raise flow.error
     silence_orchestrator()
     line.session.warnings.append(f"the run went on without the orchestrator: {flow.why_lost()}")
-    from automl_flows.training import run_stages_directly
-
-    run_stages_directly(line)
+    line.run()
     flow.wait_briefly()
 
 

@@ -145,22 +145,6 @@ def _run_stages(line: Line) -> dict[str, Any]:
     return {key: result[key] for key in ("run_id", "problem", "score", "test", "model", "notices")}
 
 
-def run_stages_directly(line: Line) -> None:
-    """The same stages without an orchestrator; finished ones are not repeated."""
-    from automl.stages.searching import run_search
-
-    if line.session.records.read("search") is None:
-        run_search(line.search)
-    line.end_search()
-    line.candidates()
-    line.selection()
-    line.ensemble()
-    line.honest()
-    line.final()
-    line.registration()
-    line.close()
-
-
 def _publish(result: dict[str, Any]) -> None:
     key = artifact_key(result["problem"])
     columns = ("rank", "family", "score", "std", "fit_seconds", "predict_ms", "origin", "status")

@@ -113,7 +113,7 @@ class SupervisorProcess:
             If the supervisor ends before, or is not ready after `timeout` seconds.
         """
         until = time.monotonic() + timeout
-        while not self._is_ready_within(_START_CHECK_SECONDS):
+        while not self.is_ready_within(_START_CHECK_SECONDS):
             if self._is_ending or not self.is_running:
                 raise AutoMLError(
                     "the supervisor of the worker slots ended with code "
@@ -124,7 +124,8 @@ class SupervisorProcess:
                     f"the supervisor of the worker slots was not ready after {timeout:g} s"
                 )
 
-    def _is_ready_within(self, seconds: float) -> bool:
+    def is_ready_within(self, seconds: float) -> bool:
+        """Whether the imports are done, waiting for that at most so long."""
         with self._gate:
             if self._ready or self._is_ending:
                 return self._ready
@@ -151,7 +152,7 @@ class SupervisorProcess:
 
         The lines that were taken stay open: the threads that wait on them see their end.
         """
-        is_ready = self._is_ready_within(0.0)
+        is_ready = self.is_ready_within(0.0)
         self._is_ending = True
         with contextlib.suppress(OSError):
             if is_ready:

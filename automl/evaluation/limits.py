@@ -48,6 +48,27 @@ def capacity_mib(*, root: Path = Path("/")) -> int:
     return min(limits) // _MIB
 
 
+GREATEST_CROWDING = 32.0
+
+
+def crowding(*, root: Path = Path("/")) -> float:
+    """How much longer this process has taken for its work because others had the cores; at least 1.
+
+    Of its first thread since its start, as Linux's scheduler counts: waiting for data or for others is no
+    work. 1 where nobody counts.
+
+    Parameters
+    ----------
+    root
+        Folder that holds ``proc``.
+    """
+    try:
+        ran, waited, _ = map(int, (root / "proc/self/schedstat").read_text().split())
+    except (OSError, ValueError):
+        return 1.0
+    return min(1.0 + waited / max(ran, 1), GREATEST_CROWDING)
+
+
 def usable_cores(*, root: Path = Path("/")) -> int:
     """Cores this process may use: its affinity, or less where a control group has a quota.
 

@@ -117,6 +117,12 @@ class WorkerPool:
     ) -> None:
         self.close()
 
+    def is_ready(self, seconds: float) -> bool:
+        """Whether jobs can begin at once, waiting for that at most so long; a failed start shows in `run`."""
+        with self._gate:
+            supervisor = self._holder.supervisor
+        return supervisor.is_ready_within(seconds) or not supervisor.is_running
+
     def acquire(self, timeout: float | None = None) -> int:
         """Take a free slot, waiting for one; give it back with `release`.
 

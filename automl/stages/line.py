@@ -22,13 +22,15 @@ from automl.stages.honesty import estimate
 from automl.stages.notices import notices_of
 from automl.stages.promotion import decide_promotion
 from automl.stages.result import make_result
-from automl.stages.searching import Search
+from automl.stages.searching import Search, run_search
 from automl.stages.session import Session
 from automl.tracking.links import links
+from automl.tracking.outbox import Outbox
 from automl.tracking.process import MirrorProcess, n_unwritten, registration
 
 UNLIMITED_REGISTRATION_SECONDS = 120.0
 GRACE_SECONDS = 2.0
+"""Beyond the budget, where the store is open so that a registration may be near its end."""
 DETACHED_SECONDS = 600.0
 """Most that a mirror goes on after the run, where the settings let it."""
 END_SECONDS = 2.0
@@ -44,6 +46,14 @@ class Line:
         self.mirror = MirrorProcess(session.folder)
         self.is_mirrored = True
         self._complete: dict[str, Any] | None = None
+
+    def run(self) -> dict[str, Any]:
+        """Every stage, without an orchestrator; finished ones are not repeated. The final result."""
+        if self.session.records.read("search") is None:
+            run_search(self.search)
+        self.end_search()
+        self.registration()  # which needs all before it
+        return self.close()
 
     @property
     def family_names(self) -> list[str]:
@@ -143,7 +153,8 @@ class Line:
         left = self.session.ledger.left_for("registration")
         seconds = UNLIMITED_REGISTRATION_SECONDS
         if left is not None:
-            seconds = max(left, 0.0) + GRACE_SECONDS
+            is_open = bool(Outbox.load(self.session.folder.path / "outbox.json").parent)
+            seconds = max(left, 0.0) + (GRACE_SECONDS if is_open else 0.0)
         # one asker at a time: a flow that came late may run beside the stages called directly
         with self.session.stage_lock, self.session.ledger.stage("registration"):
             if self._complete is None:

@@ -41,6 +41,8 @@ from automl.tracking.registry import champion_bundle, row_digests_of, settle
 if TYPE_CHECKING:
     from automl.stages.session import Session
 
+SETTLING_SHARE = 0.1
+"""Of the budget, for what earlier runs have left unregistered."""
 LEAST_ROWS = 30
 GOOD_ROWS = 100
 FRESH_SHARE = 0.3
@@ -80,12 +82,16 @@ class Challenge:
 def has_champion(settings: Settings, home: Path) -> bool:
     """Whether there is a model to compare with, as far as the registry or its record tells.
 
-    What earlier runs of the name have promised is registered first.
+    What earlier runs of the name have promised is registered first, within a small share of the budget.
     """
     if not settings.challenge:
         return False
-    settle(settings.problem, home)
+    settle(settings.problem, home, within=_settling_seconds(settings))
     return bool(holders(settings.problem, home).champion)
+
+
+def _settling_seconds(settings: Settings) -> float | None:
+    return None if settings.seconds is None else SETTLING_SHARE * settings.seconds
 
 
 def hold_back(

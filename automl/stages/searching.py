@@ -43,9 +43,9 @@ from automl.stages.speed import stored_timings, workload_of
 
 TRIAL_SHARE = 0.4
 FLOOR_SHARE = 0.5
-LEAST_FLOOR_SECONDS = 5.0
-"""Of a floor even where reading the table has taken the whole budget: a run that is late with a model
-is of more use than one that is late without."""
+LEAST_TAIL_SECONDS = 2.0
+"""Of an idle machine, from the end of the search to the end of the process where there is one model."""
+LOOK_SECONDS = 0.2
 LEAST_TRIAL_SECONDS = 10.0
 FITS_FACTOR = 1.2
 DEFAULTS_SHARE = 0.1
@@ -149,14 +149,17 @@ class Search:
             return self._is_late() or (until is not None and until())
 
         try:
-            work(
-                self.turns,
-                self.runner,
-                commit=self._commit,
-                limit_seconds=self._limit,
-                family=family,
-                until=is_enough,
-            )
+            if self._workers_come(is_enough):
+                work(
+                    self.turns,
+                    self.runner,
+                    commit=self._commit,
+                    limit_seconds=self._limit,
+                    family=family,
+                    until=is_enough,
+                )
+            if self._is_late():
+                self.turns.end()
         except BaseException as error:
             self.failure = self.failure or error
             self.turns.end()
@@ -172,7 +175,8 @@ class Search:
         threads = [
             threading.Thread(target=run, daemon=True) for _ in range(self.session.pool.n_slots)
         ]
-        threads.append(threading.Thread(target=warm_up, daemon=True))
+        if not self._is_late():  # else it would only take the core from the one model that is left
+            threads.append(threading.Thread(target=warm_up, daemon=True))
         for thread in threads:
             thread.start()
         return threads
@@ -339,18 +343,33 @@ class Search:
         limits = [settings.trial_seconds] if settings.trial_seconds is not None else []
         if left is not None:
             if turn.origin == FLOOR:
-                half = FLOOR_SHARE * (self.session.ledger.left or 0.0)
-                limits.append(max(left, half, LEAST_FLOOR_SECONDS))
+                limits.append(max(left, FLOOR_SHARE * self._spare, LOOK_SECONDS))
             else:
                 limits.append(min(max(left, 0.1), self._longest))
         return min(limits, default=None)
 
     def _is_late(self) -> bool:
-        """Whether a budget of seconds has ended a search that counts trials."""
+        """Whether a budget of seconds has ended a search that counts trials, or any search at all."""
         left = self._left()
-        if self.session.is_timed or left is None or left > 0:
+        if left is None or (self._spare if self.session.is_timed else left) > 0:
             return False
         self.session.is_reproducible = False
+        return True
+
+    @property
+    def _spare(self) -> float:
+        """Seconds that are left even for floors: a constant needs no search to be the model."""
+        ledger = self.session.ledger
+        return (ledger.left or 0.0) - LEAST_TAIL_SECONDS * ledger.slowness
+
+    def _workers_come(self, until: Callable[[], bool]) -> bool:
+        """Wait until workers can be started; whether that was before `until` held.
+
+        Without a limit of time nothing is waited for here: the first trial does.
+        """
+        while self.session.is_timed and not self.session.pool.is_ready(LOOK_SECONDS):
+            if until():
+                return False
         return True
 
     def _has_time(self) -> bool:

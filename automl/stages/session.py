@@ -16,6 +16,7 @@ import pandas as pd
 from automl.errors import InterruptedRunError, SettingsError, StorageError
 from automl.evaluation.journal import Journal
 from automl.evaluation.journal import read as read_journal
+from automl.evaluation.limits import crowding
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.slots import WorkerPool
 from automl.evaluation.stage_records import StageRecords
@@ -330,7 +331,10 @@ def _open(settings: Settings, home: Home, folder: RunFolder, started: float | No
     held = ExitStack()
     held.enter_context(folder.lock())
     ledger = Ledger(
-        settings.seconds, settings.reserve, time.monotonic() if started is None else started
+        settings.seconds,
+        settings.reserve,
+        time.monotonic() if started is None else started,
+        slowness=crowding(),
     )
     pool = WorkerPool(
         n_slots(settings),

@@ -397,6 +397,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("run_folder", type=Path)
     parser.add_argument("--follow", action="store_true")
     parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--model", action="store_true", help="only register the model")
     options = parser.parse_args(arguments)
     folder = RunFolder(options.run_folder.resolve())
     commands, seconds = Commands(folder) if options.follow else None, options.seconds
@@ -407,7 +408,7 @@ def main(arguments: list[str] | None = None) -> int:
         if commands:
             budget = folder.read_facts().get("settings", {}).get("budget_seconds")
             seconds = follow(mirror, commands, Pace(budget_seconds=budget))
-        is_done = complete(mirror, seconds)
+        is_done = complete(mirror, seconds, is_whole=not options.model)
     _answer(is_done, mirror.outbox)
     return 0 if is_done else ServiceError.exit_code
 

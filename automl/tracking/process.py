@@ -75,6 +75,31 @@ def n_unwritten(folder: RunFolder, trials: Iterable[str]) -> int:
     return sum(trial not in written for trial in trials)
 
 
+def complete_apart(folder: RunFolder, seconds: float) -> None:
+    """Register the model of a run in a process of its own, which is killed when the time is over."""
+    process = _started(folder, "--model", "--seconds", f"{seconds:g}", stdin=subprocess.DEVNULL)
+    with process:
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    shutil.rmtree(folder.mirror, ignore_errors=True)
+
+
+def _started(folder: RunFolder, *options: str, stdin: int) -> subprocess.Popen[bytes]:
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    with (folder.path / "mirror.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "automl.tracking.mirror", str(folder.path), *options],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+            umask=UMASK,
+            env={**os.environ, **threads},
+        )
+
+
 class MirrorProcess:
     """The mirror of one run, in a session of its own so that Ctrl-C does not hit it.
 
@@ -109,24 +134,7 @@ class MirrorProcess:
         """Begin to follow the run's journal; does nothing if it already does."""
         if self.pid is not None:
             return
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-        with (self.folder.path / "mirror.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-m",
-                    "automl.tracking.mirror",
-                    str(self.folder.path),
-                    "--follow",
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,
-                umask=UMASK,
-                env={**os.environ, **threads},
-            )
+        self._process = _started(self.folder, "--follow", stdin=subprocess.PIPE)
 
     def finish(self, seconds: float) -> State:
         """Copy everything that is in the run folder; call it when `result.json` is written.

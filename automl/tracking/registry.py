@@ -38,7 +38,12 @@ from automl.tracking.publication import (
     versions_by_alias,
 )
 from automl.tracking.store import StoreAddress, open_store, service_errors, store_address
-from automl.tracking.synchronization import is_refused, pending_runs, register_pending
+from automl.tracking.synchronization import (
+    is_refused,
+    pending_runs,
+    register_pending,
+    register_within,
+)
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -180,9 +185,15 @@ def _bundle_of_name(text: str, home: Path) -> FoundBundle:
         ) from None
 
 
-def settle(name: str, home: Path) -> None:
-    """Register the models of a name whose registration was cut short; warns about each."""
-    for sentence in register_pending(name, home):
+def settle(name: str, home: Path, *, within: float | None = None) -> None:
+    """Register the models of a name whose registration was cut short; warns about each.
+
+    Parameters
+    ----------
+    within : most seconds that this may take; None for as many as it usually needs at most
+    """
+    found = register_pending(name, home) if within is None else register_within(name, home, within)
+    for sentence in found:
         warnings.warn(sentence, AutoMLWarning, stacklevel=3)
 
 
@@ -203,7 +214,7 @@ def champion_bundle(name: str, home: Path) -> FoundBundle:
         if own == (store, clean_name(name), version) and folder.bundle.is_dir():
             label = f"{clean_name(name)}/{version}"
             return FoundBundle(folder.bundle, label, folder.run_id, outbox.parent)
-    return find_bundle(f"{name}@{CHAMPION}", home)
+    return find_bundle(f"{name}/{version}" if version else f"{name}@{CHAMPION}", home)
 
 
 def aliases(name: str, home: Path) -> dict[str, str]:

@@ -13,12 +13,14 @@ from automl.problem_names import clean_name
 from automl.tracking.layout import problem_name
 from automl.tracking.mirror import Mirror, complete, end_killed_runs, only_mirror
 from automl.tracking.outbox import Outbox
-from automl.tracking.process import registration
+from automl.tracking.process import Registration, complete_apart, registration
 from automl.tracking.publication import REFUSED
 from automl.tracking.reading import read_stage
 
 REGISTRATION_SECONDS = 120.0
 """Most that a command which needs a name waits for a model of it; usually a tenth of this."""
+LEAST_SECONDS = 8.0
+"""Of an idle machine, to open a store and register a small model; who has less does not begin."""
 LOOK_SECONDS = 1.0
 """After which it looks again whether another process has registered the model by now."""
 
@@ -101,6 +103,26 @@ def register_pending(name: str, home: Path) -> list[str]:
     return sentences
 
 
+def register_within(name: str, home: Path, seconds: float) -> list[str]:
+    """`register_pending` for who has no more time than this, however slow machine and store are.
+
+    It is left to processes that are killed when the time is over; one that could not even begin is not
+    started.
+    """
+    deadline = time.monotonic() + seconds
+    return [_register_apart(folder, deadline) for folder in pending_runs(name, home)]
+
+
+def _register_apart(folder: RunFolder, deadline: float) -> str:
+    left = deadline - time.monotonic()
+    if left >= LEAST_SECONDS and not is_refused(folder):
+        complete_apart(folder, left)
+    found = registration(folder)
+    if found.registered is None:
+        return f"the model of run {folder.run_id} is not registered yet, and there is no time for it now"
+    return _sentence(folder, found)
+
+
 def pending_runs(name: str, home: Path) -> list[RunFolder]:
     """Runs of a name that have a result, nobody drives, and whose model is not registered."""
     wanted = clean_name(name)
@@ -139,6 +161,10 @@ def _register(folder: RunFolder) -> str:
     found = registration(folder)
     if found.registered is None:
         return f"the model of run {folder.run_id} is not registered yet: {found.reason}"
+    return _sentence(folder, found)
+
+
+def _sentence(folder: RunFolder, found: Registration) -> str:
     stays = f"; {found.alias_stays}" if found.alias_stays else ""
     return f"the model of run {folder.run_id} was not registered yet; it is {found.registered} now{stays}"
 

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from automl.errors import AutoMLWarning
-from automl.evaluation.limits import capacity_mib, memory_limit_mib, usable_cores
+from automl.evaluation.limits import (
+    GREATEST_CROWDING,
+    capacity_mib,
+    crowding,
+    memory_limit_mib,
+    usable_cores,
+)
 
 
 def machine(root: Path, files: dict[str, str], *, mib: int = 16_000) -> Path:
@@ -100,3 +106,25 @@ def test_usable_cores_are_the_affinity_or_the_tightest_quota(tmp_path, files, n_
 @pytest.mark.usefixtures("eight_cores")
 def test_usable_cores_without_control_groups_are_the_affinity(tmp_path: Path) -> None:
     assert usable_cores(root=tmp_path) == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("100 300 7", 4.0),
+        ("100 0 7", 1.0),
+        ("0 5 1", 6.0),
+        ("1 99999 1", GREATEST_CROWDING),
+        ("", 1.0),
+    ],
+)
+def test_a_crowded_machine_shows_in_the_time_spent_waiting_for_a_core(
+    tmp_path: Path, text: str, expected: float
+) -> None:
+    (tmp_path / "proc" / "self").mkdir(parents=True)
+    (tmp_path / "proc" / "self" / "schedstat").write_text(text)
+    assert crowding(root=tmp_path) == expected
+
+
+def test_nobody_counts_where_there_is_no_such_file(tmp_path: Path) -> None:
+    assert crowding(root=tmp_path) == 1.0

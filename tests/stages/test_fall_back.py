@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 
 import pytest
@@ -11,9 +12,11 @@ from automl.evaluation.slots import JobOutcome, WorkerPool
 from automl.home import Home
 from automl.inference.bundle import load_bundle
 from automl.metrics.index import PerformanceIndex
+from automl.origins import FLOOR
 from automl.records import TrialStatus
 from automl.settings import Settings
 from automl.stages.line import Line
+from automl.stages.searching import FLOOR_SHARE, LEAST_TAIL_SECONDS
 from automl.stages.session import begin, reopen
 
 SETTINGS = Settings(
@@ -49,6 +52,38 @@ def test_the_constant_is_the_model_where_no_worker_ends_in_time(tmp_path, final)
     assert "the constant is the model" in " ".join(result["given_up"])
     model = load_bundle(session.folder.bundle)
     assert len(set(model.predict(session.plan.table.frame))) == 1
+
+
+@pytest.mark.parametrize("is_ready", [False, True])
+def test_where_the_time_is_over_no_worker_is_waited_for(tmp_path, monkeypatch, is_ready):
+    monkeypatch.setattr(WorkerPool, "run", lambda *_, **__: pytest.fail("a trial was begun"))
+    monkeypatch.setattr(WorkerPool, "is_ready", lambda *_: is_ready)
+    settings = SETTINGS.model_copy(update={"trials": None, "budget_seconds": 20.0})
+    with closing(begin(settings, Home(tmp_path / "home"))) as session:
+        line = Line(session)
+        session.ledger.started -= 20.0
+        line.search.run()
+        assert line.search.is_over  # who waits for a flow that is slow goes on
+        line.end_search()
+        assert [trial.configuration.family for trial in line.trials] == ["constant"]
+        assert line.trials[0].is_complete
+        assert line.result()["champion"]["family"] == "constant"
+
+
+def test_a_floor_has_half_of_what_is_left_beside_the_end_of_the_run(tmp_path):
+    settings = SETTINGS.model_copy(update={"trials": None, "budget_seconds": 100.0})
+    with closing(begin(settings, Home(tmp_path / "home"))) as session:
+        search, ledger = Line(session).search, session.ledger
+        turn = search.turns.take()
+        assert turn.origin == FLOOR
+        ledger.started = time.monotonic() - 90.0  # the search's own time is over
+        for slowness in (1.0, 3.0):
+            ledger.slowness = slowness
+            expected = FLOOR_SHARE * (10.0 - LEAST_TAIL_SECONDS * slowness)
+            assert search._limit(turn) == pytest.approx(expected, abs=0.3)
+        assert not search._is_late()
+        ledger.slowness = 20.0
+        assert search._is_late()
 
 
 def test_a_resumed_run_takes_the_constant_over(tmp_path):

@@ -92,3 +92,24 @@ def test_only_where_it_may_and_must_the_mirror_outlives_the_run(
     monkeypatch.setattr(module, "state_of", lambda _: SimpleNamespace(status="finished"))
     module.close_line(line)
     assert told == (["detach", "stop"] if register_after and not is_mirrored else ["stop"])
+
+
+@pytest.mark.parametrize(
+    ("is_open", "left", "expected"),
+    [(True, 3.0, 5.0), (True, -9.0, 2.0), (False, 3.0, 3.0), (False, -9.0, 0.0)],
+)
+def test_only_a_registration_that_may_be_near_its_end_is_waited_for_beyond_the_budget(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_open: bool, left: float, expected: float
+) -> None:
+    given: list[float] = []
+    folder = RunFolder(tmp_path)
+    Outbox(folder.path / "outbox.json", parent="a" if is_open else "").save()
+    monkeypatch.setattr(Line, "result", lambda _: {})
+    line: Any = object.__new__(Line)
+    line._complete = None
+    ledger = SimpleNamespace(left_for=lambda _: left, stage=lambda _: nullcontext())
+    line.session = SimpleNamespace(folder=folder, stage_lock=nullcontext(), ledger=ledger)
+    line.mirror = SimpleNamespace(finish=lambda seconds: given.append(seconds) or "pending")
+    line.registration()
+    assert given == [expected]
+    assert not line.is_mirrored

@@ -32,11 +32,11 @@ from automl.preprocessing import build_preprocessor
 from automl.tracking import synchronization
 from automl.tracking.mirror import Mirror, complete, only_mirror
 from automl.tracking.outbox import Outbox
-from automl.tracking.process import MirrorProcess, registration
+from automl.tracking.process import MirrorProcess, complete_apart, registration
 from automl.tracking.publication import Publisher
 from automl.tracking.registry import find_bundle, list_versions
 from automl.tracking.store import open_store, service_errors, store_address
-from automl.tracking.synchronization import register_pending, sync
+from automl.tracking.synchronization import register_pending, register_within, sync
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -209,6 +209,28 @@ def test_a_command_waits_for_the_process_that_is_registering_the_model(
     other.join()
     assert told.endswith("it is beans-label/1@champion now")
     assert len(list_versions("beans-label", home)) == 1
+
+
+def test_who_has_no_time_for_a_registration_does_not_begin_it(
+    home: Path, runs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = finished(runs)
+    with monkeypatch.context() as patch:
+        patch.setattr(synchronization, "complete_apart", lambda *_: pytest.fail("it was begun"))
+        (told,) = register_within("beans-label", home, 7.0)
+    assert told.endswith(f"{folder.run_id} is not registered yet, and there is no time for it now")
+    (told,) = register_within("beans-label", home, 120.0)
+    assert told.endswith("it is beans-label/1@champion now")
+    assert register_within("beans-label", home, 120.0) == []
+
+
+def test_a_registration_apart_ends_with_its_time(runs: Any) -> None:
+    folder = finished(runs)
+    began = time.monotonic()
+    complete_apart(folder, 0.3)
+    assert time.monotonic() - began < 8
+    with only_mirror(folder, seconds=0.0):
+        assert registration(folder).status == "pending"
 
 
 def test_a_death_while_the_model_is_copied_leaves_nothing_running(
