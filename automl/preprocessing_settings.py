@@ -24,6 +24,8 @@ def _number(value: Any) -> bool:
     return is_number and math.isfinite(value)
 
 
+TEXT_METHODS = ("none", "words", "words_letters")
+
 CHOICES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "numeric_imputer": (lambda v: v in ("mean", "median"), "mean or median"),
     "nominal_imputer": (
@@ -32,6 +34,7 @@ CHOICES: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "variance": (_variance, "a number of 0 or more"),
     "variance_raw": (lambda v: isinstance(v, bool), "true or false"),
+    "text": (lambda v: v in TEXT_METHODS, "none, words or words_letters"),
     "reducer_share": (_share, "a number above 0, at most 1"),
 }
 """What a value must be, by name: a test and its words."""

@@ -103,7 +103,11 @@ def _roles(table: Table) -> list[dict[str, str]]:
     from automl.data.column_readings import read_as
 
     return [
-        {"column": column.name, "role": column.role, "read as": read_as(column.reading)}
+        {
+            "column": column.name,
+            "role": column.role,
+            "read as": read_as(column.reading, column.role),
+        }
         for column in table.schema.columns
     ]
 

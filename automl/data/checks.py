@@ -407,7 +407,7 @@ def _feature_role(series: pd.Series, given: GivenRole | None, findings: Findings
     DataError
         If its values are of kinds that do not go together, or do not fit its role.
     """
-    if given is not None and given.role in (Role.IGNORED, Role.TEXT, Role.ID):
+    if given is not None and given.role in (Role.IGNORED, Role.ID):
         return column_role(series, given)
     problem = value_problem(series, is_given=given is not None)
     if problem and (given is not None or findings.strict or not unusable_kind(series)):

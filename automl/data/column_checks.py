@@ -135,7 +135,7 @@ def note_unused(roles: Mapping[str, ColumnRole], findings: Findings) -> None:
             what = "empty" if kind == Role.IGNORED else kind
             findings.notes.append(f"{len(unused)} columns are not used ({what}): {names}")
             continue
-        label = f" ({kind})" if kind in (Role.ID, Role.TEXT) else ""
+        label = f" ({kind})" if kind == Role.ID else ""
         findings.notes.extend(
             f"column {role.name!r} is not used{label}: {role.reason}" for role in unused
         )

@@ -388,10 +388,10 @@ def describe(fit: Fit, name: str) -> str:
     return f"column {name!r} {'; it '.join(parts)}" if parts else ""
 
 
-def read_as(reading: Reading | None) -> str:
-    """What a column is read as, in a few words."""
+def read_as(reading: Reading | None, role: str) -> str:
+    """What a column of a role is read as, in a few words."""
     if reading is None:
-        return "categories"
+        return "texts" if role == "text" else "categories"
     parts = [writing(reading.form)]
     parts += [f"words: {listed(reading.words, 3)}"] if reading.words else []
     parts += ["infinite values marked"] if reading.marks_infinite else []

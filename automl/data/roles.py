@@ -68,7 +68,7 @@ ORDERS = ("day_first", "month_first")
 
 
 class Role(StrEnum):
-    """How a column is used; the last three are not."""
+    """How a column is used; the last two are not."""
 
     NUMERIC = "numeric"
     NOMINAL = "nominal"
@@ -80,7 +80,7 @@ class Role(StrEnum):
     @property
     def is_used(self) -> bool:
         """Whether the model sees the column."""
-        return self in (Role.NUMERIC, Role.NOMINAL, Role.DATE)
+        return self in (Role.NUMERIC, Role.NOMINAL, Role.DATE, Role.TEXT)
 
 
 @dataclass(frozen=True)

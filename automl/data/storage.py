@@ -1,6 +1,8 @@
 """The memory-mappable form of a table in a folder.
 
 ``numeric.npy`` float64 (n_rows, n_numeric) in Fortran order, ``codes.npy`` int32 (n_rows, n_nominal) likewise,
+``texts.npy`` uint8: the texts as UTF-8, one behind the other, column by column, and ``text_bytes.npy`` int32
+(n_rows, n_texts): how many bytes each has, -1 where it is missing; both where there are columns of texts,
 ``y.npy``, ``row_digests.npy``, ``weights.npy``, ``groups.npy`` and ``time.npy`` where there are any, and
 ``manifest.json``, which is written last: a folder without it is not complete.
 """
@@ -79,28 +81,41 @@ def frame_arrays(frame: pd.DataFrame, schema: TableSchema) -> dict[str, NDArray[
     codes = np.empty((len(frame), len(schema.nominal_names)), dtype=np.int32, order="F")
     for position, name in enumerate(schema.nominal_names):
         codes[:, position] = frame[name].cat.codes.to_numpy()
-    return {"numeric": numeric, "codes": codes}
+    texts = _text_arrays([frame[name] for name in schema.text_names])
+    return {"numeric": numeric, "codes": codes, **texts}
 
 
 def frame_of_arrays(
-    numeric: NDArray[Any], codes: NDArray[Any], schema: TableSchema
+    numeric: NDArray[Any],
+    codes: NDArray[Any],
+    schema: TableSchema,
+    texts: NDArray[Any] | None = None,
+    text_bytes: NDArray[Any] | None = None,
 ) -> pd.DataFrame:
     """Typed frame over arrays of `frame_arrays`; the numeric part is not copied."""
-    parts = list(_parts(numeric, codes, schema))
+    columns = [] if texts is None or text_bytes is None else _texts(texts, text_bytes)
+    parts = list(_parts(numeric, codes, columns, schema))
     if not parts:
         return pd.DataFrame(index=pd.RangeIndex(len(numeric)))
     return pd.concat(parts, axis=1) if len(parts) > 1 else parts[0]
 
 
 def _parts(
-    numeric: NDArray[Any], codes: NDArray[Any], schema: TableSchema
+    numeric: NDArray[Any],
+    codes: NDArray[Any],
+    texts: list[NDArray[np.object_]],
+    schema: TableSchema,
 ) -> Iterator[pd.DataFrame]:
     """Frames of neighboring columns of one kind, so that each numeric one is a slice."""
     dtypes = schema.nominal_dtypes
+    text_of = dict(zip(schema.text_names, texts, strict=True))
     n_numeric = n_nominal = 0
-    for is_nominal, run in groupby(schema.feature_names, key=dtypes.__contains__):
+    for kind, run in groupby(schema.feature_names, lambda name: (name in dtypes, name in text_of)):
+        is_nominal, is_text = kind
         names = list(run)
-        if is_nominal:
+        if is_text:
+            yield pd.DataFrame({name: text_of[name] for name in names}, dtype=object)
+        elif is_nominal:
             yield pd.DataFrame(
                 {
                     name: pd.Categorical.from_codes(
@@ -115,3 +130,35 @@ def _parts(
             values = numeric[:, n_numeric : n_numeric + len(names)]
             yield pd.DataFrame(values, columns=pd.Index(names), copy=False)
             n_numeric += len(names)
+
+
+def _text_arrays(columns: list[pd.Series]) -> dict[str, NDArray[Any]]:
+    """UTF-8 of all texts and the number of bytes of each; nothing without columns."""
+    if not columns:
+        return {}
+    encoded = [
+        [None if text is None else text.encode("utf-8", "surrogatepass") for text in column]
+        for column in columns
+    ]
+    sizes = [[-1 if text is None else len(text) for text in column] for column in encoded]
+    joined = b"".join(text for column in encoded for text in column if text)
+    return {
+        "texts": np.frombuffer(joined, dtype=np.uint8),
+        "text_bytes": np.array(sizes, dtype=np.int32).T,
+    }
+
+
+def _texts(texts: NDArray[Any], text_bytes: NDArray[Any]) -> list[NDArray[np.object_]]:
+    """Inverse of `_text_arrays`: the texts of each column."""
+    joined = texts.tobytes()
+    sizes = text_bytes.T.ravel()
+    ends = np.cumsum(np.maximum(sizes, 0), dtype=np.int64)
+    found = np.array(
+        [
+            None if size < 0 else joined[end - size : end].decode("utf-8", "surrogatepass")
+            for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)
+        ]
+        + [None],
+        dtype=object,
+    )
+    return np.split(found[:-1], text_bytes.shape[1])

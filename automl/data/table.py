@@ -155,12 +155,13 @@ class Table:
         manifest = storage.read_manifest(path)
         arrays = {name: storage.read_array(path, name) for name in (*_ARRAYS, "numeric", "codes")}
         numeric, codes, y = arrays.pop("numeric"), arrays.pop("codes"), arrays.pop("y")
+        texts = [storage.read_array(path, name) for name in ("texts", "text_bytes")]
         digests = arrays.pop("row_digests")
         if numeric is None or codes is None or y is None or digests is None:
             raise DataError(f"{path} holds no complete table: an array file is missing")
         schema = TableSchema.from_json(manifest["schema"])
         return cls(
-            frame=storage.frame_of_arrays(numeric, codes, schema),
+            frame=storage.frame_of_arrays(numeric, codes, schema, *texts),
             y=y,
             row_digests=digests,
             task=Task(manifest["task"]),

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import pandas as pd
+
 from automl.data.splits import share_of_rows
 from automl.evaluation.cache import FoldCache, PreprocessedFold
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.registry import get_family
 from automl.inference.model import FittedPipeline
-from automl.preprocessing.pipeline import build_preprocessor
+from automl.preprocessing.pipeline import TablePreprocessor, build_preprocessor
 from automl.randomness import Purpose, integer_seed, stream
 from automl.records import Configuration, IntArray, JsonScalar
 
@@ -61,14 +63,36 @@ def preprocess_fold(
     training, validation = training_rows(plan, data)
     seed = integer_seed(plan.settings.seed, Purpose.ESTIMATOR, data.repeat, data.fold)
     preprocessor = build_preprocessor(choices, seed=seed)
-    frame = plan.table.frame
+    learned, judged = (plan.table.frame.iloc[rows] for rows in (training, validation))
+    texts = _components(preprocessor, cache, data, learned, judged)
     part = PreprocessedFold(
         preprocessor,
-        preprocessor.fit_transform(frame.iloc[training], plan.table.y[training]),
-        preprocessor.transform(frame.iloc[validation]),
+        preprocessor.fit_transform(learned, plan.table.y[training], components=texts.training),
+        preprocessor.transform(judged, components=texts.validation),
     )
     cache.put(key, part)
     return part
+
+
+def _components(
+    preprocessor: TablePreprocessor,
+    cache: FoldCache,
+    data: FoldData,
+    training: pd.DataFrame,
+    validation: pd.DataFrame,
+) -> PreprocessedFold:
+    """Components of a fold's texts, which do not depend on the other choices: fitted once, kept in the cache."""
+    encoder = preprocessor.text_encoder
+    key = (data, "texts", None if encoder is None else encoder.method)
+    found = cache.get(key)
+    if found is None:
+        components = preprocessor.fit_texts(training)
+        found = PreprocessedFold(
+            preprocessor.text_encoder, components, preprocessor.components(validation)
+        )
+        cache.put(key, found)
+    preprocessor.text_encoder = found.preprocessor
+    return found
 
 
 def fit_pipeline(

@@ -1,7 +1,7 @@
 """What the raw columns of a table look like, and how any raw frame becomes a *typed frame*.
 
-A typed frame has a RangeIndex and two kinds of columns only: ``float64`` (missing is NaN) and ``category``
-with string categories (missing is NaN). Dates become float parts, and the days between two of them. The frame has the same columns,
+A typed frame has a RangeIndex and three kinds of columns only: ``float64`` (missing is NaN), ``category``
+with string categories (missing is NaN), and ``object`` with texts of at most `MOST_LETTERS` letters (missing is None). Dates become float parts, and the days between two of them. The frame has the same columns,
 in the same order, with the same category lists, for the training table and for all later rows.
 
 Unknown values. The last category of every nominal column is the reserved `UNSEEN`. It never occurs in the
@@ -33,6 +33,7 @@ from automl.errors import AutoMLWarning, DataError
 from automl.inference.columns import (
     NO_ALIASES,
     category_codes,
+    category_text,
     category_texts,
     stored_kind,
     unique_names,
@@ -54,7 +55,10 @@ from automl.inference.forms import BooleanForm, DateForm, NumberForm
 from automl.inference.readings import Reading, read_values
 
 UNSEEN = "<unseen>"
-USED_ROLES = ("numeric", "nominal", "date")
+USED_ROLES = ("numeric", "nominal", "date", "text")
+NOT_NUMERIC = ("nominal", "text")
+MOST_LETTERS = 2000
+"""Of a text that are kept."""
 
 
 @dataclass(frozen=True)
@@ -287,7 +291,10 @@ class TableSchema:
     def numeric_names(self) -> list[str]:
         """Names of the ``float64`` columns of the typed frame."""
         return [
-            out for column in self.columns if column.role != "nominal" for out in column.outputs
+            out
+            for column in self.columns
+            if column.role not in NOT_NUMERIC
+            for out in column.outputs
         ] + self._difference_names
 
     @property
@@ -296,6 +303,11 @@ class TableSchema:
         return [
             out for column in self.columns if column.role == "nominal" for out in column.outputs
         ]
+
+    @property
+    def text_names(self) -> list[str]:
+        """Names of the ``object`` columns of the typed frame."""
+        return [column.outputs[0] for column in self.columns if column.role == "text"]
 
     @property
     def nominal_dtypes(self) -> dict[str, pd.CategoricalDtype]:
@@ -361,7 +373,7 @@ def _raise_all(problems: list[str]) -> None:
 
 def default_reading(role: str, stored: str, date_format: str = "ISO8601") -> Reading | None:
     """Reading of a column of which nothing else is known."""
-    if role == "nominal":
+    if role in NOT_NUMERIC:
         return None
     if role == "date":
         return Reading(DateForm(date_format))
@@ -381,6 +393,8 @@ def _fit_column(
         missing = category_codes(values_of(series), {}, stored, 0) < 0
         categories = tuple(text for text in texts if text != UNSEEN)
         return replace(column, categories=categories, is_optional=bool(missing.any()))
+    if role == "text":
+        return replace(column, is_optional=None in _texts(series, stored))
     assert reading is not None
     found = read_values(series, reading, name=name)
     facts: dict[str, Any] = {"is_optional": bool(np.isnan(found.values).any())}
@@ -438,6 +452,8 @@ def _transform_column(column: ColumnSchema, series: pd.Series) -> dict[str, Any]
         )
         values = pd.Categorical.from_codes(codes, dtype=column.dtype, validate=False)
         return {column.outputs[0]: values}
+    if column.role == "text":
+        return {column.outputs[0]: pd.Series(_texts(series, column.stored), dtype=object)}
     reading = column.read_by or Reading()
     found = read_values(series, reading, name=column.name)
     _warn_of_new(found.values, found.n_new_words, column)
@@ -452,6 +468,14 @@ def _transform_column(column: ColumnSchema, series: pd.Series) -> dict[str, Any]
     if reading.marks_infinite:
         typed.append(np.where(infinite, np.sign(found.values), 0.0))
     return dict(zip(column.outputs, typed, strict=True))
+
+
+def _texts(series: pd.Series, stored: str) -> NDArray[np.object_]:
+    """Text of each row without outer blanks, at most `MOST_LETTERS` letters of it; None is missing."""
+    codes, values = values_of(series)
+    found = [category_text(value, stored) for value in values]
+    table = np.array([*(text and text[:MOST_LETTERS] for text in found), None], dtype=object)
+    return np.asarray(table[codes])
 
 
 def _warn_of_new(values: NDArray[np.float64], n_new_words: int, column: ColumnSchema) -> None:

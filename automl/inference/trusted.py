@@ -36,6 +36,7 @@ _REVIEWED: dict[str, tuple[str, ...]] = {
     "automl.preprocessing.pipeline": ("TablePreprocessor",),
     "automl.preprocessing.reduction": ("Reducer",),
     "automl.preprocessing.scaling": ("Scaler",),
+    "automl.preprocessing.texts": ("TextEncoder",),
     "catboost.core": ("CatBoostClassifier", "CatBoostRegressor"),
     "collections": ("OrderedDict",),
     "lightgbm.sklearn": ("LGBMClassifier", "LGBMRegressor"),

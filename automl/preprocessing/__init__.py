@@ -1,7 +1,7 @@
 """Typed frame to matrix (SPEC M1 to M6): encode, impute, filter, scale, reduce.
 
 Every step is a scikit-learn transformer that also works alone on any DataFrame;
-`TablePreprocessor` runs them in that order on blocks of numbers and category codes.
+`TablePreprocessor` runs them in that order on blocks of numbers, category codes and texts.
 """
 
 from automl.preprocessing.encoding import OTHER, Encoder
@@ -10,6 +10,7 @@ from automl.preprocessing.imputation import MISSING, Imputer
 from automl.preprocessing.pipeline import TablePreprocessor, build_preprocessor
 from automl.preprocessing.reduction import Reducer
 from automl.preprocessing.scaling import Scaler
+from automl.preprocessing.texts import TextEncoder
 
 __all__ = [
     "MISSING",
@@ -19,6 +20,7 @@ __all__ = [
     "Reducer",
     "Scaler",
     "TablePreprocessor",
+    "TextEncoder",
     "VarianceFilter",
     "build_preprocessor",
 ]

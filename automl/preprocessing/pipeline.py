@@ -17,6 +17,7 @@ from automl.preprocessing.filtering import VarianceFilter, varying
 from automl.preprocessing.imputation import Imputer
 from automl.preprocessing.reduction import Reducer
 from automl.preprocessing.scaling import Scaler
+from automl.preprocessing.texts import TextEncoder
 
 JsonScalar = None | bool | int | float | str
 Matrix = NDArray[np.float32] | pd.DataFrame
@@ -30,6 +31,7 @@ DEFAULTS: dict[str, JsonScalar] = {
     "prep.scaler": "none",
     "prep.reducer": "none",
     "prep.reducer_share": None,
+    "prep.text": "words",
 }
 MAX_CATEGORIES = {"onehot": 100, "native": 1000}
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
@@ -42,6 +44,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     ----------
     encoder, imputer, variance_filter, scaler, reducer
         The steps; see their classes. They are fitted in place.
+    text_encoder
+        None leaves texts out.
 
     Notes
     -----
@@ -51,8 +55,11 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     the real ones). Indicators are neither scaled nor dropped for a low variance, only when constant.
     The raw form of the variance filter (X20 section II-A) sees the raw numeric columns only, those with missing
     values once more before imputing. If every column is dropped, one column of zeros remains.
+    Components of texts are imputed and filtered with the numbers, and scaled like them.
     `fit_transform` encodes by the target out of fold, so it is not ``fit(...).transform(...)``.
     """
+
+    text_encoder: TextEncoder | None = None  # what was written before there were texts has none
 
     def __init__(
         self,
@@ -61,20 +68,35 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         variance_filter: VarianceFilter,
         scaler: Scaler,
         reducer: Reducer,
+        *,
+        text_encoder: TextEncoder | None = None,
     ) -> None:
         self.encoder = encoder
         self.imputer = imputer
         self.variance_filter = variance_filter
         self.scaler = scaler
         self.reducer = reducer
+        self.text_encoder = text_encoder
 
     def fit(self, frame: pd.DataFrame, y: ArrayLike | None = None) -> Self:
         """Learn every step from a typed frame (n_rows, n_columns) and its target (n_rows,)."""
         self.fit_transform(frame, y)
         return self
 
-    def fit_transform(self, frame: pd.DataFrame, y: ArrayLike | None = None, **_: object) -> Matrix:
+    def fit_transform(
+        self,
+        frame: pd.DataFrame,
+        y: ArrayLike | None = None,
+        *,
+        components: Table | None = None,
+        **_: object,
+    ) -> Matrix:
         """Fit every step and transform the training rows.
+
+        Parameters
+        ----------
+        components : (n_rows, n_components)
+            Of the texts of these rows, from a `text_encoder` that is fitted already; None fits it.
 
         Raises
         ------
@@ -85,7 +107,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         """
         if not len(frame):
             raise DataError("at least one training row is needed; got none")
-        blocks = take_apart(frame)
+        blocks = take_apart(_without_texts(frame))
         self.n_features_in_ = frame.shape[1]
         self.numeric_names_ = blocks.numeric_names
         self.observed_ = self._worth_imputing(blocks.numbers)
@@ -96,23 +118,32 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             if self.encoder.method == "target"
             else self._encode(codes)
         )
-        numbers, indicators = self._split(blocks.numbers, encoded)
+        if components is None:
+            components = self.fit_texts(frame)
+        numbers, indicators = self._split(blocks.numbers, components, encoded)
         numbers = self._fit_numbers(numbers)
         self.varying_indicators_ = varying(indicators)
         return self._finish(numbers, indicators, codes, y, fit=True)
 
-    def transform(self, frame: pd.DataFrame) -> Matrix:
+    def transform(self, frame: pd.DataFrame, *, components: Table | None = None) -> Matrix:
         """Matrix of a typed frame with the columns of the training frame.
+
+        Parameters
+        ----------
+        components : (n_rows, n_components)
+            Of the texts of these rows, where they are known.
 
         Raises
         ------
         DataError
             If the columns are not those of the training frame.
         """
-        blocks = take_apart(frame)
+        blocks = take_apart(_without_texts(frame))
         self._check(blocks)
         codes = self.encoder.match(blocks)
-        numbers, indicators = self._split(blocks.numbers, self._encode(codes))
+        if components is None:
+            components = self.components(frame)
+        numbers, indicators = self._split(blocks.numbers, components, self._encode(codes))
         numbers = self.imputer.transform_block(numbers)
         numbers = self.scaler.transform_block(numbers[:, self.kept_numbers_])
         return self._finish(numbers, indicators, codes)
@@ -122,6 +153,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         observed = [
             name for name, keep in zip(self.numeric_names_, self.observed_, strict=True) if keep
         ]
+        observed += [] if self.text_encoder is None else self.text_encoder.names()
         encoded = self.encoder.names()
         names = observed if self._has_indicators else [*observed, *encoded]
         names = [names[i] for i in np.flatnonzero(self.kept_numbers_)]
@@ -130,6 +162,18 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         if self._has_indicators:
             names += [encoded[i] for i in np.flatnonzero(self.varying_indicators_)]
         return np.array(self.reducer.block_names(names or ["constant"]), dtype=object)
+
+    def fit_texts(self, frame: pd.DataFrame) -> Table:
+        """Learn from the texts of a typed frame, and their components; see `components`."""
+        if self.text_encoder is not None:
+            self.text_encoder.fit(_texts_of(frame))
+        return self.components(frame)
+
+    def components(self, frame: pd.DataFrame) -> Table:
+        """(n_rows, n_components) of the texts of a typed frame."""
+        if self.text_encoder is None or not self.text_encoder.text_names_:
+            return np.empty((len(frame), 0), dtype=np.float32)
+        return self.text_encoder.transform(_texts_of(frame)).to_numpy()
 
     @property
     def _has_indicators(self) -> bool:
@@ -148,9 +192,12 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _encode(self, codes: list[Codes]) -> list[Table]:
         return [] if self.encoder.method == "native" else self.encoder.encode(codes)
 
-    def _split(self, numbers: Numbers, encoded: list[Table]) -> tuple[Numbers, Table]:
+    def _split(
+        self, numbers: Numbers, components: Table, encoded: list[Table]
+    ) -> tuple[Numbers, Table]:
         """Columns to be imputed, filtered and scaled; and indicators."""
         raw = numbers if self.observed_.all() else numbers[:, self.observed_]
+        raw = np.hstack([raw, components]) if components.shape[1] else raw
         if self._has_indicators:
             return raw, np.hstack([np.empty((len(raw), 0), dtype=np.float32), *encoded])
         return np.hstack([raw, *encoded]) if encoded else raw, np.empty((len(raw), 0), np.float32)
@@ -249,7 +296,25 @@ def build_preprocessor(choices: Mapping[str, JsonScalar], *, seed: int) -> Table
         ),
         scaler=Scaler(str(values["prep.scaler"])),
         reducer=Reducer(str(values["prep.reducer"]), None if share is None else float(share)),
+        text_encoder=None
+        if values["prep.text"] == "none"
+        else TextEncoder(str(values["prep.text"]), random_state=seed),
     )
+
+
+def _texts_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns of a typed frame that hold texts."""
+    is_text = _are_texts(frame)
+    return frame.loc[:, is_text] if any(is_text) else frame.iloc[:, :0]
+
+
+def _without_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    is_text = _are_texts(frame)
+    return frame.loc[:, [not text for text in is_text]] if any(is_text) else frame
+
+
+def _are_texts(frame: pd.DataFrame) -> list[bool]:
+    return [pd.api.types.is_object_dtype(dtype) for dtype in frame.dtypes]
 
 
 def _joined(numbers: Numbers, indicators: Table) -> NDArray[np.float32]:

@@ -184,14 +184,12 @@ def test_what_is_dropped_is_noted():
         code=[f"c{i}" for i in range(60)],
         nothing=None,
         same=1,
-        remark=[f"a long remark about row {i}" for i in range(60)],
     )
     frame.loc[[3, 4], "sold"] = None
     table = prepare_table(frame, target="sold")
     text = "\n".join(table.notes)
     for words in ("2 of 60 rows are dropped", "'customer_id' is not used (id)", "'code' is not used (id)",
-                  "'nothing' is not used: it is empty", "'same' is not used: it has the value 1",
-                  "'remark' is not used (text)"):  # fmt: skip
+                  "'nothing' is not used: it is empty", "'same' is not used: it has the value 1"):  # fmt: skip
         assert words in text
     assert len(table) == 58
     assert not set(table.schema.names) & {
@@ -199,7 +197,6 @@ def test_what_is_dropped_is_noted():
         "code",
         "nothing",
         "same",
-        "remark",
         "sold",
     }
 

@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
 
 from automl.data.checks import Columns, check_table
 from automl.errors import DataError
+from automl.inference.bundle import load_bundle, write_bundle
 from automl.inference.dates import (
     ELAPSED,
     MOST_DIFFERENCES,
@@ -18,7 +20,9 @@ from automl.inference.dates import (
     nearest_pairs,
     varying_parts,
 )
+from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.inference.schema import TableSchema
+from automl.preprocessing import build_preprocessor
 
 
 def days(*texts):
@@ -146,3 +150,21 @@ def test_a_manifest_whose_difference_is_of_no_dates_is_refused(rides):
     data["differences"][0]["first"] = "place"
     with pytest.raises((DataError, ValueError), match="must be of two columns of dates"):
         _check_columns(TableSchema.from_json(data))
+
+
+def test_a_bundle_of_dates_and_texts_needs_no_trust_and_predicts_alike(rides, tmp_path):
+    words = np.array(["rain", "sun", "late", "early", "airport", "city"])
+    notes = np.random.default_rng(0).choice(words, (40, 6))
+    raw = rides.assign(note=[" ".join(row) for row in notes])
+    schema = TableSchema.fit(raw, {**ROLES, "note": "text"})
+    typed = schema.transform(raw)
+    fares = typed["dropped.days_since.picked"].fillna(0.0).to_numpy()
+    preprocessor = build_preprocessor({"prep.scaler": "standard"}, seed=1)
+    estimator = Ridge().fit(preprocessor.fit_transform(typed, fares), fares)
+    members = [Member(1.0, [FittedPipeline(preprocessor, estimator)], "ridge")]
+    model = TableModel(schema, members, task="regression", target="fare")
+    write_bundle(model, tmp_path / "bundle")
+    loaded = load_bundle(tmp_path / "bundle", trust=False)
+    later = raw.iloc[[4, 9]].assign(note=["unseen words", None])
+    np.testing.assert_array_equal(loaded.predict(later), model.predict(later))
+    assert {"note.words0", "dropped.days_since.picked"} <= set(preprocessor.get_feature_names_out())

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from automl.data.splits import share_of_rows
@@ -108,6 +109,12 @@ class View:
         return np.flatnonzero(kinds)
 
     @cached_property
+    def nominal_columns(self) -> IntArray:
+        """Positions of the columns of categories; texts are of neither kind."""
+        kinds = self.table.frame.dtypes
+        return np.flatnonzero([isinstance(kind, pd.CategoricalDtype) for kind in kinds])
+
+    @cached_property
     def class_shares(self) -> FloatArray:
         """(K,) share of the rows of each class that occurs, over the whole table."""
         counts = np.bincount(self.table.y.astype(np.intp))
@@ -145,8 +152,8 @@ class View:
 
     @cached_property
     def nominal(self) -> IntArray:
-        """(r, k) category codes of the other columns, -1 where missing."""
-        columns = np.setdiff1d(self._columns, self.numeric_columns)
+        """(r, k) category codes of the nominal columns, -1 where missing."""
+        columns = np.intersect1d(self._columns, self.nominal_columns)
         return self._codes(self.rows, columns)
 
     @cached_property
@@ -213,7 +220,7 @@ class View:
     @cached_property
     def model_codes(self) -> IntArray:
         """(n, …) codes of the nominal columns from 0, those of the sample alone; missing is one."""
-        columns = np.setdiff1d(self._model_columns, self.numeric_columns)
+        columns = np.intersect1d(self._model_columns, self.nominal_columns)
         codes = self._codes(self.model_rows, columns)
         if codes.shape[1] == 0:
             return codes
