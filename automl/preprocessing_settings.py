@@ -34,6 +34,7 @@ CHOICES: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "variance": (_variance, "a number of 0 or more"),
     "variance_raw": (lambda v: isinstance(v, bool), "true or false"),
+    "many_categories": (lambda v: v in ("other", "target"), "other or target"),
     "text": (lambda v: v in TEXT_METHODS, "none, words or words_letters"),
     "reducer_share": (_share, "a number above 0, at most 1"),
 }

@@ -107,7 +107,7 @@ class Settings(BaseModel):
     preprocessing: dict[str, Any] = Field(
         default={},
         description="Preprocessing of all families, a value or a list to be searched by name: "
-        "numeric_imputer, nominal_imputer, variance, variance_raw, reducer_share, text",
+        "numeric_imputer, nominal_imputer, variance, variance_raw, many_categories, reducer_share, text",
     )
     priors: str | None = Field(
         default=None,

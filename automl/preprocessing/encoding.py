@@ -20,7 +20,9 @@ from automl.preprocessing.blocks import Blocks, as_frame, class_codes, is_number
 from automl.preprocessing.imputation import MISSING
 
 OTHER = "<other>"
+NO_TARGET = "target encoding needs a target; got none"
 METHODS = ("onehot", "ordinal", "target", "native")
+MANY_RULES = ("other", "target")
 MISSING_RULES = ("category", "null", "most_frequent")
 Table = NDArray[np.float32]
 Codes = NDArray[Any]
@@ -44,6 +46,9 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
     max_categories : >= 2
         Greatest number of categories of a column in ``onehot`` and ``native``; where more occur, the rarest
         share one category `OTHER`, which unknown categories join.
+    many : one of `MANY_RULES`
+        ``onehot``: what becomes of a column with more than `max_categories`: ``other``: the above; ``target``:
+        it is encoded as by the method ``target``.
     smoothing : rows
         ``target``: number of rows that the overall mean counts for.
     n_folds : >= 2
@@ -66,6 +71,7 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         missing: str = "category",
         *,
         max_categories: int = 100,
+        many: str = "other",
         smoothing: float = 10.0,
         n_folds: int = 5,
         random_state: int = 0,
@@ -74,6 +80,7 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         self.method = method
         self.missing = missing
         self.max_categories = max_categories
+        self.many = many
         self.smoothing = smoothing
         self.n_folds = n_folds
         self.random_state = random_state
@@ -108,7 +115,7 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         self._remember(X)
         blocks = take_apart(X)
         self.fit_blocks(blocks, y)
-        outside = self.outside_fold(blocks.codes, y) if self.method == "target" else None
+        outside = self.outside_fold(blocks.codes, y) if any(self.by_target_) else None
         return self._join(as_frame(X), blocks.codes, outside)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
@@ -123,18 +130,17 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         self.categories_ = list(blocks.categories)
         self.tables_: list[Table] = []
         self.levels_: list[list[str]] = []
-        if self.method == "target":
-            self._fit_target(blocks.codes, y)
-            return self
+        self.by_target_: list[bool] = []
         for codes, categories in zip(blocks.codes, self.categories_, strict=True):
             counts = _counts(codes, len(categories))
-            level_of, levels = self._levels(counts, categories)
-            if self.method == "onehot":
-                table, levels = _indicator_table(level_of, levels)
+            by_target = self._needs_target(counts)
+            if by_target:
+                table, levels = self._fit_target(codes, y, len(categories))
             else:
-                table = level_of.astype(np.float32)[:, None]
+                table, levels = self._fit(counts, categories)
             self.tables_.append(table)
             self.levels_.append(levels)
+            self.by_target_.append(by_target)
         return self
 
     def match(self, blocks: Blocks) -> list[Codes]:
@@ -161,27 +167,37 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
             out[name] = pd.Categorical.from_codes(places, dtype=dtype, validate=False)
         return out
 
+    @property
+    def has_indicators(self) -> list[bool]:
+        """Whether each nominal column becomes indicators or categories, instead of numbers."""
+        return [self.method in ("onehot", "native") and not each for each in self.by_target_]
+
     def names(self) -> list[str]:
         """Names of the encoded columns."""
+        return [name for names in self.names_by_column() for name in names]
+
+    def names_by_column(self) -> list[list[str]]:
+        """Names of the encoded columns of each nominal column."""
         if self.method in ("ordinal", "native"):
-            return list(self.nominal_names_)
+            return [[name] for name in self.nominal_names_]
         return [
-            f"{name}={level}" if level else name
+            [f"{name}={level}" if level else name for level in levels]
             for name, levels in zip(self.nominal_names_, self.levels_, strict=True)
-            for level in levels
         ]
 
     def outside_fold(self, codes: list[Codes], y: ArrayLike | None) -> list[Table]:
-        """``target``: encodings of the training rows, each from the parts it is not in."""
+        """Encodings of the training rows; by target each from the parts it is not in."""
         target = _target_columns(y, self.target_type)
         n_rows = len(target)
         n_folds = max(min(self.n_folds, n_rows), 1)
         rng = np.random.default_rng(self.random_state)
         part = rng.permutation(np.arange(n_rows) % n_folds)
-        out = [np.empty((n_rows, target.shape[1]), dtype=np.float32) for _ in codes]
+        out = self.encode(codes)
+        learned = [place for place, by_target in enumerate(self.by_target_) if by_target]
         for fold in range(n_folds):
             inside, rest = np.flatnonzero(part == fold), np.flatnonzero(part != fold)
-            for column, categories, values in zip(codes, self.categories_, out, strict=True):
+            for place in learned:
+                column, categories, values = codes[place], self.categories_[place], out[place]
                 table = self._target_table(column[rest], target[rest], len(categories))
                 values[inside] = table[column[inside]]
         return out
@@ -203,6 +219,21 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
             ]
             state = {**state, "categories_": categories, "levels_": json.loads(state["levels_"])}
         super().__setstate__(state)
+        if "tables_" in state and "by_target_" not in state:  # written before columns could differ
+            self.by_target_ = [self.method == "target"] * len(self.tables_)
+
+    def _needs_target(self, counts: NDArray[np.intp]) -> bool:
+        if self.method == "onehot" and self.many == "target":
+            return int(np.count_nonzero(counts[:-2])) > self.max_categories
+        return self.method == "target"
+
+    def _fit(
+        self, counts: NDArray[np.intp], categories: NDArray[np.object_]
+    ) -> tuple[Table, list[str]]:
+        level_of, levels = self._levels(counts, categories)
+        if self.method == "onehot":
+            return _indicator_table(level_of, levels)
+        return level_of.astype(np.float32)[:, None], levels
 
     def _check(self, y: ArrayLike | None) -> None:
         if self.method not in METHODS:
@@ -210,10 +241,12 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
         if self.missing not in MISSING_RULES:
             allowed = ", ".join(MISSING_RULES)
             raise SettingsError(f"missing must be one of {allowed}; got {self.missing!r}")
+        if self.many not in MANY_RULES:
+            raise SettingsError(f"many must be one of {', '.join(MANY_RULES)}; got {self.many!r}")
         if self.max_categories < 2:
             raise SettingsError(f"max_categories must be at least 2; got {self.max_categories!r}")
         if self.method == "target" and y is None:
-            raise SettingsError("target encoding needs a target; got none")
+            raise SettingsError(NO_TARGET)
 
     def _levels(
         self, counts: NDArray[np.intp], categories: NDArray[np.object_]
@@ -243,12 +276,15 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
             levels += [MISSING] * bool(n_missing)
         return level_of, levels
 
-    def _fit_target(self, codes: list[Codes], y: ArrayLike | None) -> None:
+    def _fit_target(
+        self, codes: Codes, y: ArrayLike | None, n_categories: int
+    ) -> tuple[Table, list[str]]:
+        if y is None:
+            raise SettingsError(NO_TARGET)
         target = _target_columns(y, self.target_type)
         width = target.shape[1]
-        for column, categories in zip(codes, self.categories_, strict=True):
-            self.tables_.append(self._target_table(column, target, len(categories)))
-            self.levels_.append([""] if width == 1 else [f"class{i}" for i in range(width)])
+        levels = [""] if width == 1 else [f"class{i}" for i in range(width)]
+        return self._target_table(codes, target, n_categories), levels
 
     def _target_table(self, codes: Codes, target: NDArray[np.float64], n_categories: int) -> Table:
         """(n_categories + 2, width): shrunk mean of the target per category."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Self
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from automl.preprocessing.reduction import Reducer
 from automl.preprocessing.scaling import Scaler
 from automl.preprocessing.texts import TextEncoder
 
+T = TypeVar("T")
 JsonScalar = None | bool | int | float | str
 Matrix = NDArray[np.float32] | pd.DataFrame
 
@@ -29,6 +31,7 @@ DEFAULTS: dict[str, JsonScalar] = {
     "prep.variance": 0.0,
     "prep.variance_raw": False,
     "prep.scaler": "none",
+    "prep.many_categories": "other",
     "prep.reducer": "none",
     "prep.reducer_share": None,
     "prep.text": "words",
@@ -115,7 +118,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         codes = blocks.codes
         encoded = (
             self.encoder.outside_fold(codes, y)
-            if self.encoder.method == "target"
+            if any(self.encoder.by_target_)
             else self._encode(codes)
         )
         if components is None:
@@ -154,13 +157,13 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             name for name, keep in zip(self.numeric_names_, self.observed_, strict=True) if keep
         ]
         observed += [] if self.text_encoder is None else self.text_encoder.names()
-        encoded = self.encoder.names()
-        names = observed if self._has_indicators else [*observed, *encoded]
+        numbers, indicators = self._parted(self.encoder.names_by_column())
+        names = [*observed, *chain.from_iterable(numbers)]
         names = [names[i] for i in np.flatnonzero(self.kept_numbers_)]
+        encoded = list(chain.from_iterable(indicators))
         if self.encoder.method == "native":
             return np.array([*names, *encoded] or ["constant"], dtype=object)
-        if self._has_indicators:
-            names += [encoded[i] for i in np.flatnonzero(self.varying_indicators_)]
+        names += [encoded[i] for i in np.flatnonzero(self.varying_indicators_)]
         return np.array(self.reducer.block_names(names or ["constant"]), dtype=object)
 
     def fit_texts(self, frame: pd.DataFrame) -> Table:
@@ -175,9 +178,11 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             return np.empty((len(frame), 0), dtype=np.float32)
         return self.text_encoder.transform(_texts_of(frame)).to_numpy()
 
-    @property
-    def _has_indicators(self) -> bool:
-        return self.encoder.method in ("onehot", "native")
+    def _parted(self, encoded: Sequence[T]) -> tuple[list[T], list[T]]:
+        """Of what belongs to each nominal column: that of numbers, and that of indicators."""
+        are_indicators = self.encoder.has_indicators
+        numbers = [each for each, other in zip(encoded, are_indicators, strict=True) if not other]
+        return numbers, [each for each, other in zip(encoded, are_indicators, strict=True) if other]
 
     def _worth_imputing(self, numbers: Numbers) -> NDArray[np.bool_]:
         """Raw numeric columns that go on; thesis form: not those with missing values that hardly vary."""
@@ -198,9 +203,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         """Columns to be imputed, filtered and scaled; and indicators."""
         raw = numbers if self.observed_.all() else numbers[:, self.observed_]
         raw = np.hstack([raw, components]) if components.shape[1] else raw
-        if self._has_indicators:
-            return raw, np.hstack([np.empty((len(raw), 0), dtype=np.float32), *encoded])
-        return np.hstack([raw, *encoded]) if encoded else raw, np.empty((len(raw), 0), np.float32)
+        targets, indicators = self._parted(encoded) if encoded else ([], [])
+        none = np.empty((len(raw), 0), dtype=np.float32)
+        return np.hstack([raw, *targets]) if targets else raw, np.hstack([none, *indicators])
 
     def _fit_numbers(self, numbers: Numbers) -> Numbers:
         numbers = self.imputer.fit_block(numbers).transform_block(numbers)
@@ -287,6 +292,7 @@ def build_preprocessor(choices: Mapping[str, JsonScalar], *, seed: int) -> Table
         encoder=Encoder(
             str(values["prep.encoder"]),
             str(values["prep.nominal_imputer"]),
+            many=str(values["prep.many_categories"]),
             max_categories=MAX_CATEGORIES.get(str(values["prep.encoder"]), 100),
             random_state=seed,
         ),

@@ -55,11 +55,15 @@ def requested_space(family: Family, task: Task | str, settings: Settings) -> Spa
     """The family's space with the setting `preprocessing`, as far as it has a meaning in it.
 
     A learner that takes missing numbers as they are needs no fill values, one without a reducer no
-    share. Choices of the family's file that the setting does not name go on as they are.
+    share, one without indicators no rule for many categories. Choices of the family's file that the
+    setting does not name go on as they are.
     """
     space = family.space(task)
-    reducers, imputers = (_values(space, name) for name in ("prep.reducer", "prep.numeric_imputer"))
+    names = ("prep.reducer", "prep.numeric_imputer", "prep.encoder")
+    reducers, imputers, encoders = (_values(space, name) for name in names)
     idle = set()
+    if encoders and "onehot" not in encoders:
+        idle.add("many_categories")
     if set(reducers) <= {"none"}:
         idle.add("reducer_share")
     if set(imputers) == {"none"}:

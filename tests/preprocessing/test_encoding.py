@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from automl.errors import DataError, SettingsError
-from automl.preprocessing import MISSING, OTHER, Encoder
+from automl.preprocessing import MISSING, OTHER, Encoder, pipeline
 
 
 def column(*values):
@@ -143,3 +143,66 @@ def test_wrong_choices_and_columns_are_named():
         Encoder("target").fit(column("a"))
     with pytest.raises(DataError, match="fitted on the nominal columns"):
         Encoder().fit(column("a", "b")).transform(pd.DataFrame({"d": ["a"]}))
+
+
+@pytest.fixture
+def many():
+    """A column of 40 categories beside one of two, and a target that is higher in even categories."""
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 40, 400)
+    frame = pd.DataFrame(
+        {
+            "town": pd.Categorical([f"t{k:02d}" for k in codes]),
+            "size": pd.Categorical(codes % 3 > 0),
+        }
+    )
+    return frame, (codes % 2 == 0) + rng.normal(0.0, 0.1, 400)
+
+
+def test_many_categories_can_be_encoded_by_the_target_beside_indicators(many):
+    frame, y = many
+    encoder = Encoder(max_categories=20, many="target").fit(frame, y)
+    by_target = Encoder("target").fit(frame[["town"]], y)
+    out = encoder.transform(frame)
+    assert list(out.columns) == ["town", "size=True"]
+    np.testing.assert_array_equal(out["town"], by_target.transform(frame[["town"]])["town"])
+    outside = by_target.fit_transform(frame[["town"]], y)["town"]
+    np.testing.assert_array_equal(encoder.fit_transform(frame, y)["town"], outside)
+    assert not np.array_equal(outside, out["town"])
+
+
+def test_few_categories_need_no_target(many):
+    frame, _ = many
+    encoder = Encoder(max_categories=40, many="target").fit(frame)
+    pd.testing.assert_frame_equal(
+        encoder.transform(frame), Encoder(max_categories=40).fit(frame).transform(frame)
+    )
+    with pytest.raises(SettingsError, match="target encoding needs a target"):
+        Encoder(max_categories=39, many="target").fit(frame)
+    with pytest.raises(SettingsError, match="many must be one of other, target; got 'hash'"):
+        Encoder(many="hash").fit(frame)
+
+
+def test_a_preprocessor_scales_what_comes_of_the_target_and_not_the_indicators(many, monkeypatch):
+    monkeypatch.setitem(pipeline.MAX_CATEGORIES, "onehot", 20)
+    frame, y = many
+    choices = {"prep.many_categories": "target", "prep.scaler": "standard"}
+    preprocessor = pipeline.build_preprocessor(choices, seed=1)
+    matrix = preprocessor.fit_transform(frame, y)
+    assert list(preprocessor.get_feature_names_out()) == ["town", "size=True"]
+    assert abs(matrix[:, 0].mean()) < 1e-5
+    assert set(matrix[:, 1]) == {0.0, 1.0}
+    again = pickle.loads(pickle.dumps(preprocessor))
+    np.testing.assert_array_equal(again.transform(frame), preprocessor.transform(frame))
+
+
+def test_an_encoder_of_before_columns_could_differ_encodes_as_it_did(many):
+    frame, y = many
+    encoder = Encoder("target").fit(frame, y)
+    state = encoder.__getstate__()
+    for name in ("many", "by_target_"):
+        del state[name]
+    old = Encoder.__new__(Encoder)
+    old.__setstate__(state)
+    pd.testing.assert_frame_equal(old.transform(frame), encoder.transform(frame))
+    assert old.by_target_ == [True, True]

@@ -16,7 +16,13 @@ from automl.home import RunFolder
 from automl.records import Task
 from automl.setting_sources import resolve_settings
 from automl.settings import Settings
-from automl.stages.search_spaces import check_priors, check_spaces, keep_priors, space_of
+from automl.stages.search_spaces import (
+    check_priors,
+    check_spaces,
+    keep_priors,
+    requested_space,
+    space_of,
+)
 
 
 def settings_with(spaces, **others):
@@ -161,3 +167,13 @@ def test_requested_preprocessing_is_searched_where_it_has_a_meaning(plan):
     median = settings_with({}, preprocessing={"numeric_imputer": "median"})
     values = space_of(plan, get_family("lightgbm"), median).default().values
     assert values["prep.numeric_imputer"] == "none"
+
+
+def test_a_rule_for_many_categories_is_for_families_that_make_indicators():
+    settings = Settings(table="t", target="y", preprocessing={"many_categories": "target"})
+    chosen = {
+        name: requested_space(get_family(name), "regression", settings).default().values
+        for name in ("ridge", "constant")
+    }
+    assert chosen["ridge"]["prep.many_categories"] == "target"
+    assert "prep.many_categories" not in chosen["constant"]
