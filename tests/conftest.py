@@ -14,6 +14,12 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How much the suite of faults does."""
+    parser.addoption("--kills", type=int, default=4, help="runs whose processes are killed")
+    parser.addoption("--busy", type=int, default=2, help="busy loops beside a run")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A key that is not the user's."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Command, decisions
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
-SHARED = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
 TRAIN = [
     *("train", "sklearn:breast_cancer", "--target", "target", "--trials", "6", "--seed", "7"),
     *("--families", "decision_tree,gaussian_nb", "--preset", "fast"),
@@ -35,7 +34,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_run_on_a_full_disk_stops_cleanly_and_resumes(tmp_path: Path, disk: Path) -> None:
-    command, free = SHARED["Command"](disk / "home"), SHARED["Command"](tmp_path / "free")
+    command, free = Command(disk / "home"), Command(tmp_path / "free")
     process = command.start(*TRAIN)
     _, err = process.communicate(timeout=170)
     assert process.returncode == 4, err
@@ -46,7 +45,7 @@ def test_a_run_on_a_full_disk_stops_cleanly_and_resumes(tmp_path: Path, disk: Pa
     assert line["status"] in ("failed", "interrupted")
     resumed = command.json("resume", line["run_id"])
     undisturbed = free.json(*TRAIN)
-    assert SHARED["decisions"](resumed) == SHARED["decisions"](undisturbed)
+    assert decisions(resumed) == decisions(undisturbed)
     assert resumed["score"] == undisturbed["score"]
     assert resumed["reproducible"] is True
     assert predictions(command, resumed, tmp_path) == predictions(free, undisturbed, tmp_path)

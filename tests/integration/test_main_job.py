@@ -15,24 +15,18 @@ from pathlib import Path
 import pandas as pd
 import psutil
 import pytest
+from command_line import decisions, journal_trials, processes_with
 
 from automl.evaluation.journal import read
-from automl.records import Trial
 
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.timeout(400),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of SQLAlchemy, through MLflow
 ]
-SHARED = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
-OPTIONS, decisions = SHARED["OPTIONS"], SHARED["decisions"]
+OPTIONS = runpy.run_path(str(Path(__file__).with_name("conftest.py")))["OPTIONS"]
 TABLE = "sklearn:breast_cancer"
 SHARE = ["--test-share", "0.3"]
-
-
-def journal_trials(home: Path, run_id: str) -> list[Trial]:
-    records = read(home / "runs" / run_id / "journal")
-    return [Trial.from_json(record["trial"]) for record in records if record["type"] == "trial"]
 
 
 def wait_for_trials(home: Path, n_trials: int, seconds: float = 60) -> str:
@@ -44,15 +38,6 @@ def wait_for_trials(home: Path, n_trials: int, seconds: float = 60) -> str:
                 return folder.name
         time.sleep(0.05)
     pytest.fail(f"no {n_trials} trials within {seconds} s")
-
-
-def processes_with(text: str) -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        is_zombie = process.info["status"] == psutil.STATUS_ZOMBIE
-        if not is_zombie and text in " ".join(process.info["cmdline"] or []):
-            found.append(process)
-    return found
 
 
 def test_a_run_ends_with_a_registered_model_and_a_test_score(finished) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import signal
 import sqlite3
 import time
@@ -22,6 +21,7 @@ from typing import Any
 
 import psutil
 import pytest
+from command_line import Command
 
 from automl.home import Home
 from automl.run_state import Attempt, state_of
@@ -31,7 +31,6 @@ pytestmark = [
     pytest.mark.timeout(400),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of SQLAlchemy, through MLflow
 ]
-SHARED = runpy.run_path(str(Path(__file__).with_name("conftest.py")))
 TRIALS = ["--trials", "4", "--workers", "1"]
 FAMILIES = ["--families", "decision_tree,gaussian_nb", "--preset", "fast"]
 PREFECT = {"finished": {"COMPLETED"}, "failed": {"FAILED"}, "interrupted": {"CANCELLED"}}
@@ -49,7 +48,7 @@ class Views:
     @property
     def runs(self) -> dict[str, dict[str, Any]]:
         """Lines of `automl runs --json`."""
-        command = SHARED["Command"](self.home)
+        command = Command(self.home)
         return {line["run_id"]: line for line in command.json("runs")}
 
     def flow_runs(self, run_id: str) -> list[dict[str, Any]]:
@@ -168,7 +167,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def views(tmp_path_factory: pytest.TempPathFactory, tables: dict[str, Path]) -> Views:
     """A home after all that may come over a server and a driver, and one command more."""
     home = tmp_path_factory.mktemp("home")
-    command = SHARED["Command"](home)
+    command = Command(home)
     lose_server(command, tables["small"])
     come_too_late(command, tables["small"])
     run_id = stop_driver(command, tables["small"])
@@ -245,7 +244,7 @@ def test_after_a_lost_a_late_and_a_resumed_run_all_views_agree(views: Views) -> 
 def test_the_same_table_once_more_does_not_take_the_alias_unseen(
     views: Views, tables: dict[str, Path]
 ) -> None:
-    command = SHARED["Command"](views.home)
+    command = Command(views.home)
     result = ended(train(command, tables["small"], "tumors", *TRIALS))
     assert result["model"]["registered"] == "tumors/2@challenger"
     assert result["promotion"]["promote"] is False
@@ -259,7 +258,7 @@ def test_the_same_table_once_more_does_not_take_the_alias_unseen(
 def test_after_a_retraining_and_a_rollback_one_version_is_the_champion(
     views: Views, tables: dict[str, Path]
 ) -> None:
-    command = SHARED["Command"](views.home)
+    command = Command(views.home)
     outcome = command.json("retrain", "tumors", str(tables["grown"]), "--trials", "4")
     assert outcome["result"]["promotion"]["rows"] > 30
     assert outcome["promoted"] == (outcome["registered"] == "tumors/3@champion")

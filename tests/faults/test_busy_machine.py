@@ -1,0 +1,42 @@
+"""A busy machine costs quality, never the model.
+
+The short profile starts two busy loops. ``pytest tests/faults --busy 30`` starts thirty; the seconds that the
+run is late are printed with ``-rP``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import Command
+from disturbed import NAME, TABLE, predictions
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+BUDGET = 20
+
+
+@pytest.fixture
+def busy(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Number of processes that do nothing but keep the machine busy."""
+    count = int(request.config.getoption("--busy"))
+    loop = [sys.executable, "-S", "-c", "while True: pass"]
+    loops = [subprocess.Popen(loop) for _ in range(count)]
+    yield count
+    for process in loops:
+        process.kill()
+        process.wait()
+
+
+def test_a_short_run_on_a_busy_machine_ends_with_a_model(home: Path, busy: int) -> None:
+    command, started = Command(home), time.monotonic()
+    result = command.json(
+        *("train", TABLE, "--target", "target", "--name", NAME, "--budget", f"{BUDGET}s")
+    )
+    print(f"{busy} loops: {time.monotonic() - started - BUDGET:+.1f} s beside {BUDGET} s")
+    assert result["model"]["members"]
+    assert predictions(command, f"{NAME}@champion", home)

@@ -1,0 +1,67 @@
+"""The installed command in processes of its own, and what is compared between its runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from automl.evaluation.journal import read
+from automl.records import Trial
+
+
+class Command:
+    """The command line with one home."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def arguments(self, *arguments: str) -> list[str]:
+        """Command and arguments for a process."""
+        return [sys.executable, "-m", "automl_flows.cli", *arguments, "--home", str(self.home)]
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """The running process."""
+        return subprocess.Popen(
+            self.arguments(*arguments),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
+        )
+
+    def json(self, *arguments: str, **environment: str) -> Any:
+        """Parsed standard output of a command that must succeed."""
+        process = self.start(*arguments, "--json", **environment)
+        out, err = process.communicate(timeout=170)
+        assert process.returncode == 0, err
+        return json.loads(out)
+
+
+def decisions(result: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """What must be equal in two runs with equal seeds."""
+    run_id = result["run_id"]
+    columns = ("trial_id", "family", "score", "origin", "status")
+    return [
+        tuple(str(row[column]).replace(run_id, "") for column in columns)
+        for row in result["leaderboard"]
+    ]
+
+
+def journal_trials(home: Path, run_id: str) -> list[Trial]:
+    records = read(home / "runs" / run_id / "journal")
+    return [Trial.from_json(record["trial"]) for record in records if record["type"] == "trial"]
+
+
+def processes_with(text: str) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        is_zombie = process.info["status"] == psutil.STATUS_ZOMBIE
+        if not is_zombie and text in " ".join(process.info["cmdline"] or []):
+            found.append(process)
+    return found
