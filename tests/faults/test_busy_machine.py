@@ -37,6 +37,6 @@ def test_a_short_run_on_a_busy_machine_ends_with_a_model(home: Path, busy: int) 
     result = command.json(
         *("train", TABLE, "--target", "target", "--name", NAME, "--budget", f"{BUDGET}s")
     )
-    print(f"{busy} loops: {time.monotonic() - started - BUDGET:+.1f} s beside {BUDGET} s")
+    print(f"{busy} loops: {time.monotonic() - started - BUDGET:+.1f} s beside {BUDGET} s")  # noqa: T201
     assert result["model"]["members"]
     assert predictions(command, f"{NAME}@champion", home)
