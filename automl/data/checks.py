@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from automl.data.column_checks import note_unused, take_reading, value_problem
-from automl.data.digests import close_digests, used_row_digests
+from automl.data.digests import used_row_digests
 from automl.data.findings import Findings, Oddity, listed, nearest
 from automl.data.identifiers import check_identifiers
 from automl.data.leaks import check_leaks
+from automl.data.repeats import equal_rows, note_other_targets
 from automl.data.roles import (
     ColumnRole,
     GivenRole,
@@ -162,9 +163,9 @@ def check_table(
         has_groups=groups is not None,
     )
     digests = used_row_digests(raw, schema, target.texts_or_values)
-    _note_other_targets(typed, digests, findings)
+    note_other_targets(typed, digests, findings)
     if groups is None:
-        groups = _equal_rows(digests, min_rows, findings, in_time_order=time is not None)
+        groups = equal_rows(digests, min_rows, findings, in_time_order=time is not None)
     return CheckedTable(
         frame=typed,
         schema=schema,
@@ -435,33 +436,3 @@ def _fit_schema(
     except DataError as error:
         findings.problems.extend(error.problems)
         return None
-
-
-def _note_other_targets(
-    typed: pd.DataFrame, digests: NDArray[np.uint64], findings: Findings
-) -> None:
-    """Note rows that equal an earlier one in all features but not in the target, or but for rounding."""
-    n_alike = int(pd.Series(close_digests(typed)).duplicated().sum())
-    n_others = n_alike - int(pd.Series(digests).duplicated().sum())
-    if n_others > 0:
-        findings.notes.append(
-            f"{n_others} of {len(typed)} rows have the features of an earlier row, with another target or rounded"
-        )
-
-
-def _equal_rows(
-    digests: NDArray[np.uint64], min_rows: int, findings: Findings, *, in_time_order: bool
-) -> IntArray | None:
-    """Group codes of equal rows; None where there are none, or so many that folds would suffer."""
-    codes, distinct = pd.factorize(digests)
-    n_repeated = len(digests) - len(distinct)
-    if not n_repeated:
-        return None
-    note = f"{n_repeated} of {len(digests)} rows repeat an earlier row"
-    largest = int(np.bincount(codes).max())
-    few = len(distinct) < 2 * min_rows or largest > max(5, len(digests) / min_rows)
-    if in_time_order or few:
-        findings.notes.append(f"{note}; they are not kept together in one fold")
-        return None
-    findings.notes.append(f"{note}; equal rows are kept together in one fold")
-    return codes.astype(np.int64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pandas as pd
 
@@ -98,13 +100,11 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _differences(scores: ColumnScores, is_test: np.ndarray) -> FloatArray:
     """Difference of the means where it is large and no chance; 0 elsewhere."""
-    from scipy.stats import norm  # slow to import
-
     values = scores.values
     difference = np.abs(values[is_test].mean(axis=0) - values[~is_test].mean(axis=0))
     n_test = int(is_test.sum())
     error = values.std(axis=0) * np.sqrt(1 / n_test + 1 / (len(values) - n_test))
-    limit = norm.isf(CHANCE / (2 * values.shape[1]))
+    limit = NormalDist().inv_cdf(1 - CHANCE / (2 * values.shape[1]))
     return np.where(
         (difference > limit * error) & (difference >= LEAST_DIFFERENCE), difference, 0.0
     )

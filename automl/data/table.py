@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from automl.data import storage
 from automl.data.checks import CheckedTable, Columns, check_later_table, check_table
-from automl.data.digests import close_digests, digest_frame, whole_columns
+from automl.data.digests import digest_frame
 from automl.data.readers import load_source, source_name
+from automl.data.repeats import notes_on_shared_rows
 from automl.data.shifts import shift_of_test_rows
 from automl.data.target import label_text
 from automl.errors import DataError
@@ -268,24 +269,11 @@ def prepare_test_table(
         strict=strict,
     )
     typed = _typed(checked, digest_frame(frame), table.columns)
-    notes = [*_notes_on_shared_rows(typed, table), shift_of_test_rows(*_with_target(table, typed))]
+    notes = [
+        *notes_on_shared_rows(typed.row_digests, table.row_digests, typed.frame, table.frame),
+        shift_of_test_rows(*_with_target(table, typed)),
+    ]
     return replace(typed, notes=(*typed.notes, *filter(None, notes)))
-
-
-def _notes_on_shared_rows(test: Table, table: Table) -> list[str]:
-    is_shared = np.isin(test.row_digests, table.row_digests)
-    whole = whole_columns(table.frame)
-    is_close = np.isin(close_digests(test.frame, whole), close_digests(table.frame, whole))
-    n_shared, n_close = int(is_shared.sum()), int((is_close & ~is_shared).sum())
-    of = f"of {len(test)} test rows"
-    notes = []
-    if n_shared:
-        notes.append(f"{n_shared} {of} are also among the training rows")
-    if n_close:
-        notes.append(
-            f"{n_close} {of} have the features of a training row, with another target or rounded"
-        )
-    return notes
 
 
 def _with_target(table: Table, test: Table) -> tuple[pd.DataFrame, pd.DataFrame]:

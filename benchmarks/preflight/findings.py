@@ -33,6 +33,11 @@ class Sentence:
     columns: tuple[str, ...]
     n_rows: int
 
+    @property
+    def is_of_test(self) -> bool:
+        """Whether it speaks of the test rows."""
+        return "test rows" in self.text
+
 
 def read_sentences(said: Iterable[str]) -> list[Sentence]:
     """Those of the six kinds."""
@@ -59,5 +64,7 @@ def is_found(kind: Kind, case: Case, now: Sequence[Sentence], usual: Sequence[Se
     new = [sentence for sentence in of_kind if sentence.text not in known]
     if case.column is None:
         return bool(new)
-    named_before = {name for sentence in before for name in sentence.columns}
-    return case.column not in named_before and any(case.column in s.columns for s in new)
+    named_before = {(name, s.is_of_test) for s in before for name in s.columns}
+    return any(
+        case.column in s.columns and (case.column, s.is_of_test) not in named_before for s in new
+    )

@@ -20,11 +20,53 @@ def print_report(data: Path, out: Path, halves: Sequence[str]) -> None:
             print(
                 f"missed: {run['kind']}: {run['defect']} in {run['column']!r} of {run['table']} ({run['order']}, {run['rows']} rows); said {run['said']}"
             )
-    for _, run in clean.iterrows():
-        for sentence in read_sentences(run["said"]):
-            print(f"{run['table']} ({run['order']}) {sentence.kind}: {sentence.text}")
+    sentences = sentences_of(clean)
+    if len(sentences):
+        print(alarms(sentences, clean).to_string(), end="\n\n")
+        for _, said in sentences[sentences["fact"] == ""].iterrows():
+            print(f"false alarm: {said['table']} ({said['order']}): {said['text']}")
+        for _, said in sentences[
+            (sentences["fact"] != "") & (sentences["kind"] != "duplicates")
+        ].iterrows():
+            print(f"so it is: {said['table']} ({said['order']}): {said['kind']}: {said['fact']}")
     largest = clean.sort_values("seconds").tail(5)
     print(largest[["table", "rows", "columns", "seconds"]].to_string(index=False))
+
+
+def sentences_of(clean: pd.DataFrame) -> pd.DataFrame:
+    """One line for each sentence on a clean table, with the fact that bears it out."""
+    return pd.DataFrame(
+        [
+            {
+                "table": run["table"],
+                "order": run["order"],
+                "kind": sentence.kind,
+                "text": sentence.text,
+                "fact": fact,
+            }
+            for _, run in clean.iterrows()
+            for sentence, fact in zip(read_sentences(run["said"]), run["facts"], strict=True)
+        ]
+    )
+
+
+def alarms(sentences: pd.DataFrame, clean: pd.DataFrame) -> pd.DataFrame:
+    """Tables with a sentence, and with one that no fact bears out, by kind and order of the rows."""
+    is_false = sentences["fact"] == ""
+    counts = {
+        (order, what): chosen[chosen["order"] == order].groupby("kind")["table"].nunique()
+        for what, chosen in (("said", sentences), ("false", sentences[is_false]))
+        for order in ("source", "shuffled")
+    }
+    table = pd.DataFrame(counts).reindex(list(PATTERNS)).fillna(0).astype(int)
+    any_kind = {
+        (order, what): chosen[chosen["order"] == order]["table"].nunique()
+        for what, chosen in (("said", sentences), ("false", sentences[is_false]))
+        for order in ("source", "shuffled")
+    }
+    table.loc["any"] = pd.Series(any_kind)
+    table.loc["tables"] = clean["table"].nunique()
+    return table.sort_index(axis=1)
 
 
 def recall(spoilt: pd.DataFrame) -> pd.DataFrame:
