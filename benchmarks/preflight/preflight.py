@@ -8,7 +8,8 @@ calls. A defect counts as found if the checks say a sentence of its kind that th
 same table without it, and that names its column or counts its rows. A sentence of the six kinds on a clean table
 is a false alarm unless a fact of the table, found by other means (`facts.py`), bears it out.
 
-One line of JSON per table or defect goes to OUT_FOLDER/runs.jsonl; ``--report`` only prints what is there.
+One line of JSON per table or defect goes to a file in OUT_FOLDER; what has a line is not run again.
+``--report`` only prints what is there.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import json
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,7 @@ from defects import LEAST_ROWS, Case, Defect, Kind, NotApplicable, Order, names
 from facts import Facts
 from findings import Sentence, is_found, read_sentences
 from public_tables import HALVES, Half, PublicTable, read_tables
-from report import print_report
+from report import print_report, read_lines
 
 from automl.errors import DataError
 from automl.home import RunFolder
@@ -80,17 +82,21 @@ def clean_case(table: PublicTable, order: Order) -> Case:
     return Case(table.target, table.is_classification, train, test, table.kinds)
 
 
-def clean_runs(tables: Sequence[PublicTable]) -> Iterator[dict[str, Any]]:
-    """Every clean table in both orders."""
+def clean_runs(
+    tables: Sequence[PublicTable], done: Sequence[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Every clean table in both orders, but for those that are done."""
+    known = {(run["table"], run["order"]) for run in done}
     for table in tables:
         for order in ORDERS:
+            if (table.name, order) in known:
+                continue
             case = clean_case(table, order)
             said, seconds = preflight(case.train, case.test, table)
             yield {
                 "table": table.name,
                 "half": table.half,
                 "order": order,
-                "facts": [],
                 "rows": len(case.train),
                 "columns": case.train.shape[1],
                 "seconds": round(seconds, 3),
@@ -98,15 +104,21 @@ def clean_runs(tables: Sequence[PublicTable]) -> Iterator[dict[str, Any]]:
             }
 
 
-def with_facts(
-    tables: Sequence[PublicTable], clean: Sequence[dict[str, Any]]
+def fact_runs(
+    tables: Sequence[PublicTable],
+    clean: Sequence[dict[str, Any]],
+    done: Sequence[dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
-    """The runs of clean tables, each sentence with what bears it out."""
+    """What bears out each sentence on a clean table."""
     by_name = {table.name: table for table in tables}
+    known = {(run["table"], run["order"]) for run in done}
     for run in clean:
+        if (run["table"], run["order"]) in known:
+            continue
         case = clean_case(by_name[run["table"]], run["order"])
         facts = Facts(by_name[run["table"]], case.train, case.test)
-        yield {**run, "facts": [facts.bear_out(said) for said in read_sentences(run["said"])]}
+        found = [facts.bear_out(said) for said in read_sentences(run["said"])]
+        yield {"table": run["table"], "order": run["order"], "facts": found}
 
 
 def spoilt_cases(
@@ -133,12 +145,18 @@ def spoilt_cases(
 
 
 def spoilt_runs(
-    tables: Sequence[PublicTable], kinds: Sequence[Kind], clean: Sequence[dict[str, Any]]
+    tables: Sequence[PublicTable],
+    kinds: Sequence[Kind],
+    clean: Sequence[dict[str, Any]],
+    done: Sequence[dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
-    """Every defect, and whether it was found."""
+    """Every defect that is not done, and whether it was found."""
+    n_done = Counter(run["kind"] for run in done)
     before = {(run["table"], run["order"]): run["said"] for run in clean}
     for kind in kinds:
-        for table, order, defect, case in spoilt_cases(tables, kind):
+        for number, (table, order, defect, case) in enumerate(spoilt_cases(tables, kind)):
+            if number < n_done[kind]:
+                continue
             said, seconds = preflight(case.train, case.test, table)
             usual: list[Sentence] = read_sentences(before[table.name, order])
             yield {
@@ -170,18 +188,29 @@ def main() -> None:
     for half in halves:
         if not given.report:
             tables = read_tables(given.data, half)
-            clean = list(clean_runs(tables))
-            spoilt = [] if half == "reserve" else spoilt_runs(tables, given.kinds, clean)
-            _write(given.out / f"spoilt-{half}.jsonl", spoilt)
-            _write(given.out / f"clean-{half}.jsonl", with_facts(tables, clean))
+            paths = {
+                what: given.out / f"{what}-{half}.jsonl" for what in ("clean", "spoilt", "facts")
+            }
+            done = {what: read_lines(path) for what, path in paths.items()}
+            clean = _append(paths["clean"], done["clean"], clean_runs(tables, done["clean"]))
+            if half != "reserve":
+                spoilt = spoilt_runs(tables, given.kinds, clean, done["spoilt"])
+                _append(paths["spoilt"], done["spoilt"], spoilt)
+            _append(paths["facts"], done["facts"], fact_runs(tables, clean, done["facts"]))
     print_report(given.data, given.out, halves)
 
 
-def _write(path: Path, runs: Any) -> None:
-    with path.open("w") as file:
+def _append(
+    path: Path, done: Sequence[dict[str, Any]], runs: Iterator[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """All runs, those that are made now written line by line."""
+    made = list(done)
+    with path.open("a") as file:
         for run in runs:
+            made.append(run)
             file.write(json.dumps(run) + "\n")
             file.flush()
+    return made
 
 
 if __name__ == "__main__":

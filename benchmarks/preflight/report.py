@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from findings import PATTERNS, read_sentences
@@ -20,7 +21,8 @@ def print_report(data: Path, out: Path, halves: Sequence[str]) -> None:
             print(
                 f"missed: {run['kind']}: {run['defect']} in {run['column']!r} of {run['table']} ({run['order']}, {run['rows']} rows); said {run['said']}"
             )
-    sentences = sentences_of(clean)
+    facts = _runs(out, "facts", halves)
+    sentences = sentences_of(clean.merge(facts, on=["table", "order"])) if len(facts) else facts
     if len(sentences):
         print(alarms(sentences, clean).to_string(), end="\n\n")
         for _, said in sentences[sentences["fact"] == ""].iterrows():
@@ -77,11 +79,12 @@ def recall(spoilt: pd.DataFrame) -> pd.DataFrame:
     return table.reindex([*PATTERNS, "All"])
 
 
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Records of a file of JSON lines; none without one."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
 def _runs(out: Path, what: str, halves: Sequence[str]) -> pd.DataFrame:
-    lines = [
-        json.loads(line)
-        for half in halves
-        if (out / f"{what}-{half}.jsonl").exists()
-        for line in (out / f"{what}-{half}.jsonl").read_text().splitlines()
-    ]
-    return pd.DataFrame(lines)
+    return pd.DataFrame(
+        [line for half in halves for line in read_lines(out / f"{what}-{half}.jsonl")]
+    )
