@@ -88,7 +88,7 @@ def shift_along_rows(
 
 
 def thinned(frame: pd.DataFrame) -> pd.DataFrame:
-    """Every so manieth row, so that at most `MAX_ROWS` remain."""
+    """Rows at equal distances, at most `MAX_ROWS`."""
     return frame.iloc[:: len(frame) // MAX_ROWS + 1]
 
 
