@@ -16,7 +16,7 @@ settings.load_profile("untimed")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How much the suite of faults does."""
-    parser.addoption("--kills", type=int, default=4, help="runs whose processes are killed")
+    parser.addoption("--kills", type=int, default=2, help="runs whose processes are killed")
     parser.addoption("--busy", type=int, default=2, help="busy loops beside a run")
 
 

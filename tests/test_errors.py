@@ -88,5 +88,6 @@ def test_the_public_names_of_the_errors_do_not_change():
         "ServiceError",
         "SettingsError",
         "StorageError",
+        "StoreBusyError",
     }
     assert issubclass(AutoMLWarning, UserWarning)

@@ -90,7 +90,8 @@ def _components(
         found = PreprocessedFold(
             preprocessor.text_encoder, components, preprocessor.components(validation)
         )
-        cache.put(key, found)
+        if components.size:
+            cache.put(key, found)
     preprocessor.text_encoder = found.preprocessor
     return found
 

@@ -77,6 +77,7 @@ class RunWriter:
             self._adopt_everything()
         elif self.outbox.writing:
             self._adopt_trials(self.outbox.writing)
+            self.outbox.writing = []
         content = layout.parent_content(self.facts)
         if not self.outbox.parent:
             self.outbox.parent = self._create(content)

@@ -57,7 +57,7 @@ def session() -> Any:
     """As much of one as the selection needs: a hundred rows, one in five of them validated."""
     return SimpleNamespace(
         settings=Settings(table="t", target="y", trials=9, candidate_limit=5),
-        plan=SimpleNamespace(rows_of=lambda *_: ([0] * 80, [0] * 20)),
+        plan=SimpleNamespace(test_train_ratio=lambda _: 20 / 80),
     )
 
 

@@ -30,7 +30,7 @@ MARKS = {
 }
 """What the command line of a process holds, by what it is to the run."""
 
-VICTIMS = ("driver", *MARKS)
+VICTIMS = ("slot", "mirror", "driver", "server")
 GRACE = 60.0
 """Seconds after a kill in which every process of a run must be gone."""
 
