@@ -30,6 +30,7 @@ REMAINING_ERRORS = 0.01
 REMAINING_VARIANCE = 0.001
 REMAINING_OF_STANDOUT = 0.25
 TIMES_NEXT = 4
+"""A column that predicts well stands among others that do; one that leaks stands out."""
 
 
 def check_leaks(

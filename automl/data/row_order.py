@@ -23,7 +23,9 @@ from automl.records import FloatArray, IntArray
 MIN_ROWS = 50
 MIN_TIMES = 20
 LIKENESS = 0.1
+"""Correlation with the neighbours below which folds at random gain next to nothing."""
 DEVIATIONS = 5.0
+"""Of a random order, beyond which the likeness is no chance in any of many columns."""
 SORTED_CORRELATION = 0.98
 
 

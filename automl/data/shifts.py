@@ -15,9 +15,12 @@ from automl.records import FloatArray, IntArray
 MAX_ROWS = 20_000
 MIN_ROWS = 20
 CHANCE = 0.01
+"""Of any difference of a test table without one."""
 ROW_CHANCE = 1e-6
+"""Of any change along rows in random order; lower, since real rows are seldom in quite random order."""
 LEAST_DIFFERENCE = 0.1
 LEAST_ROW_DIFFERENCE = 0.15
+"""Of mean ranks, in [0, 1]: less is of no use to know, however certain it is in many rows."""
 LEAST_SHARE = 0.05
 
 

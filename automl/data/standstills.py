@@ -12,7 +12,9 @@ from automl.records import FloatArray, IntArray
 
 MIN_ROWS = 10
 LOG_CHANCE = np.log(1e-9)
+"""Of the last run in a random order: small beside all columns and both ends."""
 TIMES_LONGEST = 3
+"""Of the longest other run: values that come in runs have a long one last, too."""
 
 
 @dataclass(frozen=True)

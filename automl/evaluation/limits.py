@@ -49,6 +49,7 @@ def capacity_mib(*, root: Path = Path("/")) -> int:
 
 
 GREATEST_CROWDING = 32.0
+"""More is the start of a process, not the machine."""
 
 
 def crowding(*, root: Path = Path("/")) -> float:

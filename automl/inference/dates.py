@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from automl.inference.forms import SECONDS_PER_DAY, FloatArray
 
 ELAPSED = "elapsed_days"
 PARTS = ("year", "month", "day", "dayofweek", "dayofyear", ELAPSED, "hour", "minute")
 MOST_DIFFERENCES = 15
 """All pairs of six columns."""
-_SECONDS_PER_DAY = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def date_parts(days: FloatArray, names: Sequence[str], *, origin: float) -> dict
     """
     missing = np.isnan(days)
     whole = np.where(missing, 0.0, np.floor(days))
-    dates = pd.DatetimeIndex((whole * _SECONDS_PER_DAY).astype("datetime64[s]"))
+    dates = pd.DatetimeIndex((whole * SECONDS_PER_DAY).astype("datetime64[s]"))
     hours = np.round((days - whole) * 24.0, 6)  # microseconds survive the way through days
     parts: dict[str, Callable[[], Any]] = {
         "year": lambda: dates.year,

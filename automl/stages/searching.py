@@ -46,6 +46,7 @@ FLOOR_SHARE = 0.5
 LEAST_TAIL_SECONDS = 2.0
 """Of an idle machine, from the end of the search to the end of the process where there is one model."""
 LOOK_SECONDS = 0.2
+"""Between looks whether workers can begin; and the least limit of a floor."""
 LEAST_TRIAL_SECONDS = 10.0
 FITS_FACTOR = 1.2
 DEFAULTS_SHARE = 0.1

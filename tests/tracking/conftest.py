@@ -15,6 +15,7 @@ from automl.evaluation.journal import Journal
 from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
+from automl.tracking.publication import Publisher
 from automl.tracking.store import open_store, store_address
 
 STATUSES = [TrialStatus.COMPLETE] * 5 + [TrialStatus.TIMED_OUT, TrialStatus.RACED]
@@ -126,3 +127,15 @@ class ExampleRuns:
 @pytest.fixture
 def runs(home: Path) -> ExampleRuns:
     return ExampleRuns(home)
+
+
+@pytest.fixture
+def warm_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about something else than the clean process and what it loads."""
+    monkeypatch.setattr(Publisher, "_cold_load_problem", lambda _: "")
+    monkeypatch.setattr(Publisher, "start_cold_load", lambda _: None)
+    monkeypatch.setattr("automl.tracking.publication.save_pyfunc", _copy)
+
+
+def _copy(bundle: Path, local: Path, **_: Any) -> None:
+    shutil.copytree(bundle, local / "data" / "bundle")

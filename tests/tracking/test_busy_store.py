@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sqlite3
 import threading
@@ -33,20 +32,15 @@ from automl.tracking import synchronization
 from automl.tracking.mirror import Mirror, complete, only_mirror
 from automl.tracking.outbox import Outbox
 from automl.tracking.process import MirrorProcess, complete_apart, registration
-from automl.tracking.publication import Publisher
 from automl.tracking.registry import find_bundle, list_versions
 from automl.tracking.store import open_store, service_errors, store_address
 from automl.tracking.synchronization import register_pending, register_within, sync
 
-pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-
-
-@pytest.fixture(autouse=True)
-def warm_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests are about something else than the clean process and what it loads."""
-    monkeypatch.setattr(Publisher, "_cold_load_problem", lambda _: "")
-    monkeypatch.setattr(Publisher, "start_cold_load", lambda _: None)
-    monkeypatch.setattr("automl.tracking.publication.save_pyfunc", _copy)
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.usefixtures("warm_load"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -59,10 +53,6 @@ def short_waits() -> Iterator[None]:
     event.listen(Engine, "before_cursor_execute", shorten, retval=True)
     yield
     event.remove(Engine, "before_cursor_execute", shorten)
-
-
-def _copy(bundle: Path, local: Path, **_: Any) -> None:
-    shutil.copytree(bundle, local / "data" / "bundle")
 
 
 def finished(runs: Any) -> RunFolder:

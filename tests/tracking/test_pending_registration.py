@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +28,11 @@ from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import pending_runs, register_pending, sync
 from automl.tracking.writer import RunWriter
 
-pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-
-
-@pytest.fixture(autouse=True)
-def warm_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests are about something else than the clean process and what it loads."""
-    monkeypatch.setattr(Publisher, "_cold_load_problem", lambda _: "")
-    monkeypatch.setattr(Publisher, "start_cold_load", lambda _: None)
-    monkeypatch.setattr("automl.tracking.publication.save_pyfunc", _copy)
-
-
-def _copy(bundle: Path, local: Path, **_: Any) -> None:
-    shutil.copytree(bundle, local / "data" / "bundle")
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.usefixtures("warm_load"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 
 def small_model() -> TableModel:
