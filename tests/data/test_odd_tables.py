@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from automl.data.column_readings import Evidence, is_number_column, number_fit
+from automl.data.column_readings import Evidence, describe, is_number_column, number_fit
 from automl.data.table import Table, prepare_table, prepare_test_table
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.forms import (
@@ -455,6 +455,23 @@ def test_a_unit_behind_most_numbers_is_dropped(texts, expected):
 def test_endings_that_differ_are_no_unit(texts):
     fit = number_fit(Evidence.of(pd.Series(texts * 20, dtype=object)))
     assert fit is None or not is_number_column(fit)
+
+
+@pytest.mark.parametrize("texts", [["(12)", "7", "(0.5)"], ["\u221212", "7", "\u22120.5"]])
+def test_negative_numbers_of_bookkeepers_and_typesetters_are_read_and_said(texts):
+    fit = number_fit(Evidence.of(pd.Series(texts, dtype=object)))
+    np.testing.assert_array_equal(fit.values, [-12.0, 7.0, -0.5])
+    assert describe(fit, "a") == f"column 'a' is read as numbers: {texts[0]!r} is -12"
+
+
+@pytest.mark.parametrize(
+    ("words", "is_number"),
+    [(["unknown", "refused"] * 8, True), ([f"slip {i}" for i in range(16)], False)],
+)
+def test_words_that_repeat_far_more_than_numbers_are_answers_and_slips_are_not(words, is_number):
+    values = [*words, *(str(700 + 13 * i) for i in range(44))]
+    fit = number_fit(Evidence.of(pd.Series(values, dtype=object)))
+    assert is_number_column(fit) is is_number
 
 
 def test_spans_with_one_unit_stay_spans():
