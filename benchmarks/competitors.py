@@ -84,7 +84,7 @@ def flaml(X, y, test, split, seconds):
 def automl(X, y, test, split, seconds):
     """The command line, as a user calls it; probabilities from `automl predict`."""
     folder = Path(sys.argv[2]).resolve()
-    command = [sys.executable, "-m", "automl_flows.cli"]
+    command = [sys.executable, "-m", "automl_flows.commands.cli"]
     train = [
         *command, "train", str(folder / "train.csv"), "--target", split["target"],
         "--budget", f"{seconds:g}s", "--workers", "2", "--home", str(folder / "home"), "--json",

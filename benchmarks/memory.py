@@ -46,7 +46,15 @@ def main() -> None:
         rows, columns = map(int, table.removeprefix("generated:").split("x"))
         table = str(out / "generated.parquet")
         generate(rows, columns, Path(table))
-    command = [sys.executable, "-m", "automl_flows.cli", "train", table, "--target", target]
+    command = [
+        sys.executable,
+        "-m",
+        "automl_flows.commands.cli",
+        "train",
+        table,
+        "--target",
+        target,
+    ]
     command += ["--budget", f"{seconds}s", "--home", str(out / "home"), "--json"]
     started, peak = time.monotonic(), 0.0
     with (out / "result.json").open("w") as result, (out / "log.txt").open("w") as log:

@@ -20,7 +20,7 @@ from pathlib import Path
 from automl.errors import AutoMLError
 from automl.evaluation.journal import read
 
-COMMAND = [sys.executable, "-m", "automl_flows.cli"]
+COMMAND = [sys.executable, "-m", "automl_flows.commands.cli"]
 KILLED = "killed"
 
 

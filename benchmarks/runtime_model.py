@@ -36,21 +36,21 @@ from automl.errors import AutoMLError
 from automl.evaluation.journal import Journal
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.trial import evaluate
+from automl.experience.harvest import harvest
 from automl.families.family import CLASSIFICATION, REGRESSION
 from automl.families.registry import get_family
+from automl.forecasts.earlier_runs import earlier_timings
+from automl.forecasts.forecast import Forecast
+from automl.forecasts.runtime_model import fit_censored, growth
+from automl.forecasts.timings import Known, Timing
 from automl.home import Home
-from automl.metalearning.harvest import harvest
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
-from automl.runtime.earlier import earlier_timings
-from automl.runtime.forecast import Forecast
-from automl.runtime.model import fit_censored, growth
-from automl.runtime.timings import Known, Timing
+from automl.run.preparation import prepare
+from automl.run.search_spaces import space_of
 from automl.settings import Settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 from automl.stages.participation import usable_families
-from automl.stages.preparation import prepare
-from automl.stages.search_spaces import space_of
 from automl.surrogates.boosting import LogSecondsBoosting
 from automl.surrogates.forest import RandomForest
 

@@ -139,7 +139,7 @@ def run_once(folder: Path, number: int, options: argparse.Namespace) -> list[str
         "SABOTEUR_MARKER": marker,
     }
     names = ",".join(["lightgbm", "logistic_regression", *(f"sabotage_{n}" for n in EXPECTED)])
-    command = [sys.executable, "-m", "automl_flows.cli", "train", "sklearn:breast_cancer"]
+    command = [sys.executable, "-m", "automl_flows.commands.cli", "train", "sklearn:breast_cancer"]
     limit = ["--trials", str(options.trials)] if options.trials else ["--budget", f"{seconds:g}s"]
     command += ["--target", "target", *limit, "--families", names]
     command += ["--home", str(home), "--json", "--workers", "2", "--seed", str(number), "--trust"]

@@ -20,9 +20,8 @@ from automl.errors import DataError, ServiceError, SettingsError
 from automl.home import Home
 from automl.reports.comparison_report import make_report, read_records
 from automl_flows.comparison_check import only_one
-from automl_flows.driving import FlowThread
-from automl_flows.environment import prepare_environment
-from automl_flows.session import silence_libraries
+from automl_flows.environment import prepare_environment, silence_libraries
+from automl_flows.flow_thread import FlowThread
 from automl_tasks.comparison import report_comparison, run_comparison_cell
 
 POLL_SECONDS = 0.3
@@ -123,7 +122,7 @@ def run_comparison(
     DataError
         If no data set was finished by at least two methods.
     """
-    from automl_flows.server import local_server, running
+    from automl_flows.services.local_server import local_server, running
 
     runner = task_runner(n_side_by_side, dask)
     server = local_server(home.path)

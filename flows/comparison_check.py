@@ -108,7 +108,7 @@ def _target(frame: pd.DataFrame, data: Mapping[str, Any], say: Say) -> str:
 
 def _check(plan: ComparisonPlan, data_set: str, frame: pd.DataFrame) -> str:
     """Check all methods on one table; its digest."""
-    from automl_flows.given import check_names
+    from automl.run.choices import check_names
 
     prepared: dict[str, str] = {}
     every = {f"method {name}": plan.settings(Cell(name, data_set, 0)) for name in plan.methods}
@@ -132,7 +132,7 @@ def _check(plan: ComparisonPlan, data_set: str, frame: pd.DataFrame) -> str:
 
 def _prepare(settings: Settings, frame: pd.DataFrame) -> str:
     from automl.home import RunFolder
-    from automl.stages.preparation import check_workers, prepare
+    from automl.run.preparation import check_workers, prepare
 
     check_workers(settings)
     with tempfile.TemporaryDirectory(prefix="automl-compare-") as name:

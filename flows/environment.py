@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 TELEMETRY_OFF = {
@@ -23,3 +24,16 @@ def prepare_environment() -> None:
     os.environ.update(TELEMETRY_OFF)
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
+
+
+def silence_libraries() -> None:
+    """Let no library log anything any more; Prefect's own threads do not heed `logging.disable`."""
+    logging.disable(logging.CRITICAL)
+    silence_orchestrator()
+
+
+def silence_orchestrator() -> None:
+    """Let Prefect log nothing any more: where its server is gone, its threads report each thing that they cannot tell it."""
+    for name, logger in list(logging.root.manager.loggerDict.items()):
+        if name.startswith("prefect.") and isinstance(logger, logging.Logger):
+            logger.disabled = True

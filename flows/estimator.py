@@ -18,10 +18,10 @@ from sklearn.exceptions import NotFittedError
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.home import Home, default_home
 from automl.inference.model import TableModel
+from automl.run.choices import check_names
 from automl.setting_sources import resolve_settings
 from automl.settings import Settings
 from automl_flows.environment import prepare_environment
-from automl_flows.given import check_names
 
 TABLE = "frame"
 
@@ -300,17 +300,17 @@ def _train(
 ) -> dict[str, Any]:
     """Start the server, run the flow beside it, and stop it; as `automl train` does."""
     prepare_environment()
-    from automl_flows.server import local_server, running
+    from automl_flows.services.local_server import local_server, running
 
     server = local_server(home.path)
     with ExitStack() as stack:
         on_progress = None
         if is_shown:
-            from automl_flows.progress_display import ProgressDisplay
+            from automl_flows.words.progress_display import ProgressDisplay
 
             on_progress = stack.enter_context(ProgressDisplay()).update
         stack.enter_context(running(server, home))
-        from automl_flows.train import train
+        from automl_flows.driver import train
 
         return train(
             settings,

@@ -156,7 +156,7 @@ def write_predictions(frame: pd.DataFrame, output: str) -> None:
 
 
 def _write_stdout(frame: pd.DataFrame) -> None:
-    from automl_flows.rendering import emit
+    from automl_flows.words.rendering import emit
 
     emit(frame.to_csv(index=False).rstrip("\n"))
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
-from automl.addresses import whole_address
+from automl.addresses import entrust, whole_address
 from automl.errors import AutoMLError
 from automl.home import Home, default_home
+from automl.problem_names import clean_name
 from automl.settings import parse_duration
-from automl_flows.arrivals import Arrivals, Status, ending_of
 from automl_flows.environment import prepare_environment
 from automl_flows.retraining import Retraining, absolute_source, retrain
-from automl_flows.session import say
+from automl_flows.services.arrivals import Arrivals, Status, ending_of
+from automl_flows.words.messages import say
+
+if TYPE_CHECKING:
+    from prefect.deployments.runner import RunnerDeployment
+
+    from automl_flows.services.service_plan import Plan
 
 
 @flow(name="automl-retrain", flow_run_name="retrain {name}", persist_result=False)
@@ -135,3 +141,36 @@ def outcome_text(outcome: Retraining) -> str:
 
 def _home(home: str) -> Home:
     return Home(Path(home).expanduser().resolve() if home else default_home())
+
+
+def deployments(plan: Plan, home: Home) -> list[RunnerDeployment]:
+    """What a service of retraining serves: the schedule, new files, or both."""
+    from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
+    from prefect.types.entrypoint import EntrypointType
+
+    parameters = {"name": plan.name, "home": str(home.path), **plan.run_parameters}
+    found: list[Any] = []
+    if plan.has_schedule:
+        found.append(
+            retrain_flow.to_deployment(
+                clean_name(plan.name),
+                cron=plan.cron,
+                interval=plan.interval_seconds,
+                parameters={**parameters, "table": entrust(plan.table or "")},
+                entrypoint_type=EntrypointType.MODULE_PATH,
+                concurrency_limit=ConcurrencyLimitConfig(
+                    limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW
+                ),
+                tags=["automl"],
+            )
+        )
+    if plan.folder is not None:
+        found.append(
+            on_new_data_flow.to_deployment(
+                clean_name(plan.name),
+                parameters=parameters,
+                entrypoint_type=EntrypointType.MODULE_PATH,
+                tags=["automl"],
+            )
+        )
+    return found

@@ -1,7 +1,7 @@
 """Retrain a problem on a new version of its table, with the settings that it was trained with.
 
 The new model is registered beside the old one and takes the alias ``champion`` only if it scores
-better on rows of the new table that neither model was trained on (`automl.stages.promotion`). A
+better on rows of the new table that neither model was trained on (`automl.run.challenge`). A
 table whose content was trained on before changes nothing.
 """
 
@@ -19,15 +19,15 @@ from filelock import FileLock, Timeout
 
 from automl.addresses import public_address
 from automl.errors import SettingsError
-from automl.home import Home, RunFolder
+from automl.home import Home
 from automl.problem_names import clean_name
 from automl.progress import Progress
-from automl.run_state import FINISHED, state_of
-from automl.stages.provenance import refuse_foreign_code
+from automl.run.choices import check_names
+from automl.run.finished_runs import finished_facts, finished_runs, table_digest
+from automl.run.provenance import refuse_foreign_code
 from automl.tracking.layout import problem_name
 from automl.tracking.synchronization import register_pending
 from automl.training_request import TrainingRequest
-from automl_flows.given import check_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,35 +151,8 @@ def retrain(
     return _outcome(settings.problem, public_address(table), digest, result)
 
 
-def finished_runs(home: Home, name: str) -> list[RunFolder]:
-    """Finished runs of a problem, in the order of their starts."""
-    wanted = clean_name(name)
-    found = [
-        (float(facts.get("started_at", 0.0)), folder)
-        for folder in home.run_folders()
-        if (facts := _finished(folder)) and problem_name(facts) == wanted
-    ]
-    return [folder for _, folder in sorted(found, key=lambda entry: entry[0])]
-
-
-def table_digest(folder: RunFolder) -> str:
-    """Digest of the whole table that a run was given."""
-    data = folder.read_facts()["data"]
-    return str(data.get("table_digest") or data["digest"])
-
-
-def _finished(folder: RunFolder) -> dict[str, Any]:
-    """`run.json` of a finished run; of any other empty."""
-    try:
-        facts = folder.read_facts()
-    except SettingsError:
-        return {}
-    is_whole = {"settings", "data"} <= facts.keys()
-    return facts if is_whole and state_of(folder, facts).status == FINISHED else {}
-
-
 def _unknown_problem(home: Home, name: str) -> str:
-    known = {problem_name(facts) for facts in map(_finished, home.run_folders()) if facts}
+    known = {problem_name(facts) for facts in map(finished_facts, home.run_folders()) if facts}
     near = difflib.get_close_matches(clean_name(name), known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "; train it first with `automl train`"
     return f"there is no finished run of problem {name!r} in {home.path}{hint}"
@@ -222,11 +195,11 @@ def _train(
     started: float | None,
     on_progress: OnProgress | None,
 ) -> dict[str, Any]:
-    from automl_flows.server import local_server, running
+    from automl_flows.services.local_server import local_server, running
 
     server = local_server(home.path)
     with running(server, home):
-        from automl_flows.train import train  # slow: imports Prefect beside the server
+        from automl_flows.driver import train  # slow: imports Prefect beside the server
 
         return train(
             settings,

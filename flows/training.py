@@ -19,12 +19,13 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from automl.errors import AutoMLError
 from automl.home import Home, RunFolder, default_home
+from automl.run.beginning import begin
+from automl.run.session import Session
 from automl.run_state import FINISHED, INTERRUPTED, state_of
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, line_of, open_line
-from automl.stages.session import Session, begin
-from automl_flows.reconciliation import note_attempt, run_tags, server_name
-from automl_flows.results import honest_text
+from automl_flows.services.reconciliation import note_attempt, run_tags, server_name
+from automl_flows.words.results import honest_text
 from automl_tasks.stages import (
     build_ensemble,
     build_final_model,

@@ -19,9 +19,9 @@ from automl.inference.combining import Combine
 from automl.inference.model import TableModel
 from automl.selection.comparison import Normality, Procedure
 from automl.selection.selection_records import SelectionRecord
-from automl.stages import standalone
-from automl.stages.standalone import Evaluation
 from automl.tracking import registry
+from automl_tasks import standalone
+from automl_tasks.standalone import Evaluation
 
 Metric = str | Mapping[str, float]
 

@@ -15,8 +15,8 @@ from automl.data.remote import fetch
 from automl.errors import AutoMLError, DataError, ServiceError
 from automl.home import Home
 from automl.problem_names import problem_name
+from automl.run.beginning import begin, reopen
 from automl.settings import Settings
-from automl.stages.session import begin, reopen
 
 
 @pytest.mark.parametrize(

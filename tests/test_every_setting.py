@@ -12,11 +12,11 @@ import pytest
 
 from automl.errors import SettingsError
 from automl.home import RunFolder
+from automl.run.preparation import prepare
 from automl.setting_sources import resolve_settings
 from automl.settings import Settings
-from automl.stages.preparation import prepare
-from automl_flows.given import given_settings
-from automl_flows.train_commands import train
+from automl_flows.commands.given import given_settings
+from automl_flows.commands.train import train
 
 ROOT = Path(__file__).parents[1]
 DESCRIBING = {"settings.py", "presets.py", "idle_settings.py", "setting_sources.py", "choices.py"}

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from automl.errors import SettingsError
 from automl.idle_settings import idle_settings
 from automl.presets import PRESETS
+from automl.run.choices import check_choices
 from automl.setting_sources import resolve_settings
 from automl.settings import Settings
-from automl.stages.choices import check_choices
 
 TABLE = {"table": "sklearn:iris", "target": "target"}
 HALVES = {"data_mode": "halves", "ensemble": "none"}

@@ -21,10 +21,11 @@ from automl.installation import read_key
 from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.records import Trial
+from automl.run.beginning import begin, reopen
+from automl.run.session import Session
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, open_line
 from automl.stages.searching import run_search
-from automl.stages.session import Session, begin, reopen
 
 
 def run_cell(

@@ -11,9 +11,9 @@ from automl.data.table import Table
 from automl.evaluation.fold_models import load_models
 from automl.inference.model import FittedPipeline, Member
 from automl.records import FloatArray, IntArray, Trial
+from automl.run.session import Session
 from automl.stages.blend_scores import describe_blend
 from automl.stages.finishing import Part, assembled, fitted, fitting_job, wants_refits
-from automl.stages.session import Session
 
 LEAST_LIMIT = 60.0
 """Seconds; a fit may take so long, and ten times what the trial's fits took."""

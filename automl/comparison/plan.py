@@ -16,9 +16,9 @@ from automl.addresses import public_address
 from automl.data.collections import DATA_SETTINGS, check_name, read_yaml_file
 from automl.errors import SettingsError
 from automl.idle_settings import idle_settings
+from automl.run.choices import idle_choices
 from automl.setting_sources import resolve_settings
 from automl.settings import Settings
-from automl.stages.choices import idle_choices
 
 ADDRESSES = ("table", "test")
 """Settings of a data set that may hold a password or a token."""

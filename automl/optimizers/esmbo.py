@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from automl.forecasts.timings import Known
 from automl.optimizers.composition import Composition
 from automl.optimizers.geometry import Geometry
 from automl.optimizers.model_based import ModelBasedOptimizer
 from automl.optimizers.protocol import Proposal
 from automl.records import Configuration, Trial
-from automl.runtime.timings import Known
 from automl.spaces.tree import SpaceTree
 
 

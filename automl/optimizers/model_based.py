@@ -15,14 +15,14 @@ import numpy as np
 from automl.acquisition.criterion import Criterion
 from automl.acquisition.functions import Reference
 from automl.acquisition.maximizers import Ground, best_first
-from automl.metalearning.blend import MetaVote
+from automl.forecasts.runtime_model import RuntimeModel
+from automl.forecasts.timings import Known, timing_of
 from automl.optimizers.composition import Composition
 from automl.optimizers.geometry import Geometry
 from automl.optimizers.observations import Observations, Table
 from automl.optimizers.protocol import Proposal
+from automl.recommendation.meta_vote import MetaVote
 from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialStatus
-from automl.runtime.model import RuntimeModel
-from automl.runtime.timings import Known, timing_of
 from automl.spaces.batch import Points
 from automl.spaces.tree import SpaceTree
 from automl.surrogates.protocol import BelievingSurrogate, Surrogate

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from automl.errors import DataError, ServiceError
-from automl.metalearning.priors import LearnedPrior
+from automl.priors.general import LearnedPrior
 from automl.spaces.distributions import Numerical
 from automl.spaces.ranges import plain_range
 

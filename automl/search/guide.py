@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from automl.acquisition.improvement import expected_improvement
-from automl.metalearning.agreement import LEAST_SCORE
-from automl.metalearning.portfolio import KnownScores, expected_seconds
-from automl.metalearning.score_model import ScoreModel
 from automl.origins import KNOWLEDGE
+from automl.recommendation.agreement import LEAST_SCORE
+from automl.recommendation.configuration_portfolio import KnownScores, expected_seconds
+from automl.recommendation.score_model import ScoreModel
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
 
 LEAST_HOPE = 0.003

@@ -7,15 +7,15 @@ from typing import Any
 
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
-from automl.metalearning.blend import MetaVote
+from automl.forecasts.timings import Known
 from automl.optimizers.fidelities import Levels, levels_for
 from automl.optimizers.registry import get_optimizer, optimizer_name
-from automl.runtime.timings import Known
+from automl.recommendation.meta_vote import MetaVote
+from automl.run.search_spaces import spaces_of
 from automl.search.proposing import Arm
 from automl.settings import Settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.union import UnionTree
-from automl.stages.search_spaces import spaces_of
 from automl.surrogates.sources import Sources
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import Combine, combined
 from automl.metrics.decisions import OutOfFold
-from automl.stages.session import Session
+from automl.run.session import Session
 
 
 def describe_blend(

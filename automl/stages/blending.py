@@ -29,10 +29,10 @@ from automl.metrics.decisions import OutOfFold
 from automl.metrics.learning import many_scores, stacked_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
+from automl.run.session import Session
 from automl.stages.blend_scores import describe_blend
 from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.membership import limited, method_of
-from automl.stages.session import Session
 from automl.stages.stacking import HOLDOUT_PARTS, second_layer_folds
 
 MOST_SINGLES = 60

@@ -10,6 +10,8 @@ import numpy as np
 from automl.families.registry import get_family
 from automl.randomness import Purpose, integer_seed
 from automl.records import Trial
+from automl.run.search_spaces import space_of
+from automl.run.session import Session
 from automl.selection.candidates import kmeans_clusters
 from automl.selection.preselection import (
     FRESH,
@@ -32,8 +34,6 @@ from automl.stages.candidate_plan import (
 from automl.stages.finishing import member_milliseconds
 from automl.stages.fresh_folds import FreshFolds
 from automl.stages.notices import baseline_score
-from automl.stages.search_spaces import space_of
-from automl.stages.session import Session
 
 
 def choose_candidates(session: Session, trials: Sequence[Trial]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from automl.families.registry import get_family
 from automl.records import Trial
+from automl.run.session import Session
 from automl.selection.candidates import Candidate
 from automl.selection.levels import select
 from automl.selection.preselection import (
@@ -20,7 +21,6 @@ from automl.selection.preselection import (
 from automl.selection.record_digest import DIGEST, record_digest
 from automl.selection.selection_records import SelectionRecord
 from automl.stages.finishing import member_milliseconds
-from automl.stages.session import Session
 from automl.stages.speed import EXPECTED, MEASURED, expected_seconds, ranks_by_expected_speed
 
 

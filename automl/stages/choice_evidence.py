@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.predictions import PredictionStore
 from automl.records import IntArray, Trial
+from automl.run.session import Session
 from automl.selection.honest import ScoredRows
 from automl.selection.preselection import ScreeningRecord, SignatureClusters
 from automl.selection.selection_records import SelectionRecord
 from automl.stages.repeated_choice import Evidence
-from automl.stages.session import Session
 
 
 def evidence_of(

@@ -13,9 +13,9 @@ from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import FLOORS
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, Trial
+from automl.run.session import Session
 from automl.stages.blending import Blender, library_of, milliseconds_of
 from automl.stages.membership import method_of, most_members
-from automl.stages.session import Session
 from automl.stages.stacking import stack_trials
 
 

@@ -22,9 +22,9 @@ from automl.inference.decision import DecisionRule
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.installation import make_key
 from automl.records import Trial, TrialStatus
+from automl.run.session import Session
 from automl.stages.blend_scores import describe_blend
 from automl.stages.opening import CONSTANT
-from automl.stages.session import Session
 from automl.stages.stacking import stack_payload
 
 REFIT_SAFETY = 1.5

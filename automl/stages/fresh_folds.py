@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from automl.records import Trial
+from automl.run.session import Session
 from automl.search.runner import TrialRunner
 from automl.selection.preselection import common_number
-from automl.stages.session import Session
 
 
 class FreshFolds:

@@ -8,10 +8,10 @@ from typing import Any
 
 from automl.randomness import Purpose, stream
 from automl.records import Trial
+from automl.run.session import Session
 from automl.selection.honest import LEAST_BOOTSTRAPS, honest_scores
 from automl.stages.choice_evidence import evidence_of
 from automl.stages.repeated_choice import HONEST_KEY
-from automl.stages.session import Session
 
 N_BOOTSTRAPS = 200
 MANY_CELLS = 50_000

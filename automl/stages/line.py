@@ -13,6 +13,7 @@ from typing import Any
 from automl.errors import AutoMLError
 from automl.evaluation.fold_models import remove_all_models
 from automl.records import Trial
+from automl.run.session import Session
 from automl.run_state import FINISHED, RUNNING, state_of
 from automl.stages.candidates import choose_candidates, score_candidates
 from automl.stages.champion import select_champion
@@ -23,7 +24,6 @@ from automl.stages.notices import notices_of
 from automl.stages.promotion import decide_promotion
 from automl.stages.result import make_result
 from automl.stages.searching import Search, run_search
-from automl.stages.session import Session
 from automl.tracking.links import links
 from automl.tracking.outbox import Outbox
 from automl.tracking.process import MirrorProcess, n_unwritten, registration

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from automl.experience.cleaning import cleaned
+from automl.experience.harvest import data_set_facts
+from automl.experience.past import is_past_of, past_best
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
 from automl.families.registry import FLOORS as WITHOUT_MODEL
 from automl.families.registry import get_family
-from automl.metalearning.cleaning import cleaned
-from automl.metalearning.harvest import data_set_facts
-from automl.metalearning.past import is_past_of, past_best
-from automl.metalearning.portfolio import known_scores
-from automl.metalearning.recommendation import (
+from automl.origins import DEFAULT, FLOOR, GIVEN, KNOWLEDGE, PAST, PORTFOLIO
+from automl.recommendation.configuration_portfolio import known_scores
+from automl.recommendation.methods import (
     ADAPTIVE,
     LEAST_DATA_SETS,
     MOST,
@@ -21,15 +22,14 @@ from automl.metalearning.recommendation import (
     recommended,
     similar_scores,
 )
-from automl.origins import DEFAULT, FLOOR, GIVEN, KNOWLEDGE, PAST, PORTFOLIO
 from automl.records import Configuration
+from automl.run.search_spaces import requested_space, space_of, spaces_of
+from automl.run.session import Session
 from automl.search.guide import Guide
 from automl.search.opening import Opening
 from automl.settings import Settings
 from automl.spaces.nodes import PREP
 from automl.stages.participation import defaults_of
-from automl.stages.search_spaces import requested_space, space_of, spaces_of
-from automl.stages.session import Session
 
 CONSTANT = "constant"
 FLOORS = (CONSTANT, "lightgbm", "stump")

@@ -18,11 +18,11 @@ from automl.evaluation.fold_models import models_mib
 from automl.evaluation.limits import usable_cores
 from automl.home import Home, RunFolder
 from automl.records import Trial
+from automl.run.session import Session
 from automl.stages.blending import bag_seconds
 from automl.stages.candidate_plan import likely_seconds
 from automl.stages.finishing import prediction_seconds, refit_seconds, wants_refits
 from automl.stages.membership import most_members
-from automl.stages.session import Session
 from automl.stages.stacking import likely_seconds as likely_seconds_of_stack
 from automl.tracking.outbox import Outbox
 from automl.tracking.reading import read_stage

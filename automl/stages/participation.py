@@ -9,9 +9,9 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
 from automl.families.registry import families, get_family
 from automl.records import Configuration
+from automl.run.search_spaces import space_of
 from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
-from automl.stages.search_spaces import space_of
 
 
 def usable_families(

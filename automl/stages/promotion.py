@@ -1,137 +1,31 @@
 """Whether a new model takes the alias ``champion`` from the model that holds it.
 
-Every run of a problem that has a champion compares with it (setting `challenge`), be it the first
-training on a table, one more, or a retraining. It is done on rows that are, by digest, not among
-the champion's training rows: first those of the run's own test rows, then rows that are held back
-before anything is trained. The champion's predictions of them are made at once, the new model's
-when it is finished; the better score has the alias. Where no such comparison is possible the alias
-stays, the new version is the ``challenger``, and the record says why.
+The rows to compare on, and the champion's predictions of them, were chosen before anything was
+trained (`automl.run.challenge`). The better score has the alias. Where no such comparison is
+possible the alias stays, the new version is the ``challenger``, and the record says why.
 
-Records: ``challenge`` (what was held back, or why nothing could be), ``promotion`` (scores and
-decision) and ``registration``, which the tracking mirror obeys: also when it comes to it later, it
-moves the alias only if that is still where it was when the models were compared.
+Records: ``promotion`` (scores and decision) and ``registration``, which the tracking mirror obeys:
+also when it comes to it later, it moves the alias only if that is still where it was when the
+models were compared.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from automl.data.digests import used_row_digests
-from automl.data.splits import split_test
 from automl.data.table import Table
-from automl.data.target import label_text, missing_targets
-from automl.errors import AutoMLError, SettingsError
-from automl.evaluation.stage_records import StageRecords
-from automl.home import RunFolder
 from automl.inference.bundle import load_bundle
-from automl.inference.model import TableModel
 from automl.installation import read_key
 from automl.randomness import Purpose, stream
-from automl.records import BoolArray, IntArray
-from automl.settings import Settings
+from automl.records import IntArray
+from automl.run.challenge import Challenge, read_answers, rows_folder, write_registration
+from automl.run.session import Session
 from automl.tracking.holders import CHAMPION, holders
-from automl.tracking.registry import champion_bundle, row_digests_of, settle
 
-if TYPE_CHECKING:
-    from automl.stages.session import Session
-
-SETTLING_SHARE = 0.1
-"""Of the budget, for what earlier runs have left unregistered."""
-LEAST_ROWS = 30
-GOOD_ROWS = 100
-FRESH_SHARE = 0.3
-GREATEST_TABLE_SHARE = 1 / 3
-GREATEST_ROWS = 20_000
 BOOTSTRAPS = 200
-NO_ROWS: IntArray = np.array([], dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class Challenge:
-    """What a run found of the model it wants to replace.
-
-    Parameters
-    ----------
-    champion : such as ``beans-label/3``; empty if no model holds the alias
-    rows : rows for the comparison; 0 where none is possible
-    held_rows : those of them that were held back from training; the others are test rows
-    fresh_rows : rows that are not among the champion's training rows; None if unknown
-    promote : what happens without a comparison
-    reason : one sentence, why there is no comparison; empty if there is one
-    """
-
-    champion: str = ""
-    rows: int = 0
-    held_rows: int = 0
-    fresh_rows: int | None = None
-    promote: bool = False
-    reason: str = ""
-
-    @property
-    def version(self) -> str:
-        """Version that holds the alias; empty if none does."""
-        return self.champion.rpartition("/")[2]
-
-
-def has_champion(settings: Settings, home: Path) -> bool:
-    """Whether there is a model to compare with, as far as the registry or its record tells.
-
-    What earlier runs of the name have promised is registered first, within a small share of the budget.
-    """
-    if not settings.challenge:
-        return False
-    settle(settings.problem, home, within=_settling_seconds(settings))
-    return bool(holders(settings.problem, home).champion)
-
-
-def _settling_seconds(settings: Settings) -> float | None:
-    return None if settings.seconds is None else SETTLING_SHARE * settings.seconds
-
-
-def hold_back(
-    folder: RunFolder,
-    settings: Settings,
-    raw: pd.DataFrame | None,
-    table: Table,
-    test: IntArray = NO_ROWS,
-) -> IntArray:
-    """Positions of rows that must not be trained on, besides the test rows.
-
-    They are written, with the rows and the champion's predictions for the comparison.
-
-    Parameters
-    ----------
-    raw : (n_raw, n_columns)
-        What `table` was made from; None where there is no champion.
-    test : (n_test,)
-        Positions of the run's own test rows.
-
-    Returns
-    -------
-    (n_held,)
-        Sorted; empty where nothing has to be held back.
-    """
-    records = StageRecords(folder.stages)
-    if raw is None:
-        reason = f"no model of {settings.problem!r} holds the alias {CHAMPION} yet"
-        records.write("challenge", asdict(Challenge(promote=True, reason=reason)))
-        _write_registration(records, promote=True, reason=reason, compared_with="")
-        return NO_ROWS
-    # whoever publishes this run before its end must not move the alias
-    _write_registration(records, promote=False, reason="the comparison was not finished")
-    try:
-        challenge, held = _compare_to_champion(folder, settings, raw, table, test)
-    except AutoMLError as error:
-        reason = f"the champion cannot be compared: {error.message}"
-        challenge, held = Challenge(reason=reason), NO_ROWS
-    records.write("challenge", asdict(challenge))
-    return held
 
 
 def decide_promotion(session: Session) -> dict[str, Any]:
@@ -155,7 +49,7 @@ def decide_promotion(session: Session) -> dict[str, Any]:
     }
     if challenge.rows:
         record |= _duel(session, challenge)
-    _write_registration(
+    write_registration(
         session.records,
         promote=record["promote"],
         reason=record["reason"],
@@ -165,198 +59,12 @@ def decide_promotion(session: Session) -> dict[str, Any]:
     return record
 
 
-def n_held_back(n_fresh: int, n_rows: int) -> int:
-    """Rows to hold back: 30 % of the fresh ones, but 100 where that is at most half of them.
-
-    Parameters
-    ----------
-    n_fresh : rows that are not among the champion's training rows
-    n_rows : rows of the whole table, of which at most a third is held back
-
-    Returns
-    -------
-        0 where fewer than `LEAST_ROWS` could be held back.
-    """
-    wanted = max(LEAST_ROWS, min(n_fresh // 2, GOOD_ROWS), round(FRESH_SHARE * n_fresh))
-    allowed = min(wanted, n_fresh, int(GREATEST_TABLE_SHARE * n_rows), GREATEST_ROWS)
-    return allowed if allowed >= LEAST_ROWS else 0
-
-
-def choose_rows(
-    table: Table, fresh: BoolArray, *, seed: int, test: IntArray = NO_ROWS
-) -> tuple[IntArray, IntArray]:
-    """Positions of the rows to compare on, and which of them are to be held back from training.
-
-    The fresh test rows count first; what is wanted beyond them is held back. The same for the same
-    table and seed. Groups stay whole, in time order it is the last rows, classes keep their shares,
-    and no row is chosen that is equal to a training row or the last of its class.
-
-    Parameters
-    ----------
-    fresh : (n_rows,)
-        Rows that the champion was not trained on.
-    test : (n_test,)
-        Positions of test rows, which are not trained on in any case.
-
-    Returns
-    -------
-    (n_compared,), (n_held,)
-        Sorted; both empty where there are not `LEAST_ROWS` to compare on.
-    """
-    if table.groups is not None:
-        fresh = fresh & ~np.isin(table.groups, table.groups[~fresh])
-    own_test = np.zeros(len(table), dtype=bool)
-    own_test[test] = True
-    n_wanted = n_held_back(int(fresh.sum()), len(table)) - int((fresh & own_test).sum())
-    held = _split_off(table, np.flatnonzero(fresh & ~own_test), n_wanted, seed)
-    held, tested = _without_training_rows(table, held, test, np.flatnonzero(fresh & own_test))
-    compared = np.union1d(held, tested)
-    return (compared, held) if len(compared) >= LEAST_ROWS else (NO_ROWS, NO_ROWS)
-
-
-def _split_off(table: Table, positions: IntArray, n_wanted: int, seed: int) -> IntArray:
-    """About `n_wanted` of these rows, chosen as test rows are."""
-    if n_wanted <= 0 or n_wanted >= len(positions):
-        return positions if n_wanted > 0 else NO_ROWS
-    _, chosen = split_test(
-        table.y[positions],
-        table.task,
-        share=n_wanted / len(positions),
-        seed=seed,
-        groups=None if table.groups is None else table.groups[positions],
-        time=None if table.time is None else table.time[positions],
-    )
-    return positions[chosen]
-
-
-def _compare_to_champion(
-    folder: RunFolder, settings: Settings, raw: pd.DataFrame, table: Table, test: IntArray
-) -> tuple[Challenge, IntArray]:
-    """Challenge and positions of the rows held back."""
-    home = folder.path.parents[1]
-    found = champion_bundle(settings.problem, home)
-    try:
-        model = found.load(trust=settings.trust)
-    except SettingsError as error:
-        reason = f"{found.label} cannot be loaded: {error.message}"
-        return Challenge(found.label, reason=reason), NO_ROWS
-    kept = raw[~missing_targets(raw[table.target])]
-    obstacle = _obstacle(found.label, model, kept, table)
-    digests = row_digests_of(found, home)
-    if digests is None:
-        obstacle = obstacle or f"the rows that {found.label} was trained on are not known"
-    if obstacle or digests is None:
-        return Challenge(found.label, reason=obstacle), NO_ROWS
-    fresh = _fresh_rows(model, kept, table, digests)
-    n_fresh = int(fresh.sum())
-    compared, held = choose_rows(table, fresh, seed=settings.seed, test=test)
-    if not len(compared):
-        reason = (
-            f"too few fresh rows: {n_fresh} of {len(table)} rows are new to {found.label}, of which "
-            f"at least {LEAST_ROWS} must be kept from training"
-        )
-        return Challenge(found.label, fresh_rows=n_fresh, reason=reason), NO_ROWS
-    _write_rows(folder, table, compared, *_predictions(model, kept.iloc[compared], table))
-    return Challenge(found.label, len(compared), len(held), n_fresh), held
-
-
-def _obstacle(label: str, model: TableModel, raw: pd.DataFrame, table: Table) -> str:
-    """Why the champion cannot predict these rows; empty if it can."""
-    if len(raw) != len(table):
-        return "the rows of the table could not be matched to those that were read"
-    if (model.task == "regression") == table.task.is_classification:
-        return f"{label} is a model for {model.task}; the new table asks for {table.task}"
-    missing = [name for name in model.schema.names if name not in raw.columns]
-    if missing:
-        shown = ", ".join(map(repr, missing[:5]))
-        return f"{label} needs columns that the new table lacks: {shown}"
-    known = set(table.classes or ())
-    lost = [text for text in _class_texts(model) if text not in known]
-    if lost:
-        return f"{label} knows class {lost[0]!r}, which the new table lacks"
-    return ""
-
-
-def _fresh_rows(
-    model: TableModel, raw: pd.DataFrame, table: Table, digests: NDArray[np.uint64]
-) -> BoolArray:
-    """Rows that are not among the champion's training rows, as its own schema reads them."""
-    labels: NDArray[Any] = table.y
-    if table.classes is not None:
-        labels = np.take(np.array(table.classes, dtype=object), table.y)
-    return ~np.isin(used_row_digests(raw, model.schema, labels), digests)
-
-
-def _without_training_rows(
-    table: Table, held: IntArray, test: IntArray, tested: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Leave out rows that are equal to a training row, and classes that training would lose.
-
-    Parameters
-    ----------
-    held, test : positions of rows that are not trained on
-    tested : those of `test` that are fresh
-    """
-    is_training = np.ones(len(table), dtype=bool)
-    is_training[held] = is_training[test] = False
-    known = table.row_digests[is_training]
-    held, tested = (rows[~np.isin(table.row_digests[rows], known)] for rows in (held, tested))
-    if table.task.is_classification:
-        is_training[held] = False
-        counts = np.bincount(table.y[is_training], minlength=table.n_classes)
-        held = held[counts[table.y[held]] > 0]
-    return held, tested
-
-
-def _predictions(
-    model: TableModel, raw: pd.DataFrame, table: Table
-) -> tuple[NDArray[np.float32], IntArray | None]:
-    """The champion's predictions, a column for each class of the new table, and the codes it decides on."""
-    predicted = model.raw(raw)
-    codes = model.codes(predicted)
-    if table.classes is None or codes is None:
-        return predicted, None
-    columns = {text: code for code, text in enumerate(table.classes)}
-    places = np.array([columns[text] for text in _class_texts(model)])
-    aligned = np.zeros((len(raw), len(columns)), dtype=np.float32)
-    aligned[:, places] = predicted
-    return aligned, places[codes]
-
-
-def _class_texts(model: TableModel) -> list[str]:
-    return [label_text(label) for label in getattr(model, "classes_", ())]
-
-
-def _rows_folder(folder: RunFolder) -> Path:
-    return folder.path / "challenge"
-
-
-def _write_rows(
-    folder: RunFolder,
-    table: Table,
-    held: IntArray,
-    predictions: NDArray[np.float32],
-    codes: IntArray | None,
-) -> None:
-    table.subset(held).write(_rows_folder(folder))
-    np.save(_rows_folder(folder) / "champion_predictions.npy", predictions)
-    if codes is not None:
-        np.save(_rows_folder(folder) / "champion_codes.npy", codes)
-
-
-def _read_answers(folder: RunFolder) -> tuple[NDArray[np.float32], IntArray | None]:
-    """The champion's predictions and codes for the rows held back."""
-    codes = _rows_folder(folder) / "champion_codes.npy"
-    predictions = np.load(_rows_folder(folder) / "champion_predictions.npy", allow_pickle=False)
-    return predictions, np.load(codes, allow_pickle=False) if codes.exists() else None
-
-
 def _duel(session: Session, challenge: Challenge) -> dict[str, Any]:
     """Scores of both models on the rows held back, and who has the alias."""
-    rows = Table.load(_rows_folder(session.folder))
+    rows = Table.load(rows_folder(session.folder))
     model = load_bundle(session.folder.bundle, key=read_key(), run=session.run_id)
     prediction = model.raw_typed(rows.frame)
-    ours, theirs = (prediction, model.codes(prediction)), _read_answers(session.folder)
+    ours, theirs = (prediction, model.codes(prediction)), read_answers(session.folder)
     everything = np.arange(len(rows))
     new, old = (_score(session, rows, everything, *each) for each in (ours, theirs))
     if not np.isfinite(new - old):
@@ -416,7 +124,3 @@ def _moved(session: Session, challenge: Challenge) -> str:
         f"the alias {CHAMPION} was moved from version {challenge.version} to {holder or 'none'} "
         "meanwhile"
     )
-
-
-def _write_registration(records: StageRecords, **rule: Any) -> None:
-    records.write("registration", rule)

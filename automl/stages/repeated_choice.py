@@ -17,6 +17,7 @@ from automl.metrics.learning import many_scores, stacked_scores
 from automl.metrics.row_losses import unbounded_losses
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
+from automl.run.session import Session
 from automl.selection.bag_gain import bag_gain
 from automl.selection.candidates import Candidate
 from automl.selection.honest import Choice, ScoredRows
@@ -26,7 +27,6 @@ from automl.selection.tails import decided_by_few
 from automl.stages.blending import library_of
 from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.membership import limited, method_of
-from automl.stages.session import Session
 from automl.stages.stacking import STAGE as STACK
 
 FEW_CELLS = 4_000

@@ -13,18 +13,22 @@ from automl.errors import StorageError
 from automl.evaluation.fold_models import BestModels
 from automl.evaluation.partial_predictions import PartialPredictions
 from automl.evaluation.predictions import BestPredictions, PredictionStore
+from automl.experience.harvest import data_set_facts
 from automl.families.registry import families
-from automl.metalearning.blend import MetaVote, vote_on
-from automl.metalearning.harvest import data_set_facts
-from automl.metalearning.recommendation import obstacle
-from automl.metalearning.transfer import sources_of
+from automl.forecasts.forecast import Forecast
+from automl.forecasts.timings import Known
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
 from automl.origins import DEFAULT, FLOOR, GIVEN
 from automl.randomness import Purpose, stream
+from automl.recommendation.meta_vote import MetaVote, vote_on
+from automl.recommendation.methods import obstacle
+from automl.recommendation.transfer_sources import sources_of
 from automl.records import Configuration, Trial, TrialStatus
-from automl.runtime.forecast import Forecast
-from automl.runtime.timings import Known
+from automl.run.choices import check_only_family, reads_clock
+from automl.run.preparation import kept_repeats
+from automl.run.search_spaces import spaces_of
+from automl.run.session import Session
 from automl.search.opening import Opening
 from automl.search.proposing import Proposer
 from automl.search.runner import TrialRunner, work
@@ -32,13 +36,9 @@ from automl.search.turns import Turn, Turns
 from automl.selection.defaults import default_trials
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.arms import arms_of
-from automl.stages.choices import check_only_family, reads_clock
 from automl.stages.opening import constant_of, opening_of
 from automl.stages.outlook import Outlook, warm_up
 from automl.stages.participation import defaults_of, unkept_requests, usable_families
-from automl.stages.preparation import kept_repeats
-from automl.stages.search_spaces import spaces_of
-from automl.stages.session import Session
 from automl.stages.speed import stored_timings, workload_of
 
 TRIAL_SHARE = 0.4

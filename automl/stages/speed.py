@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import chain
 
 from automl.families.registry import get_family
+from automl.forecasts.earlier_runs import earlier_timings
+from automl.forecasts.forecast import Forecast
+from automl.forecasts.timings import Known, Workload
 from automl.records import Configuration
-from automl.runtime.earlier import earlier_timings
-from automl.runtime.forecast import Forecast
-from automl.runtime.timings import Known, Workload
-from automl.stages.search_spaces import spaces_of
-from automl.stages.session import Session
+from automl.run.search_spaces import spaces_of
+from automl.run.session import Session
 
 MEASURED, EXPECTED = "measured", "expected"
 

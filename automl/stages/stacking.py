@@ -21,10 +21,10 @@ from automl.evaluation.slots import Job
 from automl.families.family import kind_of
 from automl.families.registry import get_family
 from automl.records import Configuration, IntArray, JsonScalar, Trial, TrialStatus
+from automl.run.session import Session
 from automl.search.runner import TrialRunner
 from automl.settings import Settings
 from automl.stages.membership import most_members
-from automl.stages.session import Session
 
 STAGE = "stack"
 EVALUATE_JOB = "automl.evaluation.stacking:evaluate_stack"

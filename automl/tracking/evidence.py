@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from automl.addresses import public_address
-from automl.metalearning.experience import META_FEATURES
+from automl.experience.data_set import META_FEATURES
 from automl.run_state import read_stage
 from automl.tracking import layout
 from automl.tracking.reading import (

@@ -95,7 +95,7 @@ def parent_content(facts: Mapping[str, Any]) -> RunContent:
 def experience_tags(facts: Mapping[str, Any]) -> dict[str, str]:
     """What must be known of the data for the trials to be experience, and what the run knew itself.
 
-    `automl.tracking.experience` reads the first part back.
+    `automl.tracking.team_history` reads the first part back.
     """
     data = facts.get("data") or {}
     names = ("fingerprint", "layout", "rows", "columns", "training_rows", "metric")

@@ -41,7 +41,15 @@ def busy_loops(n: int) -> Iterator[None]:
 
 def train(table: str, target: str, home: Path, seconds: float) -> dict[str, Any]:
     """Facts of one run of the command."""
-    command = [sys.executable, "-m", "automl_flows.cli", "train", table, "--target", target]
+    command = [
+        sys.executable,
+        "-m",
+        "automl_flows.commands.cli",
+        "train",
+        table,
+        "--target",
+        target,
+    ]
     command += ["--budget", f"{seconds:g}s", "--home", str(home), "--json"]
     before = set(home.glob("runs/2*"))
     with (home / "stderr.log").open("a") as log:

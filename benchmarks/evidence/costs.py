@@ -31,10 +31,10 @@ from automl.inference.bundle import load_bundle
 from automl.inference.decision import DecisionRule
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, IntArray
+from automl.run.beginning import begin
 from automl.settings import Settings
 from automl.stages.line import Line
 from automl.stages.searching import run_search
-from automl.stages.session import begin
 
 TABLES = ("credit-g", "churn", "cmc", "page-blocks")
 RIVALS = ("most probable", "least expected cost", "tuned")

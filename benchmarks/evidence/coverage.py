@@ -46,12 +46,13 @@ from automl.home import Home, RunFolder
 from automl.inference.decision import DecisionRule
 from automl.inference.model import TableModel
 from automl.records import FloatArray, Trial, TrialStatus
+from automl.run import beginning as beginning_module
+from automl.run.beginning import begin
+from automl.run.session import Session
 from automl.settings import Settings
 from automl.stages import ensembling, finishing
-from automl.stages import session as session_module
 from automl.stages.line import Line
 from automl.stages.searching import run_search
-from automl.stages.session import Session, begin
 
 BOOTSTRAPS = 400
 
@@ -90,7 +91,7 @@ def make_run(settings: Settings, folder: Path) -> None:
     """The whole line; leaves in `folder` what the honest score needs, and the test predictions."""
     started = time.process_time()
     if settings.trials is not None:
-        session_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
+        beginning_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
     home = Home(folder.with_suffix(".part"))
     shutil.rmtree(home.path, ignore_errors=True)
     session = begin(settings, home)
@@ -172,7 +173,7 @@ class FinishedRun:
 
     def __init__(self, folder: Path) -> None:
         from automl.evaluation.stage_records import StageRecords
-        from automl.stages.ledger import Ledger
+        from automl.run.ledger import Ledger
 
         self.folder = RunFolder(folder)
         facts = self.folder.read_facts()

@@ -36,12 +36,13 @@ from data_sets import data_settings, read_catalog
 from automl.data.table import Table
 from automl.home import Home
 from automl.inference.bundle import load_bundle
+from automl.run import beginning as beginning_module
+from automl.run.beginning import begin, reopen
+from automl.run.session import Session
 from automl.settings import Settings
 from automl.stages import ensembling, finishing
-from automl.stages import session as session_module
 from automl.stages.line import Line
 from automl.stages.searching import run_search
-from automl.stages.session import Session, begin, reopen
 
 TRIALS = 36
 FAMILIES = (
@@ -207,7 +208,7 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="only the report")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    session_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
+    beginning_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
     options.out.mkdir(parents=True, exist_ok=True)
     methods = {name: METHODS[name] for name in options.methods}
     for seed in range(0 if options.report else options.seeds):

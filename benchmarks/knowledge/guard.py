@@ -32,16 +32,18 @@ from pathlib import Path
 
 import numpy as np
 
+from automl.experience.cleaning import cleaned, of_kind
+from automl.experience.data_set import Experience, KnownTrial
+from automl.experience.knowledge import read_knowledge, shipped
+from automl.experience.past import past_best
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
 from automl.families.registry import families
-from automl.metalearning.blend import blended, vote_on
-from automl.metalearning.cleaning import cleaned, of_kind
-from automl.metalearning.experience import Experience, KnownTrial
-from automl.metalearning.knowledge import read_knowledge, shipped
-from automl.metalearning.learner import encoding_facts
-from automl.metalearning.past import past_best
-from automl.metalearning.recommendation import (
+from automl.origins import FLOOR, KNOWLEDGE, PAST, PORTFOLIO
+from automl.randomness import Purpose, stream
+from automl.recommendation.meta_learner import encoding_facts
+from automl.recommendation.meta_vote import blended, vote_on
+from automl.recommendation.methods import (
     ADAPTIVE,
     MOST,
     WAYS,
@@ -50,8 +52,6 @@ from automl.metalearning.recommendation import (
     recommended,
     similar_scores,
 )
-from automl.origins import FLOOR, KNOWLEDGE, PAST, PORTFOLIO
-from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
 from automl.search.guide import Guide
 from automl.search.opening import Opening

@@ -37,16 +37,17 @@ import numpy as np
 from automl.data.collections import find_data_sets
 from automl.data.readers import read_table
 from automl.errors import AutoMLWarning
+from automl.experience.knowledge import read_knowledge
+from automl.experience.store import ExperienceStore
 from automl.home import Home
-from automl.learning.facts import target_for
-from automl.metalearning.knowledge import read_knowledge
-from automl.metalearning.store import ExperienceStore
 from automl.records import Configuration, Trial
+from automl.run.beginning import begin
+from automl.run.session import Session
 from automl.setting_sources import resolve_settings
 from automl.stages.line import close_line, open_line
 from automl.stages.opening import give_configurations
 from automl.stages.searching import run_search
-from automl.stages.session import Session, begin
+from automl.table_studies.facts import target_for
 
 ROWS = (200, 5_000)
 KINDS: Mapping[str, dict[str, Any]] = {

@@ -29,10 +29,10 @@ from live import best_so_far, in_turn, search
 from automl.data.collections import find_data_sets
 from automl.data.readers import read_table
 from automl.errors import AutoMLWarning
+from automl.experience.harvest import remember
 from automl.home import Home
-from automl.learning.facts import target_for
 from automl.randomness import Purpose, stream
-from automl.stages.experience import remember
+from automl.table_studies.facts import target_for
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9)
 ROWS = (400, 5_000)

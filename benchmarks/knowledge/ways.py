@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from guard import Problem, interval, problems
 
-from automl.metalearning.knowledge import read_knowledge, shipped
-from automl.metalearning.recommendation import WAYS
+from automl.experience.knowledge import read_knowledge, shipped
+from automl.recommendation.methods import WAYS
 from automl.records import FloatArray
 
 MARKS = (2, 4, 8, 12, 16, 24)

@@ -27,9 +27,9 @@ import numpy as np
 from flow_tables import FLOWS, FlowData, stored_flow, usable_numbers
 from scipy.stats import kendalltau
 
-from automl.metalearning.learner import ScoreBoosting
-from automl.metalearning.neighbors import NearestRuns, nearest_data_sets
 from automl.randomness import Purpose, stream
+from automl.recommendation.meta_learner import ScoreBoosting
+from automl.recommendation.nearest_data_sets import NearestRuns, nearest_data_sets
 from automl.records import FloatArray
 
 LEAVES = (4, 16)

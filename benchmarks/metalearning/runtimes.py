@@ -28,10 +28,10 @@ sys.path.append(str(Path(__file__).parents[1] / "search"))
 
 from matrix import FAMILIES
 
+from automl.forecasts.forecast import Forecast
+from automl.forecasts.timings import Known, Timing, Workload
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
-from automl.runtime.forecast import Forecast
-from automl.runtime.timings import Known, Timing, Workload
 from automl.spaces.tree import SpaceTree
 
 OWN_TRIALS = (10, 30, 100)

@@ -30,9 +30,13 @@ import numpy as np
 from flow_tables import FLOWS, FlowData, stored_flow, usable_numbers
 from learning import write_once
 
-from automl.metalearning.blend import blended
-from automl.metalearning.neighbors import NearestRuns, nearest_data_sets
-from automl.metalearning.warm_starts import (
+from automl.optimizers.composition import NAMED
+from automl.optimizers.model_based import ModelBasedOptimizer
+from automl.parts import Part
+from automl.randomness import Purpose, stream
+from automl.recommendation.meta_vote import blended
+from automl.recommendation.nearest_data_sets import NearestRuns, nearest_data_sets
+from automl.recommendation.warm_starts import (
     bad_start,
     best_start,
     delta_start,
@@ -40,10 +44,6 @@ from automl.metalearning.warm_starts import (
     nearest_start,
     similar_data_sets,
 )
-from automl.optimizers.composition import NAMED
-from automl.optimizers.model_based import ModelBasedOptimizer
-from automl.parts import Part
-from automl.randomness import Purpose, stream
 from automl.records import FloatArray, Trial, TrialStatus
 from automl.surrogates.boosting import QuantileBoosting
 

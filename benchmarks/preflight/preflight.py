@@ -36,8 +36,8 @@ from report import print_report, read_lines
 
 from automl.errors import DataError
 from automl.home import RunFolder
+from automl.run.preparation import prepare
 from automl.settings import Settings
-from automl.stages.preparation import prepare
 
 DEFECTS_PER_HALF: dict[Kind, int] = {
     "leak": 20,

@@ -162,7 +162,13 @@ class Runner:
         started_at = time.time()
         process = self._start(
             [
-                *(sys.executable, "-m", "automl_flows.cli", "train", run.settings["table"]),
+                *(
+                    sys.executable,
+                    "-m",
+                    "automl_flows.commands.cli",
+                    "train",
+                    run.settings["table"],
+                ),
                 *("--config", str(config), "--home", str(home), "--json"),
             ]
         )

@@ -22,11 +22,11 @@ import numpy as np
 from replay import Nearest
 from tables import ScoreTable, read_table, table_names
 
-from automl.metalearning.accepted_values import PriorSettings
-from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
-from automl.metalearning.prior_files import Priors
-from automl.metalearning.priors import learn_priors
+from automl.experience.data_set import DataSetFacts, Experience, KnownTrial
 from automl.optimizers.registry import get_optimizer
+from automl.priors.accepted_values import PriorSettings
+from automl.priors.files import Priors
+from automl.priors.general import learn_priors
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, Task, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree

@@ -34,10 +34,10 @@ from automl.families.family import Family
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.inference.prediction import raw_prediction
-from automl.learning.facts import target_for
 from automl.records import FloatArray
+from automl.run.preparation import prepare
 from automl.setting_sources import resolve_settings
-from automl.stages.preparation import prepare
+from automl.table_studies.facts import target_for
 
 FAMILIES = ("lightgbm", "xgboost", "hist_gradient_boosting")
 OWN_BINS = {"hist_gradient_boosting": 255}

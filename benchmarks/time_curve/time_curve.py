@@ -155,7 +155,7 @@ def trained(settings: dict[str, Any], home: Path) -> dict[str, Any]:
     """
     config = home / "settings.json"
     config.write_text(json.dumps({k: v for k, v in settings.items() if k != "table"}))
-    command = [sys.executable, "-m", "automl_flows.cli", "train", settings["table"]]
+    command = [sys.executable, "-m", "automl_flows.commands.cli", "train", settings["table"]]
     command += ["--config", str(config), "--home", str(home), "--json"]
     kept = {key: value for key, value in os.environ.items() if not key.startswith("AUTOML_")}
     finished = subprocess.run(command, capture_output=True, text=True, check=True, env=kept)

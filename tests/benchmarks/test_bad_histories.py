@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from automl.metalearning.knowledge import shipped
+from automl.experience.knowledge import shipped
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "knowledge"
 N_DATA_SETS, N_SEEDS = 44, 20

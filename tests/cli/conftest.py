@@ -14,7 +14,7 @@ from automl.evaluation.journal import Journal
 from automl.home import Home, RunFolder
 from automl.privacy import make_private_folder
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
-from automl_flows.cli import run
+from automl_flows.commands.cli import run
 
 RUN_IDS = ("20260101-000000-aaaa", "20260102-000000-bbbb", "20260103-000000-cccc")
 

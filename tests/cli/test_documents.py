@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from automl_flows.cli import app
+from automl_flows.commands.cli import app
 
 ROOT = Path(__file__).parents[2]
 TEXTS = {

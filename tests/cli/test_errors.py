@@ -12,7 +12,8 @@ import pytest
 import typer
 
 from automl.errors import AutoMLError, DataError, InterruptedRunError, ServiceError, SettingsError
-from automl_flows import cli, run_commands
+from automl_flows.commands import cli
+from automl_flows.commands import runs as run_commands
 
 ERRORS = [
     (AutoMLError("broken"), 1),
@@ -61,7 +62,7 @@ def test_an_interruption_exits_with_130(automl, monkeypatch, error):
 def test_sigterm_exits_with_143():
     program = (
         "import os, signal, sys\n"
-        "from automl_flows import cli, run_commands\n"
+        "from automl_flows.commands import cli, runs as run_commands\n"
         "run_commands.open_home = lambda _: os.kill(os.getpid(), signal.SIGTERM)\n"
         "sys.argv = ['automl', 'runs']\n"
         "cli.main()\n"
@@ -75,7 +76,7 @@ def test_sigterm_exits_with_143():
 def test_the_process_ends_at_once_when_prefect_is_loaded():
     program = (
         "import atexit, sys, types\n"
-        "from automl_flows.session import leave\n"
+        "from automl_flows.commands.process import leave\n"
         "atexit.register(lambda: print('slow hook'))\n"
         "print('result')\n"
         "sys.modules['prefect'] = types.ModuleType('prefect')\n"
@@ -90,7 +91,7 @@ def test_the_process_ends_at_once_when_prefect_is_loaded():
 def test_a_reader_that_goes_away_is_no_error():
     read_end, write_end = os.pipe()
     os.close(read_end)
-    command = [sys.executable, "-m", "automl_flows.cli", "families", "--json"]
+    command = [sys.executable, "-m", "automl_flows.commands.cli", "families", "--json"]
     done = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, check=False)
     os.close(write_end)
     assert (done.returncode, done.stderr) == (141, b"")
@@ -103,7 +104,7 @@ HEAVY = ("prefect", "mlflow", "sklearn", "pandas", "numpy", "lightgbm", "scipy",
 def test_help_and_usage_errors_import_nothing_heavy(arguments):
     program = (
         "import json, sys\n"
-        "from automl_flows.cli import run\n"
+        "from automl_flows.commands.cli import run\n"
         f"run({arguments!r})\n"
         "print()\n"
         "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))\n"

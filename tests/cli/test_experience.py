@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from automl.experience import knowledge
+from automl.experience.harvest import collect, harvest
+from automl.experience.store import ExperienceStore
 from automl.home import Home
-from automl.metalearning import knowledge
-from automl.metalearning.harvest import collect, harvest
-from automl.metalearning.store import ExperienceStore
 
 DATA = {
     "rows": 60, "training_rows": 40, "columns": 2, "task": "binary", "classes": ["no", "yes"],
@@ -212,7 +212,7 @@ def test_a_run_of_an_earlier_version_gets_its_fingerprint(own_home, known):
     import pandas as pd
 
     from automl.data.table import prepare_table
-    from automl.metalearning.fingerprints import fingerprint
+    from automl.experience.fingerprints import fingerprint
 
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=60), "y": rng.choice(["no", "yes"], 60)})

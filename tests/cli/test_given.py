@@ -9,7 +9,7 @@ from automl.errors import SettingsError
 from automl.evaluation.launch import MARKER
 from automl.inference.pyfunc import TRUST_VARIABLE
 from automl.setting_sources import resolve_settings
-from automl_flows.given import parse_metric, parse_roles, read_cost_matrix
+from automl_flows.commands.given import parse_metric, parse_roles, read_cost_matrix
 
 
 def test_roles_may_hold_equals_signs_in_the_column_name():

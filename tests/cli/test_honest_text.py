@@ -6,7 +6,7 @@ import pytest
 
 from automl.tracking.layout import honest_metrics
 from automl.tracking.publication import honest_lines
-from automl_flows.results import ensemble_row, honest_text
+from automl_flows.words.results import ensemble_row, honest_text
 
 SINGLE = {"score": 0.8, "low": 0.75, "high": 0.84, "naive": 0.82, "bias": 0.02}
 ENSEMBLE = {**SINGLE, "score": 0.8124, "low": 0.7808, "high": 0.8404, "naive": 0.8291}

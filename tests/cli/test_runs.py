@@ -10,8 +10,8 @@ import pytest
 
 from automl.evaluation.journal import Journal
 from automl.tracking.outbox import Outbox
-from automl_flows.results import show_notices, show_result
-from automl_flows.run_status import describe
+from automl_flows.words.results import show_notices, show_result
+from automl_flows.words.run_status import describe
 
 DRIVER = """
 import os, sys, time

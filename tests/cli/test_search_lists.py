@@ -8,8 +8,8 @@ from automl.bandits.registry import ALLOCATORS
 from automl.ensembles.registry import ENSEMBLES
 from automl.errors import SettingsError
 from automl.optimizers.registry import OPTIMIZERS
+from automl.run.choices import check_names
 from automl.settings import Settings
-from automl_flows.given import check_names
 
 ROWS = {
     kind: [(name, entry.summary, entry.source) for name, entry in entries.items()]

@@ -13,10 +13,10 @@ from automl.bandits.registry import ALLOCATORS
 from automl.optimizers.composition import NAMED, Composition, Encoding, Pending
 from automl.optimizers.initial_design import INITIAL_DESIGNS
 from automl.optimizers.registry import OPTIMIZERS
+from automl.run.choices import check_names
 from automl.settings import Settings
 from automl.surrogates.registry import SURROGATES
 from automl.surrogates.targets import TARGETS
-from automl_flows.given import check_names
 
 PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
 

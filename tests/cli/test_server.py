@@ -19,9 +19,9 @@ import pytest
 
 from automl.home import Home
 from automl.run_state import Attempt
-from automl_flows.prefect_api import PrefectAPI, answers
-from automl_flows.reconciliation import LOCAL, note_attempt, reconcile, server_name
-from automl_flows.server import LocalServer
+from automl_flows.services.prefect_api import PrefectAPI, answers
+from automl_flows.services.reconciliation import LOCAL, note_attempt, reconcile, server_name
+from automl_flows.services.server import LocalServer
 
 pytestmark = pytest.mark.integration
 
@@ -30,7 +30,7 @@ import sys
 from pathlib import Path
 from automl_flows.environment import prepare_environment
 prepare_environment()
-from automl_flows.server import LocalServer
+from automl_flows.services.server import LocalServer
 server = LocalServer(Path(sys.argv[1]), url=sys.argv[2])
 from prefect import flow, task
 
@@ -50,7 +50,7 @@ with server.connected():
 DRIVER = """
 import sys, time
 from pathlib import Path
-from automl_flows.server import LocalServer
+from automl_flows.services.server import LocalServer
 server = LocalServer(Path(sys.argv[1]))
 server.start()
 print(server.pid, flush=True)
@@ -256,8 +256,8 @@ def test_what_cannot_be_told_now_is_told_by_the_next_command(server):
 
 
 def test_a_server_is_silent_when_it_lives_and_has_not_answered_for_long(server, monkeypatch):
-    monkeypatch.setattr("automl_flows.server.SILENT_SECONDS", 0.3)
-    monkeypatch.setattr("automl_flows.server.ASK_SECONDS", 0.1)
+    monkeypatch.setattr("automl_flows.services.server.SILENT_SECONDS", 0.3)
+    monkeypatch.setattr("automl_flows.services.server.ASK_SECONDS", 0.1)
     time.sleep(0.2)
     assert not server.is_silent()
     process = psutil.Process(server.pid)

@@ -13,10 +13,11 @@ import psutil
 import pytest
 
 from automl.errors import ServiceError
-from automl_flows import server_schema, standing
-from automl_flows.doctor import Finding, examine, exit_code
-from automl_flows.server import LocalServer, local_server
-from automl_flows.standing import Service, read_services, services_file, stop_services
+from automl_flows.commands.doctor import Finding, examine, exit_code
+from automl_flows.services import server_schema, standing
+from automl_flows.services.local_server import local_server
+from automl_flows.services.server import LocalServer
+from automl_flows.services.standing import Service, read_services, services_file, stop_services
 
 LEVELS = {"ok", "warn", "fail"}
 
@@ -123,7 +124,7 @@ def test_the_doctor_looks_at_everything_and_changes_nothing(own_home, runs):
 
 
 def test_the_doctor_names_a_dependency_out_of_range(monkeypatch, own_home):
-    from automl_flows import doctor
+    from automl_flows.commands import doctor
 
     real = doctor.metadata.version
     monkeypatch.setattr(

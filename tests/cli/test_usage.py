@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
-from automl_flows import train_commands
+from automl_flows.commands import train as train_commands
 
 USAGE = [
     (["trian"], "train"),

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from automl.records import Configuration, Trial, TrialStatus
-from automl_flows.why_known import STAGES, Known
-from automl_flows.why_run import story_of
+from automl_flows.words.run_choices import STAGES, Known
+from automl_flows.words.why_run import story_of
 
 RUN = "20260105-000000-eeee"
 

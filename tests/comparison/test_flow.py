@@ -27,7 +27,7 @@ methods:
 
 def compare(folder: Path, *arguments: str) -> tuple[dict[str, Any], str]:
     done = subprocess.run(
-        [sys.executable, "-m", "automl_flows.cli", "compare", *arguments, "--json"],
+        [sys.executable, "-m", "automl_flows.commands.cli", "compare", *arguments, "--json"],
         cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1", "AUTOML_HOME": str(folder / "home")},
         capture_output=True,

@@ -31,7 +31,8 @@ def logs() -> Iterator[None]:
 def test_the_results_do_not_wait_for_a_server_that_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from automl_flows import comparing, server
+    from automl_flows import comparing
+    from automl_flows.services import server
 
     class Endless(comparing.FlowThread):
         def run(self) -> None:
@@ -62,7 +63,7 @@ def test_the_threads_of_prefect_that_heed_no_level_are_silenced(
 ) -> None:
     from prefect._internal.concurrency import logger
 
-    from automl_flows.session import silence_libraries
+    from automl_flows.environment import silence_libraries
 
     logger.addHandler(caplog.handler)
     logging.disable(logging.CRITICAL)

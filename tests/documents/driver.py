@@ -23,7 +23,7 @@ def call(command, expected):
     words = shlex.split(command)[1:]
     words = [last_run() if RUN_LIKE.match(word) else word for word in words]
     done = subprocess.run(
-        [sys.executable, "-m", "automl_flows.cli", *words],
+        [sys.executable, "-m", "automl_flows.commands.cli", *words],
         capture_output=True,
         text=True,
         check=False,

@@ -141,7 +141,7 @@ RUN_PAGES = [name for name, steps in STEPS.items() if any(not reason for _, reas
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Environment of all pages: one home, and one Prefect server that stands."""
-    from automl_flows.server import LocalServer
+    from automl_flows.services.server import LocalServer
 
     home = tmp_path_factory.mktemp("documents") / "home"
     given = {k: v for k, v in os.environ.items() if not k.startswith(("AUTOML_", "PREFECT_"))}
@@ -220,14 +220,14 @@ def read_tree(path: Path) -> None:
 
 
 def read_settings(path: Path) -> None:
+    from automl.run.search_spaces import check_spaces
     from automl.setting_sources import resolve_settings
-    from automl.stages.search_spaces import check_spaces
 
     check_spaces(resolve_settings({"table": "t", "target": "y"}, file=path, environment={}))
 
 
 def read_priors(path: Path) -> None:
-    from automl.metalearning.prior_files import Priors
+    from automl.priors.files import Priors
 
     Priors.read(path).check()
 

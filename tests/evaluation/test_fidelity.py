@@ -14,8 +14,8 @@ from automl.evaluation.trial import evaluate
 from automl.families.registry import families, get_family
 from automl.home import RunFolder
 from automl.records import FoldResult
+from automl.run.preparation import prepare
 from automl.settings import Settings
-from automl.stages.preparation import prepare
 
 N = 400
 

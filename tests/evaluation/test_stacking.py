@@ -20,8 +20,8 @@ from automl.home import RunFolder
 from automl.metrics.decisions import OutOfFold
 from automl.preprocessing.pipeline import build_preprocessor
 from automl.records import FoldResult
+from automl.run.preparation import prepare
 from automl.settings import Settings
-from automl.stages.preparation import prepare
 
 N = 120
 BASE = {"binary": ("logistic_regression", "gaussian_nb"), "regression": ("ridge", "knn")}

@@ -29,9 +29,9 @@ from automl.metrics.decisions import OutOfFold
 from automl.metrics.index import PerformanceIndex
 from automl.randomness import Purpose, stream
 from automl.records import FoldResult, TrialStatus
+from automl.run.preparation import prepare
+from automl.run.search_spaces import space_of
 from automl.settings import Settings
-from automl.stages.preparation import prepare
-from automl.stages.search_spaces import space_of
 
 N = 90
 

@@ -14,10 +14,10 @@ import pytest
 from automl.data.table import Table
 from automl.home import Home
 from automl.records import Trial
+from automl.run.beginning import begin
 from automl.setting_sources import resolve_settings
 from automl.stages.line import Line, close_line, open_line
 from automl.stages.searching import run_search
-from automl.stages.session import begin
 
 pytestmark = pytest.mark.integration
 FAMILIES = {"decision_tree", "ridge", "logistic_regression"}

@@ -6,13 +6,13 @@ import pytest
 from automl.acquisition.registry import ACQUISITIONS, MAXIMIZERS
 from automl.errors import SettingsError
 from automl.families.registry import get_family
-from automl.metalearning.blend import MetaVote
 from automl.optimizers.composition import NAMED, parse_composition
 from automl.optimizers.initial_design import INITIAL_DESIGNS
 from automl.optimizers.model_based import ModelBasedOptimizer
 from automl.optimizers.observations import Observations
 from automl.optimizers.registry import OPTIMIZERS, compose, get_optimizer, optimizer_name
 from automl.randomness import Purpose, stream
+from automl.recommendation.meta_vote import MetaVote
 from automl.records import Fidelity, FoldResult, Trial, TrialStatus
 from automl.setting_sources import resolve_settings
 from automl.spaces.encoding import ConfigurationEncoder

@@ -17,7 +17,7 @@ from automl.evaluation.cache import FoldCache
 from automl.evaluation.fitting import FoldData, _components
 from automl.inference.schema import MOST_LETTERS, TableSchema
 from automl.inference.trusted import TRUSTED_TYPES
-from automl.metalearning.meta_features.description import describe
+from automl.meta_features.description import describe
 from automl.preprocessing import TextEncoder, build_preprocessor
 from automl.preprocessing import texts as texts_module
 from automl.records import Task

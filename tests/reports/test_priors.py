@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from automl.errors import DataError
-from automl.metalearning.priors import LearnedPrior
+from automl.priors.general import LearnedPrior
 from automl.reports.priors import prior_picture, save_prior_pictures
 from automl.spaces.distributions import GaussianMixture, LogUniform, Uniform
 

@@ -11,7 +11,7 @@ import pytest
 from automl.errors import SettingsError
 from automl.families.registry import families, get_family
 from automl.reports.space_tree import Kind, save_space_tree, space_tree, tree_lines, tree_text
-from automl_flows.cli import run
+from automl_flows.commands.cli import run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "families.md"
 SPACES = [

@@ -10,9 +10,9 @@ import pytest
 
 from automl.errors import DataError, ServiceError, SettingsError
 from automl.home import Home
-from automl_flows import arrivals as module
-from automl_flows.arrivals import Arrivals, FolderWatch, ending_of, file_digest
-from automl_flows.watching import Watcher
+from automl_flows.services import arrivals as module
+from automl_flows.services.arrivals import Arrivals, FolderWatch, ending_of, file_digest
+from automl_flows.services.watching import Watcher
 
 
 class Clock:

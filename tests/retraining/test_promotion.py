@@ -20,9 +20,10 @@ from automl.home import Home, RunFolder
 from automl.inference.model import TableModel
 from automl.metrics.building import build_index
 from automl.records import IntArray
+from automl.run import challenge
+from automl.run.challenge import LEAST_ROWS, NO_ROWS, choose_rows, n_held_back
 from automl.settings import Settings
 from automl.stages import promotion
-from automl.stages.promotion import LEAST_ROWS, NO_ROWS, choose_rows, n_held_back
 from automl.tracking.holders import Holders
 
 
@@ -66,9 +67,10 @@ class Duel:
         self.holders = Holders({"champion": "3"}, ("3",))
         self.new: TableModel | None = None
         found = SimpleNamespace(label="p/3", folder=home / "champion", load=self._load_champion)
+        monkeypatch.setattr(challenge, "holders", lambda name, home: self.holders)
         monkeypatch.setattr(promotion, "holders", lambda name, home: self.holders)
-        monkeypatch.setattr(promotion, "champion_bundle", lambda name, home: found)
-        monkeypatch.setattr(promotion, "row_digests_of", lambda found, home: self.digests)
+        monkeypatch.setattr(challenge, "champion_bundle", lambda name, home: found)
+        monkeypatch.setattr(challenge, "row_digests_of", lambda found, home: self.digests)
         monkeypatch.setattr(promotion, "load_bundle", lambda folder, **_: self.new)
 
     def begin(
@@ -84,8 +86,8 @@ class Duel:
     def hold_back(self, new: pd.DataFrame, test: IntArray = NO_ROWS) -> Table:
         """Rows to train on, as the preparation of a run leaves them."""
         home = self.folder.path.parents[1]
-        raw = new if promotion.has_champion(self.settings, home) else None
-        held = promotion.hold_back(self.folder, self.settings, raw, self.table, test)
+        raw = new if challenge.has_champion(self.settings, home) else None
+        held = challenge.hold_back(self.folder, self.settings, raw, self.table, test)
         return self.table.subset(np.setdiff1d(np.arange(len(self.table)), np.union1d(held, test)))
 
     def end(self, *, right: float = 1.0) -> dict[str, Any]:

@@ -11,13 +11,14 @@ import pytest
 from automl.data.digests import digest_frame
 from automl.errors import DataError, SettingsError
 from automl.home import Home, RunFolder
+from automl.run.finished_runs import finished_runs
+from automl.run.provenance import signed_facts
 from automl.settings import Settings
-from automl.stages.provenance import signed_facts
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
 from automl_flows import retraining
-from automl_flows.retraining import finished_runs, retrain
-from automl_flows.service_plan import Plan
+from automl_flows.retraining import retrain
+from automl_flows.services.service_plan import Plan
 
 
 class Runs:

@@ -20,8 +20,8 @@ import pytest
 from automl.data.digests import digest_frame
 from automl.data.table import Table
 from automl.home import Home
-from automl_flows.retraining import finished_runs, table_digest
-from automl_flows.standing import start_services, stop_services
+from automl.run.finished_runs import finished_runs, table_digest
+from automl_flows.services.standing import start_services, stop_services
 
 pytestmark = pytest.mark.integration
 
@@ -44,7 +44,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 
 def automl(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "automl_flows.cli", *arguments]
+    return [sys.executable, "-m", "automl_flows.commands.cli", *arguments]
 
 
 def wait_for(condition: Callable[[], Any], service: subprocess.Popen[str]) -> None:

@@ -16,15 +16,15 @@ from automl.evaluation.slots import JobOutcome
 from automl.evaluation.stage_records import StageRecords
 from automl.home import Home
 from automl.records import Fidelity, Trial, TrialStatus
+from automl.run.ledger import Ledger
+from automl.run.preparation import prepare
+from automl.run.session import Session
 from automl.settings import Settings
 from automl.stages.candidates import choose_candidates, score_candidates
 from automl.stages.champion import select_champion
 from automl.stages.ensembling import build_ensemble
-from automl.stages.ledger import Ledger
-from automl.stages.preparation import prepare
 from automl.stages.result import leaderboard
 from automl.stages.searching import Search, run_search
-from automl.stages.session import Session
 from automl.tracking.layout import incumbents, trial_content
 
 FEW = {"low": 9, "high": 18, "default": 18}

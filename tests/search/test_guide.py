@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from automl.metalearning.portfolio import KnownScores
+from automl.recommendation.configuration_portfolio import KnownScores
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.search.guide import Guide
 

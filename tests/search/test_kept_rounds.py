@@ -14,10 +14,10 @@ from automl.home import RunFolder
 from automl.optimizers.protocol import Proposal
 from automl.origins import DEFAULT
 from automl.records import Trial, TrialStatus
+from automl.run.preparation import prepare
 from automl.search.runner import TrialRunner
 from automl.search.turns import Turn
 from automl.settings import Settings
-from automl.stages.preparation import prepare
 
 LIMIT_SECONDS = 8.0
 """All rounds of the three folds take several times as long on any machine."""

@@ -8,7 +8,7 @@ import pytest
 
 from automl.evaluation.slots import JobOutcome
 from automl.evaluation.trial import TrialSummary
-from automl.metalearning.experience import KnownTrial
+from automl.experience.data_set import KnownTrial
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.search.runner import TrialRunner, work
 

@@ -10,9 +10,9 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
+from automl.run.ledger import Ledger
+from automl.run.preparation import prepare
 from automl.settings import Settings
-from automl.stages.ledger import Ledger
-from automl.stages.preparation import prepare
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import pytest
 
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.registry import get_family
+from automl.forecasts.timings import Known, Workload
 from automl.home import RunFolder
 from automl.optimizers.fidelities import FULL, fold_levels, iteration_levels, row_levels
-from automl.runtime.timings import Known, Workload
+from automl.run.preparation import prepare
 from automl.settings import Settings
 from automl.stages.arms import arms_of
-from automl.stages.preparation import prepare
 from automl.surrogates.sources import Sources
 
 N = 900

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from automl.evaluation.journal import read
 from automl.home import Home
 from automl.records import Trial, TrialStatus
+from automl.run.beginning import begin
 from automl.search.runner import TrialRunner
 from automl.selection.checker import check
 from automl.selection.preselection import common_number
@@ -23,7 +24,6 @@ from automl.stages.candidates import choose_candidates, score_candidates
 from automl.stages.champion import select_champion
 from automl.stages.fresh_folds import FreshFolds
 from automl.stages.line import Line
-from automl.stages.session import begin
 
 
 @pytest.fixture

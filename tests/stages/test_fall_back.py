@@ -14,10 +14,10 @@ from automl.inference.bundle import load_bundle
 from automl.metrics.index import PerformanceIndex
 from automl.origins import FLOOR
 from automl.records import TrialStatus
+from automl.run.beginning import begin, reopen
 from automl.settings import Settings
 from automl.stages.line import Line
 from automl.stages.searching import FLOOR_SHARE, LEAST_TAIL_SECONDS
-from automl.stages.session import begin, reopen
 
 SETTINGS = Settings(
     table="sklearn:iris",

@@ -7,12 +7,12 @@ from automl.evaluation.fold_models import remove_all_models
 from automl.home import Home
 from automl.inference.bundle import load_bundle
 from automl.inference.model import TableModel
+from automl.run.beginning import begin
+from automl.run.ledger import Ledger
 from automl.settings import Settings
 from automl.stages import finishing
 from automl.stages.finishing import build_final, prediction_seconds, sample_size, wants_refits
-from automl.stages.ledger import Ledger
 from automl.stages.line import Line
-from automl.stages.session import begin
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from automl.home import Home
+from automl.run.beginning import begin
 from automl.selection.honest import draw
 from automl.settings import Settings
 from automl.stages import honesty
@@ -17,8 +18,7 @@ from automl.stages.choice_evidence import evidence_of
 from automl.stages.finishing import member_milliseconds
 from automl.stages.honesty import estimate, n_bootstraps_of
 from automl.stages.line import Line
-from automl.stages.session import begin
-from automl_flows.results import honest_text
+from automl_flows.words.results import honest_text
 
 FIELDS = {
     "score",

@@ -18,10 +18,10 @@ from automl.inference.combining import combined
 from automl.inference.decision import DecisionRule
 from automl.metrics.decisions import OutOfFold
 from automl.records import Trial
+from automl.run.beginning import begin
 from automl.settings import Settings
 from automl.stages.choice_evidence import evidence_of
 from automl.stages.line import Line
-from automl.stages.session import begin
 
 COSTS = [[0, 1, 1], [1, 0, 1], [20, 20, 0]]
 

@@ -9,17 +9,17 @@ from typing import get_args
 import pytest
 
 from automl.evaluation.stage_records import StageRecords
+from automl.experience.data_set import DataSetFacts, Experience, KnownTrial
+from automl.experience.harvest import data_set_facts
 from automl.families.portfolio import whole_portfolio
 from automl.families.registry import families, get_family
-from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
-from automl.metalearning.harvest import data_set_facts
-from automl.metalearning.recommendation import LEAST_DATA_SETS, WAYS
+from automl.recommendation.methods import LEAST_DATA_SETS, WAYS
 from automl.records import Configuration, Task, Trial, TrialStatus
+from automl.run.search_spaces import space_of
 from automl.settings import Settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages import opening as module
 from automl.stages.participation import unkept_requests
-from automl.stages.search_spaces import space_of
 from automl.stages.searching import votes_of
 
 FAMILIES = ("lightgbm", "knn", "lda")

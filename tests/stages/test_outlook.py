@@ -6,10 +6,10 @@ import pytest
 
 from automl.evaluation.stage_records import StageRecords
 from automl.home import Home
+from automl.run.ledger import Ledger
 from automl.stages import outlook
 from automl.stages.blending import bag_seconds
 from automl.stages.candidate_plan import HEADROOM, SAFETY
-from automl.stages.ledger import Ledger
 from automl.stages.outlook import (
     Outlook,
     Publication,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from automl.errors import AutoMLWarning, SettingsError
-from automl.metalearning.harvest import data_set_facts
-from automl.metalearning.learner import encoding_facts
+from automl.experience.harvest import data_set_facts
+from automl.recommendation.meta_learner import encoding_facts
+from automl.run.preparation import check_workers, n_slots
 from automl.settings import Settings
-from automl.stages.preparation import check_workers, n_slots
 
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
-    monkeypatch.setattr("automl.stages.preparation.usable_cores", lambda: 2)
+    monkeypatch.setattr("automl.run.preparation.usable_cores", lambda: 2)
 
 
 def test_rules_and_encodings_know_the_table_and_its_matrix(session_of):

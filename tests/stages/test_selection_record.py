@@ -11,16 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from automl.experience.data_set import DataSetFacts, Experience, KnownTrial
 from automl.families.registry import get_family
-from automl.metalearning.experience import DataSetFacts, Experience, KnownTrial
 from automl.records import FoldResult, Task, Trial, TrialStatus
+from automl.run.search_spaces import space_of
 from automl.selection.checker import check, check_tree
 from automl.selection.dispositions import Disposition, Status
 from automl.selection.preselection import ScoringRecord
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.candidates import choose_candidates
 from automl.stages.champion import select_champion
-from automl.stages.search_spaces import space_of
 from automl.stages.speed import expected_seconds
 
 FAMILIES = ("svm", "knn", "ridge")

@@ -13,13 +13,13 @@ from automl.evaluation.predictions import PredictionStore
 from automl.home import Home, RunFolder
 from automl.inference.bundle import load_bundle
 from automl.records import TrialStatus
+from automl.run.beginning import begin, reopen
+from automl.run.preparation import prepare
 from automl.settings import Settings
 from automl.stages import finishing, stacking
 from automl.stages.finishing import build_final, wanted_parts
 from automl.stages.line import Line
-from automl.stages.preparation import prepare
 from automl.stages.result import disposition_texts
-from automl.stages.session import begin, reopen
 from automl.stages.stacking import (
     HOLDOUT_PARTS,
     likely_seconds,

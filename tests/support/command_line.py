@@ -23,7 +23,14 @@ class Command:
 
     def arguments(self, *arguments: str) -> list[str]:
         """Command and arguments for a process."""
-        return [sys.executable, "-m", "automl_flows.cli", *arguments, "--home", str(self.home)]
+        return [
+            sys.executable,
+            "-m",
+            "automl_flows.commands.cli",
+            *arguments,
+            "--home",
+            str(self.home),
+        ]
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """The running process."""

@@ -24,7 +24,7 @@ TRAIN = [
     *("--name", NAME, "--families", "decision_tree,gaussian_nb,lda", "--preset", "fast"),
 ]
 MARKS = {
-    "server": "automl_flows.server_process",
+    "server": "automl_flows.services.server_process",
     "mirror": "automl.tracking.mirror",
     "slot": "automl.evaluation.supervisor",
 }

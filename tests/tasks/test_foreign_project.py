@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from automl_flows.server import LocalServer
+from automl_flows.services.server import LocalServer
 
 OWN_TASK = '''
 from prefect import task
@@ -54,14 +54,14 @@ def mine():
 
 
 def origins():
-    import automl_flows.train
+    import automl_flows.driver
     import automl_tasks.preprocessing
     import flows
     import tasks.preprocessing
 
     own = [flows, own_train, tasks, tasks.preprocessing]
     assert all(Path(module.__file__).is_relative_to(ROOT) for module in own)
-    ours = [automl_tasks, automl_tasks.preprocessing, automl_flows.train]
+    ours = [automl_tasks, automl_tasks.preprocessing, automl_flows.driver]
     assert not any(Path(module.__file__).is_relative_to(ROOT) for module in ours)
     assert own_train.NAME == "own train"
     assert automl_tasks.preprocessing.impute is impute is not own_impute

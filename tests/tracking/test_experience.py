@@ -11,17 +11,17 @@ import pytest
 
 from automl.errors import SettingsError
 from automl.evaluation.stage_records import StageRecords
+from automl.experience.data_set import KnownTrial
+from automl.experience.entries import digest_of
+from automl.experience.harvest import harvest
 from automl.families.registry import families
 from automl.home import RunFolder
-from automl.metalearning.entries import digest_of
-from automl.metalearning.experience import KnownTrial
-from automl.metalearning.harvest import harvest
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
-from automl.tracking import experience as module
 from automl.tracking import layout
-from automl.tracking.experience import read_history, trial_of
+from automl.tracking import team_history as module
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.store import open_store, store_address
+from automl.tracking.team_history import read_history, trial_of
 
 DATA = {
     "digest": "abc123",

@@ -119,7 +119,7 @@ def rows(n_rows: int) -> pd.DataFrame:
 
 def automl(home: Path, uri: str, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "automl_flows.cli", *arguments, "--home", str(home)],
+        [sys.executable, "-m", "automl_flows.commands.cli", *arguments, "--home", str(home)],
         env=clean_environment(MLFLOW_TRACKING_URI=uri),
         capture_output=True,
         text=True,

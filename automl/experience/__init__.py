@@ -1,0 +1,1 @@
+"""What runs remember of data sets: facts, trials, and the knowledge that the package ships."""

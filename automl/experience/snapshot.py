@@ -1,0 +1,90 @@
+"""What one run knows of other data: taken once, named by a digest, the same when it is resumed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from automl.experience.data_set import Experience
+from automl.experience.entries import digest_of
+
+LEAST_DIGITS = 6
+"""Of a fingerprint or layout that is given by its beginning."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Experiences in the order of their ids.
+
+    Parameters
+    ----------
+    left_out : ids of those that were not wanted
+    unknown : what was named to be left out, and is not there
+    """
+
+    experiences: tuple[Experience, ...] = ()
+    left_out: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, experiences: Iterable[Experience], excluded: Sequence[str] = ()) -> Snapshot:
+        """Snapshot without the data sets that `excluded` names; of equal ids the first counts."""
+        found: dict[str, Experience] = {}
+        for experience in experiences:
+            found.setdefault(experience.id, experience)
+        ordered = [found[identity] for identity in sorted(found)]
+        left_out = {e.id for e in ordered if any(is_named(e, text) for text in excluded)}
+        return cls(
+            tuple(e for e in ordered if e.id not in left_out),
+            tuple(sorted(left_out)),
+            tuple(text for text in excluded if not any(is_named(e, text) for e in ordered)),
+        )
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """Digest by id."""
+        return {experience.id: digest_of(experience) for experience in self.experiences}
+
+    @property
+    def digest(self) -> str:
+        """32 hexadecimal digits over ids and digests; empty where nothing is known."""
+        if not self.experiences:
+            return ""
+        text = json.dumps(self.digests, sort_keys=True)
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """What a run records of it: the digest, and what it is made of."""
+        return {
+            "digest": self.digest,
+            "entries": [
+                {
+                    "id": experience.id,
+                    "name": experience.data.name,
+                    "origin": experience.origin,
+                    "trials": len(experience.trials),
+                    "digest": self.digests[experience.id],
+                }
+                for experience in self.experiences
+            ],
+            "trials": sum(len(experience.trials) for experience in self.experiences),
+            "left_out": list(self.left_out),
+        }
+
+
+def is_named(experience: Experience, text: str) -> bool:
+    """Whether a text names an experience.
+
+    It does as name of the data set, id, origin, or beginning of the fingerprint or layout.
+    """
+    data = experience.data
+    if text in (data.name, experience.id, experience.origin):
+        return True
+    digits = text.lower()
+    return len(digits) >= LEAST_DIGITS and (
+        data.fingerprint.startswith(digits) or data.layout.startswith(digits)
+    )

@@ -1,7 +1,0 @@
-"""Numbers that describe a data set, by name: what makes data sets comparable (SPEC H1)."""
-
-from automl.metalearning.meta_features.description import MetaFeatures, describe
-from automl.metalearning.meta_features.feature import Group, MetaFeature, Target
-from automl.metalearning.meta_features.registry import META_FEATURES
-
-__all__ = ["META_FEATURES", "Group", "MetaFeature", "MetaFeatures", "Target", "describe"]

@@ -1,0 +1,67 @@
+"""Experience as the arrays that surrogates across data sets learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from automl.experience.data_set import DataSetFacts, Experience
+from automl.recommendation.meta_learner import (
+    common_scores,
+    encoding_facts,
+    meta_feature_names,
+    meta_matrix,
+)
+from automl.records import FloatArray
+from automl.spaces.encoding import ConfigurationEncoder
+from automl.surrogates.sources import Sources
+
+
+def sources_of(
+    known: Sequence[Experience], encoder: ConfigurationEncoder, data: DataSetFacts
+) -> Sources:
+    """Complete trials of the encoder's families on other data sets.
+
+    Scores are standardized per data set over these trials (S15, section 4.1), those far below the
+    rest raised. Each entry counts as
+    a data set of its own, also two runs on one table.
+
+    Parameters
+    ----------
+    known
+        Entries of one kind of target, without what cannot be used (`automl.experience.cleaning`).
+    encoder
+        Fitted.
+    data
+        The data set that is searched for.
+    """
+    families = frozenset(space.family for space in encoder.spaces)
+    scored = [(one, one.scored(families)) for one in known]
+    used = [(one, found) for one, found in scored if found]
+    if not used:
+        return Sources.none(len(encoder.feature_names))
+    X = [encoder.transform([c for c, _ in found], encoding_facts(one.data)) for one, found in used]
+    task = np.repeat(np.arange(len(used)), [len(found) for _, found in used])
+    scores = np.array([score for _, found in used for _, score in found])
+    meta, target_meta = _scaled([one.data for one, _ in used], data)
+    return Sources(np.concatenate(X), common_scores(scores, task), task, meta, target_meta)
+
+
+def _scaled(others: Sequence[DataSetFacts], data: DataSetFacts) -> tuple[FloatArray, FloatArray]:
+    """(t, p) and (p,) meta-features, scaled to [0, 1] over the others; gaps are their medians.
+
+    Features that are equal on all others, or unknown on all of them, say nothing and are left out.
+    The target's stay within a range of the others' on either side, however unlike them it is.
+    """
+    names = meta_feature_names(others)
+    meta = meta_matrix([one.meta_features for one in others], names)
+    target = meta_matrix([data.meta_features], names)[0]
+    medians = np.nanmedian(meta, axis=0) if len(names) else np.zeros(0)
+    meta = np.where(np.isfinite(meta), meta, medians)
+    target = np.where(np.isfinite(target), target, medians)
+    low, high = meta.min(axis=0), meta.max(axis=0)
+    varies = high > low
+    span = (high - low)[varies]
+    scaled = (meta[:, varies] - low[varies]) / span
+    return scaled, np.clip((target[varies] - low[varies]) / span, -1.0, 2.0)

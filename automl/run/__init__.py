@@ -1,0 +1,1 @@
+"""A run that is alive: its folder, settings, table, budget, and what it knows of other data."""

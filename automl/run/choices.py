@@ -1,0 +1,114 @@
+"""The optimizer and the allocator that settings choose, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from automl.bandits.registry import ONLY, get_allocator
+from automl.errors import SettingsError
+from automl.optimizers.registry import get_optimizer, optimizer_name
+from automl.settings import Settings
+
+
+def check_choices(settings: Settings) -> None:
+    """Refuse an optimizer or allocator that is not known or cannot be used.
+
+    Raises
+    ------
+    SettingsError
+        With the nearest known name, or what the choice needs.
+    """
+    reads_clock(settings)
+    check_only_family(settings, settings.takes_part)
+    for name, reason in idle_choices(settings).items():
+        raise SettingsError(
+            f"setting {name}: {getattr(settings, name)!r} has no effect: {reason}", setting=name
+        )
+
+
+def idle_choices(settings: Settings) -> dict[str, str]:
+    """Settings that the chosen optimizer makes no use of, and why.
+
+    Raises
+    ------
+    SettingsError
+        If the optimizer is not known.
+    """
+    entry, name = get_optimizer(settings.optimizer), optimizer_name(settings.optimizer)
+    found = {}
+    if settings.fidelity != "auto" and not entry.has_levels:
+        found["fidelity"] = f"optimizer {name} makes no trials of less than the whole"
+    if settings.blend > 0 and not entry.takes_vote:
+        found["blend"] = f"optimizer {name} has no surrogate that a meta-learner could vote beside"
+    return found
+
+
+def reads_clock(settings: Settings) -> bool:
+    """Whether measured seconds decide anything: then equal runs need not be equal.
+
+    A limit of the time to predict may; allocator and optimizer need leave under trials.
+
+    Raises
+    ------
+    SettingsError
+        If they do without it, or are not known.
+    """
+    allocator, optimizer = settings.chosen_allocator, settings.optimizer
+    found = {
+        f"optimizer {optimizer_name(optimizer)}": get_optimizer(optimizer).reads_clock,
+        f"allocator {allocator}": get_allocator(allocator).reads_clock,
+    }
+    readers = [name for name, reads in found.items() if reads]
+    if readers and not settings.may_read_clock:
+        raise SettingsError(
+            f"{readers[0]} reads the clock; with trials set cost_aware in the settings",
+            setting=readers[0].partition(" ")[0],
+        )
+    ranks_by_speed = settings.may_read_clock and settings.criteria.get("speed", 0.0) > 0
+    return bool(readers) or ranks_by_speed or settings.max_predict_ms is not None
+
+
+def check_only_family(settings: Settings, takes_part: Callable[[str], bool]) -> None:
+    """Refuse ``only:F`` where the family F takes no part.
+
+    Raises
+    ------
+    SettingsError
+        If it does not.
+    """
+    kind, _, family = settings.chosen_allocator.partition(":")
+    if kind == ONLY and family and not takes_part(family):
+        raise SettingsError(
+            f"allocator {settings.chosen_allocator}: family {family!r} does not take part",
+            setting="allocator",
+        )
+
+
+def check_names(settings: Settings) -> None:
+    """Refuse names that no registry knows, ranges that fit no family and models that would not load, before anything starts.
+
+    Raises
+    ------
+    SettingsError
+        With the nearest known name.
+    """
+    from automl.families.registry import get_family, load_families
+    from automl.run.choices import check_choices
+
+    if settings.family_folder:
+        load_families(settings.family_folder)
+    for name in (*settings.families, *settings.exclude):
+        get_family(name)
+    if settings.spaces:
+        from automl.run.search_spaces import check_spaces  # slow, only where it is needed
+
+        check_spaces(settings)
+    if settings.priors:
+        from automl.run.search_spaces import check_priors
+
+        check_priors(settings)
+    check_choices(settings)
+    if settings.family_folder:
+        from automl.run.model_storage import check_storage  # slow, only where it is needed
+
+        check_storage(settings)

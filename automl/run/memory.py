@@ -1,0 +1,95 @@
+"""What a run knows of other data, and what it adds to that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from automl.errors import AutoMLError, SettingsError
+from automl.experience.data_set import Experience
+from automl.experience.harvest import collect
+from automl.experience.knowledge import shipped
+from automl.experience.snapshot import LEAST_DIGITS, Snapshot
+from automl.experience.store import ExperienceStore, read_export, write_export
+from automl.forecasts.earlier_runs import MOST_RUNS
+from automl.home import Home
+from automl.run.session import Session
+from automl.settings import Settings
+
+STAGE = "experience"
+"""Name of the stage record."""
+
+
+def take_snapshot(session: Session) -> tuple[Experience, ...]:
+    """What the home and the package know as the run begins, recorded and kept in the run folder.
+
+    Raises
+    ------
+    ServiceError
+        If it cannot be kept.
+    """
+    snapshot = Snapshot()
+
+    def make() -> dict[str, Any]:
+        nonlocal snapshot
+        snapshot = _snapshot(session)
+        if snapshot.experiences:
+            write_export(session.folder.experience, snapshot.experiences)
+        return snapshot.to_json()
+
+    session.stage(STAGE, make)
+    return snapshot.experiences
+
+
+def recall_snapshot(session: Session) -> tuple[Experience, ...]:
+    """What the run knew as it began, however much the home knows by now.
+
+    A run that an earlier version began knew nothing.
+    """
+    record = session.stage(STAGE, lambda: Snapshot().to_json())
+    if not record["entries"]:
+        return ()
+    try:
+        kept = Snapshot.of(read_export(session.folder.experience).experiences)
+    except SettingsError:
+        kept = Snapshot()
+    if kept.digest != record["digest"]:
+        session.is_reproducible = False
+        session.warnings.append(
+            f"the experience that the run began with is not whole any more in "
+            f"{session.folder.experience}: {len(kept.experiences)} of {len(record['entries'])} "
+            "entries can be read"
+        )
+    return kept.experiences
+
+
+def _snapshot(session: Session) -> Snapshot:
+    settings = session.settings
+    if not settings.experience:
+        return Snapshot()
+    try:
+        newest = session.home.run_folders()[-MOST_RUNS:]
+        collect(session.home, among=newest, reads_tables=False)
+    except AutoMLError as error:
+        session.warnings.append(f"earlier runs could not be remembered: {error.message}")
+    reading = ExperienceStore(session.home.experience).read()
+    known = (*reading.experiences, *shipped())
+    snapshot = Snapshot.of(known, settings.exclude_experience)
+    session.warnings += reading.notes
+    session.warnings += _about_unknown(snapshot)
+    return snapshot
+
+
+def unknown_exclusions(home: Home, settings: Settings) -> list[str]:
+    """A sentence for each name of `exclude_experience` by which nothing is known in this home."""
+    if not settings.exclude_experience:
+        return []
+    known = (*ExperienceStore(home.experience).read().experiences, *shipped())
+    return _about_unknown(Snapshot.of(known, settings.exclude_experience))
+
+
+def _about_unknown(snapshot: Snapshot) -> list[str]:
+    return [
+        f"setting exclude_experience: nothing that is remembered is called {text!r}, and no "
+        f"fingerprint or layout begins so (they need {LEAST_DIGITS} digits or more)"
+        for text in snapshot.unknown
+    ]

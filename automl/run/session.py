@@ -1,0 +1,163 @@
+"""A run that is alive in this process: its folder, slots, journal, ledger and search."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from automl.errors import InterruptedRunError, StorageError
+from automl.evaluation.journal import Journal
+from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.slots import WorkerPool
+from automl.evaluation.stage_records import StageRecords
+from automl.experience.cleaning import learnable
+from automl.experience.data_set import Experience
+from automl.experience.harvest import remember
+from automl.home import Home, RunFolder
+from automl.records import Trial
+from automl.run.ledger import Ledger
+from automl.run_state import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    Attempt,
+    attempts_of,
+    state_of,
+)
+from automl.settings import Settings
+
+
+@dataclass
+class Session:
+    """Everything the stages of one run share; made by `begin` or `reopen`.
+
+    Parameters
+    ----------
+    earlier
+        Trials of the run before it was interrupted.
+    experience
+        What the run knows of other data: the same in every process that drives it.
+    given_up
+        What was shortened or left out, one sentence each.
+    warnings
+        What the user should know, one sentence each.
+    """
+
+    settings: Settings
+    home: Home
+    folder: RunFolder
+    ledger: Ledger
+    pool: WorkerPool
+    journal: Journal
+    records: StageRecords
+    earlier: list[Trial]
+    experience: tuple[Experience, ...] = ()
+    given_up: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    is_reproducible: bool = True
+    is_closing: bool = False
+    is_remembered: bool = False
+    stage_lock: threading.RLock = field(default_factory=threading.RLock)
+    held: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def run_id(self) -> str:
+        """Identifier of the run."""
+        return self.folder.run_id
+
+    @cached_property
+    def plan(self) -> EvaluationPlan:
+        """Table, folds and score."""
+        return EvaluationPlan(self.folder.path)
+
+    @cached_property
+    def learnable(self) -> tuple[Experience, ...]:
+        """What may be learned from other data sets, and earlier versions of this one."""
+        return learnable(self.experience, self.plan.table.task)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether decisions may read the clock."""
+        return self.settings.trials is None
+
+    def stage(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Record of a stage: the existing one at once, else made now and written.
+
+        Two threads that ask for the same stage make it once. What the stage gave up and warned of,
+        and whether it can be repeated, is part of its record, so that a resumed run still says it.
+        """
+        with self.stage_lock:
+            found = self.records.read(name)
+            if found is not None:
+                self._recall(found)
+                return found
+            self._refuse_if_closing()
+            n_given_up, n_warnings = len(self.given_up), len(self.warnings)
+            with self.ledger.stage(name):
+                made = make()
+            made |= {
+                "stage_given_up": self.given_up[n_given_up:],
+                "stage_warnings": self.warnings[n_warnings:],
+                "stage_reproducible": self.is_reproducible,
+            }
+            self._refuse_if_closing()
+            self.records.write(name, made)
+            return made
+
+    def _refuse_if_closing(self) -> None:
+        if self.is_closing:
+            raise InterruptedRunError(f"run {self.run_id} is being stopped; resume it later")
+
+    def _recall(self, record: dict[str, Any]) -> None:
+        for kept, key in ((self.given_up, "stage_given_up"), (self.warnings, "stage_warnings")):
+            kept += [text for text in record.get(key, ()) if text not in kept]
+        self.is_reproducible &= record.get("stage_reproducible", True)
+
+    @property
+    def current_stage(self) -> str:
+        """Name of the stage that is being made; `search` before the first one is finished."""
+        order = ("search", "candidates", "selection", "ensemble", "honest", "final", "result")
+        finished = set(self.records.names())
+        return next((name for name in order if name not in finished), "registration")
+
+    def commit(self, trial: Trial, **decision: Any) -> None:
+        """Make a trial durable."""
+        self.journal.append({"type": "trial", "trial": trial.to_json(), "decision": decision})
+
+    def end(self, status: str) -> None:
+        """Write into `run.json` that, how and when this attempt at the run has ended."""
+        facts = self.folder.read_facts()
+        *earlier, last = attempts_of(facts)
+        ended = [*earlier, Attempt(last.began, time.time(), status)]
+        facts["attempts"] = [attempt.to_json() for attempt in ended]
+        self.folder.write_facts({**facts, "status": status})
+
+    @contextmanager
+    def driven(self) -> Iterator[None]:
+        """What ends the run otherwise than well is written down, and raised again."""
+        try:
+            yield
+        except BaseException as error:
+            if state_of(self.folder).status != FINISHED:
+                # on a full disk not even this can be written; the lock tells that nobody drives it
+                with suppress(StorageError):
+                    self.end(FAILED if isinstance(error, Exception) else INTERRUPTED)
+            raise
+
+    def close(self) -> None:
+        """End the slots and the journal, and remember the trials; the run can be resumed."""
+        self.is_closing = True
+        self.pool.close()
+        self.journal.close()
+        if not self.is_remembered:
+            self.is_remembered = True
+            remember(self.folder, self.home)
+
+    def release(self) -> None:
+        """Give the run's lock back, which is held since the session was made; the last thing to do."""
+        self.held.close()

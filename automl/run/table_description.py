@@ -1,0 +1,41 @@
+"""The meta-features of a run's table, kept with the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from automl.meta_features import describe
+from automl.randomness import Purpose, stream
+from automl.run.session import Session
+
+META_FEATURES = "meta_features"
+"""Name of the record: values, seconds and reasons of those that are missing, by name."""
+SECONDS_SHARE = 0.02
+LEAST_SECONDS = 2.0
+"""Of a time budget; what they take without a limit is a fraction of a second."""
+
+
+def describe_table(session: Session) -> dict[str, Any]:
+    """Record of the meta-features, made at the first call.
+
+    Only rows that the search may look at are described. The sample does not depend on the run's seed, so
+    that equal tables have equal meta-features in all runs. Under a trial budget no clock bears on
+    them but the guard of each, and the run is not reproducible where that had to act.
+    """
+
+    def make() -> dict[str, Any]:
+        plan, seconds = session.plan, session.settings.seconds
+        table, rows = plan.table, np.unique(plan.stage("search").rows)
+        found = describe(
+            table if len(rows) == len(table) else table.subset(rows),
+            rng=stream(0, Purpose.META_FEATURES),
+            seconds=max(SECONDS_SHARE * seconds, LEAST_SECONDS)
+            if session.is_timed and seconds is not None
+            else None,
+        )
+        session.is_reproducible &= not found.late
+        return found.to_json()
+
+    return session.stage(META_FEATURES, make)

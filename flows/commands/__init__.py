@@ -1,0 +1,1 @@
+"""The command line automl: one module for each group of commands."""

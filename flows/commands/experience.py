@@ -1,0 +1,155 @@
+"""``automl experience``: what all runs have tried, as a list, a file, and without what is not wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from automl_flows.commands.options import HomeOption, JsonOption, YesOption
+from automl_flows.commands.process import open_home
+from automl_flows.words.messages import say
+
+experience = typer.Typer(
+    name="experience",
+    help="What runs have tried: list, export, import, forget.",
+    add_completion=False,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.add_typer(experience)
+
+
+@experience.command("list")
+def list_experience(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """List the data sets of which something is known, home's and shipped, newest runs first."""
+    from automl.experience.knowledge import shipped
+    from automl.experience.snapshot import Snapshot
+    from automl_flows.commands.known_data_sets import by_data_set, remembered
+    from automl_flows.words.rendering import emit_json, emit_table
+
+    state = open_home(home)
+    found = by_data_set(Snapshot.of([*remembered(state), *shipped()]).experiences)
+    if as_json:
+        emit_json([known.to_json() for known in found])
+        return
+    if not found:
+        say(f"no experience in {state.experience}")
+        return
+    columns = ("data set", "task", "rows", "trials", "runs", "best", "origin", "fingerprint")
+    rows = [
+        (
+            ", ".join(known.names),
+            known.task,
+            known.rows,
+            known.trials,
+            len(known.runs),
+            known.best,
+            ", ".join(known.origins),
+            known.fingerprint[:12],
+        )
+        for known in found
+    ]
+    emit_table(columns, rows, right=["rows", "trials", "runs", "best"])
+
+
+@experience.command("export")
+def export_experience(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as team.jsonl.gz")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write all experience of the home folder as one file."""
+    from automl.errors import SettingsError
+    from automl.experience.store import write_export
+    from automl_flows.commands.known_data_sets import remembered
+    from automl_flows.words.rendering import emit_json
+
+    state = open_home(home)
+    found = remembered(state)
+    if not found:
+        raise SettingsError(f"there is no experience in {state.experience} that could be exported")
+    target = file.expanduser().resolve()
+    if target.is_dir():
+        raise SettingsError(f"{target} is a folder; a file is expected")
+    write_export(target, found)
+    n_trials = sum(1 for known in found for _ in known.trials)
+    if as_json:
+        emit_json({"file": str(target), "runs": len(found), "trials": n_trials})
+    else:
+        say(f"{len(found)} runs with {n_trials} trials are in {target}")
+
+
+@experience.command("import")
+def import_experience(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="That automl experience export wrote", show_default=False
+        ),
+    ] = None,
+    *,
+    mlflow: Annotated[
+        str | None,
+        typer.Option(metavar="URI", help="Tracking store whose past runs are experience"),
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add the experience of a file, or of all past runs of a tracking store."""
+    from automl.errors import SettingsError
+    from automl_flows.commands.known_data_sets import import_file, import_store
+    from automl_flows.words.rendering import emit_json
+
+    state = open_home(home)
+    if mlflow is not None and file is None:
+        state.prepare()
+        taken = import_store(mlflow, state)
+    elif file is not None and mlflow is None:
+        taken = import_file(file.expanduser(), state)
+    else:
+        found = "nothing" if file is None else "both"
+        raise SettingsError(f"a FILE or --mlflow URI is expected; got {found}")
+    for note in taken.notes:
+        say(f"note: {note}")
+    if as_json:
+        emit_json(taken.to_json())
+        return
+    say(f"{taken.added} runs with {taken.trials} trials added, {taken.known} were known already")
+    for reason, count in taken.skipped.items():
+        say(f"left out: {count} {reason}")
+
+
+@experience.command("forget")
+def forget_experience(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME|ID...", help="Data set, run, or first digits of fingerprint or layout"
+        ),
+    ],
+    *,
+    yes: YesOption = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete what is remembered of data sets or runs; the runs themselves stay."""
+    from automl.experience.store import ExperienceStore
+    from automl.table_studies.folder import LearnedFolder
+    from automl_flows.commands.housekeeping import confirm_deletion
+    from automl_flows.commands.known_data_sets import named, remembered
+    from automl_flows.words.rendering import emit_json
+
+    state = open_home(home)
+    chosen = named(names, remembered(state))
+    confirm_deletion(chosen, yes=yes, what="entries")
+    store = ExperienceStore(state.experience)
+    forgotten = [identity for identity in chosen if store.forget(identity)]
+    LearnedFolder(state).forget(forgotten)
+    if as_json:
+        emit_json({"forgotten": forgotten})
+    else:
+        say(f"entries forgotten: {len(forgotten)}")

@@ -1,0 +1,147 @@
+"""Stopping and deleting runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+import typer
+
+from automl.errors import AutoMLError, SettingsError
+from automl.home import Home, RunFolder
+from automl.run_state import RUNNING
+from automl_flows.words.run_status import RunStatus, describe
+
+
+def stop_run(folder: RunFolder, *, timeout: float) -> None:
+    """Ask the driver of a run to end and wait until it did.
+
+    Raises
+    ------
+    SettingsError
+        If nobody drives the run.
+    AutoMLError
+        If it has not ended after `timeout` seconds, or may not be signaled.
+    """
+    if not folder.is_driven():
+        status = describe(folder).status
+        raise SettingsError(f"run {folder.run_id} is not running; its status is {status}")
+    pid = folder.read_facts().get("pid")
+    if not isinstance(pid, int) or pid <= 1 or pid == os.getpid():
+        raise AutoMLError(f"run {folder.run_id} does not say which process drives it")
+    try:
+        os.kill(pid, signal.SIGTERM)
+    except ProcessLookupError:
+        raise AutoMLError(
+            f"run {folder.run_id} is driven by process {pid}, which is not on this machine"
+        ) from None
+    except PermissionError:
+        raise AutoMLError(
+            f"run {folder.run_id} is driven by process {pid} of another user"
+        ) from None
+    deadline = time.monotonic() + timeout
+    while folder.is_driven():
+        if time.monotonic() >= deadline:
+            raise AutoMLError(f"run {folder.run_id} has not stopped within {timeout:g} s")
+        time.sleep(0.05)
+
+
+def choose_runs(
+    home: Home, *, runs: Sequence[str], older_than: str | None, keep: int | None
+) -> tuple[list[RunFolder], dict[str, str]]:
+    """Runs to delete, and why runs that match are kept.
+
+    Raises
+    ------
+    SettingsError
+        If nothing says which runs are meant, or a named run does not exist.
+    """
+    if not runs and older_than is None and keep is None:
+        raise SettingsError("say which runs to delete: RUN..., --older-than TIME or --keep N")
+    folders = home.run_folders()
+    chosen = [home.run(run) for run in runs] if runs else folders
+    if keep is not None:
+        newest = {folder.run_id for folder in folders[max(0, len(folders) - keep) :]}
+        chosen = [folder for folder in chosen if folder.run_id not in newest]
+    if older_than is not None:
+        from automl.settings import parse_duration
+
+        limit = time.time() - parse_duration(older_than)
+        chosen = [folder for folder in chosen if _began(folder) < limit]
+    deletable: list[RunFolder] = []
+    spared: dict[str, str] = {}
+    for folder in dict.fromkeys(chosen):
+        reason = _reason_to_keep(describe(folder))
+        if reason:
+            spared[folder.run_id] = reason
+        else:
+            deletable.append(folder)
+    return deletable, spared
+
+
+def confirm_deletion(names: Sequence[str], *, yes: bool, what: str = "runs") -> None:
+    """Ask on the terminal.
+
+    Parameters
+    ----------
+    names : of what is to be deleted, shown with the question
+    what : they are
+
+    Raises
+    ------
+    SettingsError
+        If there is no terminal to ask on and `yes` was not given.
+    typer.Abort
+        If the answer is no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SettingsError(f"deleting {len(names)} {what} needs --yes without a terminal")
+    typer.echo("\n".join(names), err=True)
+    typer.confirm(f"Delete {len(names)} {what}?", abort=True, err=True)
+
+
+def delete_runs(home: Home, folders: Sequence[RunFolder], *, experience: bool = False) -> int:
+    """Delete run folders; returns the bytes that were freed.
+
+    A folder is renamed first, so that a half-deleted run is never listed. What the runs have tried
+    stays known.
+
+    Parameters
+    ----------
+    experience
+        Forget what they have tried as well.
+    """
+    from automl.experience.harvest import collect
+    from automl.experience.store import ExperienceStore
+
+    freed = 0
+    if not experience:
+        collect(home, among=folders)
+    for folder in folders:
+        if experience:
+            ExperienceStore(home.experience).forget(folder.run_id)
+        freed += sum(path.stat().st_size for path in folder.path.rglob("*") if path.is_file())
+        doomed = folder.path.with_name(f".deleted-{folder.run_id}")
+        with folder.lock():
+            folder.path.rename(doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+    return freed
+
+
+def _began(folder: RunFolder) -> float:
+    """Unix seconds from the run id, which always exists."""
+    return time.mktime(time.strptime(folder.run_id[:15], "%Y%m%d-%H%M%S"))
+
+
+def _reason_to_keep(status: RunStatus) -> str:
+    if status.status == RUNNING:
+        return "it is running"
+    if status.registration == "pending":
+        return "its model waits for registration; complete it with: automl sync"
+    return ""

@@ -1,0 +1,153 @@
+"""``automl retrain`` and ``automl serve``: models that follow their data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from automl_flows.commands.options import HomeOption, JsonOption
+from automl_flows.commands.process import BEGAN, open_home
+from automl_flows.words.messages import say
+
+if TYPE_CHECKING:
+    from automl_flows.retraining import Retraining
+
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Wall time of this run [default: as trained]"),
+]
+TrialsOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Number of trials of this run [default: as trained]"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command()(retrain)
+    app.command()(serve)
+
+
+def retrain(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Problem, that is registered model")],
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="New version of the table: file or URI")
+    ],
+    *,
+    budget: BudgetOption = None,
+    trials: TrialsOption = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Root of all randomness [default: as trained]")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also if this content was trained on before")
+    ] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a problem again on a new table; the better model has the alias champion."""
+    from automl_flows.retraining import absolute_source
+    from automl_flows.retraining import retrain as run_again
+    from automl_flows.words.progress_display import ProgressDisplay
+
+    state = open_home(home)
+    overrides = _overrides(budget, trials, seed)
+    with ProgressDisplay() as display:
+        outcome = run_again(
+            name,
+            absolute_source(table),
+            home=state,
+            overrides=overrides,
+            force=force,
+            started=BEGAN,
+            on_progress=display.update,
+            say=say,
+        )
+    _show(outcome, as_json=as_json)
+
+
+def serve(
+    name: Annotated[str, typer.Option(help="Problem, that is registered model", metavar="NAME")],
+    *,
+    table: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="Table of the scheduled retraining")
+    ] = None,
+    cron: Annotated[
+        str | None, typer.Option(metavar="CRON", help='Retrain on TABLE then, such as "0 3 * * *"')
+    ] = None,
+    interval: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Retrain on TABLE so often, such as 12h")
+    ] = None,
+    watch: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Retrain on every new file in this folder")
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(metavar="GLOB", help="Only files like this [default: all kinds of tables]"),
+    ] = None,
+    settle: Annotated[
+        str, typer.Option(metavar="TIME", help="A file is complete when unchanged so long")
+    ] = "5s",
+    budget: BudgetOption = None,
+    trials: TrialsOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Retrain on a schedule, on new files, or both, until interrupted."""
+    from automl.settings import parse_duration
+    from automl_flows.retrain_flows import deployments
+    from automl_flows.retraining import absolute_source
+    from automl_flows.services.service_plan import Plan
+    from automl_flows.services.serving import serve_plan
+
+    plan = Plan(
+        name=name,
+        table=None if table is None else absolute_source(table),
+        cron=cron,
+        interval_seconds=None if interval is None else parse_duration(interval),
+        folder=None if watch is None else watch.expanduser().resolve(),
+        pattern=pattern,
+        settle_seconds=parse_duration(settle),
+        overrides=_overrides(budget, trials, None),
+    )
+    opened = open_home(home)
+    serve_plan(plan, opened, lambda: deployments(plan, opened), say=say)
+
+
+def _overrides(budget: str | None, trials: int | None, seed: int | None) -> dict[str, Any]:
+    from automl.errors import SettingsError
+    from automl.settings import parse_duration
+
+    if budget is not None and trials is not None:
+        raise SettingsError("--budget and --trials cannot be combined; give one of them")
+    seconds = None if budget is None else parse_duration(budget)
+    given = {"budget_seconds": seconds, "trials": trials, "seed": seed}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _show(outcome: Retraining, *, as_json: bool) -> None:
+    from automl_flows.words.rendering import emit_facts, emit_json
+    from automl_flows.words.results import show_notices
+
+    if as_json:
+        emit_json(outcome.to_json())
+        return
+    result = outcome.result or {}
+    promotion = result.get("promotion") or {}
+    emit_facts(
+        {
+            "problem": outcome.name,
+            "table": outcome.table,
+            "status": outcome.status,
+            "run": outcome.run_id,
+            "cross-validated score": result.get("score"),
+            "rows compared on": promotion.get("rows"),
+            "score there": promotion.get("score"),
+            "champion's score there": promotion.get("champion_score"),
+            "registered": outcome.registered,
+            "promoted": None if outcome.status == "unchanged" else outcome.promoted,
+            "reason": outcome.reason,
+        }
+    )
+    show_notices(result, as_json=as_json)

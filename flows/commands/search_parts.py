@@ -1,0 +1,67 @@
+"""``automl optimizers``, ``allocators`` and ``ensembles``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from automl_flows.commands.options import JsonOption
+
+if TYPE_CHECKING:
+    from automl.bandits.registry import AllocatorEntry
+    from automl.ensembles.registry import EnsembleMethod
+    from automl.optimizers.registry import OptimizerEntry
+
+Row = tuple[str, str, str]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the program."""
+    app.command()(optimizers)
+    app.command()(allocators)
+    app.command()(ensembles)
+
+
+def optimizers(*, as_json: JsonOption = False) -> None:
+    """List what can propose configurations inside a family."""
+    from automl.optimizers.registry import OPTIMIZERS
+
+    _emit("optimizer", _rows(OPTIMIZERS), as_json=as_json)
+
+
+def allocators(*, as_json: JsonOption = False) -> None:
+    """List what can give the turns to families."""
+    from automl.bandits.registry import ALLOCATORS
+    from automl.settings import AUTO
+
+    auto = (AUTO, "expected_gain_seconds, or expected_gain where trials are counted", "ours")
+    _emit("allocator", [auto, *_rows(ALLOCATORS)], as_json=as_json)
+
+
+def ensembles(*, as_json: JsonOption = False) -> None:
+    """List how models can be blended."""
+    from automl.ensembles.registry import ENSEMBLES
+
+    offered = {name: entry for name, entry in ENSEMBLES.items() if name != "single"}
+    none = ("none", "the champion alone", "-")
+    _emit("ensemble", [*_rows(offered), none], as_json=as_json)
+
+
+def _rows(
+    entries: Mapping[str, OptimizerEntry]
+    | Mapping[str, AllocatorEntry]
+    | Mapping[str, EnsembleMethod],
+) -> list[Row]:
+    return [(name, entry.summary, entry.source) for name, entry in entries.items()]
+
+
+def _emit(kind: str, rows: Sequence[Row], *, as_json: bool) -> None:
+    from automl_flows.words.rendering import emit_json, emit_table
+
+    columns = (kind, "summary", "source")
+    if as_json:
+        emit_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        emit_table(columns, rows)

@@ -1,0 +1,218 @@
+"""``automl why``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from automl_flows.commands.options import HomeOption, JsonOption
+from automl_flows.commands.process import open_home
+from automl_flows.words.messages import say
+
+if TYPE_CHECKING:
+    from automl.home import RunFolder
+    from automl_flows.words.run_choices import Known
+
+DOES_NOT_ADD_UP = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command()(why)
+
+
+def why(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, or the beginning of one")],
+    trial: Annotated[
+        str | None,
+        typer.Argument(metavar="[TRIAL]", help="Trial id, its short form, or its number"),
+    ] = None,
+    *,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Compute the selection and the ensemble's decision again from their records",
+        ),
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the selection tree (.png, .svg or .pdf)"),
+    ] = None,
+    families: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw each family's best candidate beside its default, and print what was gained",
+        ),
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell why a run chose its model, or what became of one trial and why."""
+    from automl.errors import SettingsError
+    from automl_flows.words.run_choices import known_of
+
+    if trial is not None and (check or picture is not None or families is not None):
+        raise SettingsError(
+            "--check, --picture and --families are about a whole run; leave TRIAL out"
+        )
+    folder = open_home(home).run(run)
+    known = known_of(folder)
+    _refuse_unreadable(known, folder)
+    with _legible(known, folder):
+        if trial is not None:
+            _tell_trial(known, trial, as_json=as_json)
+            return
+        if picture is not None:
+            _draw(known, picture)
+        if families is not None:
+            _draw_families(known, families, as_json=as_json)
+        if check:
+            _check(known, as_json=as_json)
+        elif families is None and (picture is None or as_json):
+            _tell_run(known, as_json=as_json)
+
+
+def _refuse_unreadable(known: Known, folder: RunFolder) -> None:
+    """Tell a record that is damaged from one that is not there yet.
+
+    Raises
+    ------
+    AutoMLError
+        If there is a stage's record that cannot be read.
+    """
+    from automl.errors import AutoMLError
+
+    for name, record in known.stages.items():
+        file = folder.stages / f"{name}.json"
+        if not record and file.exists():
+            raise AutoMLError(
+                f"a record of run {known.run_id} cannot be read: {file} must hold the JSON object "
+                f"that the stage {name} has written",
+                run=known.run_id,
+            )
+
+
+@contextmanager
+def _legible(known: Known, folder: RunFolder) -> Iterator[None]:
+    """One sentence about records that lack what is told of them.
+
+    Raises
+    ------
+    AutoMLError
+        Instead of the errors of looking up what is not there.
+    """
+    from automl.errors import AutoMLError
+
+    try:
+        yield
+    except AutoMLError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise AutoMLError(
+            f"the records of run {known.run_id} in {folder.stages} are damaged or incomplete: what "
+            f"is told of them is not there ({type(error).__name__} {error}); automl why "
+            f"{known.run_id} --check looks at that of the selection",
+            run=known.run_id,
+        ) from error
+
+
+def _tell_trial(known: Known, trial: str, *, as_json: bool) -> None:
+    from automl_flows.words.rendering import emit, emit_json
+    from automl_flows.words.why_trial import why_trial
+
+    told = why_trial(known, known.trial(trial))
+    emit_json(told) if as_json else emit(told["text"])
+
+
+def _tell_run(known: Known, *, as_json: bool) -> None:
+    from automl_flows.words.rendering import emit_facts, emit_json
+    from automl_flows.words.why_run import story_of
+
+    story = story_of(known)
+    about = {"run_id": known.run_id, "status": known.status.status}
+    emit_json({**about, "story": story}) if as_json else emit_facts({"run": known.run_id, **story})
+
+
+def _draw(known: Known, file: Path) -> None:
+    from automl.reports.selection_tree import save_selection_tree
+
+    save_selection_tree(_record(known), file)
+    say(f"the selection tree of run {known.run_id} is in {file}")
+
+
+def _draw_families(known: Known, file: Path, *, as_json: bool) -> None:
+    """Picture of the families, and the table of what the search gained over their defaults."""
+    from automl.reports.boxplots import default_and_optimized, rows_of_run
+    from automl.reports.pictures import save_picture
+    from automl.reports.tables import boost_table
+    from automl.selection.defaults import DefaultTrial, boost_row_of_run
+    from automl.selection.selection_records import SelectionRecord
+    from automl_flows.words.rendering import emit_json, emit_table
+
+    record = SelectionRecord.from_json(_record(known))
+    kept = known.stages["search"].get("defaults", {})
+    defaults = {family: DefaultTrial.from_json(found) for family, found in kept.items()}
+    rows, alpha = rows_of_run(record, known.searched, defaults), record.decisions[-1].alpha
+    name = known.status.problem or known.run_id
+    save_picture(lambda: default_and_optimized(rows, title=name, alpha=alpha), file)
+    if defaults:
+        champion = next(trial for trial in known.searched if trial.id == record.winner)
+        cells = boost_table([boost_row_of_run(name, defaults, champion)])
+        emit_json(cells[0]) if as_json else emit_table(list(cells[0]), [list(cells[0].values())])
+    say(f"the families of run {known.run_id} are in {file}")
+
+
+def _check(known: Known, *, as_json: bool) -> None:
+    """Print what does not add up.
+
+    Raises
+    ------
+    typer.Exit
+        With code 1 if anything does not.
+    """
+    from automl.selection.checker import check
+    from automl.selection.ensemble_checker import check_ensemble
+    from automl_flows.words.rendering import emit, emit_json
+    from automl_flows.words.results import short_id
+
+    record = _record(known)
+    problems = check(record)
+    if ensemble := known.stages["ensemble"]:
+        problems += check_ensemble(ensemble, known.champion, known.stages["final"])
+    if as_json:
+        emit_json({"run_id": known.run_id, "adds_up": not problems, "problems": problems})
+    elif problems:
+        for problem in problems:
+            emit(known.shortened(problem))
+    else:
+        emit(
+            f"the record adds up: {len(record['trials'])} trials with one disposition each, "
+            f"{len(record['decisions'])} decisions, champion {short_id(record['winner'])}"
+        )
+    if problems:
+        raise typer.Exit(DOES_NOT_ADD_UP)
+
+
+def _yet(known: Known) -> str:
+    from automl.run_state import FINISHED
+
+    return "" if known.status.status == FINISHED else " yet"
+
+
+def _record(known: Known) -> dict[str, Any]:
+    from automl.errors import SettingsError
+
+    record = dict(known.stages["selection"])
+    if not record:
+        raise SettingsError(
+            f"run {known.run_id} has no record of a selection{_yet(known)}: it is "
+            f"{known.status.status}",
+            run=known.run_id,
+        )
+    return record

@@ -1,0 +1,65 @@
+"""The Prefect server beside a run: the standing one, or one that lives as long as the run."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from automl.home import Home
+from automl_flows.services.prefect_api import PrefectAPI, answers
+from automl_flows.services.reconciliation import reconcile
+from automl_flows.services.server import ASK_SECONDS, DRAIN_SECONDS, LocalServer, flush_clients
+from automl_flows.services.standing import read_services
+
+CLOSE_SECONDS = 12.0
+"""More than the limits of what is done at the end together."""
+
+
+def local_server(home: Path) -> LocalServer | None:
+    """The server that a run in `home` should use, not yet started.
+
+    Returns
+    -------
+    None when `PREFECT_API_URL` names another one; the standing one of `automl up` when it lives;
+    else a new one.
+    """
+    if os.environ.get("PREFECT_API_URL"):
+        return None
+    standing = read_services(home).get("prefect")
+    if standing is not None and answers(f"{standing.url}/api/health"):
+        lives = lambda: standing.process() is not None  # noqa: E731 one word, used here alone
+        return LocalServer(home / "prefect", url=standing.url, lives=lives)
+    return LocalServer(home / "prefect")
+
+
+@contextmanager
+def running(server: LocalServer | None, home: Home) -> Iterator[None]:
+    """Start a server if one is needed, and stop it at the end, however that comes.
+
+    Before that the server is told what its page must say of the home's runs. This is done in a
+    thread: a notebook's own event loop may run in this one, and no server may hold up the end.
+    """
+    if server is not None:
+        server.start()
+    try:
+        yield
+    finally:
+        closing = threading.Thread(target=_close, args=(server, home), daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)
+        if server is not None:
+            server.stop()
+
+
+def _close(server: LocalServer | None, home: Home) -> None:
+    """Let everything that clients and run folders know get into the server's database."""
+    api = PrefectAPI(os.environ["PREFECT_API_URL"]) if server is None else server.api
+    if not answers(f"{api.url}/health", ASK_SECONDS):
+        return
+    flush_clients(DRAIN_SECONDS)
+    reconcile(home, api)
+    if server is not None and server.is_owned:
+        server.drain(DRAIN_SECONDS)

@@ -1,0 +1,252 @@
+"""Lets Prefect's page say of every run what its folder says.
+
+Each attempt at a run (`automl.run_state`) is one flow run with two tags: the run's id and
+``attempt N``. The flow's own end normally says the same as the folder. It does not where the server
+came too late, ended before the run, or where the driver was killed; `reconcile` then makes the flow
+run, sets its final state, and on our own server the true times. With a driver that was killed, the flows
+that had called it in the same process are over as well. What was settled is noted in
+``orchestrator.json`` of the run folder and not looked at again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+from automl.addresses import public_address
+from automl.durable import write_whole
+from automl.errors import AutoMLError
+from automl.home import Home, RunFolder
+from automl.run_state import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    KILLED,
+    RUNNING,
+    Attempt,
+    attempts_of,
+    state_of,
+)
+from automl.tracking.layout import problem_name
+from automl_flows.services.prefect_api import PrefectAPI
+
+FLOW = "automl-train"
+LOCAL = "local"
+"""Name of the database in the home folder, whichever server stands in front of it."""
+
+SECONDS = 5.0
+"""Time for all runs together: one takes some 50 ms, and a command's end must not wait for long."""
+
+MOST_FLOW_RUNS = 20
+"""Of one attempt; there is one, unless two servers of one database made it at once."""
+
+MOST_PARENTS = 5
+"""Flows around flows in one process; ours have one."""
+
+SAME_SECONDS = 1.0
+"""Difference of two times that nobody minds."""
+
+FINAL_STATES: dict[str, tuple[str, ...]] = {
+    FINISHED: ("COMPLETED",),
+    FAILED: ("FAILED", "CRASHED"),
+    INTERRUPTED: ("CANCELLED", "CRASHED"),
+    KILLED: ("CRASHED", "CANCELLED"),
+}
+"""Prefect's types that mean what became of an attempt; the first is set where it has none of them."""
+
+FINAL_TYPES = frozenset(chain.from_iterable(FINAL_STATES.values()))
+"""Prefect's types of what is over."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is known of the flow run of one attempt.
+
+    Parameters
+    ----------
+    server : `LOCAL`, or the public address of another API
+    is_settled : whether the flow run says what the folder says, for good
+    """
+
+    server: str
+    is_settled: bool = False
+
+
+def run_tags(folder: RunFolder) -> tuple[str, str]:
+    """Tags of the flow run of a run's present attempt."""
+    return _tags(folder, len(attempts_of(folder.read_facts())))
+
+
+def note_attempt(folder: RunFolder, server: str) -> None:
+    """Note that the present attempt at a run belongs on the page of `server`."""
+    notes = _read_notes(folder)
+    _write_notes(folder, {**notes, len(attempts_of(folder.read_facts())): Note(server)})
+
+
+def server_name(home: Home, api: PrefectAPI | None = None) -> str:
+    """`LOCAL` if this API, by default that of the environment, stores into the home's database."""
+    api = api or PrefectAPI(os.environ.get("PREFECT_API_URL", ""))
+    with suppress(OSError, TypeError, ValueError, KeyError):
+        if api.get("automl/folder")["folder"] == str(home.path / "prefect"):
+            return LOCAL
+    return public_address(api.url)
+
+
+def reconcile(home: Home, api: PrefectAPI, *, seconds: float = SECONDS) -> int:
+    """Settle all flow runs that are not settled yet and belong on this server.
+
+    What cannot be done now, because the server is too slow or a run is going on, is left to the
+    next call.
+
+    Parameters
+    ----------
+    seconds : after which no further run is begun
+
+    Returns
+    -------
+        How many attempts were settled.
+    """
+    deadline = time.monotonic() + seconds
+    page = _Page(home, api)
+    n_settled = 0
+    for folder in reversed(home.run_folders()):
+        notes = _read_notes(folder)
+        if all(note.is_settled for note in notes.values()):
+            continue
+        if time.monotonic() > deadline:
+            break
+        try:
+            n_settled += page.settle(folder, notes)
+        except OSError:
+            break  # the server is away or too slow
+        except AutoMLError:
+            continue  # run.json is damaged
+    return n_settled
+
+
+class _Page:
+    """The flow runs of one server."""
+
+    def __init__(self, home: Home, api: PrefectAPI) -> None:
+        self._home, self._api = home, api
+
+    @cached_property
+    def name(self) -> str:
+        """As `server_name` gives it."""
+        return server_name(self._home, self._api)
+
+    def settle(self, folder: RunFolder, notes: Mapping[int, Note]) -> int:
+        """Settle what this run has on this page; how many attempts."""
+        facts = folder.read_facts()
+        open_here = {n for n, note in notes.items() if note == Note(self.name)}
+        settled: dict[int, Note] = {}
+        for number, attempt in enumerate(state_of(folder, facts).attempts, 1):
+            if number in open_here and attempt.status != RUNNING:
+                self._settle_attempt(folder, facts, number, attempt)
+                settled[number] = Note(self.name, is_settled=True)
+        if settled:
+            _write_notes(folder, {**notes, **settled})
+        return len(settled)
+
+    def _settle_attempt(
+        self, folder: RunFolder, facts: Mapping[str, Any], number: int, attempt: Attempt
+    ) -> None:
+        tags = _tags(folder, number)
+        wanted = FINAL_STATES[attempt.status]
+        here = {"flow_runs": {"tags": {"all_": tags}}, "limit": MOST_FLOW_RUNS}
+        found = self._api.post("flow_runs/filter", here)
+        for flow_run in found or [self._new(folder, facts, tags)]:
+            if flow_run["state_type"] not in wanted:
+                message = f"{attempt.status}, as {folder.path} says; the flow could not tell"
+                self._set_state(flow_run["id"], wanted[0], message)
+            if self.name == LOCAL and not _has_times(flow_run, attempt):
+                self._set_times(flow_run["id"], attempt)
+            if attempt.status == KILLED:
+                self._end_parents(flow_run, folder, attempt)
+
+    def _end_parents(
+        self, flow_run: Mapping[str, Any], folder: RunFolder, attempt: Attempt
+    ) -> None:
+        """Let the flow runs end that called this one in its process, which was killed.
+
+        A flow run of a deployment has a process of its own, and its caller may live on.
+        """
+        message = f"{KILLED} with run {folder.path}; the flow could not tell"
+        for _ in range(MOST_PARENTS):
+            if not flow_run.get("parent_task_run_id") or flow_run.get("deployment_id"):
+                return
+            called_by = {"task_runs": {"id": {"any_": [flow_run["parent_task_run_id"]]}}}
+            parents = self._api.post("flow_runs/filter", {**called_by, "limit": 1})
+            if not parents:
+                return
+            flow_run = parents[0]
+            if flow_run["state_type"] not in FINAL_TYPES:
+                self._set_state(flow_run["id"], FINAL_STATES[KILLED][0], message)
+                if self.name == LOCAL and flow_run.get("start_time"):
+                    began = datetime.fromisoformat(flow_run["start_time"]).timestamp()
+                    self._set_times(flow_run["id"], replace(attempt, began=began))
+
+    def _new(
+        self, folder: RunFolder, facts: Mapping[str, Any], tags: Iterable[str]
+    ) -> dict[str, Any]:
+        """The flow run of an attempt that no server heard of."""
+        body = {
+            "flow_id": self._api.post("flows/", {"name": FLOW})["id"],
+            "name": f"{problem_name(facts)} {folder.run_id}",
+            "parameters": {"settings": facts["settings"], "run": str(folder.path)},
+            "tags": list(tags),
+            "idempotency_key": " ".join(tags),  # two commands may come to it at once
+            "state": {"type": "PENDING"},
+        }
+        made: dict[str, Any] = self._api.post("flow_runs/", body)
+        self._set_state(made["id"], "RUNNING", "")  # so that it has a start
+        return {**made, "state_type": "RUNNING"}
+
+    def _set_state(self, flow_run: str, kind: str, message: str) -> None:
+        state = {"type": kind, "message": message or None}
+        self._api.post(f"flow_runs/{flow_run}/set_state", {"state": state, "force": True})
+
+    def _set_times(self, flow_run: str, attempt: Attempt) -> None:
+        assert attempt.ended is not None  # a running attempt is not settled
+        times = {"start": _moment(attempt.began), "end": _moment(attempt.ended)}
+        path = f"automl/flow_runs/{flow_run}/times"
+        self._api.post(path, {**times, "seconds": attempt.seconds})
+
+
+def _has_times(flow_run: Mapping[str, Any], attempt: Attempt) -> bool:
+    """Whether Prefect's own times are near enough."""
+    pairs = (("start_time", attempt.began), ("end_time", attempt.ended or 0.0))
+    return all(
+        flow_run.get(name)
+        and abs(datetime.fromisoformat(flow_run[name]).timestamp() - moment) <= SAME_SECONDS
+        for name, moment in pairs
+    )
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def _tags(folder: RunFolder, number: int) -> tuple[str, str]:
+    return folder.run_id, f"attempt {number}"
+
+
+def _read_notes(folder: RunFolder) -> dict[int, Note]:
+    try:
+        content = json.loads((folder.path / "orchestrator.json").read_text(encoding="utf-8"))
+        return {int(number): Note(**note) for number, note in content.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _write_notes(folder: RunFolder, notes: Mapping[int, Note]) -> None:
+    text = json.dumps({str(number): asdict(note) for number, note in notes.items()})
+    write_whole(folder.path / "orchestrator.json", [text.encode()], "the note of its flow runs")

@@ -1,0 +1,319 @@
+"""Serves the retraining of one problem on this machine: on a schedule, on new files, or both.
+
+One process: Prefect's runner in a thread takes the flow runs that are due and starts a process for
+each; the main thread looks at the folder. The Prefect server is the one that stands (`automl up`,
+or `PREFECT_API_URL`); where there is none it is started, and stopped with the service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+from filelock import FileLock, Timeout
+
+from automl.errors import ServiceError, SettingsError
+from automl.home import Home
+from automl.problem_names import clean_name
+from automl_flows.services.arrivals import Arrivals, FolderWatch
+from automl_flows.services.prefect_api import answers
+from automl_flows.services.server import LocalServer
+from automl_flows.services.service_plan import Plan
+from automl_flows.services.standing import Service, read_services, start_services
+from automl_flows.services.watching import Watcher
+
+if TYPE_CHECKING:
+    from prefect.deployments.runner import RunnerDeployment
+    from prefect.runner import Runner
+
+LOOK_SECONDS = 0.5
+POLL_SECONDS = 2
+STOP_SECONDS = 20.0
+RUNS_AT_ONCE = 2
+SERVER_LOST_AFTER = 3
+SCHEDULER_SECONDS = 60.0
+
+Say = Callable[[str], None]
+
+
+def serve_plan(
+    plan: Plan, home: Home, deployments: Callable[[], Sequence[RunnerDeployment]], *, say: Say
+) -> None:
+    """Serve until an exception or a signal ends it; then nothing of it is left running.
+
+    Parameters
+    ----------
+    deployments
+        Makes what is served; asked once the Prefect server answers.
+
+    Raises
+    ------
+    SettingsError
+        If the plan cannot be served, or another process serves this problem.
+    ServiceError
+        If the Prefect server cannot be started, or is lost.
+    """
+    plan.check(home)
+    with _only_server_of(plan, home), _api(home, say) as api_url, ExitStack() as stack:
+        watcher = _watcher(plan, home, say)
+        if watcher is not None:
+            stack.callback(watcher.close)  # last: runs that end themselves have said how by then
+        runner = _RunnerThread(list(deployments()))
+        stack.callback(_end_children, _children())
+        stack.callback(runner.stop)
+        runner.start()
+        runner.wait_ready()
+        say(f"serving {plan.name}: {plan.described}; page {api_url.removesuffix('/api')}")
+        _look(watcher, runner, api_url, _ScheduleProof(plan) if plan.has_schedule else None)
+
+
+def _look(
+    watcher: Watcher | None, runner: _RunnerThread, api_url: str, proof: _ScheduleProof | None
+) -> None:
+    """Look at the folder again and again; the server must be there all the time."""
+    n_lost, checked_at = 0, time.monotonic()
+    while True:
+        if watcher is not None:
+            watcher.step()
+        if not runner.is_alive():
+            raise ServiceError(f"Prefect's runner ended: {runner.failure or 'no reason given'}")
+        if time.monotonic() - checked_at > 10 * LOOK_SECONDS:
+            n_lost = 0 if answers(f"{api_url}/health", 5.0) else n_lost + 1
+            if proof is not None:
+                proof.demand()
+            checked_at = time.monotonic()
+        if n_lost >= SERVER_LOST_AFTER:
+            raise ServiceError(f"the Prefect server {api_url} does not answer any more")
+        time.sleep(LOOK_SECONDS)
+
+
+class _ScheduleProof:
+    """Makes sure that the server plans runs: one whose scheduler fails would do so in silence."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._deployment = clean_name(plan.name)
+        self._since = datetime.now(UTC)
+        self._is_given = False
+
+    def demand(self) -> None:
+        """Look whether a run is planned.
+
+        Raises
+        ------
+        ServiceError
+            If none is after a minute.
+        """
+        if self._is_given:
+            return
+        self._is_given = _planned_after(self._deployment, self._since)
+        waited = (datetime.now(UTC) - self._since).total_seconds()
+        if not self._is_given and waited > SCHEDULER_SECONDS:
+            raise ServiceError(
+                f"the Prefect server has planned no run within {SCHEDULER_SECONDS:g} s: its scheduler "
+                "is off or fails (Prefect 3.8 needs SQLAlchemy below 2.1); see server.log in the "
+                "folder prefect of the home"
+            )
+
+
+def _planned_after(deployment: str, moment: datetime) -> bool:
+    import httpx
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterName
+    from prefect.client.schemas.sorting import FlowRunSort
+    from prefect.exceptions import PrefectException
+
+    try:
+        with get_client(sync_client=True) as client:
+            runs = client.read_flow_runs(
+                deployment_filter=DeploymentFilter(name=DeploymentFilterName(any_=[deployment])),
+                sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+                limit=1,
+            )
+    except (PrefectException, httpx.HTTPError, OSError):
+        return False
+    return any(run.expected_start_time and run.expected_start_time > moment for run in runs)
+
+
+class _RunnerThread(threading.Thread):
+    """Prefect's runner, with an event loop and the caller's settings."""
+
+    def __init__(self, deployments: list[RunnerDeployment]) -> None:
+        super().__init__(name="automl-runner", daemon=True)
+        self._deployments = deployments
+        self._context = contextvars.copy_context()
+        self._is_ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._runner: Runner | None = None
+        self.failure = ""
+
+    def run(self) -> None:
+        try:
+            self._context.run(asyncio.run, self._serve())
+        except Exception as error:  # noqa: BLE001 - told by the thread that waits
+            self.failure = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        finally:
+            self._is_ready.set()
+
+    def wait_ready(self) -> None:
+        """Return when the deployments are known to the server.
+
+        Raises
+        ------
+        ServiceError
+            If they cannot be made.
+        """
+        while not self._is_ready.wait(0.1):
+            pass
+        if self.failure:
+            raise ServiceError(f"the deployments cannot be served: {self.failure}")
+
+    def stop(self) -> None:
+        """Cancel the runs under way and end the thread; at most about 20 seconds."""
+        if self._loop is not None and self._runner is not None and self.is_alive():
+            stopping = asyncio.run_coroutine_threadsafe(self._runner.astop(), self._loop)
+            try:
+                stopping.result(STOP_SECONDS)
+            except (TimeoutError, RuntimeError):
+                return
+        self.join(STOP_SECONDS)
+
+    async def _serve(self) -> None:
+        from prefect.runner import Runner
+
+        self._loop = asyncio.get_running_loop()
+        self._runner = Runner(
+            name="automl",
+            query_seconds=POLL_SECONDS,
+            limit=RUNS_AT_ONCE,
+            pause_on_shutdown=True,
+        )
+        for deployment in self._deployments:
+            await self._runner.aadd_deployment(deployment)
+        self._is_ready.set()
+        await self._runner.start()
+
+
+def _watcher(plan: Plan, home: Home, say: Say) -> Watcher | None:
+    if plan.folder is None:
+        return None
+    arrivals = Arrivals(home, plan.name)
+    arrivals.recover()
+    watch = FolderWatch(plan.folder, pattern=plan.pattern, settle_seconds=plan.settle_seconds)
+    begin = _Beginner(plan)
+    return Watcher(watch, arrivals, begin=begin, ended=_ending, say=say)
+
+
+@dataclass(frozen=True)
+class _Beginner:
+    """Begins a flow run of the deployment for new data."""
+
+    plan: Plan
+
+    def __call__(self, path: Path, digest: str) -> str:
+        import httpx
+        from prefect.deployments import run_deployment
+        from prefect.exceptions import PrefectException
+
+        try:
+            run: Any = run_deployment(
+                f"automl-on-new-data/{clean_name(self.plan.name)}",
+                parameters={"table": str(path), "digest": digest},
+                timeout=0,
+                as_subflow=False,
+            )
+        except (PrefectException, httpx.HTTPError, OSError) as error:
+            raise ServiceError(f"no run could be begun: {error}") from None
+        return str(run.id)
+
+
+def _ending(flow_run: str) -> str:
+    """How a flow run ended; empty while it is under way or the server does not answer."""
+    from uuid import UUID
+
+    import httpx
+    from prefect.client.orchestration import get_client
+    from prefect.exceptions import ObjectNotFound, PrefectException
+
+    try:
+        with get_client(sync_client=True) as client:
+            state = client.read_flow_run(UUID(flow_run)).state
+    except ObjectNotFound:
+        return "its flow run is gone"
+    except (PrefectException, httpx.HTTPError, OSError):
+        return ""
+    if state is None or not state.is_final():
+        return ""
+    return f"its flow run ended as {state.name}: {' '.join((state.message or '').split())}"[:500]
+
+
+@contextmanager
+def _api(home: Home, say: Say) -> Iterator[str]:
+    """Settings of a Prefect server that answers; one that is started here is stopped again."""
+    given = os.environ.get("PREFECT_API_URL", "").rstrip("/")
+    if given:
+        if not answers(f"{given}/health", 5.0):
+            raise ServiceError(f"the Prefect server {given} of PREFECT_API_URL does not answer")
+        yield given
+        return
+    is_ours = "prefect" not in read_services(home.path)
+    if is_ours:
+        say("starting a Prefect server")
+    service = start_services(home.path, ("prefect",))["prefect"]
+    try:
+        server = LocalServer(home.path / "prefect", url=service.url)
+        with server.connected():
+            yield server.api_url
+    finally:
+        if is_ours:
+            _end_service(service)
+
+
+def _end_service(service: Service) -> None:
+    process = service.process()
+    if process is not None:
+        process.terminate()
+        _, alive = psutil.wait_procs([process], timeout=5.0)
+        for survivor in alive:
+            survivor.kill()
+
+
+def _children() -> set[int]:
+    return {process.pid for process in psutil.Process().children(recursive=True)}
+
+
+def _end_children(before: set[int]) -> None:
+    """End processes of runs that did not end by themselves, as the last act."""
+    left = [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
+    for signal_name in ("terminate", "kill"):
+        for process in left:
+            try:
+                getattr(process, signal_name)()
+            except psutil.NoSuchProcess:
+                continue
+        _, left = psutil.wait_procs(left, timeout=5.0)
+
+
+@contextmanager
+def _only_server_of(plan: Plan, home: Home) -> Iterator[None]:
+    home.check()
+    folder = home.path / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / f"serve-{clean_name(plan.name)}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise SettingsError(f"another process serves {plan.name!r} in {home.path}") from None
+    try:
+        yield
+    finally:
+        lock.release()

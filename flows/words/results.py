@@ -1,0 +1,200 @@
+"""The result of a run on stdout."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from automl.errors import SettingsError
+from automl.home import Home, RunFolder, default_home
+from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
+
+LEADERBOARD_ROWS = 15
+
+
+def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None:
+    """Print the record of a finished run; its notices follow, see `show_notices`."""
+    if as_json:
+        emit_json(result)
+        return
+    emit("")
+    show_leaderboard(result.get("leaderboard") or (), ensemble=ensemble_row(result))
+    emit("")
+    emit_facts(result_facts(result, home))
+    for warning in result.get("warnings") or ():
+        emit(f"warning: {warning}")
+    for given_up in result.get("given_up") or ():
+        emit(f"given up: {given_up}")
+    for note in (*untried_notes(result), *_data_notes(result, home)):
+        emit(f"note: {note}")
+    emit("")
+    emit(f"more:    {command(home, 'show', str(result.get('run_id', '')))}")
+    emit(f"why:     {command(home, 'why', str(result.get('run_id', '')))}")
+    emit(
+        f"predict: {command(home, 'predict', str(result.get('run_id', '')), 'TABLE', '-o', 'OUT.csv')}"
+    )
+
+
+def show_notices(result: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what nobody must overlook as the last lines of a command; JSON holds it already."""
+    for notice in () if as_json else result.get("notices") or ():
+        emit(f"attention: {notice}")
+
+
+def show_leaderboard(
+    rows: Sequence[Mapping[str, Any]],
+    limit: int = LEADERBOARD_ROWS,
+    *,
+    ensemble: Mapping[str, Any] | None = None,
+) -> None:
+    """Print the best rows of a leaderboard, above them the ensemble where it is the model."""
+    columns = ["rank", "trial", "family", "score", "honest", "std", "fit s", "predict ms/row"]
+    keys = ["family", "score", "honest", "std", "fit_seconds", "predict_ms", "status"]
+    shown = [*([] if ensemble is None else [ensemble]), *rows[:limit]]
+    emit_table(
+        [*columns, "status"],
+        [
+            [row.get("rank"), short_id(str(row.get("trial_id"))), *map(row.get, keys)]
+            for row in shown
+        ],
+        right=["rank", *columns[3:]],
+    )
+    if len(rows) > limit:
+        emit(f"... and {len(rows) - limit} more (--json shows all)")
+
+
+def ensemble_row(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The ensemble as a row of the leaderboard; None where the champion alone is the model."""
+    honest = result.get("honest") or {}
+    if honest.get("chosen") != "ensemble":
+        return None
+    model = result.get("model") or {}
+    n_members = sum(member.get("weight", 0) > 0 for member in model.get("members") or ())
+    return {
+        "trial_id": "ensemble",
+        "family": f"{n_members} members",
+        "score": result.get("score"),
+        "honest": (honest.get("ensemble") or {}).get("score"),
+        "predict_ms": model.get("predict_ms"),
+        "status": "the model",
+    }
+
+
+def honest_text(result: Mapping[str, Any]) -> str | None:
+    """``0.812 [0.781, 0.840] (uncorrected 0.829)``, or why there is none."""
+    honest = result.get("honest")
+    if not honest:
+        return None
+    found = honest.get(honest["chosen"])
+    if not found:
+        return f"none: {honest['reason']}" if honest["reason"] else None
+    return (
+        f"{found['score']:.3f} [{found['low']:.3f}, {found['high']:.3f}] "
+        f"(uncorrected {found['naive']:.3f})"
+    )
+
+
+def defaults_text(found: Mapping[str, Any] | None) -> str | None:
+    """``worst .12 (stump), best .71 (svm) of 20; chosen .75 (svm), boost 5.6 %``."""
+    if not found or not found["n"]:
+        return None
+    score, family = {}, {}
+    for key in ("worst", "best", "chosen"):
+        score[key], family[key] = f"{found[key]['score']:.4f}", found[key]["family"]
+    boost = "" if found["boost"] is None else f", boost {found['boost']:.2%}"
+    every = found["n"] + len(found["missing"])
+    return (
+        f"worst {score['worst']} ({family['worst']}), best {score['best']} ({family['best']}) of "
+        f"{found['n']} of {every} families; chosen {score['chosen']} ({family['chosen']}){boost}"
+    )
+
+
+def untried_notes(result: Mapping[str, Any]) -> list[str]:
+    """A sentence for each reason why families that take part got no trial."""
+    by_reason: dict[str, list[str]] = {}
+    for family, reason in (result.get("untried") or {}).items():
+        by_reason.setdefault(reason, []).append(family)
+    return [f"{', '.join(names)} got no trial: {reason}" for reason, names in by_reason.items()]
+
+
+def _data_notes(result: Mapping[str, Any], home: Home) -> list[str]:
+    """What was noticed about the table: columns left out, rows that repeat, test rows seen."""
+    try:
+        facts = RunFolder(home.runs / str(result.get("run_id"))).read_facts()
+    except SettingsError:
+        return []
+    return list((facts.get("data") or {}).get("notes") or ())
+
+
+def show_ledger(ledger: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print planned against used seconds of every stage."""
+    rows = [
+        (stage, seconds_text(entry.get("planned")), seconds_text(entry.get("used")))
+        for stage, entry in ledger.items()
+        if " " not in stage  # families searched side by side: parts of `search`
+    ]
+    emit_table(["stage", "planned", "used"], rows, right=["planned", "used"])
+
+
+def result_facts(result: Mapping[str, Any], home: Home) -> dict[str, Any]:
+    """The lines below a leaderboard."""
+    model = result.get("model") or {}
+    test = result.get("test") or {}
+    champion = result.get("champion") or {}
+    baseline = result.get("baseline") or {}
+    registered = model.get("registered") or ""
+    if model.get("registration") == "pending":
+        registered = f"pending; complete it with: {command(home, 'sync')}"
+    return {
+        "run": result.get("run_id"),
+        "problem": result.get("problem"),
+        "champion": champion.get("family") or champion.get("trial_id"),
+        "score": result.get("score"),
+        "constant's score": baseline.get("score") if baseline.get("trial_id") else None,
+        "honest score": honest_text(result),
+        "test score": test.get("score"),
+        "defaults": defaults_text(result.get("defaults")),
+        "trials": f"{result.get('trials')} of {result.get('families')} families",
+        "seconds": seconds_text(result.get("seconds")),
+        "reproducible": _reproducible(result.get("reproducible")),
+        "model": model.get("bundle"),
+        "registered": registered,
+        "alias": alias_text(result, home),
+        **{f"link {key}": value for key, value in (result.get("links") or {}).items()},
+    }
+
+
+def alias_text(result: Mapping[str, Any], home: Home) -> str | None:
+    """Whether the new version has taken the alias `champion`, why, and what to do where that is open."""
+    promotion = result.get("promotion") or {}
+    label, _, alias = str((result.get("model") or {}).get("registered") or "").partition("@")
+    if not promotion or not label:
+        return None
+    if promotion["promote"]:
+        return f"champion: {promotion['reason']}"
+    told = f"not champion: {promotion['reason']}"
+    if promotion.get("is_compared"):
+        return told
+    name, _, version = label.rpartition("/")
+    way = command(home, "rollback", name, "--to", version)
+    return f"{f'{alias}, ' if alias else ''}{told}; to make it the champion all the same: {way}"
+
+
+def _reproducible(found: bool | None) -> bool | str | None:
+    """Equal settings need not give an equal run where a budget, a limit or a criterion is of seconds."""
+    return "no: measured time decided something" if found is False else found
+
+
+def short_id(trial_id: str) -> str:
+    """The part of a trial's id that tells it from the others of its run."""
+    return trial_id.rsplit("-", 1)[-1]
+
+
+def command(home: Home, *arguments: str) -> str:
+    """A command line that works when it is copied, whatever the working folder."""
+    parts = ["automl", *arguments]
+    if not os.environ.get("AUTOML_HOME") or home.path != default_home():
+        parts += ["--home", str(home.path)]
+    return shlex.join(parts)

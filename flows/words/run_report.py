@@ -1,0 +1,161 @@
+"""What ``automl show`` tells about a run, from its journal and stage records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+from automl.errors import SettingsError
+from automl.home import Home, RunFolder
+from automl.run_state import read_stage
+from automl.stages.notices import notices_of
+from automl.tracking.holders import Registry
+from automl.training_request import KEY as REQUEST
+from automl.training_request import TrainingRequest
+from automl_flows.words.decision_table import show_decisions
+from automl_flows.words.rendering import emit, emit_facts, moment_text, seconds_text
+from automl_flows.words.results import (
+    command,
+    ensemble_row,
+    result_facts,
+    show_leaderboard,
+    show_ledger,
+    show_notices,
+    untried_notes,
+)
+from automl_flows.words.run_status import describe, problem_of
+
+
+def report_of(folder: RunFolder) -> dict[str, Any]:
+    """Everything about a run in plain JSON form; of a running one what is known so far."""
+    status = describe(folder, Registry(folder.path.parents[1]))
+    try:
+        facts = folder.read_facts()
+    except SettingsError:
+        facts = {}
+    result = read_stage(folder, "result") or _result_so_far(folder, facts)
+    if result.get("model"):
+        registration = {"registration": status.registration, "registered": status.registered}
+        result["model"] = {**result["model"], **registration}
+        result["notices"] = notices_of(result, folder)
+    return {
+        **status.to_json(),
+        "model": status.model,
+        "trials": result.get("trials"),
+        "score": result.get("score"),
+        "data": facts.get("data") or {},
+        "settings": facts.get("settings") or {},
+        "request": facts.get(REQUEST),
+        "result": result,
+        "selection": read_stage(folder, "selection"),
+        "stages": sorted(path.stem for path in folder.stages.glob("*.json")),
+        "links": _links(folder, result),
+        "folder": str(folder.path),
+    }
+
+
+def show_report(report: Mapping[str, Any], home: Home) -> None:
+    """Print a report on stdout."""
+    result, data = report["result"], report["data"]
+    emit_facts(
+        {
+            "run": report["run_id"],
+            "status": "interrupted, resumable" if report["resumable"] else report["status"],
+            "problem": report["problem"],
+            "data": _data_line(data),
+            "settings of": _request_line(report["request"]),
+            "started": moment_text(report["started_at"]),
+            "took": seconds_text(report["seconds"]),
+            "stages": ", ".join(report["stages"]),
+        }
+    )
+    if result.get("leaderboard"):
+        emit("")
+        show_leaderboard(result["leaderboard"], ensemble=ensemble_row(result))
+    show_decisions(report["selection"])
+    if result.get("ledger"):
+        emit("")
+        show_ledger(result["ledger"])
+    if result.get("champion"):
+        emit("")
+        model = {**(result.get("model") or {}), "registered": report["model"]}
+        known = {**result, "links": report["links"], "model": model}
+        emit_facts({**result_facts(known, home), "run": None, "problem": None})
+    else:
+        emit_facts({f"link {key}": value for key, value in report["links"].items()})
+    for warning in result.get("warnings") or ():
+        emit(f"warning: {warning}")
+    notes = (result.get("given_up") or (), untried_notes(result), data.get("notes") or ())
+    for line in chain.from_iterable(notes):
+        emit(f"note: {line}")
+    show_notices(result, as_json=False)
+    if report["resumable"]:
+        emit(f"continue it with: {command(home, 'resume', report['run_id'])}")
+
+
+def _request_line(request: Mapping[str, Any] | None) -> str | None:
+    """The run whose settings a retraining has, and what it changed; None for other runs."""
+    if request is None:
+        return None
+    found = TrainingRequest.from_json(request)
+    return f"run {found.run_id}{found.remark}"
+
+
+def _result_so_far(folder: RunFolder, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaderboard of the journal's complete trials, best first."""
+    from automl.evaluation.journal import Journal
+
+    records = Journal.read(folder.journal) if folder.journal.is_dir() else []
+    trials = [record["trial"] for record in records if record.get("type") == "trial"]
+    scored = [t for t in trials if t["status"] == "complete" and t["stage"] == "search"]
+    scored.sort(key=lambda trial: -trial["score"])
+    return {
+        "run_id": folder.run_id,
+        "problem": problem_of(dict(facts)),
+        "leaderboard": [_row(rank, trial) for rank, trial in enumerate(scored, 1)],
+        "score": scored[0]["score"] if scored else None,
+        "trials": len(trials),
+        "families": len({trial["configuration"]["family"] for trial in trials}),
+    }
+
+
+def _row(rank: int, trial: Mapping[str, Any]) -> dict[str, Any]:
+    from automl.records import Trial
+
+    known = Trial.from_json(trial)
+    scores = known.fold_scores
+    mean = sum(scores) / len(scores) if scores else 0.0
+    spread = sum((score - mean) ** 2 for score in scores) / max(1, len(scores) - 1)
+    return {
+        "rank": rank,
+        "trial_id": known.id,
+        "family": known.configuration.family,
+        "score": known.score,
+        "std": spread**0.5 if len(scores) > 1 else None,
+        "fit_seconds": known.fit_seconds,
+        "predict_ms": known.predict_milliseconds,
+        "status": "so far",
+        "origin": known.origin,
+    }
+
+
+def _links(folder: RunFolder, result: Mapping[str, Any]) -> dict[str, str]:
+    """Links of the tracking store as it is now, and those of the result; pages where one stands."""
+    from automl.tracking.links import links
+    from automl_flows.services.standing import read_services
+
+    page = read_services(folder.path.parent.parent).get("mlflow")
+    known = links(folder, server=page.url if page else None)
+    return {**(result.get("links") or {}), **known}
+
+
+def _data_line(data: Mapping[str, Any]) -> str:
+    if not data:
+        return ""
+    classes = data.get("classes")
+    kind = f"{data.get('task')}" + (f" ({len(classes)} classes)" if classes else "")
+    return (
+        f"{data.get('rows')} rows x {data.get('columns')} columns, {data.get('target')}: {kind}, "
+        f"{data.get('test_rows') or 0} test rows"
+    )

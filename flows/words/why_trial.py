@@ -1,0 +1,287 @@
+"""Two sentences about a trial: what it was and how it scored, and what became of it and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from automl.records import Configuration, Trial
+from automl.selection.dispositions import Disposition, Place, Status, member_chance, number_text
+from automl_flows.words.results import short_id
+from automl_flows.words.run_choices import Known
+
+MOST_VALUES = 4
+"""Hyperparameters that a sentence names."""
+
+_ORIGINS = {
+    "floor": "a floor, one of the models that a run has to beat",
+    "default": "the default of its family",
+    "past": "among the best of an earlier run on this data set",
+    "knowledge": "from the portfolio that is learned from other data sets",
+    "portfolio": "from the portfolio",
+}
+_ENDS = {
+    "failed": "It failed and was not compared with any other",
+    "crashed": "Its process crashed and it was not compared with any other",
+    "killed": "Its process was ended from outside twice and it was not compared with any other",
+    "timed_out": "It ran out of time and was not compared with any other",
+    "out_of_memory": "It ran out of memory and was not compared with any other",
+    "raced": "It was ended early as hopeless, before any test of the selection",
+    "partial": "It was asked for less than the whole, and such trials are never compared with "
+    "complete ones",
+}
+_FATES: Mapping[str, str] = {
+    Status.TOO_SLOW: "It was left out before any test, because it predicts a row in {predict_ms} ms and "
+    "the limit is {limit} ms",
+    Status.NOT_BEST_OF_CLUSTER: "It was dropped before any test, because {cluster_best} scored better "
+    "in the same k-means cluster (number {cluster}, {cluster_size} trials) and only the best of each "
+    "cluster goes on",
+    Status.SCREENED_OUT: "It was dropped by the screening: on the folds of the search it is clearly "
+    "worse than {against} ({evidence}, below {alpha})",
+    Status.OVER_LIMIT: "The screening did not find it clearly worse than {against} ({evidence}, {bound}), but "
+    "it was number {number} of {n_left} such trials and {limit} go on to fresh folds",
+    Status.UNAFFORDABLE: "It became a candidate, but there was no time left to score it on fresh folds, "
+    "so no test has judged it",
+    Status.UNSCORED: "It became a candidate, but it could not be scored on all fresh folds, so no test "
+    "has judged it",
+    Status.BEHIND: "On the first fresh folds it was number {number} of {n_left} candidates with a mean "
+    "of {score}, and only the {limit} that lead were scored further; no test has judged it",
+    Status.WORSE: "It was dropped at {where}, where it is worse than {against}: {evidence}, "
+    "{limit_of_chance}",
+    Status.OUTRANKED: "At {where} {untold}, but by the ranking it was number {number} of {n_left} and "
+    "{limit} {go} on",
+    Status.FINALIST: "It got to {where} and there {untold}; by the ranking it came out number {number} "
+    "of {n_left}",
+    Status.WINNER: "It is the champion: at {where} it came out first of {n_left} that no test found to "
+    "be worse than the best",
+}
+
+
+def why_trial(known: Known, trial: Trial) -> dict[str, Any]:
+    """What a trial was and what became of it.
+
+    Returns
+    -------
+        ``text``: two sentences; ``disposition`` (None before the selection, and of a trial that was not
+        part of the search), ``role`` in the model and the numbers behind the text.
+    """
+    if trial.stage == "search":
+        sentences = [_what(known, trial), _fate(known, trial)]
+    elif trial.stage == "candidates":
+        sentences = _of_fresh_folds(known, trial)
+    else:
+        sentences = _of_second_layer(known, trial)
+    disposition = known.dispositions.get(trial.id)
+    return {
+        "run_id": known.run_id,
+        "trial_id": trial.id,
+        "family": trial.configuration.family,
+        "signature": trial.configuration.signature,
+        "status": str(trial.status),
+        "score": trial.score,
+        "fresh_scores": _fresh_scores(known).get(trial.id),
+        "disposition": disposition and disposition.to_json(),
+        "role": _role(known, trial.id),
+        "weight": known.weights.get(trial.id),
+        "text": known.shortened(" ".join(sentences)),
+    }
+
+
+def _what(known: Known, trial: Trial) -> str:
+    origin = _ORIGINS.get(trial.origin, f"proposed by {trial.origin}" if trial.origin else "")
+    described = ", ".join(filter(None, (configuration_text(trial.configuration), origin)))
+    return f"Trial {short_id(trial.id)} is {described}: {_score_text(known, trial)}."
+
+
+def configuration_text(configuration: Configuration) -> str:
+    """Family, choices and the first few hyperparameters."""
+    chosen = {step.partition("=")[0] for step in configuration.path}
+    values = {
+        name: value
+        for name, value in configuration.values.items()
+        if name not in chosen and not name.startswith("prep.") and value is not None
+    }
+    shown = [f"{name} {_value_text(value)}" for name, value in list(values.items())[:MOST_VALUES]]
+    parts = [*(step.replace("=", " ") for step in configuration.path), *shown]
+    more = ", ..." if len(values) > MOST_VALUES else ""
+    return configuration.family + (f" ({', '.join(parts)}{more})" if parts else "")
+
+
+def _value_text(value: Any) -> str:
+    return number_text(value) if isinstance(value, float) else str(value)
+
+
+def _score_text(known: Known, trial: Trial) -> str:
+    n_folds = len(trial.folds)
+    folds = f"{n_folds} fold{'s' if n_folds != 1 else ''}"
+    if trial.score is None:
+        return "it has no score"
+    if not trial.is_complete:
+        return f"it scored {trial.score:.4f} on {folds} before it ended"
+    place = [t.id for t in known.complete].index(trial.id) + 1
+    text = (
+        f"it scored {trial.score:.4f} on {folds}, number {place} of {len(known.complete)} complete "
+        "trials"
+    )
+    fresh = _fresh_scores(known).get(trial.id)
+    if fresh:
+        text += f", and {sum(fresh) / len(fresh):.4f} on {len(fresh)} fresh folds"
+    return text
+
+
+def _fresh_scores(known: Known) -> dict[str, list[float]]:
+    """Scores on fresh folds by trial id."""
+    scoring = known.stages["selection"].get("scoring") or known.stages["candidates"].get("scoring")
+    return dict((scoring or {}).get("scored") or {})
+
+
+def _fate(known: Known, trial: Trial) -> str:
+    disposition = known.dispositions.get(trial.id)
+    if not trial.is_complete:
+        detail = trial.reason or trial.fidelity.text
+        return _ENDS.get(str(trial.status), "It ended early") + (f": {detail}." if detail else ".")
+    if disposition is None:
+        return _undecided(known, trial)
+    text = _FATES[disposition.status].format(**_words(disposition))
+    if disposition.status == Status.WINNER:
+        text = _won(known, text)
+    if disposition.status == Status.UNSCORED:
+        text += _what_failed(known, trial)
+    return f"{text}{_role_text(known, trial.id)}."
+
+
+def _undecided(known: Known, trial: Trial) -> str:
+    status = known.status
+    if known.stages["selection"]:
+        return (
+            "The run was made by an earlier version, whose record does not say what became of it."
+        )
+    if trial.id in (known.stages["candidates"].get("trial_ids") or ()):
+        return f"It is a candidate, and the run is {status.status}: no test has judged it yet."
+    if known.stages["candidates"]:
+        return (
+            f"It did not become a candidate, and the run is {status.status}: the tests are to come."
+        )
+    return (
+        f"Nothing is decided about it yet: the run is {status.status}, the candidates are to come."
+    )
+
+
+def _words(disposition: Disposition) -> dict[str, str]:
+    """What the sentences are filled with."""
+    values = {
+        key: value if isinstance(value, str) else number_text(value)
+        for key, value in disposition.__dict__.items()
+    }
+    evidence = (
+        f"{disposition.test}, {disposition.numbers}" if disposition.test else "without a test"
+    )
+    node = (
+        "the root" if disposition.node == "root" else f"the {disposition.level} {disposition.node}"
+    )
+    untold = "it was compared with no other"
+    if disposition.test and disposition.against:
+        untold = f"no test told it from {disposition.against} ({evidence})"
+    elif disposition.test:
+        untold = f"no test told any candidate from the best ({evidence})"
+    elif disposition.place == Place.SELECTION and disposition.n_left != 1:
+        untold = "it had the highest mean"
+    return {
+        **values,
+        "evidence": evidence,
+        "limit_of_chance": _limit_of_chance(disposition),
+        "where": node,
+        "untold": untold,
+        "go": "goes" if disposition.limit == 1 else "go",
+        "bound": f"not below {values['alpha']}"
+        if disposition.alpha
+        else "too few folds for a proof",
+    }
+
+
+def _limit_of_chance(disposition: Disposition) -> str:
+    """What the p-value fell below, or the probability of being worse exceeded."""
+    alpha = disposition.alpha or 0.0
+    if disposition.probability is not None:
+        return f"above {number_text(1.0 - alpha)}"
+    return f"below {number_text(alpha)}"
+
+
+def _what_failed(known: Known, candidate: Trial) -> str:
+    """What the trials of a candidate on fresh folds say that were not completed."""
+    reasons = (
+        trial.reason or str(trial.status)
+        for trial in known.trials.values()
+        if trial.stage == "candidates" and trial.origin == candidate.id and not trial.is_complete
+    )
+    reason = next(reasons, "")
+    return f" ({reason})" if reason else ""
+
+
+def _won(known: Known, text: str) -> str:
+    """How the champion won, with the member that came nearest and whether a test told them apart."""
+    decision = known.stages["selection"]["decisions"][-1]
+    others = [m for m in decision["members"] if m["trial_id"] != known.champion]
+    if not others:
+        return "It is the champion: no other candidate got to the root"
+    nearest = max(others, key=lambda m: m["mean_score"])
+    text += f"; the next best mean is that of {short_id(nearest['trial_id'])}"
+    if decision["post_hoc"] and (chance := member_chance(nearest)):
+        if nearest["statistic"] is not None:
+            chance = f"statistic {number_text(float(nearest['statistic']))}, {chance}"
+        return f"{text} ({decision['post_hoc']}, {chance})"
+    if decision["tests"]:
+        last = decision["tests"][-1]
+        numbers = (
+            f"statistic {number_text(float(last['statistic']))}, p = {number_text(last['pvalue'])}"
+        )
+        return f"{text} ({last['name']} of all, {numbers})"
+    return text
+
+
+def _role(known: Known, trial_id: str) -> str:
+    """`champion`, `ensemble member`, `input of the second layer`, or nothing; two with a comma."""
+    weight = known.weights.get(trial_id)
+    has_ensemble = weight is not None and bool(known.stages["ensemble"].get("replaced_champion"))
+    names = {
+        "champion": trial_id == known.champion,
+        "ensemble member": has_ensemble and bool(weight),
+        "input of the second layer": has_ensemble and not weight,
+    }
+    return ", ".join(name for name, holds in names.items() if holds)
+
+
+def _role_text(known: Known, trial_id: str) -> str:
+    if not known.stages["ensemble"].get("replaced_champion"):
+        return "" if trial_id != known.champion or not known.weights else ", and it is the model"
+    weight = known.weights.get(trial_id)
+    if weight:
+        return f"; it is a member of the ensemble, with weight {number_text(weight)}"
+    if weight is not None:
+        return "; models of the second layer take its predictions"
+    return "; the ensemble has replaced it" if trial_id == known.champion else ""
+
+
+def _of_fresh_folds(known: Known, trial: Trial) -> list[str]:
+    """Of the trial that scored a candidate on a repeat of the fresh folds: the candidate's fate."""
+    candidate = known.trials.get(trial.origin)
+    repeats = sorted({result.repeat for result in trial.folds})
+    where = f"repeat {repeats[0] + 1} of the fresh folds" if repeats else "fresh folds"
+    score = "it has no score" if trial.score is None else f"it scored {trial.score:.4f}"
+    first = f"Trial {short_id(trial.id)} is candidate {short_id(trial.origin)} on {where}: {score}."
+    if candidate is None:
+        return [first]
+    fate = _fate(known, candidate)
+    return [first, f"Of the candidate: {fate[0].lower()}{fate[1:]}"]
+
+
+def _of_second_layer(known: Known, trial: Trial) -> list[str]:
+    base = known.stages["ensemble"].get("base") or ()
+    score = "it has no score" if trial.score is None else f"it scored {trial.score:.4f}"
+    weight = known.weights.get(trial.id)
+    fate = "It has no part in the model" if not weight else "It is a member of the ensemble"
+    first = (
+        f"Trial {short_id(trial.id)} is {configuration_text(trial.configuration)} of the second layer, "
+        f"which learns from the predictions of {len(base)} trials: {score}."
+    )
+    return [first, f"{fate}{f', with weight {number_text(weight)}' if weight else ''}."]

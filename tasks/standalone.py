@@ -1,0 +1,383 @@
+"""Parts of the line on a frame, outside of any run: one configuration, selection, blend, score.
+
+Each gives the numbers that a run would give, because it goes through the same code.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from automl.data.division import encoded_target
+from automl.data.findings import Findings, listed
+from automl.data.row_columns import read_weights
+from automl.data.target import EncodedTarget, encode_labels
+from automl.ensembles.registry import get_ensemble
+from automl.errors import DataError, SettingsError
+from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.predictions import PredictionStore
+from automl.evaluation.trial import TrialSummary, evaluate, folds_of
+from automl.families.registry import get_family
+from automl.home import RunFolder
+from automl.inference.combining import Combine, check_combination
+from automl.inference.model import TableModel
+from automl.metrics.building import IndexSpec, build_index
+from automl.metrics.index import PerformanceIndex
+from automl.metrics.learning import many_scores, stacked_scores
+from automl.origins import GIVEN
+from automl.randomness import Purpose, stream
+from automl.records import Configuration, FloatArray, Task, Trial, TrialStatus
+from automl.run.preparation import prepare
+from automl.selection.candidates import Candidate
+from automl.selection.comparison import Normality, Procedure
+from automl.selection.levels import select
+from automl.selection.selection_records import SelectionRecord
+from automl.setting_sources import resolve_settings
+from automl.significance import choose_split, parse_alpha
+
+MODEL_NAME = "single"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What the folds of one configuration gave.
+
+    Parameters
+    ----------
+    trial
+        Status, score, fold results and metrics.
+    predictions : (n_rows, n_classes) or (n_rows,), float32
+        Out of fold; NaN in rows that were never validated (in time order the first ones).
+    labels : (n_rows,)
+        Target of these rows, in original labels; rows without a target are left out.
+    classes : (n_classes,)
+        Labels in the order of the columns of `predictions`; None for regression.
+    """
+
+    trial: Trial
+    predictions: NDArray[np.float32]
+    labels: NDArray[Any]
+    classes: NDArray[Any] | None
+
+    @property
+    def score(self) -> float:
+        """Row-weighted mean of the fold scores; 0 is the baseline, 1 is ideal."""
+        assert self.trial.score is not None
+        return self.trial.score
+
+    @property
+    def fold_scores(self) -> tuple[float, ...]:
+        """Score of each fold."""
+        return self.trial.fold_scores
+
+
+def evaluate_configuration(
+    frame: pd.DataFrame | str | Path,
+    target: str,
+    family: str,
+    values: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Cross-validated score of one configuration, in this process and without limits.
+
+    Parameters
+    ----------
+    frame
+        Raw table, or a source that `read_table` takes.
+    values
+        Hyperparameters by name, `prep.*` included; absent ones take their defaults.
+    settings
+        Settings of a run that bear on it: `task`, `metric`, `folds`, `seed`, `roles`, `groups`, `time`,
+        `weights`, `class_weight`, `positive`, `cost_matrix`, `threads`.
+
+    Raises
+    ------
+    DataError
+        With every problem of the table.
+    SettingsError
+        If a setting, the family or a value is not usable.
+    """
+    given = {"table": "frame", "target": target, **settings}
+    resolved = resolve_settings(given, environment={})
+    with tempfile.TemporaryDirectory(prefix="automl-") as folder:
+        source = {"frame": frame} if isinstance(frame, pd.DataFrame) else {}
+        if not source:
+            resolved = resolved.model_copy(update={"table": str(frame)})
+        prepare(RunFolder(Path(folder)), resolved, **source)
+        plan = EvaluationPlan(folder)
+        configuration = _configuration(plan, family, values or {})
+        trial = _evaluate(plan, configuration)
+        store = PredictionStore(plan.folder / "predictions", plan.settings.predictions_quota_mib)
+        predictions = np.array(store.load(MODEL_NAME))
+        labels, y = plan.table.class_labels, np.array(plan.table.y)
+    return Evaluation(trial, predictions, y if labels is None else labels[y], labels)
+
+
+def select_by_scores(
+    scores: Mapping[str, Sequence[float]],
+    *,
+    families: Mapping[str, str] | None = None,
+    alpha: float | Mapping[str, float] = 0.05,
+    top_n: int = 3,
+    test: Procedure = "closed",
+    normality: Normality = "kolmogorov_smirnov",
+    alpha_split: Literal["auto", "level", "tree"] = "auto",
+    rope: float = 0.01,
+    test_train_ratio: float | None = None,
+) -> SelectionRecord:
+    """Statistical selection among models with scores on the same folds.
+
+    Parameters
+    ----------
+    scores : each (n_folds,), maximized
+        By the model's name.
+    families
+        Family by the model's name: models are compared within their family first. None: all together.
+    alpha : in (0, 1)
+        One value, or values by level: a family's models are its `leaf`, then comes the `root`.
+    test, normality
+        See `automl.selection.levels.select`.
+    alpha_split
+        As the setting of a run: `auto` is `tree` for `closed`, `paired` and `mcb` with one
+        alpha, else `level`.
+    rope : non-negative
+        Greatest difference of scores that means nothing in practice, for `bayesian`.
+    test_train_ratio
+        Validation rows / training rows of a fold; None: 1 / (n_folds - 1).
+
+    Raises
+    ------
+    SettingsError
+        If a setting is not usable.
+    DataError
+        If there are no scores, scores of different lengths, or scores that are not finite.
+    """
+    candidates = [
+        Candidate(name, Configuration((families or {}).get(name, "all")), tuple(values))
+        for name, values in scores.items()
+    ]
+    n_folds = max((len(candidate.scores) for candidate in candidates), default=0)
+    ratio = 1.0 / max(n_folds - 1, 1) if test_train_ratio is None else test_train_ratio
+    try:
+        alphas = parse_alpha(alpha)
+        return select(
+            candidates,
+            alpha=alphas,
+            top_n=top_n,
+            test=test,
+            normality=normality,
+            test_train_ratio=ratio,
+            alpha_split=choose_split(alpha_split, test, alphas),
+            rope=rope,
+        )
+    except SettingsError:
+        raise
+    except ValueError as error:
+        raise DataError(str(error)) from None
+
+
+def weigh_models(
+    predictions: Mapping[str, ArrayLike],
+    labels: ArrayLike,
+    *,
+    method: str = "greedy",
+    combine: Combine = "mean",
+    metric: IndexSpec = "index",
+    task: str = "auto",
+    seed: int = 0,
+) -> dict[str, float]:
+    """Weights of models by their out-of-fold predictions.
+
+    Parameters
+    ----------
+    predictions : each (n_rows, n_classes) or (n_rows,)
+        By the model's name; columns in the sorted order of the labels. Rows where any is NaN are left out.
+    labels : (n_rows,)
+        Original labels or numbers.
+    method
+        A name of `automl.ensembles.registry` that needs no second layer.
+    combine
+        How the predictions will become one.
+
+    Returns
+    -------
+    Weights by name, sum 1.
+
+    Raises
+    ------
+    DataError
+        If shapes do not fit, or no row is left.
+    SettingsError
+        If the metric, the method or the combination is not usable.
+    """
+    chosen = get_ensemble(method)
+    if chosen.is_second_layer:
+        raise SettingsError(
+            f"ensemble {method} makes models of a second layer and needs a run; "
+            "predictions alone can be weighted by another one",
+            setting="ensemble",
+        )
+    arrays = {name: np.asarray(values, dtype=np.float32) for name, values in predictions.items()}
+    encoded = encoded_target(pd.Series(np.asarray(labels), name="labels"), task)
+    _check_shapes(arrays, encoded)
+    try:
+        check_combination(combine, is_classification=encoded.class_labels is not None)
+    except ValueError as error:
+        raise SettingsError(str(error), setting="combine") from None
+    present = np.logical_and.reduce(
+        [np.isfinite(array.reshape(len(array), -1)).all(axis=1) for array in arrays.values()]
+    )
+    if not present.any():
+        raise DataError("no row has predictions of all models")
+    y = encoded.y[present]
+    index = _index(metric, encoded, y)
+    bags = [
+        chosen.learn_bag(
+            bag,
+            [array[present] for array in arrays.values()],
+            y,
+            index.learned_score,
+            rng=stream(seed, Purpose.ENSEMBLE, bag),
+            combine=combine,
+            many_scores=many_scores(index),
+            stacked_scores=stacked_scores(index),
+        )
+        for bag in range(chosen.n_bags)
+    ]
+    weights = np.mean(bags, axis=0)
+    return dict(zip(arrays, map(float, weights), strict=True))
+
+
+def score_model(
+    model: TableModel,
+    frame: pd.DataFrame,
+    *,
+    metric: IndexSpec = "index",
+    weights: str | None = None,
+) -> dict[str, float]:
+    """Score and every metric of a model on rows with a target.
+
+    Parameters
+    ----------
+    frame
+        Raw rows with the model's columns and its target.
+    weights
+        Column of sample weights.
+
+    Returns
+    -------
+    ``score`` (the index with its baseline from these rows), and every metric with its natural sign.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a label is not among the model's classes.
+    """
+    findings = Findings("the frame")
+    if model.target not in frame.columns:
+        findings.problems.append(f"there is no target column {model.target!r}")
+    findings.raise_problems()
+    raw = frame.reset_index(drop=True)
+    sizes = read_weights(raw, weights, findings)
+    classes = None if model.task == "regression" else model.classes_
+    encoded = _later_target(raw[model.target], Task(model.task), classes, findings)
+    findings.raise_problems()
+    index = _index(metric, encoded, encoded.y, sizes)
+    prediction = model.raw(frame if weights is None else _without(frame, weights, model))
+    labels = model.codes(prediction)
+    return {
+        "score": index.score(encoded.y, prediction, sizes, labels=labels),
+        **index.metrics(encoded.y, prediction, sizes, labels=labels),
+    }
+
+
+# --- pieces ---------------------------------------------------------------------------------------
+
+
+def _later_target(
+    series: pd.Series, task: Task, classes: NDArray[Any] | None, findings: Findings
+) -> EncodedTarget:
+    if classes is None:
+        return encoded_target(series, "regression", findings)
+    codes = encode_labels(series, classes)
+    unknown = codes < 0
+    if unknown.any():
+        shown = listed(dict.fromkeys(series[unknown]))
+        findings.problems.append(
+            f"target column {series.name!r} holds labels that the model lacks: {shown}"
+        )
+    return EncodedTarget(task, codes, classes)
+
+
+def _without(frame: pd.DataFrame, column: str, model: TableModel) -> pd.DataFrame:
+    return frame if column in model.schema.names else frame.drop(columns=column)
+
+
+def _index(
+    metric: IndexSpec, encoded: EncodedTarget, y: NDArray[Any], sizes: FloatArray | None = None
+) -> PerformanceIndex:
+    labels = encoded.class_labels
+    return build_index(
+        metric,
+        task=encoded.task,
+        y_all=y,
+        n_classes=None if labels is None else len(labels),
+        sample_weight=sizes,
+    )
+
+
+def _check_shapes(arrays: Mapping[str, NDArray[Any]], encoded: EncodedTarget) -> None:
+    labels = encoded.class_labels
+    shape = (len(encoded.y),) if labels is None else (len(encoded.y), len(labels))
+    findings = Findings("the predictions")
+    if not arrays:
+        findings.problems.append("at least one model is needed; got none")
+    findings.problems += [
+        f"model {name!r} must have predictions of shape {shape}; got {array.shape}"
+        for name, array in arrays.items()
+        if array.shape != shape
+    ]
+    findings.raise_problems()
+
+
+def _configuration(plan: EvaluationPlan, name: str, values: Mapping[str, Any]) -> Configuration:
+    family, table = get_family(name), plan.table
+    n_columns = table.frame.shape[1]
+    training, _ = plan.rows_of("search", 0, 0)
+    reason = family.supports(table.task, len(training), n_columns, table.n_classes)
+    if reason:
+        raise SettingsError(reason)
+    return family.space(table.task).with_facts(**plan.facts).complete(values)
+
+
+def _evaluate(plan: EvaluationPlan, configuration: Configuration) -> Trial:
+    payload = {
+        "configuration": configuration.to_json(),
+        "stage": "search",
+        "jobs": list(plan.stage("search").jobs),
+        "row_share": 1.0,
+        "incumbent": None,
+        "save_as": MODEL_NAME,
+        "keep_models_above": None,
+    }
+    found = list(evaluate(str(plan.folder), payload))
+    folds = folds_of(found)
+    summary = next(result for result in found if isinstance(result, TrialSummary))
+    return Trial(
+        MODEL_NAME,
+        0,
+        configuration,
+        TrialStatus.COMPLETE,
+        plan.index.aggregate([f.score for f in folds], [f.rows for f in folds]),
+        folds,
+        metrics=dict(summary.metrics),
+        seconds=sum(f.fit_seconds + f.predict_seconds for f in folds),
+        origin=GIVEN,
+    )

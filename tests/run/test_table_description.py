@@ -1,0 +1,87 @@
+"""The meta-features of a run's table."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.stage_records import StageRecords
+from automl.home import RunFolder
+from automl.meta_features import MetaFeatures
+from automl.run import table_description as description
+from automl.run.preparation import prepare
+from automl.run.table_description import describe_table
+from automl.setting_sources import resolve_settings
+
+
+def frame(n: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 3))
+    return pd.DataFrame(x, columns=list("abc")).assign(y=np.where(x[:, 0] > 0.0, "yes", "no"))
+
+
+class Session(SimpleNamespace):
+    """What `describe_table` needs of a session."""
+
+    def stage(self, name, make):
+        found = self.records.read(name)
+        if found is None:
+            found = make()
+            self.records.write(name, found)
+        return found
+
+
+def session(tmp_path, **given) -> Session:
+    settings = resolve_settings({"table": "frame", "target": "y", **given}, environment={})
+    folder = RunFolder(tmp_path)
+    prepare(folder, settings, frame=frame())
+    return Session(
+        settings=settings,
+        plan=EvaluationPlan(tmp_path),
+        records=StageRecords(folder.stages),
+        is_timed=settings.trials is None,
+        is_reproducible=True,
+    )
+
+
+def test_the_record_holds_values_seconds_and_reasons(tmp_path):
+    run = session(tmp_path, trials=5)
+    made = describe_table(run)
+    assert made["values"]["n_rows"] == 120.0
+    assert made["missing"]["target_skewness"] == "it is for numbers as the target"
+    assert set(made["seconds"]) == {"simple", "statistical", "information", "model", "landmark"}
+    assert run.records.read("meta_features") == made
+    assert describe_table(run) == made
+    assert run.is_reproducible
+
+
+def test_equal_tables_have_equal_meta_features_whatever_the_seed(tmp_path):
+    values = [
+        describe_table(session(tmp_path / str(seed), trials=5, seed=seed))["values"]
+        for seed in (1, 2)
+    ]
+    assert values[0] == values[1]
+
+
+def test_only_rows_of_the_search_are_described(tmp_path):
+    run = session(tmp_path, preset="thesis", trials=5)
+    assert describe_table(run)["values"]["n_rows"] == len(run.plan.stage("search").rows) == 60
+
+
+@pytest.mark.parametrize("given", [{"trials": 5}, {"budget_seconds": 600}])
+def test_a_limit_that_acts_makes_a_run_not_reproducible(tmp_path, monkeypatch, given):
+    limits = []
+
+    def late(_table, *, rng, seconds):
+        limits.append(seconds)
+        return MetaFeatures({}, {}, {"n_rows": "its limit of time"}, ("n_rows",))
+
+    monkeypatch.setattr(description, "describe", late)
+    run = session(tmp_path, **given)
+    describe_table(run)
+    assert not run.is_reproducible
+    assert limits == [None if "trials" in given else 12.0]
