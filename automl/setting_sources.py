@@ -5,15 +5,15 @@ Precedence: command line or argument > environment (`AUTOML_*`) > settings file 
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from automl.errors import SettingsError
+from automl.lookup import did_you_mean
 from automl.presets import PRESETS
 from automl.settings import Settings
 
@@ -154,7 +154,8 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name, text in environment.items():
         if text and name.startswith(_PREFIX) and name not in {*known, *_OTHER_VARIABLES}:
             raise SettingsError(
-                f"environment variable {name} names no setting{_hint(name, known)}", setting=name
+                f"environment variable {name} names no setting{did_you_mean(name, known)}",
+                setting=name,
             )
     found: dict[str, Any] = {}
     for name, field in known.items():
@@ -172,10 +173,5 @@ def _refuse_unknown(values: Mapping[str, Any], where: str) -> None:
     for key in values:
         if key in Settings.model_fields:
             continue
-        hint = _hint(str(key), Settings.model_fields)
+        hint = did_you_mean(key, Settings.model_fields)
         raise SettingsError(f"{where}: unknown setting {key!r}{hint}", setting=str(key))
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

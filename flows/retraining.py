@@ -7,7 +7,6 @@ table whose content was trained on before changes nothing.
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from filelock import FileLock, Timeout
 from automl.addresses import public_address
 from automl.errors import SettingsError
 from automl.home import Home
+from automl.lookup import did_you_mean
 from automl.problem_names import clean_name
 from automl.progress import Progress
 from automl.run.choices import check_names
@@ -153,8 +153,7 @@ def retrain(
 
 def _unknown_problem(home: Home, name: str) -> str:
     known = {problem_name(facts) for facts in map(finished_facts, home.run_folders()) if facts}
-    near = difflib.get_close_matches(clean_name(name), known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "; train it first with `automl train`"
+    hint = did_you_mean(clean_name(name), known, "; train it first with `automl train`")
     return f"there is no finished run of problem {name!r} in {home.path}{hint}"
 
 

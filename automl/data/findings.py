@@ -5,12 +5,12 @@ Rows are counted from 1, without the header.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from automl.errors import DataError
 from automl.inference.columns import short
+from automl.lookup import did_you_mean
 
 
 @dataclass
@@ -52,13 +52,7 @@ class Findings:
 def nearest(name: str, known: Iterable[object]) -> str:
     """``; did you mean 'x'?`` for the known name most like `name`, else the first known names."""
     names = [str(value) for value in known]
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if not close:
-        folded = {value.casefold(): value for value in names}
-        close = [folded[name.casefold()]] if name.casefold() in folded else []
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; there are {listed(names)}" if names else ""
+    return did_you_mean(name, names, f"; there are {listed(names)}" if names else "")
 
 
 def listed(values: Iterable[object], limit: int = 5) -> str:

@@ -10,8 +10,8 @@ from http.client import HTTPException
 
 import pandas as pd
 
-from automl.data.findings import nearest
 from automl.errors import DataError, ServiceError
+from automl.lookup import did_you_mean
 
 BUNDLED = ("iris", "wine", "breast_cancer", "digits", "diabetes")
 _TIMEOUT_SECONDS = 30.0
@@ -27,18 +27,12 @@ def read_bundled(name: str) -> pd.DataFrame:
     """
     if name not in BUNDLED:
         raise DataError(
-            f"sklearn:{name} must be one of {', '.join(BUNDLED)}{nearest_bundled(name)}"
+            f"sklearn:{name} must be one of {', '.join(BUNDLED)}{did_you_mean(name, BUNDLED)}"
         )
     from sklearn import datasets  # slow to import
 
     frame: pd.DataFrame = getattr(datasets, f"load_{name}")(as_frame=True).frame
     return frame
-
-
-def nearest_bundled(name: str) -> str:
-    """Hint at the bundled table with the nearest name, if one is near."""
-    hint = nearest(name, BUNDLED)
-    return hint if "did you mean" in hint else ""
 
 
 def read_openml(name: str) -> pd.DataFrame:

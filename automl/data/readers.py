@@ -18,7 +18,6 @@ a pandas DataFrame        its index is not data
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import io
 import json
@@ -41,6 +40,7 @@ from automl.data.remote import fetch
 from automl.data.sheets import SHEETS, read_sheet
 from automl.errors import AutoMLWarning, DataError
 from automl.inference.columns import short, unique_names
+from automl.lookup import nearest_names
 
 DELIMITERS = {".csv": ",", ".txt": ",", ".dat": ",", ".tsv": "\t", ".tab": "\t"}
 JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
@@ -140,8 +140,8 @@ def _nearest_file(path: Path) -> str:
         stems = {other.name.split(".")[0]: other.name for other in path.parent.iterdir()}
     except OSError:
         return ""
-    close = difflib.get_close_matches(path.name.split(".")[0], stems, n=1, cutoff=0.6)
-    return f"; did you mean {stems[close[0]]!r}?" if close else ""
+    near = nearest_names(path.name.split(".")[0], stems)
+    return f"; did you mean {stems[near[0]]!r}?" if near else ""
 
 
 def _read_file(open_file: Opener, name: str) -> tuple[pd.DataFrame, list[Oddity]]:

@@ -57,7 +57,7 @@ def get_family(name: str) -> Family:
         return _load(path)
     from automl.spaces.text import nearest
 
-    raise SettingsError(f"there is no family {name!r} ({nearest(name, {*_names(), *_own})})")
+    raise SettingsError(f"there is no family {name!r}{nearest(name, {*_names(), *_own})}")
 
 
 def load_families(folder: str | Path) -> dict[str, Family]:

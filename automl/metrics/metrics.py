@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
 from automl.errors import SettingsError
+from automl.lookup import did_you_mean
 from automl.metrics import classification, regression
 from automl.metrics.batch import ClassBatch
 from automl.records import FloatArray, Task
@@ -178,11 +178,9 @@ def get_metric(name: str, task: Task) -> Metric:
             f"index is a mixture of metrics and cannot be part of another; use {', '.join(usable)}"
         )
     if metric is None:
-        near = get_close_matches(name, [*usable, *ALIASES], n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
         raise SettingsError(
             f"metric {name!r} is not known: use index, one of {', '.join(usable)}, "
-            f"or file.py:function{hint}"
+            f"or file.py:function{did_you_mean(name, [*usable, *ALIASES])}"
         )
     if task not in metric.tasks:
         raise SettingsError(

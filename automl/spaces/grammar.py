@@ -106,7 +106,7 @@ class Place:
             known = tuple(known)
             for key in value:
                 if key not in known:
-                    self.at(key).fail(f"is not a known key ({nearest(key, known)})")
+                    self.at(key).fail(f"is not a known key{nearest(key, known)}")
         return dict(value)
 
     def flag(self, value: Any) -> bool:
@@ -135,7 +135,7 @@ class Place:
         here = self.at("encode")
         found = here.expression(mapping["encode"])
         for name in sorted(found.names - {*FACTS, *names}):
-            here.fail(f"reads the unknown name {name!r} ({nearest(name, (*FACTS, *names))})")
+            here.fail(f"reads the unknown name {name!r}{nearest(name, (*FACTS, *names))}")
         return found
 
     def expression(self, value: Any) -> Expression:
@@ -251,7 +251,7 @@ def _numerical(name: str, mapping: dict[str, Any], place: Place, kind: str) -> H
         if type_name not in NUMERICAL_TYPES:
             names = ("categorical", *NUMERICAL_TYPES)
             place.at("type").fail(
-                f"must be a distribution; got {type_name!r} ({nearest(type_name, names)})"
+                f"must be a distribution; got {type_name!r}{nearest(type_name, names)}"
             )
         known = (*_NODE_KEYS, *parameter_names(NUMERICAL_TYPES[type_name]))
         distribution = _distribution(place.mapping(mapping, (*known, "encode")), place)

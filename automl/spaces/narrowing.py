@@ -73,7 +73,7 @@ def narrow_nodes(
             names = {found for found, _ in known} | {part for _, path in known for part in path}
             missing = next((part for part in (name, *context) if part not in names), key)
             hint = nearest(missing, names)
-            raise SettingsError(f"{source} has no hyperparameter {key!r} ({hint})", key=key)
+            raise SettingsError(f"{source} has no hyperparameter {key!r}{hint}", key=key)
         result = _Override(name, frozenset(context), body, source).apply(result)
     return result
 
@@ -99,7 +99,7 @@ def check_prior(signature: Signature, name: str, prior: Distribution) -> None:
     """
     leaves = {leaf.name: leaf.distribution for leaf in signature.leaves}
     if name not in leaves:
-        raise SettingsError(f"{signature.name} has no leaf {name!r} ({nearest(name, leaves)})")
+        raise SettingsError(f"{signature.name} has no leaf {name!r}{nearest(name, leaves)}")
     old = leaves[name]
     if isinstance(old, Numerical) and isinstance(prior, Numerical):
         fits = old.integer == prior.integer
@@ -174,7 +174,7 @@ def _keep_choices(node: Hyperparameter, override: Any, place: Place) -> Hyperpar
     for value in wanted:
         text = value_text(value)
         if text not in texts:
-            place.fail(f"{value!r} is not one of its choices ({nearest(text, texts)})")
+            place.fail(f"{value!r} is not one of its choices{nearest(text, texts)}")
         keep.add(text)
     choices = tuple(choice for choice in node.choices if value_text(choice.value) in keep)
     distribution = Categorical(

@@ -12,13 +12,13 @@ Both forms come back equal through `from_text` and `from_mapping`.
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
 from automl.errors import SettingsError
+from automl.lookup import did_you_mean
 from automl.spaces.distributions import (
     NUMERICAL_TYPES,
     Categorical,
@@ -33,10 +33,9 @@ _WORDS = {"true": True, "false": False, "null": None, "inf": math.inf}
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` for the closest known name, or the list of them."""
+    """``; did you mean 'x'?`` for the closest known name, or the list of them."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(name), names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
+    return did_you_mean(name, names, f"; known: {', '.join(names) or 'none'}")
 
 
 def to_mapping(distribution: Distribution) -> dict[str, Any]:
@@ -64,13 +63,13 @@ def from_mapping(mapping: Mapping[str, Any]) -> Distribution:
     kind = _TYPES.get(name) if isinstance(name, str) else None
     if kind is None:
         raise SettingsError(
-            f"must be a distribution; got {name!r} ({nearest(name, _TYPES)})", key="type"
+            f"must be a distribution; got {name!r}{nearest(name, _TYPES)}", key="type"
         )
     given = {key: value for key, value in mapping.items() if key != "type"}
     known = parameter_names(kind)
     for key in given:
         if key not in known:
-            raise SettingsError(f"is no parameter of {name} ({nearest(key, known)})", key=key)
+            raise SettingsError(f"is no parameter of {name}{nearest(key, known)}", key=key)
     for entry in fields(kind):
         if entry.default is MISSING and entry.name not in given:
             raise SettingsError(f"is missing: {name} needs {', '.join(known)}", key=entry.name)

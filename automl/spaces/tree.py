@@ -79,9 +79,7 @@ class SpaceTree:
         for i, text in enumerate(rules):
             rule = place.at("rules", i).expression(text)
             for name in sorted(rule.names - known):
-                place.at("rules", i).fail(
-                    f"reads the unknown name {name!r} ({nearest(name, known)})"
-                )
+                place.at("rules", i).fail(f"reads the unknown name {name!r}{nearest(name, known)}")
             parsed.append(rule)
         space = cls(family, nodes, tuple(parsed))
         try:
@@ -158,7 +156,7 @@ class SpaceTree:
             names = [s.name for s in self._listed]
             wanted = key if isinstance(key, str) else "/".join((self.family, *path))
             raise SettingsError(
-                f"{self.family} has no signature {wanted!r} ({nearest(wanted, names)})"
+                f"{self.family} has no signature {wanted!r}{nearest(wanted, names)}"
             )
         return self._by_path[path]
 
@@ -239,9 +237,7 @@ class SpaceTree:
         for name in partial:
             if name not in self._known_names:
                 hint = nearest(name, self._known_names)
-                raise SettingsError(
-                    f"{self.family} has no hyperparameter {name!r} ({hint})", key=name
-                )
+                raise SettingsError(f"{self.family} has no hyperparameter {name!r}{hint}", key=name)
         path: list[str] = []
         self._follow(self.nodes, partial, path)
         if tuple(path) not in self._by_path:
@@ -404,7 +400,7 @@ class SpaceTree:
         """
         for name in facts:
             if name not in FACTS:
-                raise SettingsError(f"{name!r} is no fact ({nearest(name, FACTS)})")
+                raise SettingsError(f"{name!r} is no fact{nearest(name, FACTS)}")
         return replace(self, facts={**self.facts, **facts})
 
     def with_distribution(

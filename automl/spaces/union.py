@@ -76,7 +76,7 @@ class UnionTree(SpaceTree):
         """
         if family not in self._members:
             hint = nearest(family, self._members)
-            raise SettingsError(f"{self.family} has no family {family!r} ({hint})")
+            raise SettingsError(f"{self.family} has no family {family!r}{hint}")
         return self._members[family]
 
     @cached_property

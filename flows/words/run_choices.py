@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import RunFolder
+from automl.lookup import nearest_names
 from automl.records import Trial
 from automl.run_state import read_stage
 from automl.selection.dispositions import Disposition
@@ -92,7 +92,7 @@ class Known:
         numbered = f"s{int(name):05d}" if name.isdecimal() else name
         found = self.trials.get(name) or by_short.get(name) or by_short.get(numbered)
         if found is None:
-            near = get_close_matches(short_id(numbered), by_short, n=NEAR, cutoff=0.0)
+            near = nearest_names(short_id(numbered), by_short, most=NEAR, cutoff=0.0)
             known = f"; near ones are {', '.join(sorted(near))}" if near else ", nor any other yet"
             raise SettingsError(f"run {self.run_id} has no trial {name!r}{known}", trial=name)
         return found

@@ -156,7 +156,7 @@ def test_a_metric_file_that_fails_to_load_is_named(tmp_path, text, reason):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"spec": "acuracy"}, "did you mean accuracy"),
+        ({"spec": "acuracy"}, "did you mean 'accuracy'"),
         ({"spec": "r2"}, "does not serve"),
         ({"spec": {}}, "positive sum"),
         ({"spec": {"accuracy": -1.0}}, "must be a number >= 0"),
