@@ -108,8 +108,9 @@ def _drive_line(line: Line, server: LocalServer | None, on_progress: OnProgress 
     flow = _FlowThread(line, server)
     try:
         with session.driven():
-            line.search.start()
-            line.mirror.start()
+            if not session.is_late:
+                line.search.start()
+                line.mirror.start()
             with _Reporter(line, on_progress):
                 _run(line, flow)
     finally:
@@ -119,7 +120,8 @@ def _drive_line(line: Line, server: LocalServer | None, on_progress: OnProgress 
 
 def _run(line: Line, flow: _FlowThread) -> None:
     """The flow in a thread of its own; without it, the stages directly."""
-    flow.start()
+    if not line.session.is_late and not flow.is_idle:
+        flow.start()
     while flow.is_alive() and not flow.is_lost():
         flow.join(0.1)
     if flow.is_done:
@@ -144,6 +146,11 @@ class _FlowThread(threading.Thread):
         self._is_abandoned = False
         self.error: Exception | None = None
         self.is_done = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it must not begin, for lack of a server."""
+        return self._server is not None and self._server.is_idle
 
     def is_lost(self) -> bool:
         """Whether the run has to go on without the flow: its server ended, or is too slow.
@@ -170,6 +177,8 @@ class _FlowThread(threading.Thread):
 
     def why_lost(self) -> str:
         """Why the run went on without the flow, in a few words."""
+        if self.ident is None:
+            return "the machine left no time to begin it"
         is_dead = self._server is not None and not self._server.is_alive()
         if is_dead and not isinstance(self.error, ServiceError):
             return "its server ended"

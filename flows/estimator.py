@@ -300,9 +300,10 @@ def _train(
 ) -> dict[str, Any]:
     """Start the server, run the flow beside it, and stop it; as `automl train` does."""
     prepare_environment()
+    from automl.run.ledger import has_time
     from automl_flows.services.local_server import local_server, running
 
-    server = local_server(home.path)
+    server = local_server(home.path, has_time=has_time(settings, started))
     with ExitStack() as stack:
         on_progress = None
         if is_shown:

@@ -194,9 +194,11 @@ def _train(
     started: float | None,
     on_progress: OnProgress | None,
 ) -> dict[str, Any]:
+    from automl.run.ledger import has_time
     from automl_flows.services.local_server import local_server, running
 
-    server = local_server(home.path)
+    began = time.monotonic() if started is None else started
+    server = local_server(home.path, has_time=has_time(settings, began))
     with running(server, home):
         from automl_flows.driver import train  # slow: imports Prefect beside the server
 
@@ -206,7 +208,7 @@ def _train(
             server=server,
             frame=frame,
             request=request,
-            started=time.monotonic() if started is None else started,
+            started=began,
             on_progress=on_progress,
         )
 

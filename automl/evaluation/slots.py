@@ -46,7 +46,7 @@ class WorkerPool:
     """Slots that run jobs in killable processes.
 
     The constructor returns at once; the supervisor imports the numerical libraries meanwhile and
-    the first `run` waits for it. All methods may be called from several threads.
+    the first `run` waits for it, or starts it. All methods may be called from several threads.
 
     Parameters
     ----------
@@ -64,6 +64,8 @@ class WorkerPool:
         Modules imported once for all workers.
     preload
         More of them, such as those of the jobs.
+    starts_at_once
+        Whether the supervisor is started now, and not by the first that asks for a worker.
 
     Raises
     ------
@@ -82,6 +84,7 @@ class WorkerPool:
         log_path: str | Path | None = None,
         libraries: Sequence[str] = PRELOADED,
         preload: Sequence[str] = (),
+        starts_at_once: bool = True,
     ) -> None:
         _check_log(log_path)
         limit = default_memory_limit_mib(max(1, n_slots))
@@ -103,7 +106,7 @@ class WorkerPool:
         self._gate = threading.Lock()
         self._n_losses = 0
         self._is_closed = False
-        self._holder = _Holder(self._start())
+        self._holder = _Holder(self._start() if starts_at_once else None)
         self._finalizer = weakref.finalize(self, self._holder.end, GRACE_SECONDS)
 
     def __enter__(self) -> Self:
@@ -120,7 +123,11 @@ class WorkerPool:
     def is_ready(self, seconds: float) -> bool:
         """Whether jobs can begin at once, waiting for that at most so long; a failed start shows in `run`."""
         with self._gate:
+            if self._holder.supervisor is None and not self._is_closed:
+                self._holder.replace(self._start())
             supervisor = self._holder.supervisor
+        if supervisor is None:
+            return True
         return supervisor.is_ready_within(seconds) or not supervisor.is_running
 
     def acquire(self, timeout: float | None = None) -> int:
@@ -262,14 +269,14 @@ class WorkerPool:
             self._refuse_if_closed()
             if not self._holder.is_owned:
                 raise AutoMLError("a worker pool cannot be used in a fork of its process")
-            if self._holder.is_lost:
+            supervisor = self._holder.supervisor
+            if supervisor is None or self._holder.is_lost:
                 if self._n_losses > _MOST_LOSSES:
                     raise AutoMLError(
                         f"the supervisor of the worker slots was lost {self._n_losses} times in a "
                         "row; it is killed from outside, or the machine lacks memory"
                     )
-                self._holder.replace(self._start())
-            supervisor = self._holder.supervisor
+                supervisor = self._holder.replace(self._start())
         supervisor.wait_ready(self._start_timeout)
         return supervisor
 
@@ -301,9 +308,9 @@ def _check_log(path: str | Path | None) -> None:
 
 
 class _Holder:
-    """The supervisor in use; ends it only in the process that started it."""
+    """The supervisor in use, if any yet; ends it only in the process that started it."""
 
-    def __init__(self, supervisor: SupervisorProcess) -> None:
+    def __init__(self, supervisor: SupervisorProcess | None) -> None:
         self.supervisor = supervisor
         self.is_lost = False
         self._owner = os.getpid()
@@ -312,14 +319,18 @@ class _Holder:
     def is_owned(self) -> bool:
         return os.getpid() == self._owner
 
-    def replace(self, supervisor: SupervisorProcess) -> None:
+    def replace(self, supervisor: SupervisorProcess) -> SupervisorProcess:
         self.supervisor, self.is_lost = supervisor, False
+        return supervisor
 
     def lose(self) -> None:
-        self.is_lost = True
-        self.supervisor.end(0.0)
+        self._end(0.0)
 
     def end(self, grace: float) -> None:
         if self.is_owned and not self.is_lost:
-            self.is_lost = True
+            self._end(grace)
+
+    def _end(self, grace: float) -> None:
+        self.is_lost = True
+        if self.supervisor is not None:
             self.supervisor.end(grace)

@@ -51,6 +51,7 @@ PRELOADED = (
     "sklearn.compose",
     "sklearn.discriminant_analysis",
     "sklearn.ensemble",
+    "sklearn.feature_extraction.text",
     "sklearn.feature_selection",
     "sklearn.gaussian_process",
     "sklearn.impute",

@@ -20,10 +20,11 @@ from automl.inference.dates import ELAPSED, PARTS
 from automl.inference.plain_records import ShapeError, read_record
 from automl.inference.schema import UNSEEN, USED_ROLES, ColumnSchema, TableSchema
 
-FORMAT = 6
-READABLE = (2, 3, 4, 5, FORMAT)
+FORMAT = 7
+READABLE = (2, 3, 4, 5, 6, FORMAT)
 """Format 2 has one layer, and the mean of its members; before format 4 columns have no types for MLflow, before
-format 5 no readings, before format 6 no named parts of dates, no differences and no texts."""
+format 5 no readings, before format 6 no named parts of dates, no differences and no texts, before format 7 no
+constants as plain numbers, without a preprocessor."""
 MANIFEST = "manifest.json"
 CHECKED_VERSIONS = ("scikit-learn", "numpy", "pandas")
 MOST_BYTES = 2**27
@@ -31,7 +32,9 @@ MOST_BYTES = 2**27
 MOST_PATH_CHARACTERS = 512
 
 Label = bool | int | float | str | None
-PartKind = Literal["lightgbm", "xgboost", "catboost", "trees", "histogram_trees", "category_codes"]
+PartKind = Literal[
+    "lightgbm", "xgboost", "catboost", "trees", "histogram_trees", "category_codes", "constant"
+]
 LabelType = Literal[
     "object", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float16", "float32", "float64",

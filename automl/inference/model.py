@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.metrics import accuracy_score, r2_score
 
 from automl.errors import SettingsError
 from automl.inference.combining import Combine, check_combination, combined
+from automl.inference.constant import is_constant
 from automl.inference.decision import DecisionRule, cost_threshold
 from automl.inference.prediction import raw_prediction
 from automl.inference.schema import TableSchema
@@ -32,7 +32,7 @@ class FittedPipeline:
     ----------
     preprocessor
         Pipelines may share one; then it runs once per prediction. None where the estimator takes
-        nothing but predictions.
+        nothing but predictions, or says the same for every row.
     estimator
         Its classes are codes into the model's classes.
     stack
@@ -66,7 +66,7 @@ class FittedPipeline:
 
     def _features(self, typed: pd.DataFrame, cache: dict[int, Any]) -> Any:
         if self.preprocessor is None:
-            return None
+            return typed if self.stack is None else None
         key = id(self.preprocessor)
         if key not in cache:
             cache[key] = self.preprocessor.transform(typed)
@@ -242,6 +242,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: pd.DataFrame, y: ArrayLike) -> float:
         """Accuracy, or R² for regression."""
+        from sklearn.metrics import accuracy_score, r2_score
+
         measure = r2_score if self.task == "regression" else accuracy_score
         return float(measure(y, self.predict(X)))
 
@@ -343,7 +345,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
                     )
             for pipeline in member.pipelines:
                 is_stacked = pipeline.stack is not None
-                if is_stacked != bool(member.inputs) or not (is_stacked or pipeline.preprocessor):
+                is_whole = pipeline.preprocessor is not None or is_constant(pipeline.estimator)
+                if is_stacked != bool(member.inputs) or not (is_stacked or is_whole):
                     raise SettingsError(
                         f"pipelines of member {place} must take predictions exactly if it has inputs"
                     )

@@ -2,13 +2,14 @@
 
 An estimator is taken apart into a *shell* (the same estimator with these parts left out) and the parts, each at
 an attribute path. Kinds: a LightGBM booster is its text, an XGBoost booster its JSON, a CatBoost model its
-``cbm``, an ensemble of scikit-learn trees an ``.npz`` (`automl.inference.trees`), category lists are JSON.
+``cbm``, an ensemble of scikit-learn trees an ``.npz`` (`automl.inference.trees`), category lists and constants
+(`automl.inference.constant`) are JSON.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from sklearn.base import BaseEstimator
 from automl.errors import DataError
 from automl.estimators.tables import CategoryCodes
 from automl.inference import trees
+from automl.inference.constant import constant_of_text, constant_text, is_constant
 
 SUFFIXES = {
     "lightgbm": ".txt",
@@ -27,6 +29,7 @@ SUFFIXES = {
     "trees": ".npz",
     "histogram_trees": ".npz",
     "category_codes": ".json",
+    "constant": ".json",
 }
 CATBOOST_CLASSES = ("CatBoost", "CatBoostClassifier", "CatBoostRegressor")
 Path_ = tuple[str, ...]
@@ -37,7 +40,7 @@ def take_apart(estimator: Any) -> tuple[Any, list[tuple[str, Path_, Any]]]:
 
     The path is empty, and the shell None, where the whole estimator is one part.
     """
-    kind = _kind(None, "", estimator)
+    kind = "constant" if is_constant(estimator) else _kind(None, "", estimator)
     if kind is not None:
         return None, [(kind, (), estimator)]
     found = list(_find(estimator, ()))
@@ -89,6 +92,8 @@ def write_part(kind: str, value: Any, owner_rounds: int | None, file: Path) -> N
         trees.write_arrays(file, {**trees.pack_trees(_flat(value)), "shape": shape})
     elif kind == "histogram_trees":
         trees.write_arrays(file, trees.pack_histogram_trees(value))
+    elif kind == "constant":
+        file.write_text(constant_text(value), encoding="utf-8")
     else:
         lists = {str(place): list(known) for place, known in value.categories_.items()}
         file.write_text(json.dumps(lists, ensure_ascii=False), encoding="utf-8")
@@ -118,8 +123,8 @@ def read_part(kind: str, file: Path, placeholder: Any) -> Any:
         return trees.unpack_histogram_trees(trees.read_arrays(file))
     if kind == "catboost":
         return _read_catboost(file)
-    if kind == "category_codes":
-        return _read_category_codes(file)
+    if kind in _TEXT_READERS:
+        return _TEXT_READERS[kind](file.read_text(encoding="utf-8"))
     raise DataError(f"a part of kind {kind!r} is not known; known are {', '.join(SUFFIXES)}")
 
 
@@ -184,9 +189,9 @@ def _shaped(values: list[Any], shape: tuple[int, ...]) -> Any:
     return out.reshape(shape)
 
 
-def _read_category_codes(file: Path) -> CategoryCodes:
+def _read_category_codes(text: str) -> CategoryCodes:
     codes = CategoryCodes()
-    lists = json.loads(file.read_text(encoding="utf-8"))
+    lists = json.loads(text)
     codes.categories_ = {
         int(place): pd.Index(known, dtype=object) for place, known in lists.items()
     }
@@ -201,3 +206,9 @@ def _read_catboost(file: Path) -> Any:
     is_classifier = loss in ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
     kind = catboost.CatBoostClassifier if is_classifier else catboost.CatBoostRegressor
     return kind().load_model(str(file))
+
+
+_TEXT_READERS: dict[str, Callable[[str], Any]] = {
+    "category_codes": _read_category_codes,
+    "constant": constant_of_text,
+}

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.preprocessing import normalize
-from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
 from automl.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
 
 Table = NDArray[np.float32]
 
@@ -62,6 +62,8 @@ class Terms:
 
     def counter(self, **options: Any) -> CountVectorizer:
         """Counts of these terms."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
         return CountVectorizer(
             analyzer=self.analyzer,
             ngram_range=self.sizes,
@@ -173,6 +175,8 @@ class TextEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         super().__setstate__(state)
 
     def _fit_terms(self, kind: Terms, texts: list[str]) -> None:
+        from sklearn.utils.extmath import randomized_svd
+
         counter = kind.counter(max_features=kind.most, min_df=min(FEWEST_TEXTS, len(texts)))
         try:
             counts = counter.fit_transform(texts)
@@ -222,6 +226,8 @@ def _sample(texts: list[str]) -> list[str]:
 
 def _weighted(counts: Any, weights: Table) -> Any:
     """Rows of length 1 of sparse counts, which are changed."""
+    from sklearn.preprocessing import normalize
+
     np.log(counts.data, out=counts.data)
     counts.data += 1.0
     counts.data *= weights[counts.indices]

@@ -13,12 +13,11 @@ import pandas as pd
 from automl.errors import SettingsError
 from automl.evaluation.journal import Journal
 from automl.evaluation.journal import read as read_journal
-from automl.evaluation.limits import crowding
 from automl.evaluation.slots import WorkerPool
 from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
 from automl.records import Trial
-from automl.run.ledger import Ledger
+from automl.run.ledger import is_late, ledger_of
 from automl.run.memory import STAGE as EXPERIENCE
 from automl.run.memory import recall_snapshot, take_snapshot
 from automl.run.own_priors import keep_own_priors
@@ -114,7 +113,8 @@ def _take_table(
     """
     with session.ledger.stage("data"):
         data = prepare(session.folder, settings, frame=frame)
-    describe_table(session)
+    if not session.is_late:
+        describe_table(session)
     session.experience = take_snapshot(session)
     keep_own_priors(session)
     experience = (session.records.read(EXPERIENCE) or {}).get("digest", "")
@@ -191,12 +191,7 @@ def _earlier_attempts(folder: RunFolder, facts: dict[str, Any]) -> list[Attempt]
 def _open(settings: Settings, home: Home, folder: RunFolder, started: float | None) -> Session:
     held = ExitStack()
     held.enter_context(folder.lock())
-    ledger = Ledger(
-        settings.seconds,
-        settings.reserve,
-        time.monotonic() if started is None else started,
-        slowness=crowding(),
-    )
+    ledger = ledger_of(settings, started)
     pool = WorkerPool(
         n_slots(settings),
         context=str(folder.path),
@@ -204,6 +199,7 @@ def _open(settings: Settings, home: Home, folder: RunFolder, started: float | No
         memory_limit_mib=None if settings.memory_mib is None else int(settings.memory_mib),
         log_path=folder.path / "workers.log",
         preload=PRELOAD,
+        starts_at_once=not is_late(settings, ledger),
     )
     journal, records = Journal(folder.journal), StageRecords(folder.stages)
     return Session(settings, home, folder, ledger, pool, journal, records, earlier=[], held=held)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from automl.evaluation.limits import crowding
+from automl.settings import Settings
+
 GREATEST_TAIL_SHARE = 0.45
 CLOSING_SECONDS = 0.8
 """From the end of the registration to the end of the process."""
+
+LEAST_TAIL_SECONDS = 2.0
+"""Of an idle machine, from the end of the search to the end of the process where there is one model."""
+START_SECONDS = 1.5
+"""Of an idle machine, from the command's first decision to the first trial that can begin."""
 
 UNKNOWN_TAIL = {
     "candidates": 0.0,
@@ -72,6 +81,15 @@ class Ledger:
         """Seconds until the whole run must have ended."""
         return None if self.total is None else self.total - self.elapsed
 
+    @property
+    def spare(self) -> float:
+        """Seconds that are left even for floors: a constant needs no search to be the model.
+
+        Infinite without a limit.
+        """
+        left = self.left
+        return math.inf if left is None else left - LEAST_TAIL_SECONDS * self.slowness
+
     def left_for(self, *stages: str) -> float | None:
         """Seconds that stages may take together when they begin now; None without a limit.
 
@@ -100,3 +118,30 @@ class Ledger:
         return {
             name: {"planned": self.planned.get(name), "used": self.used.get(name)} for name in names
         }
+
+
+def ledger_of(settings: Settings, started: float | None = None) -> Ledger:
+    """Ledger of a run that this process drives, with the pace of the machine so far.
+
+    Parameters
+    ----------
+    started
+        `time.monotonic()` of the command's first line; None for now.
+    """
+    return Ledger(
+        settings.seconds,
+        settings.reserve,
+        time.monotonic() if started is None else started,
+        slowness=crowding(),
+    )
+
+
+def is_late(settings: Settings, ledger: Ledger) -> bool:
+    """Whether a run that is measured by seconds has none left for any trial."""
+    return settings.trials is None and ledger.spare <= 0
+
+
+def has_time(settings: Settings, started: float) -> bool:
+    """Whether a run that is about to begin is likely to begin a trial, at the pace of the machine so far."""
+    ledger = ledger_of(settings, started)
+    return settings.trials is not None or ledger.spare > START_SECONDS * ledger.slowness

@@ -20,7 +20,7 @@ from automl.experience.data_set import Experience
 from automl.experience.harvest import remember
 from automl.home import Home, RunFolder
 from automl.records import Trial
-from automl.run.ledger import Ledger
+from automl.run.ledger import Ledger, is_late
 from automl.run_state import (
     FAILED,
     FINISHED,
@@ -84,6 +84,11 @@ class Session:
     def is_timed(self) -> bool:
         """Whether decisions may read the clock."""
         return self.settings.trials is None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a budget of seconds leaves no trial any time; what only serves a search is saved then."""
+        return is_late(self.settings, self.ledger)
 
     def stage(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Record of a stage: the existing one at once, else made now and written.

@@ -18,6 +18,7 @@ from automl.evaluation.model_jobs import refit
 from automl.evaluation.slots import Job
 from automl.inference.bundle import write_bundle
 from automl.inference.combining import Combine
+from automl.inference.constant import is_constant
 from automl.inference.decision import DecisionRule
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.installation import make_key
@@ -276,7 +277,7 @@ def _members(session: Session, parts: Sequence[Part], refits: Collection[str]) -
         )
         for part in usable
     ]
-    _share_preprocessors(members)
+    _save_preprocessors(members)
     return members
 
 
@@ -375,13 +376,15 @@ def fitted(session: Session, job: Job, left: float | None) -> bool:
     return outcome.status is TrialStatus.COMPLETE
 
 
-def _share_preprocessors(members: Sequence[Member]) -> None:
-    """Let pipelines whose preprocessors are equal share one, so that it runs once."""
+def _save_preprocessors(members: Sequence[Member]) -> None:
+    """Let pipelines whose preprocessors are equal share one, so that it runs once; constants need none."""
     import joblib
 
     known: dict[str, Any] = {}
     for member in members:
         for pipeline in member.pipelines:
+            if pipeline.stack is None and is_constant(pipeline.estimator):
+                pipeline.preprocessor = None
             if pipeline.preprocessor is None:
                 continue
             digest = joblib.hash(pipeline.preprocessor)

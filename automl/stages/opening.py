@@ -61,6 +61,7 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     the defaults of families that the settings name, and what other data sets recommend where enough of them are known, in turn with the defaults of families that
     they know nothing of; else the hand-ordered portfolio, which is also what is tried where what was learned
     turns out to be no good. Families that none of them holds begin with their default on their turn.
+    A run that is late has its floors alone: nothing else could be tried.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
         return Opening([(found, GIVEN) for found in given_configurations(session)])
     floors = [(found, FLOOR) for found in _floors(session, families)]
     named = [(found, DEFAULT) for found in _named(session, families)]
-    if not session.settings.portfolio:
+    if not session.settings.portfolio or session.is_late:
         return Opening(floors + named)
     past = [(found, PAST) for found in _past(session, families)]
     written = [(found, PORTFOLIO) for found in _written_portfolio(session, families)]

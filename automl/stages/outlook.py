@@ -120,10 +120,10 @@ class Outlook:
         """Fold seconds of trials that the search still has time for, where it has too few yet."""
         session = self._session
         n_missing = session.settings.candidate_limit - sum(trial.is_complete for trial in trials)
-        usual = self._usual_seconds() if n_missing > 0 else None
+        left = max(session.ledger.left_for("search") or 0.0, 0.0)
+        usual = self._usual_seconds() if n_missing > 0 and left > 0 else None
         if usual is None:
             return []
-        left = max(session.ledger.left_for("search") or 0.0, 0.0)
         n = min(int(left * session.pool.n_slots / usual), n_missing)
         return [usual / len(session.plan.stage("search").jobs)] * n
 

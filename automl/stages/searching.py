@@ -43,8 +43,6 @@ from automl.stages.speed import stored_timings, workload_of
 
 TRIAL_SHARE = 0.4
 FLOOR_SHARE = 0.5
-LEAST_TAIL_SECONDS = 2.0
-"""Of an idle machine, from the end of the search to the end of the process where there is one model."""
 LOOK_SECONDS = 0.2
 """Between looks whether workers can begin; and the least limit of a floor."""
 LEAST_TRIAL_SECONDS = 10.0
@@ -287,7 +285,8 @@ class Search:
             return f"the {n_trials} trials went to others first"
         if not self.session.is_timed:
             return "the search ended before its turn"
-        seconds = self._forecast.seconds(self._defaults[family])
+        is_late = self.session.is_late  # nothing but the start took its time
+        seconds = None if is_late else self._forecast.seconds(self._defaults[family])
         takes = "" if seconds is None else f", its default is expected to take {seconds:.1f} s"
         return f"there was no time for it{takes}"
 
@@ -344,34 +343,31 @@ class Search:
         limits = [settings.trial_seconds] if settings.trial_seconds is not None else []
         if left is not None:
             if turn.origin == FLOOR:
-                limits.append(max(left, FLOOR_SHARE * self._spare, LOOK_SECONDS))
+                spare = self.session.ledger.spare
+                limits.append(max(left, FLOOR_SHARE * spare, LOOK_SECONDS))
             else:
                 limits.append(min(max(left, 0.1), self._longest))
         return min(limits, default=None)
 
     def _is_late(self) -> bool:
         """Whether a budget of seconds has ended a search that counts trials, or any search at all."""
-        left = self._left()
-        if left is None or (self._spare if self.session.is_timed else left) > 0:
-            return False
-        self.session.is_reproducible = False
-        return True
-
-    @property
-    def _spare(self) -> float:
-        """Seconds that are left even for floors: a constant needs no search to be the model."""
-        ledger = self.session.ledger
-        return (ledger.left or 0.0) - LEAST_TAIL_SECONDS * ledger.slowness
+        session, left = self.session, self._left()
+        is_late = session.is_late if session.is_timed else left is not None and left <= 0
+        if is_late:
+            session.is_reproducible = False
+        return is_late
 
     def _workers_come(self, until: Callable[[], bool]) -> bool:
         """Wait until workers can be started; whether that was before `until` held.
 
         Without a limit of time nothing is waited for here: the first trial does.
         """
-        while self.session.is_timed and not self.session.pool.is_ready(LOOK_SECONDS):
-            if until():
-                return False
-        return True
+        if not self.session.is_timed:
+            return True
+        while not until():
+            if self.session.pool.is_ready(LOOK_SECONDS):
+                return True
+        return False
 
     def _has_time(self) -> bool:
         left = self._left()
@@ -404,9 +400,10 @@ def known_timings(session: Session) -> Known:
     """What is known of seconds before the first trial.
 
     Timings of other runs count under a time budget only: under trials no decision may depend on
-    seconds.
+    seconds. A run that is late begins none.
     """
-    return stored_timings(session) if session.is_timed else Known(workload_of(session))
+    reads = session.is_timed and not session.is_late
+    return stored_timings(session) if reads else Known(workload_of(session))
 
 
 def votes_of(

@@ -146,8 +146,11 @@ class MirrorProcess:
         Returns
         -------
             `pending` if the store is away or the time did not suffice; the mirror then goes on
-            until `stop`, and `automl sync` completes what is missing.
+            until `stop`, and `automl sync` completes what is missing. Where no time is left, none is
+            started.
         """
+        if seconds <= 0 and self.pid is None:
+            return "pending"
         self.start()
         own = max(seconds - ANSWER_SECONDS, 0.0)
         answer = self._ask({"finish": own}, seconds)

@@ -33,6 +33,7 @@ from automl_flows.commands import (
 from automl_flows.commands.process import (
     INTERRUPTED,
     TERMINATED,
+    collect_garbage_seldom,
     leave,
     report_error,
     report_internal_error,
@@ -84,6 +85,7 @@ for _commands in (
 
 def main() -> None:
     """Entry point of the program."""
+    collect_garbage_seldom()
     prepare_environment()
     logging.raiseExceptions = False  # a line that Prefect's page does not get is no news
     unwind_on_signals()

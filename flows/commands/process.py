@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import signal
@@ -23,6 +24,9 @@ from automl_flows.words.messages import one_line, say
 
 INTERRUPTED = 130
 TERMINATED = 143
+
+GARBAGE_THRESHOLD = 10_000
+"""New objects between two collections; Python's 700 cost a tenth of a command's start."""
 
 # The command's first line, as `time.monotonic()`: budgets count from here.
 BEGAN = time.monotonic()
@@ -60,12 +64,19 @@ def unwind_on_signals() -> None:
         signal.signal(signal.SIGINT, _raise)
 
 
+def collect_garbage_seldom() -> None:
+    """Look for garbage less often: most objects of a command are made by its imports, and stay."""
+    gc.set_threshold(GARBAGE_THRESHOLD)
+
+
 def leave(code: int) -> NoReturn:
     """End the process.
 
     Once Prefect is loaded its exit hooks are skipped: what they would send to a server that has
-    been stopped takes minutes of retries. All that matters is on disk by then.
+    been stopped takes minutes of retries. All that matters is on disk by then. Nor are the objects of
+    all modules searched for garbage once more, which takes a third of a second.
     """
+    gc.freeze()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

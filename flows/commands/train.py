@@ -268,13 +268,14 @@ def _drive(
 ) -> dict[str, Any]:
     """Start the server, then import and run the flow beside it; print the result."""
     from automl.home import Home
+    from automl.run.ledger import has_time
     from automl_flows.services.local_server import local_server, running
     from automl_flows.words.progress_display import ProgressDisplay
     from automl_flows.words.results import show_result
 
     state = Home(home)
     state.prepare()
-    server = local_server(home)
+    server = local_server(home, has_time=settings is None or has_time(settings, BEGAN))
     with running(server, state):
         try:
             with ProgressDisplay() as display:

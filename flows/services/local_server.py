@@ -18,8 +18,14 @@ CLOSE_SECONDS = 12.0
 """More than the limits of what is done at the end together."""
 
 
-def local_server(home: Path) -> LocalServer | None:
+def local_server(home: Path, *, has_time: bool = True) -> LocalServer | None:
     """The server that a run in `home` should use, not yet started.
+
+    Parameters
+    ----------
+    has_time
+        Whether the run is likely to have time for a search. Else a new server is idle: its start takes as much of a
+        processor as all that the run itself needs.
 
     Returns
     -------
@@ -32,7 +38,7 @@ def local_server(home: Path) -> LocalServer | None:
     if standing is not None and answers(f"{standing.url}/api/health"):
         lives = lambda: standing.process() is not None  # noqa: E731 one word, used here alone
         return LocalServer(home / "prefect", url=standing.url, lives=lives)
-    return LocalServer(home / "prefect")
+    return LocalServer(home / "prefect", is_idle=not has_time)
 
 
 @contextmanager
@@ -56,6 +62,8 @@ def running(server: LocalServer | None, home: Home) -> Iterator[None]:
 
 def _close(server: LocalServer | None, home: Home) -> None:
     """Let everything that clients and run folders know get into the server's database."""
+    if server is not None and server.is_idle:
+        return
     api = PrefectAPI(os.environ["PREFECT_API_URL"]) if server is None else server.api
     if not answers(f"{api.url}/health", ASK_SECONDS):
         return

@@ -2,7 +2,8 @@
 
 A `LocalServer` is one process in its own session (Ctrl-C does not reach it) that ends with the
 process that started it. `local_server` decides whether one is needed: not when `PREFECT_API_URL`
-is set, and not when `automl up` keeps one standing for this home.
+is set, not when `automl up` keeps one standing for this home, and not for a run whose time is over
+before it has begun.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ class LocalServer:
     port : 0 for any free one
     embedded
         Without the services that only deployments need, and ended together with this process.
+    is_idle
+        Whether it is never started, so that what is told it is left to a later one.
     lives
         Whether the process of a server that stands already is there.
     """
@@ -76,11 +79,13 @@ class LocalServer:
         url: str = "",
         port: int = 0,
         embedded: bool = True,
+        is_idle: bool = False,
         lives: Callable[[], bool] | None = None,
     ) -> None:
         self.folder = folder
         self.url = url
         self.is_owned = not url
+        self.is_idle = is_idle
         self._port = port
         self._embedded = embedded
         self._process: subprocess.Popen[bytes] | None = None
@@ -126,7 +131,7 @@ class LocalServer:
         ServiceError
             If the process cannot be started.
         """
-        if not self.is_owned or self._process:
+        if not self.is_owned or self.is_idle or self._process:
             return
         from automl_flows.services.server_schema import ensure_database
 

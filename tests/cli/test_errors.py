@@ -88,6 +88,18 @@ def test_the_process_ends_at_once_when_prefect_is_loaded():
     assert (done.returncode, done.stdout) == (3, "result\n")
 
 
+def test_a_command_seldom_looks_for_garbage_and_not_at_its_end():
+    program = (
+        "import atexit, gc, sys\n"
+        "from automl_flows.commands import cli\n"
+        "atexit.register(lambda: print(gc.get_threshold()[0], gc.get_freeze_count() > 0))\n"
+        "sys.argv = ['automl', '--version']\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.split()[-2:] == [b"10000", b"True"]
+
+
 def test_a_reader_that_goes_away_is_no_error():
     read_end, write_end = os.pipe()
     os.close(read_end)

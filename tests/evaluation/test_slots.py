@@ -453,6 +453,19 @@ def test_close_is_quick_cancels_what_runs_and_leaves_nothing(pids: Path) -> None
         pool.acquire()
 
 
+def test_a_supervisor_may_start_with_the_first_that_asks_for_a_worker() -> None:
+    with WorkerPool(1, context="the table", libraries=(), starts_at_once=False) as pool:
+        assert pool._holder.supervisor is None
+        assert pool.run(0, job("echo"), limit_seconds=60.0).status is TrialStatus.COMPLETE
+    with WorkerPool(1, context="", libraries=(), starts_at_once=False) as pool:
+        wait_until(lambda: pool.is_ready(0.1), 60.0)
+        assert pool._holder.supervisor.is_running
+    pool = WorkerPool(1, context="", starts_at_once=False)
+    pool.close()
+    assert pool.is_ready(0.0)  # who then runs a job is told that it is closed
+    assert pool._holder.supervisor is None
+
+
 def test_close_does_not_wait_for_the_start() -> None:
     pool = WorkerPool(1, context="")
     outcomes: list[JobOutcome] = []

@@ -1,5 +1,6 @@
 """The budget of a run."""
 
+import math
 import time
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from automl.run import ledger as module
 from automl.run.ledger import Ledger
+from automl.settings import Settings
 
 TOTALS = st.floats(10, 1e5)
 STAGES = ["search", "candidates", "ensemble", "honest", "final", "registration", "closing"]
@@ -108,3 +110,39 @@ def test_the_json_form_has_planned_and_used_seconds_of_every_stage(clock):
     assert list(found) == [*STAGES, "data"]
     assert found["data"] == {"planned": None, "used": 1.0}
     assert found["search"]["used"] is None
+
+
+@given(st.floats(10, 1e4), st.floats(0, 1e4), st.floats(1, 32))
+def test_what_is_spare_is_left_beside_the_end_of_a_run_at_the_pace_of_the_machine(
+    total, elapsed, slowness
+):
+    ledger = Ledger(total, 0.2, time.monotonic() - elapsed, slowness=slowness)
+    expected = total - elapsed - module.LEAST_TAIL_SECONDS * slowness
+    assert ledger.spare == pytest.approx(expected, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("slowness", "elapsed", "has_time", "is_late"),
+    [
+        (1.0, 0.5, True, False),
+        (4.0, 2.0, True, False),
+        (6.0, 3.0, False, False),  # the start of the workers takes what is left
+        (16.0, 6.0, False, True),
+        (1.0, 18.5, False, True),
+    ],
+)
+def test_the_pace_so_far_says_whether_there_is_time_for_a_search(
+    monkeypatch, slowness, elapsed, has_time, is_late
+):
+    monkeypatch.setattr(module, "crowding", lambda: slowness)
+    settings = Settings(table="t", target="y", budget_seconds=20.0)
+    started = time.monotonic() - elapsed
+    assert module.has_time(settings, started) is has_time
+    assert module.is_late(settings, module.ledger_of(settings, started)) is is_late
+    counted = settings.model_copy(update={"trials": 5})
+    assert module.has_time(counted, started)
+    assert not module.is_late(counted, module.ledger_of(counted, started))
+
+
+def test_without_a_limit_there_is_always_time():
+    assert Ledger(None, 0.2, 0.0, slowness=32.0).spare == math.inf

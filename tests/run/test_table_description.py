@@ -44,6 +44,7 @@ def session(tmp_path, **given) -> Session:
         plan=EvaluationPlan(tmp_path),
         records=StageRecords(folder.stages),
         is_timed=settings.trials is None,
+        is_late=False,
         is_reproducible=True,
     )
 

@@ -34,6 +34,7 @@ def session_of(tmp_path):
             ledger=Ledger(settings.seconds, settings.reserve, 0.0),
             pool=SimpleNamespace(n_slots=2),
             is_timed=settings.trials is None,
+            is_late=False,
             is_reproducible=settings.trials is not None,
             given_up=[],
             experience=(),

@@ -10,14 +10,15 @@ import pytest
 from automl.errors import AutoMLError
 from automl.evaluation.slots import JobOutcome, WorkerPool
 from automl.home import Home
-from automl.inference.bundle import load_bundle
+from automl.inference.bundle import load_bundle, read_manifest
 from automl.metrics.index import PerformanceIndex
 from automl.origins import FLOOR
 from automl.records import TrialStatus
 from automl.run.beginning import begin, reopen
+from automl.run.ledger import LEAST_TAIL_SECONDS
 from automl.settings import Settings
 from automl.stages.line import Line
-from automl.stages.searching import FLOOR_SHARE, LEAST_TAIL_SECONDS
+from automl.stages.searching import FLOOR_SHARE
 
 SETTINGS = Settings(
     table="sklearn:iris",
@@ -112,3 +113,27 @@ def test_a_metric_that_fails_on_the_constant_too_is_told(tmp_path, monkeypatch):
         with pytest.raises(AutoMLError, match="no trial could be completed: over the time limit"):
             line.end_search()
         assert "no rows of class 3" in session.warnings[-1]
+
+
+def test_a_run_that_is_late_begins_nothing_that_only_a_search_needs(tmp_path):
+    settings = SETTINGS.model_copy(update={"trials": None, "budget_seconds": 20.0})
+    started = time.monotonic() - 20.0
+    with closing(begin(settings, Home(tmp_path / "home"), started=started)) as session:
+        assert session.is_late
+        line = Line(session)
+        line.search.run()
+        line.end_search()
+        result = line.result()
+        assert session.pool._holder.supervisor is None
+        assert session.records.read("meta_features") is None
+        assert result["champion"]["family"] == "constant"
+        manifest = read_manifest(session.folder.bundle)
+        assert manifest["preprocessors"] == []
+
+
+def test_trials_that_are_counted_are_never_late(tmp_path):
+    home, started = Home(tmp_path / "home"), time.monotonic() - 1e6
+    with closing(begin(SETTINGS, home, started=started)) as session:
+        assert not session.is_late
+        assert session.pool._holder.supervisor is not None
+        assert session.records.read("meta_features") is not None

@@ -372,6 +372,12 @@ def test_a_mirror_that_dies_while_it_is_told_leaves_the_run_pending(
     process.stop()
 
 
+def test_no_mirror_is_started_for_no_time(runs: Any) -> None:
+    mirror = MirrorProcess(runs.make(1))
+    assert mirror.finish(0.0) == "pending"
+    assert mirror.pid is None
+
+
 def test_the_mirror_ends_with_its_driver(runs: Any) -> None:
     folder = runs.make(1)
     code = (
