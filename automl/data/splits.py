@@ -140,6 +140,11 @@ def fold_rows(folds: IntArray, fold: int, *, time: bool = False) -> tuple[IntArr
     return np.flatnonzero(training), np.flatnonzero(folds == fold)
 
 
+def distinct_rows(rows: IntArray) -> IntArray:
+    """Sorted positions without repeats; the rows themselves where they are so already."""
+    return rows if bool((rows[1:] > rows[:-1]).all()) else np.unique(rows)
+
+
 def share_of_rows(
     n_rows: int, share: float, *, y: IntArray | None = None, rng: np.random.Generator
 ) -> IntArray:
@@ -287,11 +292,13 @@ def _rows_of_small_classes(
     if not task.is_classification:
         return np.zeros(len(strata), dtype=bool)
     counts = np.bincount(strata)
-    small = counts[strata] < least_rows(counts, n_folds)
-    codes = np.arange(len(strata)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    small &= np.bincount(codes, weights=~small)[codes] == 0
-    enough = len(np.unique(codes[~small])) >= n_folds  # every fold needs a row
-    return small if enough else np.zeros(len(strata), dtype=bool)
+    small: BoolArray = (counts < least_rows(counts, n_folds))[strata]
+    n_others = int(np.count_nonzero(~small))
+    if groups is not None:
+        codes = np.unique(groups, return_inverse=True)[1]
+        is_other = np.bincount(codes, weights=~small) > 0
+        small, n_others = ~is_other[codes], int(np.count_nonzero(is_other))
+    return small if n_others >= n_folds else np.zeros(len(strata), dtype=bool)
 
 
 def _allot_others(

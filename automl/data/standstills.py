@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from automl.inference.columns import short
 from automl.records import FloatArray, IntArray
@@ -51,6 +53,7 @@ def standstills(frame: pd.DataFrame, strata: IntArray, order: IntArray) -> list[
     Parameters
     ----------
     frame : (n_rows, n_columns)
+        Typed numbers and categories.
     strata : (n_rows,)
         Codes of rows with like targets: a column may have one value in all rows of a class.
     order : (n_rows,)
@@ -59,13 +62,10 @@ def standstills(frame: pd.DataFrame, strata: IntArray, order: IntArray) -> list[
     found = []
     log_factorials = _log_factorials(len(frame))
     for place, name in enumerate(frame.columns):
-        codes = pd.factorize(frame.iloc[:, place], use_na_sentinel=False)[0][order]
+        codes = _codes(frame.iloc[:, place])
         for is_end in (True, False):
-            n_rows = _standstill(
-                codes if is_end else codes[::-1],
-                strata[order][:: 1 if is_end else -1],
-                log_factorials,
-            )
+            towards_end = order if is_end else order[::-1]
+            n_rows = _standstill(codes, strata, towards_end, log_factorials)
             if n_rows:
                 value = frame.iloc[order[-1 if is_end else 0], place]
                 found.append(
@@ -75,14 +75,27 @@ def standstills(frame: pd.DataFrame, strata: IntArray, order: IntArray) -> list[
     return found
 
 
-def _standstill(codes: IntArray, strata: IntArray, log_factorials: FloatArray) -> int:
-    """Length of the last run, 0 where it is short or may be chance."""
-    n_rows = len(codes)
-    differs = np.flatnonzero(codes != codes[-1]) if n_rows else np.empty(0, dtype=np.int64)
+def _codes(series: pd.Series) -> NDArray[Any]:
+    """Numbers that are equal where the values are, missing ones among them."""
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return series.cat.codes.to_numpy()
+    values = series.to_numpy(dtype=np.float64)
+    return np.where(np.isnan(values), np.inf, values)  # a typed column has no infinite values
+
+
+def _standstill(
+    codes: NDArray[Any], strata: IntArray, order: IntArray, log_factorials: FloatArray
+) -> int:
+    """Length of the last run in an order, 0 where it is short or may be chance."""
+    last = codes[order[-MIN_ROWS:]]
+    if len(last) < MIN_ROWS or (last != last[-1]).any():
+        return 0
+    codes, strata, n_rows = codes[order], strata[order], len(codes)
+    differs = np.flatnonzero(codes != codes[-1])
     if not len(differs):
         return 0
     length = n_rows - 1 - int(differs[-1])
-    if length < MIN_ROWS or length < TIMES_LONGEST * _longest_run(codes[: n_rows - length]):
+    if length < TIMES_LONGEST * _longest_run(codes[: n_rows - length]):
         return 0
     return (
         length
@@ -91,8 +104,8 @@ def _standstill(codes: IntArray, strata: IntArray, log_factorials: FloatArray) -
     )
 
 
-def _longest_run(codes: IntArray) -> int:
-    borders = np.flatnonzero(np.diff(codes)) + 1
+def _longest_run(codes: NDArray[Any]) -> int:
+    borders = np.flatnonzero(codes[1:] != codes[:-1]) + 1
     return int(np.diff(np.concatenate([[0], borders, [len(codes)]])).max())
 
 

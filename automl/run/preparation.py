@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from automl.data.readers import read_table
-from automl.data.splits import fold_rows, make_folds, split_halves, split_test
+from automl.data.splits import distinct_rows, fold_rows, make_folds, split_halves, split_test
 from automl.data.table import Table, prepare_table, prepare_test_table
 from automl.errors import AutoMLWarning, SettingsError
 from automl.evaluation.limits import capacity_mib, usable_cores
@@ -330,7 +330,7 @@ def most_repeats(scheme: FoldScheme, settings: Settings) -> int:
 
 def _stage_rows(table: Table, settings: Settings, rows: IntArray, *, repeats: range) -> StageRows:
     groups = None if table.groups is None else table.groups[rows]
-    if len(np.unique(rows)) < len(rows) and groups is None:
+    if len(distinct_rows(rows)) < len(rows) and groups is None:
         groups = np.unique(rows, return_inverse=True)[1]
     scheme = fold_scheme(table, settings)
     folds = [

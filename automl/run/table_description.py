@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from automl.data.splits import distinct_rows
 from automl.meta_features import describe
 from automl.randomness import Purpose, stream
 from automl.run.session import Session
@@ -27,7 +26,7 @@ def describe_table(session: Session) -> dict[str, Any]:
 
     def make() -> dict[str, Any]:
         plan, seconds = session.plan, session.settings.seconds
-        table, rows = plan.table, np.unique(plan.stage("search").rows)
+        table, rows = plan.table, distinct_rows(plan.stage("search").rows)
         found = describe(
             table if len(rows) == len(table) else table.subset(rows),
             rng=stream(0, Purpose.META_FEATURES),
