@@ -121,11 +121,25 @@ def _changes(values: FloatArray) -> tuple[FloatArray, IntArray]:
     inside = np.abs(sums[lowest - 1 : n_rows - lowest])
     cuts = inside.argmax(axis=0) + lowest
     largest = inside.max(axis=0)
-    spread = values.std(axis=0)
+    spread = _spread(values)
     bridge = np.divide(largest, spread * np.sqrt(n_rows), out=np.zeros(n_scores), where=spread > 0)
     limit = np.sqrt(np.log(2 * n_scores / ROW_CHANCE) / 2)
     difference = largest * n_rows / (cuts * (n_rows - cuts))
     return np.where((bridge > limit) & (difference >= LEAST_ROW_DIFFERENCE), difference, 0.0), cuts
+
+
+def _spread(values: FloatArray) -> FloatArray:
+    """Deviation of the scores; where rows that follow each other are alike, as much more as their sums vary.
+
+    The variance of sums of neighbouring rows is estimated from differences of blocks that follow each other,
+    which neither one change nor a slow trend adds much to.
+    """
+    size = int(2 * np.cbrt(len(values)))
+    n_blocks = len(values) // size
+    blocks = values[: n_blocks * size].reshape(n_blocks, size, -1).mean(axis=1)
+    long_run = size * (np.diff(blocks, axis=0) ** 2).mean(axis=0) / 2
+    spread: FloatArray = np.sqrt(np.maximum(values.var(axis=0), long_run))
+    return spread
 
 
 def _sentence(frame: pd.DataFrame, places: list[int], where: str, since: str, facts: str) -> str:

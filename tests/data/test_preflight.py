@@ -134,6 +134,17 @@ def test_neighbours_with_like_targets_and_values_are_noted_unless_time_or_groups
     assert not any("--time" in note for note in notes_on(told, groups="site"))
 
 
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**16))
+def test_a_column_whose_neighbours_are_alike_has_not_changed_for_that(seed):
+    rng = np.random.default_rng(seed)
+    level = pd.Series(rng.normal(size=2000)).ewm(alpha=0.1).mean().to_numpy()
+    frame = plain(2000, seed).assign(level=level)
+    assert not any("'level'" in note for note in notes_on(frame))
+    moved = frame.assign(level=level + 1.5 * level.std() * (np.arange(2000) > 1200))
+    assert any("'level' is distributed otherwise from about" in note for note in notes_on(moved))
+
+
 def test_a_number_in_whose_order_the_rows_stand_is_named():
     frame = follows_time(plain(), np.random.default_rng(1))
     frame["seconds"] = 1_700_000_000.5 + np.cumsum(np.random.default_rng(2).integers(1, 900, N))
