@@ -150,16 +150,22 @@ class Line:
         The result of the run is written first, so nothing depends on the store.
         """
         self.result()
-        left = self.session.ledger.left_for("registration")
-        seconds = UNLIMITED_REGISTRATION_SECONDS
-        if left is not None:
-            is_open = bool(Outbox.load(self.session.folder.path / "outbox.json").parent)
-            seconds = max(left, 0.0) + (GRACE_SECONDS if is_open else 0.0)
+        seconds = self._registration_seconds()
         # one asker at a time: a flow that came late may run beside the stages called directly
         with self.session.stage_lock, self.session.ledger.stage("registration"):
             if self._complete is None:
                 self.is_mirrored = self.mirror.finish(seconds) == "done"
         return dict(registration(self.session.folder).__dict__)
+
+    def _registration_seconds(self) -> float:
+        """Most that is waited for the tracking store; 0 where a mirror would only have to be started."""
+        left = self.session.ledger.left_for("registration")
+        if left is None:
+            return UNLIMITED_REGISTRATION_SECONDS
+        if self.session.is_late and self.mirror.pid is None:
+            return 0.0
+        is_open = bool(Outbox.load(self.session.folder.path / "outbox.json").parent)
+        return max(left, 0.0) + (GRACE_SECONDS if is_open else 0.0)
 
     def close(self) -> dict[str, Any]:
         """Final form of the result: with registration, links and the ledger; the run is finished.

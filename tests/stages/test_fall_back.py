@@ -131,6 +131,20 @@ def test_a_run_that_is_late_begins_nothing_that_only_a_search_needs(tmp_path):
         assert manifest["preprocessors"] == []
 
 
+def test_no_mirror_is_begun_in_the_last_seconds(tmp_path):
+    settings = SETTINGS.model_copy(update={"trials": None, "budget_seconds": 20.0})
+    started = time.monotonic() - 15.0
+    with closing(begin(settings, Home(tmp_path / "home"), started=started)) as session:
+        session.ledger.slowness = 6.0
+        assert session.is_late
+        assert session.ledger.left > 0
+        line = Line(session)
+        line.run()
+        assert line.mirror.pid is None
+        assert not (session.folder.path / "mirror.log").exists()
+        assert line.close()["model"]["registration"] == "pending"
+
+
 def test_trials_that_are_counted_are_never_late(tmp_path):
     home, started = Home(tmp_path / "home"), time.monotonic() - 1e6
     with closing(begin(SETTINGS, home, started=started)) as session:

@@ -101,15 +101,42 @@ def test_only_where_it_may_and_must_the_mirror_outlives_the_run(
 def test_only_a_registration_that_may_be_near_its_end_is_waited_for_beyond_the_budget(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_open: bool, left: float, expected: float
 ) -> None:
+    Outbox(tmp_path / "outbox.json", parent="a" if is_open else "").save()
+    assert given_to_the_mirror(monkeypatch, tmp_path, left=left, is_late=True, pid=7) == expected
+
+
+@pytest.mark.parametrize(
+    ("is_late", "pid", "expected"), [(True, None, 0.0), (True, 7, 3.0), (False, None, 3.0)]
+)
+def test_a_run_that_is_late_waits_for_no_mirror_that_has_yet_to_start(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    is_late: bool,
+    pid: int | None,
+    expected: float,
+) -> None:
+    given = given_to_the_mirror(monkeypatch, tmp_path, left=3.0, is_late=is_late, pid=pid)
+    assert given == expected
+
+
+def given_to_the_mirror(
+    monkeypatch: pytest.MonkeyPatch, path: Path, *, left: float, is_late: bool, pid: int | None
+) -> float:
+    """Seconds that a registration gives the mirror."""
     given: list[float] = []
-    folder = RunFolder(tmp_path)
-    Outbox(folder.path / "outbox.json", parent="a" if is_open else "").save()
     monkeypatch.setattr(Line, "result", lambda _: {})
     line: Any = object.__new__(Line)
     line._complete = None
-    ledger = SimpleNamespace(left_for=lambda _: left, stage=lambda _: nullcontext())
-    line.session = SimpleNamespace(folder=folder, stage_lock=nullcontext(), ledger=ledger)
-    line.mirror = SimpleNamespace(finish=lambda seconds: given.append(seconds) or "pending")
+    line.session = SimpleNamespace(
+        folder=RunFolder(path),
+        stage_lock=nullcontext(),
+        is_late=is_late,
+        ledger=SimpleNamespace(left_for=lambda _: left, stage=lambda _: nullcontext()),
+    )
+    line.mirror = SimpleNamespace(
+        pid=pid, finish=lambda seconds: given.append(seconds) or "pending"
+    )
     line.registration()
-    assert given == [expected]
     assert not line.is_mirrored
+    (seconds,) = given
+    return seconds
