@@ -24,6 +24,10 @@ _START_CHECK_SECONDS = 0.1
 _LONGEST_KILL_SECONDS = 5.0
 
 
+class SupervisorLostError(Exception):
+    """The supervisor ended or no longer answers."""
+
+
 class SupervisorProcess:
     """A running supervisor and the driver's ends of its sockets.
 
@@ -109,15 +113,20 @@ class SupervisorProcess:
 
         Raises
         ------
+        SupervisorLostError
+            If something ends the supervisor before.
         AutoMLError
-            If the supervisor ends before, or is not ready after `timeout` seconds.
+            If it ends by itself before, or is not ready after `timeout` seconds.
         """
         until = time.monotonic() + timeout
         while not self.is_ready_within(_START_CHECK_SECONDS):
             if self._is_ending or not self.is_running:
+                code = self.process.returncode
+                if code is None or code < 0:
+                    raise SupervisorLostError("the supervisor of the slots was ended as it started")
                 raise AutoMLError(
                     "the supervisor of the worker slots ended with code "
-                    f"{self.process.returncode} while it started: {self._last_line}"
+                    f"{code} while it started: {self._last_line}"
                 )
             if time.monotonic() > until:
                 raise AutoMLError(

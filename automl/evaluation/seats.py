@@ -13,16 +13,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from automl.evaluation import channel as messages
-from automl.evaluation.launch import SupervisorProcess
+from automl.evaluation.launch import SupervisorLostError, SupervisorProcess
 
 _OVERDUE_SECONDS = 3.0
 _LAST_WORDS_SECONDS = 0.25
 _MESSAGE_BYTES = 1 << 16
 _numbers = itertools.count(1)
-
-
-class SupervisorLostError(Exception):
-    """The supervisor ended or no longer answers."""
 
 
 class Seat:

@@ -28,9 +28,9 @@ from typing import Any, Self
 from automl.errors import AutoMLError, SettingsError
 from automl.evaluation import channel as messages
 from automl.evaluation.exchange import Exchange, Job, JobOutcome
-from automl.evaluation.launch import SupervisorProcess
+from automl.evaluation.launch import SupervisorLostError, SupervisorProcess
 from automl.evaluation.limits import memory_limit_mib as default_memory_limit_mib
-from automl.evaluation.seats import Seat, SupervisorLostError
+from automl.evaluation.seats import Seat
 from automl.evaluation.supervisor import PRELOADED
 from automl.evaluation.watch import GRACE_SECONDS
 from automl.records import TrialStatus
@@ -265,20 +265,31 @@ class WorkerPool:
         return outcome
 
     def _ready_supervisor(self) -> SupervisorProcess:
+        """A supervisor that can fork; one that was ended as it started is replaced."""
+        while True:
+            supervisor = self._supervisor()
+            try:
+                supervisor.wait_ready(self._start_timeout)
+            except SupervisorLostError:
+                self._lose(supervisor)
+            else:
+                return supervisor
+
+    def _supervisor(self) -> SupervisorProcess:
+        """The supervisor in use, or a new one."""
         with self._gate:
             self._refuse_if_closed()
             if not self._holder.is_owned:
                 raise AutoMLError("a worker pool cannot be used in a fork of its process")
             supervisor = self._holder.supervisor
-            if supervisor is None or self._holder.is_lost:
-                if self._n_losses > _MOST_LOSSES:
-                    raise AutoMLError(
-                        f"the supervisor of the worker slots was lost {self._n_losses} times in a "
-                        "row; it is killed from outside, or the machine lacks memory"
-                    )
-                supervisor = self._holder.replace(self._start())
-        supervisor.wait_ready(self._start_timeout)
-        return supervisor
+            if supervisor is not None and not self._holder.is_lost:
+                return supervisor
+            if self._n_losses > _MOST_LOSSES:
+                raise AutoMLError(
+                    f"the supervisor of the worker slots was lost {self._n_losses} times in a "
+                    "row; it is killed from outside, or the machine lacks memory"
+                )
+            return self._holder.replace(self._start())
 
     def _lose(self, supervisor: SupervisorProcess) -> None:
         """Give up a supervisor; the first of the threads that notice it counts it."""

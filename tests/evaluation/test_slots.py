@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from automl.errors import AutoMLError, SettingsError, StorageError
+from automl.evaluation.launch import SupervisorProcess
 from automl.evaluation.slots import Job, JobOutcome, WorkerPool
 from automl.records import TrialStatus
 
@@ -478,6 +479,30 @@ def test_close_does_not_wait_for_the_start() -> None:
     assert not pool._holder.supervisor._ready  # its imports take seconds
     thread.join(20.0)
     assert outcomes[0].is_cancelled
+
+
+def test_a_supervisor_that_is_killed_while_it_starts_is_replaced() -> None:
+    with WorkerPool(1, context="the table") as pool:
+        first = pool._holder.supervisor
+        first.process.kill()
+        assert pool.run(0, job("echo"), limit_seconds=60.0).status is TrialStatus.COMPLETE
+        assert pool._holder.supervisor is not first
+
+
+def test_supervisors_that_are_killed_again_and_again_while_they_start_are_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def started(*arguments: Any, **options: Any) -> SupervisorProcess:
+        process = SupervisorProcess(*arguments, **options)
+        process.process.kill()
+        return process
+
+    monkeypatch.setattr("automl.evaluation.slots.SupervisorProcess", started)
+    with (
+        WorkerPool(1, context="") as pool,
+        pytest.raises(AutoMLError, match="lost 4 times in a row"),
+    ):
+        pool.run(0, job("echo"), limit_seconds=60.0)
 
 
 def test_a_supervisor_that_cannot_start_is_an_error_that_says_why() -> None:
