@@ -16,6 +16,7 @@ from automl.data.findings import Findings, listed
 from automl.data.roles import ColumnRole, Role
 from automl.data.shifts import MAX_ROWS, shift_along_rows
 from automl.data.standstills import standstills
+from automl.data.stretches import errs_more_on_stretches
 from automl.data.target import EncodedTarget
 from automl.inference.readings import Reading, read_values
 from automl.records import FloatArray, IntArray
@@ -123,7 +124,7 @@ def _note_time(
         )
         return
     alike = _alike_columns(features, strata, rows)
-    if alike:
+    if alike and errs_more_on_stretches(features, scores, strata):
         findings.notes.append(
             f"rows that follow each other have like targets and like values in {listed(alike, 3)}; folds at random "
             "score too high if rows are in order of time, give its column as --time, or come in groups, --groups"

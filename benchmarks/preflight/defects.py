@@ -1,4 +1,4 @@
-"""Defects put into clean tables: six kinds, each in several strengths.
+"""Defects put into clean tables: seven kinds, each in several strengths.
 
 A defect is a function of a `Case` and a generator; it changes the case's frames and says what a
 finding must name. Whoever adds one decorates it with `defect`.
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 Order = Literal["source", "shuffled"]
-Kind = Literal["leak", "id", "duplicates", "time", "shift", "constant"]
+Kind = Literal["leak", "id", "duplicates", "time", "groups", "shift", "constant"]
 NEUTRAL = "w27"
 LEAST_ROWS = 150
 

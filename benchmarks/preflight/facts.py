@@ -58,7 +58,7 @@ class Facts:
         if sentence.kind == "duplicates":
             return self._copies(is_test)
         if sentence.kind == "time":
-            return self._stretches()
+            return self.stretches()
         if sentence.kind == "shift":
             return "" if is_test else self._halves()
         if sentence.kind == "constant":
@@ -84,7 +84,8 @@ class Facts:
         }
         return pd.DataFrame(texts).agg("\x1f".join, axis=1)
 
-    def _stretches(self) -> str:
+    def stretches(self) -> str:
+        """How much more a forest errs on stretches of rows; empty where that is little or chance."""
         X, y, strata = self._sample()
         rng = np.random.default_rng(0)
         places = pd.Series(strata).groupby(strata).cumcount().to_numpy()

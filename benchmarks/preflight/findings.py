@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from defects import Case, Kind, quoted
 
-PATTERNS: dict[Kind, str] = {
+PATTERNS: dict[Kind, str] = {  # a sentence on groups speaks of --time too
     "leak": r"equals the target|is the target under other names|alone almost determines|alone leaves",
     "id": r"\(id\)|no two rows share",
     "duplicates": r"repeat an earlier row|are also among the training rows|have the features of",
@@ -55,8 +55,9 @@ def read_sentences(said: Iterable[str]) -> list[Sentence]:
 
 def is_found(kind: Kind, case: Case, now: Sequence[Sentence], usual: Sequence[Sentence]) -> bool:
     """Whether a sentence of the kind names the column, or counts the rows, that were spoilt."""
-    of_kind = [sentence for sentence in now if sentence.kind == kind]
-    before = [sentence for sentence in usual if sentence.kind == kind]
+    said_as = "time" if kind == "groups" else kind
+    of_kind = [sentence for sentence in now if sentence.kind == said_as]
+    before = [sentence for sentence in usual if sentence.kind == said_as]
     if kind == "duplicates":
         gained = sum(s.n_rows for s in of_kind) - sum(s.n_rows for s in before)
         return gained >= 0.9 * case.n_added - 0.5 * sum(s.n_rows for s in before)

@@ -16,6 +16,7 @@ def print_report(data: Path, out: Path, halves: Sequence[str]) -> None:
     clean = _runs(out, "clean", halves)
     if len(spoilt):
         print(recall(spoilt).to_string(), end="\n\n")
+        print(hidden_orders(spoilt).to_string(), end="\n\n")
         missed = spoilt[~spoilt["is_found"]]
         for _, run in missed.iterrows():
             print(
@@ -76,7 +77,15 @@ def recall(spoilt: pd.DataFrame) -> pd.DataFrame:
     table = spoilt.pivot_table(
         index="kind", columns="half", values="is_found", aggfunc=["sum", "count"], margins=True
     )
-    return table.reindex([*PATTERNS, "All"])
+    kinds = [*PATTERNS, "groups"]
+    return table.reindex([kind for kind in [*kinds, "All"] if kind in table.index])
+
+
+def hidden_orders(spoilt: pd.DataFrame) -> pd.DataFrame:
+    """Found and injected of the orders that no column gives, by whether a fact says that they matter."""
+    hidden = spoilt[spoilt["fact"].notna()]
+    matters = (hidden["fact"] != "").rename("matters")
+    return hidden.groupby(["kind", "half", matters])["is_found"].agg(["sum", "count"])
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

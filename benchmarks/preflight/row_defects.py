@@ -182,6 +182,37 @@ def _in_time(
     case.train = case.train.iloc[placed].reset_index(drop=True)
 
 
+def _in_groups(case: Case, size: int, noise: float, rng: np.random.Generator) -> None:
+    """Some of the training rows alone, each measured `size` times in a row; `noise` in deviations."""
+    names = _continuous(case)
+    case.need(len(names) >= 2)
+    chosen = rng.permutation(len(case.train))[: len(case.train) // size]
+    case.train = case.train.iloc[np.repeat(chosen, size)].reset_index(drop=True)
+    for name in names:
+        column = case.train[name]
+        case.train[name] = column + rng.normal(0, noise * column.std(), len(column))
+
+
+@defect("groups")
+def measured_three_times(case: Case, rng: np.random.Generator) -> None:
+    _in_groups(case, 3, 0.1, rng)
+
+
+@defect("groups")
+def measured_five_times(case: Case, rng: np.random.Generator) -> None:
+    _in_groups(case, 5, 0.1, rng)
+
+
+@defect("groups")
+def measured_five_times_roughly(case: Case, rng: np.random.Generator) -> None:
+    _in_groups(case, 5, 0.3, rng)
+
+
+@defect("groups")
+def measured_ten_times_roughly(case: Case, rng: np.random.Generator) -> None:
+    _in_groups(case, 10, 0.3, rng)
+
+
 def _moments(case: Case) -> tuple[pd.Series, pd.Series]:
     n, m = len(case.train), len(case.test)
     first = pd.Timestamp("2023-03-01 06:00")

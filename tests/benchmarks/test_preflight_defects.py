@@ -65,6 +65,7 @@ def test_every_defect_changes_a_table_and_is_equal_for_an_equal_seed(modules, is
         "numbers in any order",
         "test rows with another target",
         "sorted by a date",
+        "measured five times",
         "test moved by one deviation",
         "in thousandths from a row on",
         "missing from 60 percent",

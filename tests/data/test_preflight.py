@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from automl.data.column_scores import neighbor_likeness
 from automl.data.identifiers import names_rows
+from automl.data.stretches import StretchLosses
 from automl.data.table import prepare_table, prepare_test_table
 
 N = 400
@@ -124,14 +125,54 @@ def test_rows_sorted_by_the_target_are_in_no_order_of_time():
     assert notes_on(frame) == ()
 
 
-def test_neighbours_with_like_targets_and_values_are_noted_unless_time_or_groups_are_given():
-    frame = follows_time(plain(), np.random.default_rng(1))
-    assert any(
-        "rows that follow each other" in note and "'size'" in note for note in notes_on(frame)
+def in_groups(seed=0, is_classification=True):
+    """Ten rows of almost the same values and the same target after each other."""
+    rng = np.random.default_rng(seed)
+    frame = plain(N // 10, seed, is_classification).loc[np.repeat(np.arange(N // 10), 10)]
+    frame = frame.reset_index(drop=True)
+    return frame.assign(
+        size=frame["size"] + rng.normal(0, 0.03, N), income=frame["income"] + rng.normal(0, 0.03, N)
     )
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**16), is_classification=st.booleans())
+def test_neighbours_with_like_targets_and_values_are_noted_unless_time_or_groups_are_given(
+    seed, is_classification
+):
+    frame = in_groups(seed, is_classification)
+    noted = [note for note in notes_on(frame) if "rows that follow each other" in note]
+    assert len(noted) == 1
+    assert any(name in noted[0] for name in ("'size'", "'income'", "'rooms'", "'color'"))
     told = frame.assign(day=np.arange(N) * 2.5, site=np.arange(N) // 10)
     assert not any("--time" in note for note in notes_on(told, time="day"))
     assert not any("--time" in note for note in notes_on(told, groups="site"))
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**16))
+def test_an_order_in_which_neighbours_give_nothing_away_is_not_noted(seed):
+    ordered = follows_time(plain(1000, seed), np.random.default_rng(seed))
+    assert neighbor_likeness((ordered["y"] == "yes").to_numpy(dtype=float)[:, None])[0] > 0.2
+    assert not any("rows that follow each other" in note for note in notes_on(ordered))
+
+
+def test_small_groups_are_noted_in_many_rows():
+    rng = np.random.default_rng(4)
+    frame = plain(6000).loc[np.repeat(np.arange(6000), 4)].reset_index(drop=True)
+    frame["size"] += rng.normal(0, 0.01, len(frame))
+    assert any("rows that follow each other" in note for note in notes_on(frame))
+
+
+def test_errors_on_stretches_count_only_if_larger_by_a_tenth_and_by_more_than_chance():
+    rng = np.random.default_rng(6)
+    losses = rng.exponential(size=2000)
+    noise = rng.normal(size=2000)
+    noise -= noise.mean()
+    assert StretchLosses(losses, 1.2 * losses + 0.1 * noise).is_larger
+    assert not StretchLosses(losses, 1.05 * losses).is_larger
+    assert not StretchLosses(losses, 1.2 * losses + 5 * noise).is_larger
+    assert not StretchLosses(1.2 * losses, losses).is_larger
 
 
 @settings(max_examples=15, deadline=None)
