@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from automl.errors import SettingsError
 
 AlphaSplit = Literal["level", "tree"]
+WantedSplit = Literal["auto", "level", "tree"]
+Procedure = Literal["closed", "paired", "mcb", "bayesian", "friedman", "thesis"]
+"""How worse candidates are told; `automl.selection.comparison` has the tests."""
+Normality = Literal["kolmogorov_smirnov", "lilliefors"]
 Number = TypeVar("Number", int, float)
 LEVELS = ("leaf", "category", "family", "root")
 KEEPS_THE_TREE = ("closed", "paired", "mcb")
@@ -86,8 +90,9 @@ def choose_split(wanted: str, test: str, alpha: float | Mapping[str, float]) -> 
     SettingsError
         If the word is not known, or values by level are to be split over the tree.
     """
-    if wanted not in ("auto", "level", "tree"):
-        raise SettingsError(f"alpha_split must be one of auto, level, tree; got {wanted!r}")
+    if wanted not in get_args(WantedSplit):
+        known = ", ".join(get_args(WantedSplit))
+        raise SettingsError(f"alpha_split must be one of {known}; got {wanted!r}")
     is_one = not isinstance(alpha, Mapping)
     if wanted == "tree" and not is_one:
         raise SettingsError("alpha_split tree needs one alpha; with values by level give level")

@@ -19,8 +19,8 @@ from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.home import Home, default_home
 from automl.inference.model import TableModel
 from automl.run.choices import check_names
-from automl.setting_sources import resolve_settings
 from automl.settings import Settings
+from automl.settings.sources import resolve_settings
 from automl_flows.environment import prepare_environment
 
 TABLE = "frame"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -17,8 +17,8 @@ from prefect.cache_policies import NO_CACHE
 from automl.home import default_home
 from automl.inference.combining import Combine
 from automl.inference.model import TableModel
-from automl.selection.comparison import Normality, Procedure
 from automl.selection.selection_records import SelectionRecord
+from automl.significance import Normality, Procedure, WantedSplit
 from automl.tracking import registry
 from automl_tasks import standalone
 from automl_tasks.standalone import Evaluation
@@ -67,7 +67,7 @@ def select_models(
     top_n: int = 3,
     test: Procedure = "closed",
     normality: Normality = "kolmogorov_smirnov",
-    alpha_split: Literal["auto", "level", "tree"] = "auto",
+    alpha_split: WantedSplit = "auto",
     rope: float = 0.01,
     test_train_ratio: float | None = None,
 ) -> SelectionRecord:

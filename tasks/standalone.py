@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,11 +36,10 @@ from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, Task, Trial, TrialStatus
 from automl.run.preparation import prepare
 from automl.selection.candidates import Candidate
-from automl.selection.comparison import Normality, Procedure
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
-from automl.setting_sources import resolve_settings
-from automl.significance import choose_split, parse_alpha
+from automl.settings.sources import resolve_settings
+from automl.significance import Normality, Procedure, WantedSplit, choose_split, parse_alpha
 
 MODEL_NAME = "single"
 
@@ -128,7 +127,7 @@ def select_by_scores(
     top_n: int = 3,
     test: Procedure = "closed",
     normality: Normality = "kolmogorov_smirnov",
-    alpha_split: Literal["auto", "level", "tree"] = "auto",
+    alpha_split: WantedSplit = "auto",
     rope: float = 0.01,
     test_train_ratio: float | None = None,
 ) -> SelectionRecord:

@@ -13,14 +13,14 @@ import pytest
 from automl.errors import SettingsError
 from automl.home import RunFolder
 from automl.run.preparation import prepare
-from automl.setting_sources import resolve_settings
 from automl.settings import Settings
+from automl.settings.sources import resolve_settings
 from automl_flows.commands.given import given_settings
 from automl_flows.commands.train import train
 
 ROOT = Path(__file__).parents[1]
-DESCRIBING = {"settings.py", "presets.py", "idle_settings.py", "setting_sources.py", "choices.py"}
-"""Modules that say what settings are; being named there is no effect."""
+DESCRIBING = {"automl/settings", "automl/run/choices.py"}
+"""What says what settings are; being named there is no effect."""
 
 
 @cache
@@ -29,7 +29,10 @@ def attributes_read():
     found = set()
     for layer in ("automl", "tasks", "flows"):
         for path in (ROOT / layer).rglob("*.py"):
-            if path.name not in DESCRIBING:
+            if (
+                not {path.relative_to(ROOT).as_posix(), path.parent.relative_to(ROOT).as_posix()}
+                & DESCRIBING
+            ):
                 found |= {*names_in(path)}
     return found
 

@@ -5,11 +5,10 @@ from hypothesis import given as given_by
 from hypothesis import strategies as st
 
 from automl.errors import SettingsError
-from automl.idle_settings import idle_settings
-from automl.presets import PRESETS
-from automl.run.choices import check_choices
-from automl.setting_sources import resolve_settings
 from automl.settings import Settings
+from automl.settings.idle import idle_settings
+from automl.settings.presets import PRESETS
+from automl.settings.sources import resolve_settings
 
 TABLE = {"table": "sklearn:iris", "target": "target"}
 HALVES = {"data_mode": "halves", "ensemble": "none"}
@@ -50,6 +49,8 @@ IDLE = [
     ({"blend": 5.0, "experience": False}, "blend"),
     ({"priors": "learned", "experience": False}, "priors"),
     ({"exclude_experience": ["iris"], "experience": False}, "exclude_experience"),
+    ({"fidelity": "rows", "optimizer": "random"}, "fidelity"),
+    ({"blend": 5.0, "optimizer": "tpe"}, "blend"),
 ]
 EFFECTIVE = [
     {"families": ["lda", "svm"], "exclude": ["svm"]},
@@ -73,6 +74,7 @@ EFFECTIVE = [
     {"stack_features": False},
     {"warm_start": "order"},
     {"blend": 5.0, "optimizer": "gbqr"},
+    {"fidelity": "rows", "optimizer": "hyperband"},
     {**HALVES, "search_share": 0.7},
     {"preset": "thesis", "halves": "bootstrap"},
     {"trials": 9, "budget_seconds": 60, "reserve": 0.4, "lookback": 2},
@@ -134,19 +136,3 @@ def test_every_rule_is_about_settings_that_there_are():
         settings = resolve_settings({**TABLE, **given}, environment={}, allows_idle=True)
         names -= set(idle_settings(settings))
     assert not names
-
-
-def test_a_fidelity_that_no_trial_would_have_is_refused():
-    settings = resolve_settings({**TABLE, "fidelity": "rows", "optimizer": "random"})
-    with pytest.raises(SettingsError, match=r"setting fidelity: 'rows' has no effect: .*random"):
-        check_choices(settings)
-    check_choices(settings.model_copy(update={"optimizer": "hyperband"}))
-
-
-def test_a_vote_that_the_optimizer_does_not_hear_is_refused():
-    settings = resolve_settings({**TABLE, "blend": 5.0, "optimizer": "tpe"})
-    with pytest.raises(
-        SettingsError, match=r"setting blend: 5.0 has no effect: optimizer tpe has no"
-    ):
-        check_choices(settings)
-    check_choices(settings.model_copy(update={"optimizer": "gbqr"}))

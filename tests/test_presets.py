@@ -5,10 +5,10 @@ import pytest
 from automl.bandits.registry import get_allocator
 from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer
-from automl.presets import PRESETS
 from automl.run.choices import reads_clock
-from automl.setting_sources import resolve_settings
 from automl.settings import Settings
+from automl.settings.presets import PRESETS
+from automl.settings.sources import resolve_settings
 
 TABLE = {"table": "sklearn:iris", "target": "target"}
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from automl.errors import SettingsError
 from automl.problem_names import MOST_CHARACTERS, clean_name, derived_name, name_problem
-from automl.setting_sources import resolve_settings
 from automl.settings import Settings
+from automl.settings.sources import resolve_settings
 
 FORBIDDEN = "/\\:.%@#?\"'\t\n\0 "
 

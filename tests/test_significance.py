@@ -6,7 +6,7 @@ import pytest
 
 from automl.errors import SettingsError
 from automl.selection.selection_records import Level
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 from automl.significance import LEVELS, parse_alpha, parse_top_n
 
 GIVEN = {"table": "t", "target": "y"}

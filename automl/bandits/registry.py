@@ -12,12 +12,12 @@ from automl.bandits.greedy import EpsilonDecreasing, EpsilonGreedy
 from automl.bandits.halving import FamilyHalving
 from automl.bandits.increasing_effort import IncreasingEffort
 from automl.bandits.leaders import Leaders
+from automl.bandits.names import AUTO, ONLY
 from automl.bandits.protocol import Allocator
 from automl.bandits.thompson import Thompson, TopTwoThompson
 from automl.bandits.uniform import Uniform, UniformSeconds
 from automl.bandits.upper_bounds import Ucb1, Ucb1Tuned
 from automl.lookup import entry_of
-from automl.settings import AUTO
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,6 @@ class AllocatorEntry:
     reads_clock: bool = False
     joins_families: bool = False
 
-
-ONLY = "only"
 
 ALLOCATORS: dict[str, AllocatorEntry] = {
     "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.3"),

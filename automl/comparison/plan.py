@@ -15,10 +15,9 @@ from typing import Any, Self
 from automl.addresses import public_address
 from automl.data.collections import DATA_SETTINGS, check_name, read_yaml_file
 from automl.errors import SettingsError
-from automl.idle_settings import idle_settings
-from automl.run.choices import idle_choices
-from automl.setting_sources import resolve_settings
 from automl.settings import Settings
+from automl.settings.idle import idle_settings
+from automl.settings.sources import resolve_settings
 
 ADDRESSES = ("table", "test")
 """Settings of a data set that may hold a password or a token."""
@@ -203,7 +202,7 @@ def _method(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
         settings = resolve_settings(
             {"table": "t", "target": "y", **given}, environment={}, allows_idle=True
         )
-        idle = {*idle_settings(settings), *idle_choices(settings)}
+        idle = idle_settings(settings)
     except SettingsError:  # said with the name of the method where its cells are checked
         return given
     return {name: value for name, value in given.items() if name in own or name not in idle}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from automl.data.splits import fold_rows
 from automl.data.table import Table
 from automl.metrics.index import PerformanceIndex
-from automl.records import FloatArray, IntArray
+from automl.records import ClassWeight, FloatArray, IntArray
 
 StageName = Literal["search", "candidates"]
 
@@ -81,7 +81,7 @@ class PlanSettings:
     seed: int
     threads: int
     time_ordered: bool
-    class_weight: Literal["none", "balanced"]
+    class_weight: ClassWeight
     family_folder: str | None
     keep_models: bool
     cache_mib: float

@@ -18,7 +18,7 @@ from automl.errors import SettingsError
 from automl.metrics.batch import ClassBatch, MetricParameters
 from automl.metrics.costs import check_costs, error_weights
 from automl.metrics.custom import absolute_name, is_scorer_name, load_scorer, try_scorer
-from automl.metrics.index import Decision, PerformanceIndex
+from automl.metrics.index import PerformanceIndex
 from automl.metrics.metrics import (
     DEFAULT_WEIGHTS,
     METRICS,
@@ -27,7 +27,7 @@ from automl.metrics.metrics import (
     TargetFacts,
     get_metric,
 )
-from automl.records import FloatArray, Task
+from automl.records import Decision, FloatArray, Task
 
 IndexSpec = str | Mapping[str, float]
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,9 +26,7 @@ from automl.metrics.custom import is_scorer_name, load_scorer
 from automl.metrics.metrics import METRICS, Metric
 from automl.metrics.regression import explained
 from automl.metrics.thresholds import THRESHOLDS, best_places, counts_by_threshold, usual_place
-from automl.records import FloatArray, IntArray, Task
-
-Decision = Literal["learned", "given"]
+from automl.records import Decision, FloatArray, IntArray, Task
 
 
 @dataclass(frozen=True)

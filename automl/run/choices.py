@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from automl.bandits.registry import ONLY, get_allocator
+from automl.bandits.names import ONLY
+from automl.bandits.registry import get_allocator
 from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.settings import Settings
@@ -20,27 +21,6 @@ def check_choices(settings: Settings) -> None:
     """
     reads_clock(settings)
     check_only_family(settings, settings.takes_part)
-    for name, reason in idle_choices(settings).items():
-        raise SettingsError(
-            f"setting {name}: {getattr(settings, name)!r} has no effect: {reason}", setting=name
-        )
-
-
-def idle_choices(settings: Settings) -> dict[str, str]:
-    """Settings that the chosen optimizer makes no use of, and why.
-
-    Raises
-    ------
-    SettingsError
-        If the optimizer is not known.
-    """
-    entry, name = get_optimizer(settings.optimizer), optimizer_name(settings.optimizer)
-    found = {}
-    if settings.fidelity != "auto" and not entry.has_levels:
-        found["fidelity"] = f"optimizer {name} makes no trials of less than the whole"
-    if settings.blend > 0 and not entry.takes_vote:
-        found["blend"] = f"optimizer {name} has no surrogate that a meta-learner could vote beside"
-    return found
 
 
 def reads_clock(settings: Settings) -> bool:

@@ -25,11 +25,11 @@ from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.optimizers.registry import get_optimizer
 from automl.preprocessing.matrix_facts import matrix_facts
-from automl.presets import usual_value
 from automl.records import IntArray
 from automl.run.challenge import NO_ROWS, has_champion, hold_back
 from automl.run.search_spaces import keep_priors
 from automl.settings import Settings
+from automl.settings.presets import usual_value
 
 CACHE_SHARE = 0.1
 WANTED_TRIALS = 12

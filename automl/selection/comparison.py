@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
 
 from automl.errors import SettingsError
 from automl.records import FloatArray
-from automl.significance import AlphaSplit
+from automl.significance import AlphaSplit, Normality, Procedure
 from automl.statistics.adjustment import holm
 from automl.statistics.assumptions import bartlett, kolmogorov_smirnov, lilliefors
 from automl.statistics.bayesian import Posterior, correlated_t_posterior
@@ -23,9 +23,6 @@ from automl.statistics.paired import (
 )
 from automl.statistics.results import PairwiseResult, TestResult
 from automl.statistics.unpaired import anova, kruskal_wallis, nemenyi_joint_ranks, tukey
-
-Procedure = Literal["thesis", "closed", "paired", "friedman", "mcb", "bayesian"]
-Normality = Literal["kolmogorov_smirnov", "lilliefors"]
 
 
 @dataclass(frozen=True)

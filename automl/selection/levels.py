@@ -15,8 +15,6 @@ from automl.selection.candidates import Candidate
 from automl.selection.comparison import (
     Comparison,
     ComparisonSettings,
-    Normality,
-    Procedure,
     compare_with_best,
 )
 from automl.selection.multiplicity import Multiplicity, decides, level_of, split_at
@@ -29,7 +27,7 @@ from automl.selection.selection_records import (
     SelectionSettings,
     Verdict,
 )
-from automl.significance import AlphaSplit
+from automl.significance import AlphaSplit, Normality, Procedure
 
 
 def select(

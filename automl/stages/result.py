@@ -8,13 +8,13 @@ from typing import Any
 
 from automl.optimizers.registry import optimizer_name
 from automl.origins import FLOOR
-from automl.presets import usual_value
 from automl.records import Trial
 from automl.run.memory import STAGE as EXPERIENCE
 from automl.run.session import Session
 from automl.selection.defaults import DefaultTrial, boost_row_of_run
 from automl.selection.dispositions import Disposition, Status
 from automl.settings import Settings
+from automl.settings.presets import usual_value
 from automl.stages.notices import CONSTANT, Baseline
 from automl.stages.stacking import STAGE as STACK
 

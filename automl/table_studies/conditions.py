@@ -12,8 +12,8 @@ import pandas as pd
 from automl.data.target import MAX_INTEGER_CLASSES
 from automl.errors import SettingsError
 from automl.randomness import Purpose, stream
-from automl.setting_sources import resolve_settings
 from automl.settings import Settings
+from automl.settings.sources import resolve_settings
 
 SMALL_ROWS = 1_000
 SMALL_FOLDS, LARGE_FOLDS = 5, 3

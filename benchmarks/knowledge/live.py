@@ -43,7 +43,7 @@ from automl.home import Home
 from automl.records import Configuration, Trial
 from automl.run.beginning import begin
 from automl.run.session import Session
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 from automl.stages.line import close_line, open_line
 from automl.stages.opening import give_configurations
 from automl.stages.searching import run_search

@@ -34,7 +34,7 @@ from replay import N_INITIAL, RANDOM, REFERENCES
 from automl.comparison.curves import Bands, bands
 from automl.comparison.ranks import method_ranks
 from automl.records import BoolArray, FloatArray
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 
 SHOWN = (10, 25, 50, 60)
 OURS_AT, THEIRS_AT = 25, 50

@@ -36,7 +36,7 @@ from automl.home import RunFolder
 from automl.inference.prediction import raw_prediction
 from automl.records import FloatArray
 from automl.run.preparation import prepare
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 from automl.table_studies.facts import target_for
 
 FAMILIES = ("lightgbm", "xgboost", "hist_gradient_boosting")

@@ -45,7 +45,7 @@ from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.inference.prediction import raw_prediction
 from automl.run.preparation import prepare
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 
 PROFILES = ("ours", "2013", "2013_scaled")
 ROWS: dict[str, dict[str, Any]] = {

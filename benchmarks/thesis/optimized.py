@@ -31,7 +31,7 @@ from automl.evaluation.journal import read
 from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.run.beginning import begin
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 from automl.stages.line import Line, close_line, open_line
 from automl.stages.searching import run_search
 

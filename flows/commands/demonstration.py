@@ -20,7 +20,7 @@ SAMPLE_ROWS = 20
 
 def demo_settings(budget: str) -> Settings:
     """Settings of the demo run: the default preset on a small table with a fifth as test rows."""
-    from automl.setting_sources import resolve_settings
+    from automl.settings.sources import resolve_settings
 
     return resolve_settings(
         {

@@ -188,7 +188,7 @@ def train(
 ) -> None:
     """Search, select, fit and register a model for a table."""
     options = dict(locals())
-    from automl.setting_sources import resolve_settings
+    from automl.settings.sources import resolve_settings
     from automl_flows.commands.given import given_settings
     from automl_flows.words.results import show_notices
 

@@ -8,7 +8,7 @@ from automl.addresses import ENVIRONMENT
 from automl.errors import SettingsError
 from automl.evaluation.launch import MARKER
 from automl.inference.pyfunc import TRUST_VARIABLE
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 from automl_flows.commands.given import parse_metric, parse_roles, read_cost_matrix
 
 

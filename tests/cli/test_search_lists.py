@@ -10,6 +10,7 @@ from automl.errors import SettingsError
 from automl.optimizers.registry import OPTIMIZERS
 from automl.run.choices import check_names
 from automl.settings import Settings
+from automl.settings.sources import resolve_settings
 
 ROWS = {
     kind: [(name, entry.summary, entry.source) for name, entry in entries.items()]
@@ -52,7 +53,7 @@ def test_every_entry_can_be_asked_for(kind):
 )
 def test_what_a_run_would_refuse_is_refused_before_it(given, said):
     with pytest.raises(SettingsError, match=said):
-        check_names(Settings(table="t", target="y", **given))
+        check_names(resolve_settings({"table": "t", "target": "y", **given}, environment={}))
 
 
 COMPOSITIONS = [

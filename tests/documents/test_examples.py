@@ -221,7 +221,7 @@ def read_tree(path: Path) -> None:
 
 def read_settings(path: Path) -> None:
     from automl.run.search_spaces import check_spaces
-    from automl.setting_sources import resolve_settings
+    from automl.settings.sources import resolve_settings
 
     check_spaces(resolve_settings({"table": "t", "target": "y"}, file=path, environment={}))
 

@@ -15,7 +15,7 @@ from automl.data.table import Table
 from automl.home import Home
 from automl.records import Trial
 from automl.run.beginning import begin
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 from automl.stages.line import Line, close_line, open_line
 from automl.stages.searching import run_search
 

@@ -14,7 +14,7 @@ from automl.optimizers.registry import OPTIMIZERS, compose, get_optimizer, optim
 from automl.randomness import Purpose, stream
 from automl.recommendation.meta_vote import MetaVote
 from automl.records import Fidelity, FoldResult, Trial, TrialStatus
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 from automl.spaces.union import UnionTree

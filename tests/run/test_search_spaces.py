@@ -21,8 +21,8 @@ from automl.run.search_spaces import (
     requested_space,
     space_of,
 )
-from automl.setting_sources import resolve_settings
 from automl.settings import Settings
+from automl.settings.sources import resolve_settings
 
 
 def settings_with(spaces, **others):

@@ -15,7 +15,7 @@ from automl.meta_features import MetaFeatures
 from automl.run import table_description as description
 from automl.run.preparation import prepare
 from automl.run.table_description import describe_table
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 
 
 def frame(n: int = 120) -> pd.DataFrame:

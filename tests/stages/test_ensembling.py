@@ -19,8 +19,8 @@ from automl.metrics.decisions import OutOfFold
 from automl.randomness import Purpose, stream
 from automl.records import Configuration
 from automl.selection.ensemble_checker import check_ensemble
-from automl.setting_sources import resolve_settings
 from automl.settings import Settings
+from automl.settings.sources import resolve_settings
 from automl.stages import blending, ensembling
 from automl.stages.ensembling import build_ensemble
 from automl.stages.membership import MOST_MEMBERS

@@ -4,7 +4,7 @@ import pytest
 
 from automl.optimizers.registry import optimizer_name
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
-from automl.setting_sources import resolve_settings
+from automl.settings.sources import resolve_settings
 from automl.stages.result import FEW_TRIALS, remarks, unasked
 
 

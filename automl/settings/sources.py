@@ -6,7 +6,7 @@ Precedence: command line or argument > environment (`AUTOML_*`) > settings file 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ from pydantic import ValidationError
 
 from automl.errors import SettingsError
 from automl.lookup import did_you_mean
-from automl.presets import PRESETS
-from automl.settings import Settings
+from automl.settings.fields import DEFAULT_PRESET
+from automl.settings.idle import idle_among
+from automl.settings.model import SECTIONS, Settings, section_of
+from automl.settings.presets import PRESETS
 
 _PREFIX = "AUTOML_"
 _OTHER_VARIABLES = (
@@ -28,6 +30,7 @@ _OTHER_VARIABLES = (
 """Variables that are no settings: of the home, of the installation, of models, and of our own processes."""
 _SPELLINGS = {"budget": "budget_seconds"}
 """Other names of settings: what the option is called."""
+_Values = Mapping[str, Any]
 _UNION_PARTS = ("str", "dict[str,float]")
 
 
@@ -46,7 +49,8 @@ def resolve_settings(
     Parameters
     ----------
     given
-        Values of the command line or the call; None means not given.
+        Values of the command line or the call; None means not given. Settings may stand in
+        mappings by section (`SECTIONS`), or by their names alone.
     file
         YAML file with the same keys.
     environment
@@ -57,19 +61,19 @@ def resolve_settings(
     Raises
     ------
     SettingsError
-        If a key is unknown (the nearest known name is proposed), a value is not usable, or has no
-        effect.
+        If a key is unknown (the nearest known name is proposed), stands in the wrong section or
+        twice, or a value is not usable or has no effect.
     """
     from_file = _read_file(Path(file)) if file else {}
     from_environment = _read_environment(os.environ if environment is None else environment)
-    explicit = {key: value for key, value in given.items() if value is not None}
-    explicit = _spelled(explicit, "settings")
+    explicit = _without_none(_flat(_without_none(given), "settings"))
     merged = {**from_file, **from_environment, **explicit}
-    _refuse_unknown(merged, "settings")
-    preset = str(merged.get("preset", "balanced"))
+    preset = str(merged.get("preset", DEFAULT_PRESET))
     if preset not in PRESETS:
         raise SettingsError(
-            f"preset must be one of {', '.join(PRESETS)}; got {preset!r}", setting="preset"
+            f"preset must be one of {', '.join(PRESETS)}; got {preset!r}"
+            f"{did_you_mean(preset, PRESETS)}",
+            setting="preset",
         )
     defaults = {**_implied(merged), **PRESETS[preset]}
     settings = _validated({**defaults, **merged})
@@ -80,9 +84,11 @@ def resolve_settings(
     return settings
 
 
-def _refuse_idle(settings: Settings, asked: Mapping[str, Any]) -> None:
-    from automl.idle_settings import idle_among
+def _without_none(values: _Values) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
+
+def _refuse_idle(settings: Settings, asked: Mapping[str, Any]) -> None:
     if found := idle_among(settings, asked):
         name, reason = found
         raise SettingsError(
@@ -132,19 +138,39 @@ def _read_file(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(content, dict):
         raise SettingsError(f"settings file {path} must hold keys and values", file=str(path))
-    content = _spelled(content, f"settings file {path}")
-    _refuse_unknown(content, f"settings file {path}")
-    return content
+    return _flat(content, f"settings file {path}")
 
 
-def _spelled(values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The same by the names of the settings."""
-    for name, setting in _SPELLINGS.items():
-        if name in values and setting in values:
+def _flat(values: _Values, where: str) -> dict[str, Any]:
+    """Values by the names of the settings, whether they stand in sections or not.
+
+    Raises
+    ------
+    SettingsError
+        If a name is unknown, stands twice, or in another section than its own.
+    """
+    found: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    for section, name, value in _entries(values):
+        setting = _SPELLINGS.get(name, name)
+        _refuse_unknown(setting, where, section)
+        place = f"{section}.{name}" if section else name
+        if setting in found:
             raise SettingsError(
-                f"{where}: {name} and {setting} are one setting; give one of them", setting=setting
+                f"{where}: {places[setting]} and {place} are one setting; give one of them",
+                setting=setting,
             )
-    return {_SPELLINGS.get(key, key): value for key, value in values.items()}
+        found[setting], places[setting] = value, place
+    return found
+
+
+def _entries(values: _Values) -> Iterator[tuple[str, str, Any]]:
+    """Section, name and value of each; the section is empty where a setting stands alone."""
+    for key, value in values.items():
+        if key in SECTIONS and isinstance(value, Mapping):
+            yield from ((key, str(name), inner) for name, inner in value.items())
+        else:
+            yield "", str(key), value
 
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -166,12 +192,17 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             found[field] = parse_yaml(text, name)
         elif text:
             found[field] = text
-    return _spelled(found, "environment")
+    return _flat(found, "environment")
 
 
-def _refuse_unknown(values: Mapping[str, Any], where: str) -> None:
-    for key in values:
-        if key in Settings.model_fields:
-            continue
-        hint = did_you_mean(key, Settings.model_fields)
-        raise SettingsError(f"{where}: unknown setting {key!r}{hint}", setting=str(key))
+def _refuse_unknown(name: str, where: str, section: str) -> None:
+    if name not in Settings.model_fields:
+        known = SECTIONS[section].model_fields if section else {**Settings.model_fields, **SECTIONS}
+        within = f"section {section}: " if section else ""
+        raise SettingsError(
+            f"{where}: {within}unknown setting {name!r}{did_you_mean(name, known)}", setting=name
+        )
+    if section and section != (own := section_of(name)):
+        raise SettingsError(
+            f"{where}: setting {name} belongs to section {own}, not {section}", setting=name
+        )

@@ -1,0 +1,119 @@
+"""Settings of the final model: a blend or one model, and what it is made of."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from automl.inference.combining import Combine
+from automl.settings.fields import Idle, Option, Section, setting
+from automl.settings.names import ENSEMBLE_NAMES, NO_ENSEMBLE, is_second_layer
+
+LEAST_WITH_LAYERS = 3
+"""Members of an ensemble of two layers: two models, and one that learns from them."""
+
+_NONE = Idle(lambda s: s.ensemble == NO_ENSEMBLE, "there is no ensemble; choose one by ensemble")
+_TOO_SMALL = Idle(
+    lambda s: s.has_second_layer and (s.ensemble_members or LEAST_WITH_LAYERS) < LEAST_WITH_LAYERS,
+    "a second layer takes three members, two models and one that learns from them; give "
+    "ensemble_members 3 or more",
+)
+
+
+class Ensemble(Section):
+    """What the final model is made of."""
+
+    title: ClassVar[str] = "The final model"
+
+    ensemble: str = setting(
+        "greedy",
+        help="How models are blended, or none",
+        more="stacking: models of a second layer alone",
+        option=Option(metavar="NAME"),
+        presets={"thesis": NO_ENSEMBLE},
+        idle=(_TOO_SMALL,),
+        names=ENSEMBLE_NAMES,
+    )
+    ensemble_combine: Combine = setting(
+        "mean",
+        help="How members' predictions become one",
+        more="mean of probabilities or values, median of values, vote of classes",
+        idle=(_NONE,),
+    )
+    ensemble_alpha: float = setting(
+        0.5,
+        help="The ensemble replaces the champion if the paired test's p-value is below this",
+        more="one half takes it when its mean is better, less asks for more evidence",
+        idle=(_NONE,),
+        gt=0,
+        le=0.5,
+    )
+    ensemble_members: int | None = setting(
+        None,
+        help="Most members of the ensemble, the inputs of others included",
+        unit="members",
+        usual="12, and as many as there are bootstraps for agnostic_bayes",
+        idle=(_NONE,),
+        ge=1,
+    )
+    layers: Literal[1, 2] = setting(
+        1,
+        help="Layers of the ensemble",
+        more="2: models that learn from the first layer's predictions may join",
+        unit="layers",
+        presets={"best": 2},
+        idle=(
+            _NONE,
+            _TOO_SMALL,
+            Idle(
+                lambda s: is_second_layer(s.ensemble),
+                "ensemble stacking has two layers in any case",
+            ),
+        ),
+    )
+    stack_features: bool = setting(
+        False,
+        help="The second layer sees the columns of the table as well",
+        idle=(
+            Idle(
+                lambda s: not s.has_second_layer,
+                "there is no second layer; give layers 2 or ensemble stacking",
+            ),
+        ),
+    )
+    final: Literal["bag", "refit"] = setting(
+        "bag",
+        help="The fold models together, or one model fitted again on all rows",
+        presets={"thesis": "refit", "fast": "refit"},
+        idle=(
+            Idle(
+                lambda s: s.final == "bag" and s.data_mode == "halves",
+                "with data_mode halves the final model is always fitted again on all rows; give "
+                "final refit",
+            ),
+        ),
+    )
+    bag_up_to_rows: int = setting(
+        20_000,
+        help="Above this many rows one model is fitted again, in place of a bag",
+        unit="rows",
+        presets={"best": 1_000_000},
+        idle=(
+            Idle(
+                lambda s: s.final == "refit" or s.data_mode == "halves",
+                "the final model is never a bag; that needs final bag and data_mode all",
+            ),
+        ),
+        ge=0,
+    )
+    max_predict_ms: float | None = setting(
+        None,
+        help="Longest milliseconds to predict one row",
+        unit="milliseconds",
+        option=Option(metavar="X"),
+        gt=0,
+    )
+
+    @property
+    def has_second_layer(self) -> bool:
+        """Whether models that learn from other models' predictions may join the ensemble."""
+        return is_second_layer(self.ensemble) or (self.layers == 2 and self.ensemble != NO_ENSEMBLE)

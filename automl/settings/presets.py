@@ -1,0 +1,29 @@
+"""Presets: values of settings that go together, as the fields name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, get_args
+
+from automl.settings.fields import PresetName
+from automl.settings.model import Settings, accounts
+
+
+def _values(preset: PresetName) -> dict[str, Any]:
+    return {
+        name: account.presets[preset]
+        for name, account in accounts().items()
+        if preset in account.presets
+    }
+
+
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {name: MappingProxyType(_values(name)) for name in get_args(PresetName)}
+)
+"""Values by name of the preset and of the setting."""
+
+
+def usual_value(preset: str, name: str) -> Any:
+    """What a setting is by its preset, or else by default, where nobody says anything."""
+    return PRESETS[preset].get(name, Settings.model_fields[name].default)
