@@ -19,6 +19,7 @@ from automl.data.division import encoded_target
 from automl.data.findings import Findings, listed
 from automl.data.row_columns import read_weights
 from automl.data.target import EncodedTarget, encode_labels
+from automl.ensembles.problem import EnsembleProblem
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError, SettingsError
 from automl.evaluation.plan import EvaluationPlan
@@ -30,7 +31,6 @@ from automl.inference.combining import Combine, check_combination
 from automl.inference.model import TableModel
 from automl.metrics.building import IndexSpec, build_index
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.learning import many_scores, stacked_scores
 from automl.origins import GIVEN
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, Task, Trial, TrialStatus
@@ -237,18 +237,11 @@ def weigh_models(
         raise DataError("no row has predictions of all models")
     y = encoded.y[present]
     index = _index(metric, encoded, y)
+    known = [array[present] for array in arrays.values()]
+    streams = [stream(seed, Purpose.ENSEMBLE, bag) for bag in range(chosen.n_bags)]
     bags = [
-        chosen.learn_bag(
-            bag,
-            [array[present] for array in arrays.values()],
-            y,
-            index.learned_score,
-            rng=stream(seed, Purpose.ENSEMBLE, bag),
-            combine=combine,
-            many_scores=many_scores(index),
-            stacked_scores=stacked_scores(index),
-        )
-        for bag in range(chosen.n_bags)
+        chosen.weights(EnsembleProblem(known, y, index, rng, combine=combine), bag)
+        for bag, rng in enumerate(streams)
     ]
     weights = np.mean(bags, axis=0)
     return dict(zip(arrays, map(float, weights), strict=True))

@@ -15,3 +15,6 @@ class Deadline:
     def has_time(self, seconds: float = 0.0) -> bool:
         """Whether the deadline is still ahead, after so many seconds from now."""
         return self.at is None or time.monotonic() + seconds < self.at
+
+
+NO_DEADLINE = Deadline(None)

@@ -72,21 +72,6 @@ def other_rows(folds: IntArray) -> list[IntArray]:
     return [np.flatnonzero((folds >= 0) & (folds != fold)) for fold in numbers]
 
 
-def blend(
-    predictions: Sequence[NDArray[Any]], weights: FloatArray, rows: IntArray | None = None
-) -> NDArray[Any]:
-    """Weighted mean of the predictions on some rows, or on all, in 32 bits.
-
-    Parameters
-    ----------
-    predictions : n members of (n, K) or (n,)
-    weights : (n members,), sum 1
-        Members without weight are not read.
-    rows : positions, or None for all
-    """
-    return combined(predictions, weights, rows=rows)
-
-
 @dataclass(frozen=True)
 class EnsembleDecision:
     """Whether the ensemble replaces the champion, and why.

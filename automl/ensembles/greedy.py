@@ -9,20 +9,14 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from automl.ensembles.deadline import Deadline
 from automl.ensembles.library import Library
-from automl.inference.combining import Combine
-from automl.metrics.learning import StackedScores
-from automl.records import FloatArray, IntArray
-
-Score = Callable[..., float]
+from automl.ensembles.problem import EnsembleProblem
+from automl.records import FloatArray
 
 
 @dataclass(frozen=True)
@@ -50,21 +44,12 @@ class GreedySelection:
 
 
 def greedy_selection(
-    predictions: Sequence[NDArray[Any]],
-    y: NDArray[Any],
-    score: Score,
+    problem: EnsembleProblem,
     *,
-    rng: np.random.Generator,
-    stacked_scores: StackedScores | None = None,
     n_rounds: int = 40,
     sorted_start: int = 10,
-    rows: IntArray | None = None,
-    sample_weight: FloatArray | None = None,
-    groups: Sequence[str] | None = None,
     max_members: int = 100,
     max_rows: int = 5_000,
-    deadline: float | None = None,
-    combine: Combine = "mean",
 ) -> GreedySelection:
     """Weights of the blend that a greedy search with replacement finds best.
 
@@ -76,59 +61,25 @@ def greedy_selection(
 
     Parameters
     ----------
-    predictions : n members of (n, K) or (n,)
-        Out-of-fold predictions; memory-mapped arrays are read by rows.
-    y : (n,), codes or values
-    score
-        Called as ``score(y, prediction)``, and with the sample weights third if there are any.
-    stacked_scores
-        The same score of many predictions at once, which is faster; see
-        `automl.metrics.learning.stacked_scores`.
-    n_rounds, sorted_start : positive
-    rows : indices, or None for all
-        Rows to learn from.
-    sample_weight : (n,), non-negative
-    groups : (n members,)
-        Families: the best three of each survive when the library is cut to `max_members`.
-    deadline : seconds of `time.monotonic`, or None
-        The best weights so far are returned then; the result depends on the clock.
-    combine
-        How the members' predictions become one; for votes give the votes themselves.
+    problem
+        Its groups are families: the best three of each survive when the library is cut.
+    n_rounds, sorted_start, max_members, max_rows : positive
 
     Returns
     -------
     GreedySelection
         O((n_rounds + sorted_start) * members * rows) time.
-
-    Raises
-    ------
-    ValueError
-        If there are no predictions.
     """
-    clock = Deadline(deadline)
-    library = Library.build(
-        predictions,
-        y,
-        score,
-        stacked_scores=stacked_scores,
-        rows=rows,
-        sample_weight=sample_weight,
-        groups=groups,
-        max_members=max_members,
-        max_rows=max_rows,
-        rng=rng,
-        has_time=clock.has_time,
-        combine=combine,
-    )
-    counts = _select(library, n_rounds, sorted_start, clock)
-    weights = np.zeros(len(predictions))
+    library = Library.build(problem, max_members=max_members, max_rows=max_rows)
+    counts = _select(library, n_rounds, sorted_start, problem.deadline)
+    weights = np.zeros(problem.n_members)
     weights[library.members] = counts / counts.sum()
     return GreedySelection(
         weights,
         library.score_weights(weights),
         library.best_single,
         library.n_evaluations,
-        clock.has_time(),
+        problem.deadline.has_time(),
     )
 
 

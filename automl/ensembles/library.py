@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.ensembles.problem import EnsembleProblem
 from automl.inference.combining import Combine, combined
-from automl.metrics.learning import MANY_CELLS, StackedScores
+from automl.metrics.index import MANY_CELLS
 from automl.records import FloatArray, IntArray
 
 SHORTLIST = 3
@@ -25,92 +26,50 @@ class Library:
 
     Parameters
     ----------
-    predictions
-        Of the kept members.
     members : (kept,)
-        Their positions in the caller's list.
+        Positions of the kept members in the problem.
+    best_single
+        Score of the best of all.
     target : Target
         All rows to learn from.
     sample : Target or None
         Subset of the rows; None when all rows are few enough.
-    combine
-        How the members' predictions become one.
     """
 
     def __init__(
-        self,
-        predictions: list[NDArray[Any]],
-        members: IntArray,
-        best_single: float,
-        *,
-        target: Target,
-        sample: Target | None,
-        combine: Combine,
+        self, members: IntArray, best_single: float, *, target: Target, sample: Target | None
     ) -> None:
-        self.combine: Combine = combine
-        self.predictions = predictions
+        problem = target.problem
+        self.combine: Combine = problem.combine
+        self.predictions = [problem.predictions[i] for i in members]
         self.members = members
         self.best_single = best_single
         self.target = target
         self.sample = sample
-        quick = target if sample is None else sample
-        self.quick = quick
-        self.stack = np.stack([quick.take(prediction) for prediction in predictions])
+        self.quick = target if sample is None else sample
+        self.stack = np.stack([self.quick.take(prediction) for prediction in self.predictions])
 
     @classmethod
-    def build(
-        cls,
-        predictions: Sequence[NDArray[Any]],
-        y: NDArray[Any],
-        score: Callable[..., float],
-        *,
-        stacked_scores: StackedScores | None,
-        rows: IntArray | None,
-        sample_weight: FloatArray | None,
-        groups: Sequence[str] | None,
-        max_members: int,
-        max_rows: int,
-        rng: np.random.Generator,
-        has_time: Callable[[], bool],
-        combine: Combine,
-    ) -> Library:
-        """Library of at most `max_members`, and a sample if there are more rows than `max_rows` or cells.
-
-        Raises
-        ------
-        ValueError
-            If there are no predictions.
-        """
-        if not predictions:
-            raise ValueError("an ensemble needs at least one prediction; got none")
-        target = Target(y, score, rows, sample_weight, stacked_scores)
+    def build(cls, problem: EnsembleProblem, *, max_members: int, max_rows: int) -> Library:
+        """Library of at most `max_members`, and a sample if there are more rows than `max_rows` or cells."""
+        target, predictions = Target(problem), problem.predictions
         scores: list[float] = []
-        size = target.n_together(np.size(predictions[0]))
+        size = n_together(np.size(predictions[0]))
         for start in range(0, len(predictions), size):
-            if scores and not has_time():
+            if scores and not problem.deadline.has_time():
                 break
             some = [target.take(prediction) for prediction in predictions[start : start + size]]
             scores += target.scores(np.stack(some)).tolist()
         order = np.argsort(-np.asarray(scores), kind="stable")
-        kept = _cut(order, groups, max_members)
-        sample = None
-        n_columns = np.size(predictions[0]) // len(y)
+        n_columns = np.size(predictions[0]) // len(problem.y)
         most_rows = min(max_rows, max(1, MOST_CELLS // n_columns))
-        if target.n_rows > most_rows:
-            chosen = np.sort(rng.choice(target.n_rows, size=most_rows, replace=False))
-            sample_rows = chosen if rows is None else rows[chosen]
-            sample = Target(y, score, sample_rows, sample_weight, stacked_scores)
-        best_single = float(scores[order[0]])
-        library = cls(
-            [predictions[i] for i in kept],
-            kept,
-            best_single,
+        has_sample = len(problem.truth) > most_rows
+        return cls(
+            _cut(order, problem.groups, max_members),
+            scores[order[0]],
             target=target,
-            sample=sample,
-            combine=combine,
+            sample=Target(problem.sample(most_rows)) if has_sample else None,
         )
-        target.n_evaluations = len(scores)
-        return library
 
     @property
     def n_evaluations(self) -> int:
@@ -134,34 +93,15 @@ class Library:
 
 
 class Target:
-    """Some rows of the true values with the score to maximize."""
+    """The rows to learn from of a problem; counts the scores that are asked for."""
 
-    def __init__(
-        self,
-        y: NDArray[Any],
-        score: Callable[..., float],
-        rows: IntArray | None,
-        sample_weight: FloatArray | None,
-        stacked_scores: StackedScores | None,
-    ) -> None:
-        self.rows = rows
-        self.y = y if rows is None else y[rows]
-        self.n_rows = len(self.y)
-        self._score = score
-        self._stacked_scores = stacked_scores
-        self._weight = sample_weight
-        if sample_weight is not None and rows is not None:
-            self._weight = sample_weight[rows]
+    def __init__(self, problem: EnsembleProblem) -> None:
+        self.problem = problem
         self.n_evaluations = 0
-
-    def n_together(self, n_cells: int) -> int:
-        """How many predictions of so many rows times classes are scored between looks at the clock."""
-        return 1 if self._stacked_scores is None else max(1, MANY_CELLS // max(n_cells, 1))
 
     def take(self, prediction: NDArray[Any]) -> NDArray[Any]:
         """The rows of `prediction` in 32 bits."""
-        rows = prediction if self.rows is None else prediction[self.rows]
-        return np.asarray(rows, dtype=np.float32)
+        return np.asarray(self.problem.taken(prediction), dtype=np.float32)
 
     def score(self, prediction: NDArray[Any]) -> float:
         """Score of a prediction of these rows."""
@@ -170,10 +110,12 @@ class Target:
     def scores(self, predictions: NDArray[Any]) -> FloatArray:
         """Scores, (m,), of predictions, (m, n, K) or (m, n), of these rows."""
         self.n_evaluations += len(predictions)
-        if self._stacked_scores is not None:
-            return self._stacked_scores(self.y, predictions, self._weight)
-        extra = () if self._weight is None else (self._weight,)
-        return np.array([self._score(self.y, one, *extra) for one in predictions])
+        return self.problem.scores(predictions)
+
+
+def n_together(n_cells: int) -> int:
+    """How many predictions of so many rows times classes are scored between looks at the clock."""
+    return max(1, MANY_CELLS // max(n_cells, 1))
 
 
 class Blend:
@@ -186,7 +128,7 @@ class Blend:
         self._quick: RunningMean | RunningMedian = make(shape)
         self._full: RunningMean | RunningMedian | None = None
         if library.sample is not None:
-            self._full = make((library.target.n_rows, *shape[1:]))
+            self._full = make((len(library.target.problem.truth), *shape[1:]))
 
     def add(self, member: int) -> None:
         """Take a member once more."""
@@ -211,7 +153,7 @@ class Blend:
         """Member whose addition scores best, and that score; None if time runs out."""
         scores = np.empty(len(members))
         stack, quick = self._library.stack, self._library.quick
-        size = quick.n_together(stack[0].size)
+        size = n_together(stack[0].size)
         for start in range(0, len(members), size):
             if not has_time():
                 return None

@@ -1,7 +1,7 @@
 """What metrics look at: many predictions of the same rows, or one under many weightings of them.
 
 A metric has one kernel, which gives its value for every prediction of a batch; one prediction is a
-batch of one. Batches compute what several metrics share (labels, confusion counts, errors) once.
+batch of one. Batches compute what several metrics share (confusion counts, errors) once.
 
 Symbols: ``n`` rows, ``K`` classes, ``m`` predictions, ``N`` weightings, ``B = max(m, N)``; either `m`
 or `N` is 1.
@@ -15,8 +15,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from automl.inference.decision import DecisionRule
 from automl.records import BoolArray, FloatArray, IntArray
 
 
@@ -94,6 +95,36 @@ class RowBatch:
         return np.array(found, dtype=np.float64)
 
 
+@dataclass(frozen=True)
+class Confusion:
+    """Confusion counts: all that a metric of labels sees.
+
+    So it can be told at every threshold of a prediction without another look at the rows
+    (`automl.metrics.thresholds`).
+
+    Parameters
+    ----------
+    raw_counts : (B, K, K), [true, predicted]
+        Weighted numbers of rows.
+    parameters
+        See `MetricParameters`.
+    """
+
+    raw_counts: FloatArray
+    parameters: MetricParameters
+
+    @property
+    def size(self) -> int:
+        """Number of values that a metric has, B."""
+        return len(self.raw_counts)
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """(B, K, K) counts whose errors are multiplied by their costs (SPEC B4)."""
+        factors = self.parameters.error_weights
+        return self.raw_counts if factors is None else self.raw_counts * factors
+
+
 class ClassBatch(RowBatch):
     """Codes, probabilities and labels.
 
@@ -112,54 +143,30 @@ class ClassBatch(RowBatch):
         self,
         y: IntArray,
         predictions: FloatArray,
-        labels: IntArray | None,
+        labels: IntArray,
         weights: FloatArray | None = None,
         parameters: MetricParameters | None = None,
     ) -> None:
         super().__init__(y, predictions, weights, parameters)
         self.labels = labels
 
-    @classmethod
-    def of_counts(
-        cls, raw_counts: FloatArray, parameters: MetricParameters | None = None
-    ) -> ClassBatch:
-        """Batch without rows, for metrics that read the counts, (B, K, K), alone."""
-        empty = np.empty((0, 0, raw_counts.shape[-1]), dtype=np.float32)
-        batch = cls(np.empty(0, dtype=np.int32), empty, None, None, parameters)
-        batch.raw_counts, batch.size = raw_counts, len(raw_counts)
-        return batch
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes, K."""
-        return int(self.predictions.shape[-1])
-
     @cached_property
-    def raw_counts(self) -> FloatArray:
-        """(B, K, K) weighted numbers of rows, [true, predicted], without misclassification costs."""
-        assert self.labels is not None
+    def confusion(self) -> Confusion:
+        """Counts of the labels."""
+        return Confusion(self._raw_counts(), self.parameters)
+
+    def _raw_counts(self) -> FloatArray:
+        n_classes = self.predictions.shape[-1]
         if self.weights is not None and len(self.weights) > 1:
-            return self._counts_under_weightings(self.labels[0], self.weights)
+            cells = self.y * n_classes + self.labels[0]
+            counted = [np.bincount(cells, weight, n_classes**2) for weight in self.weights]
+            return np.array(counted, dtype=np.float64).reshape(-1, n_classes, n_classes)
         # as sums of products, which is several times faster than counting for many predictions
-        true = (self.y == np.arange(self.n_classes)[:, None]).T
+        true = (self.y == np.arange(n_classes)[:, None]).T
         weight = np.float32(1) if self.weights is None else self.weights[0][:, None]
         sizes = true * weight  # 32 bits hold the whole numbers of unweighted rows exactly
-        found = [
-            (self.labels == code).astype(sizes.dtype) @ sizes for code in range(self.n_classes)
-        ]
+        found = [(self.labels == code).astype(sizes.dtype) @ sizes for code in range(n_classes)]
         return np.stack(found, axis=2).astype(np.float64)
-
-    def _counts_under_weightings(self, labels: IntArray, weights: FloatArray) -> FloatArray:
-        n_classes = self.n_classes
-        cells = self.y * n_classes + labels
-        found = [np.bincount(cells, weight, n_classes**2) for weight in weights]
-        return np.array(found, dtype=np.float64).reshape(-1, n_classes, n_classes)
-
-    @cached_property
-    def counts(self) -> FloatArray:
-        """(B, K, K) confusion counts, errors multiplied by their costs (SPEC B4)."""
-        raw, factors = self.raw_counts, self.parameters.error_weights
-        return raw if factors is None else raw * factors
 
 
 class ValueBatch(RowBatch):
@@ -174,6 +181,49 @@ class ValueBatch(RowBatch):
     def mean_squared_error(self) -> FloatArray:
         """(B,) means of the squared errors."""
         return self.mean(self.error * self.error)
+
+
+def batch_of(
+    y: ArrayLike,
+    predictions: ArrayLike,
+    weights: FloatArray | None,
+    labels: ArrayLike | None,
+    *,
+    rule: DecisionRule | None,
+    n_classes: int,
+    parameters: MetricParameters,
+) -> RowBatch:
+    """What metrics look at, checked.
+
+    Parameters
+    ----------
+    y : (n,), codes or values
+    predictions : (m, n, K) probabilities, (m, n) codes, which become one-hot rows, or (m, n) values
+    weights : (N, n), non-negative, or None
+    labels : (m, n), codes, or None for those of `rule`
+    rule
+        Makes labels of probabilities; None for regression.
+    n_classes : K
+
+    Raises
+    ------
+    ValueError
+        If a prediction is not finite or the shapes do not fit.
+    """
+    truth, predicted = np.asarray(y), np.asarray(predictions)
+    if len(truth) == 0 or predicted.ndim < 2 or predicted.shape[1] != len(truth):
+        found = predicted.shape[1] if predicted.ndim > 1 else 0
+        raise ValueError(f"{found} predictions for {len(truth)} rows")
+    if not np.isfinite(predicted.sum()) and not np.isfinite(predicted).all():
+        raise ValueError("predictions must be finite; found NaN or infinity")
+    if rule is None:
+        return ValueBatch(truth, predicted.reshape(len(predicted), -1), weights, parameters)
+    if predicted.ndim == 2:
+        predicted = np.eye(n_classes, dtype=np.float32)[predicted.astype(np.intp)]
+    if predicted.shape[2] != n_classes:
+        raise ValueError(f"{predicted.shape[2]} probabilities for {n_classes} classes")
+    codes = rule.codes(predicted) if labels is None else np.asarray(labels)
+    return ClassBatch(truth, predicted, codes, weights, parameters)
 
 
 FEW_CELLS = 16

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from automl.metrics.index import PerformanceIndex
-from automl.records import FloatArray
+from automl.records import FloatArray, IntArray
 
 
 def bootstrap_multiplicities(
@@ -22,43 +23,53 @@ def bootstrap_multiplicities(
     return found
 
 
-def weights_of(
-    multiplicities: NDArray[np.integer[Any]], sample_weight: FloatArray | None = None
-) -> FloatArray:
-    """Weights, (N, n), of the rows in each bootstrap: how often they occur times their own."""
-    if sample_weight is None:
-        return multiplicities.astype(np.float64)
-    return np.asarray(multiplicities * sample_weight, dtype=np.float64)
-
-
-def repeated_scores(
-    prediction: NDArray[Any],
-    y: NDArray[Any],
-    score: Callable[..., float],
-    multiplicities: NDArray[np.integer[Any]],
-    sample_weight: FloatArray | None = None,
-) -> FloatArray:
-    """Score of one prediction on each bootstrap, whose rows are repeated as often as they occur.
-
-    It holds for every score, also one that takes no weights; where they are possible, weights are faster.
+@dataclass(frozen=True)
+class DrawnRows:
+    """Rows as often as bootstraps have drawn them.
 
     Parameters
     ----------
-    prediction : (n, K) or (n,)
-    y : (n,)
     multiplicities : (N, n), see `bootstrap_multiplicities`
-    sample_weight : (n,), non-negative
-
-    Returns
-    -------
-    (N,)
+    sample_weight : (n,), non-negative, or None
+        Weights of their own.
     """
-    found = np.empty(len(multiplicities))
-    for place, counts in enumerate(multiplicities):
-        rows = np.repeat(np.arange(len(y)), counts)
-        extra = () if sample_weight is None else (sample_weight[rows],)
-        found[place] = score(y[rows], prediction[rows], *extra)
-    return found
+
+    multiplicities: NDArray[np.integer[Any]]
+    sample_weight: FloatArray | None = None
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """(N, n) how often each row occurs, times its own weight."""
+        own = 1.0 if self.sample_weight is None else self.sample_weight
+        return np.asarray(self.multiplicities * own, dtype=np.float64)
+
+    def scores(
+        self, index: PerformanceIndex, y: NDArray[Any], prediction: NDArray[Any]
+    ) -> FloatArray:
+        """Index of one prediction on each bootstrap, with the rule that is learned from it.
+
+        An index that takes no weights has the rows repeated, which is slower.
+
+        Parameters
+        ----------
+        y : (n,)
+        prediction : (n, K) or (n,)
+
+        Returns
+        -------
+        (N,)
+        """
+        if index.takes_weights and len(self.multiplicities):
+            return index.learned_scores(y, prediction[None], self.weights)
+        places = np.arange(len(y))
+        drawn = [np.repeat(places, counts) for counts in self.multiplicities]
+        return np.array([self._repeated(index, y, prediction, rows) for rows in drawn])
+
+    def _repeated(
+        self, index: PerformanceIndex, y: NDArray[Any], prediction: NDArray[Any], rows: IntArray
+    ) -> float:
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return index.learned_score(y[rows], prediction[rows], weight)
 
 
 def bootstrap_scores(
@@ -90,6 +101,4 @@ def bootstrap_scores(
     y, prediction = y[rows], prediction[rows]
     weight = None if sample_weight is None else sample_weight[rows]
     multiplicities = bootstrap_multiplicities(len(y), n_bootstraps, rng)
-    if index.takes_weights and n_bootstraps:
-        return index.learned_scores(y, prediction[None], weights_of(multiplicities, weight))
-    return repeated_scores(prediction, y, index.learned_score, multiplicities, weight)
+    return DrawnRows(multiplicities, weight).scores(index, y, prediction)

@@ -12,21 +12,15 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from automl.errors import SettingsError
-from automl.metrics.batch import ClassBatch, MetricParameters
+from automl.metrics.batch import ClassBatch, Confusion, MetricParameters, RowBatch, ValueBatch
 from automl.metrics.costs import check_costs, error_weights
-from automl.metrics.custom import absolute_name, is_scorer_name, load_scorer, try_scorer
+from automl.metrics.custom import absolute_name, is_scorer_name
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.metrics import (
-    DEFAULT_WEIGHTS,
-    METRICS,
-    BrierBaseline,
-    Metric,
-    TargetFacts,
-    get_metric,
-)
+from automl.metrics.metric import BrierBaseline, Metric, TargetFacts
+from automl.metrics.registry import DEFAULT_WEIGHTS, INDEX, METRICS, get_metric, places_of
 from automl.records import Decision, FloatArray, Task
 
 IndexSpec = str | Mapping[str, float]
@@ -74,29 +68,24 @@ def build_index(
     if positive is not None and not 0 <= positive < count:
         raise SettingsError(f"positive class must be a code in [0, {count}); got {positive}")
     costs = None if cost_matrix is None else check_costs(cost_matrix, count)
-    facts, errors = _target_facts(
-        y,
-        sizes,
-        count,
-        costs=costs,
-        beta=beta,
-        positive=positive,
-        brier_baseline=brier_baseline,
-    )
-    usable = _usable_metrics(task, has_costs=costs is not None, has_positive=positive is not None)
-    weights = _parse_weights(spec, task, usable)
-    for name in filter(is_scorer_name, weights):
-        try_scorer(name, y, count)
+    parameters = _parameters(y, sizes, count, costs=costs, beta=float(beta), positive=positive)
+    facts = _target_facts(y, sizes, count, parameters, brier_baseline)
+    usable = _usable_metrics(task, parameters)
+    weights = _parse_weights(spec, task, parameters)
+    places = places_of(usable)
+    for name in (*places, *filter(is_scorer_name, weights)):
+        _try_metric(get_metric(name, task), y, count, parameters)
     return PerformanceIndex(
         task,
         count,
         MappingProxyType(weights),
-        MappingProxyType({name: metric.baseline(facts) for name, metric in usable.items()}),
-        beta=float(beta),
+        MappingProxyType({name: metric.baseline_of(facts) for name, metric in usable.items()}),
+        beta=parameters.beta,
         positive=positive,
         costs=costs,
-        error_weights=errors,
+        error_weights=parameters.error_weights,
         decision=decision,
+        places=places,
     )
 
 
@@ -117,50 +106,80 @@ def _check_settings(
         raise SettingsError("a cost matrix and a positive class need a target with classes")
 
 
-def _target_facts(
-    y: Any,
+def _parameters(
+    y: NDArray[Any],
     weight: FloatArray | None,
     n_classes: int,
     *,
     costs: FloatArray | None,
     beta: float,
     positive: int | None,
-    brier_baseline: BrierBaseline,
-) -> tuple[TargetFacts, FloatArray | None]:
-    """Facts for the baselines, and the error weights of the costs."""
+) -> MetricParameters:
     if not n_classes:
-        deviation = y - np.average(y, weights=weight)
-        return TargetFacts(
-            variance=float(np.average(deviation**2, weights=weight)),
-            deviation=float(np.average(np.abs(deviation), weights=weight)),
-        ), None
+        return MetricParameters(variance=float(_mean_errors(y, weight).mean_squared_error[0]))
+    errors = None if costs is None else error_weights(costs, _frequencies(y, weight, n_classes))
+    return MetricParameters(errors, costs, beta, positive)
+
+
+def _target_facts(
+    y: NDArray[Any],
+    weight: FloatArray | None,
+    n_classes: int,
+    parameters: MetricParameters,
+    brier_baseline: BrierBaseline,
+) -> TargetFacts:
+    if not n_classes:
+        return TargetFacts(_mean_errors(y, weight))
+    frequencies = _frequencies(y, weight, n_classes)
+    constant = ClassBatch(
+        y,
+        np.broadcast_to(frequencies, (1, len(y), n_classes)),
+        np.full((1, len(y)), frequencies.argmax()),
+        None if weight is None else weight[None],
+        parameters,
+    )
+    expected = Confusion(np.outer(frequencies, frequencies)[None], parameters)
+    return TargetFacts(constant, expected, frequencies, brier_baseline)
+
+
+def _frequencies(y: NDArray[Any], weight: FloatArray | None, n_classes: int) -> FloatArray:
+    """(K,) class frequencies p."""
     sizes = np.bincount(y, weights=weight, minlength=n_classes)
-    frequencies = sizes / sizes.sum()
-    errors = None if costs is None else error_weights(costs, frequencies)
-    parameters = MetricParameters(errors, costs, beta, positive)
-    expected = ClassBatch.of_counts(np.outer(frequencies, frequencies)[None], parameters)
-    return TargetFacts(frequencies, expected, brier_baseline), errors
+    return np.asarray(sizes / sizes.sum())
 
 
-def _usable_metrics(task: Task, *, has_costs: bool, has_positive: bool) -> dict[str, Metric]:
-    missing = {"cost"} if not has_costs else set()
-    missing |= {"f_beta_positive"} if not has_positive else set()
+def _mean_errors(y: NDArray[Any], weight: FloatArray | None) -> ValueBatch:
+    """The mean as the prediction of every row."""
+    mean = np.full((1, len(y)), np.average(y, weights=weight))
+    return ValueBatch(y, mean, None if weight is None else weight[None])
+
+
+def _usable_metrics(task: Task, parameters: MetricParameters) -> dict[str, Metric]:
     return {
         name: metric
         for name, metric in METRICS.items()
-        if task in metric.tasks and name not in missing
+        if task in metric.tasks and not _missing(metric, parameters)
     }
 
 
-def _parse_weights(spec: IndexSpec, task: Task, usable: Mapping[str, Metric]) -> dict[str, float]:
+def _missing(metric: Metric, parameters: MetricParameters) -> str:
+    """What a metric needs and was not given; empty if nothing."""
+    if "costs" in metric.reads and parameters.costs is None:
+        return "a cost matrix"
+    if "positive" in metric.reads and parameters.positive is None:
+        return "a positive class"
+    return ""
+
+
+def _parse_weights(spec: IndexSpec, task: Task, parameters: MetricParameters) -> dict[str, float]:
     """Weights by registry key, divided by their sum."""
     if isinstance(spec, str):
-        spec = DEFAULT_WEIGHTS[task.is_classification] if spec == "index" else {spec: 1.0}
+        spec = DEFAULT_WEIGHTS[task.is_classification] if spec == INDEX else {spec: 1.0}
     weights: dict[str, float] = {}
     for given, weight in spec.items():
         if not (isinstance(weight, int | float) and math.isfinite(weight) and weight >= 0):
             raise SettingsError(f"weight of metric {given} must be a number >= 0; got {weight!r}")
-        name = _resolve(given, task, usable)
+        name = _resolve(given, task, parameters)
         weights[name] = weights.get(name, 0.0) + float(weight)
     total = sum(weights.values())
     if total <= 0:
@@ -168,13 +187,44 @@ def _parse_weights(spec: IndexSpec, task: Task, usable: Mapping[str, Metric]) ->
     return {name: weight / total for name, weight in weights.items() if weight > 0}
 
 
-def _resolve(name: str, task: Task, usable: Mapping[str, Metric]) -> str:
-    if is_scorer_name(name):
-        absolute = absolute_name(name)
-        load_scorer(absolute)
-        return absolute
-    metric = get_metric(name, task)
-    if metric.name not in usable:
-        needed = "a cost matrix" if metric.name == "cost" else "a positive class"
-        raise SettingsError(f"metric {name} needs {needed}")
+def _resolve(name: str, task: Task, parameters: MetricParameters) -> str:
+    """Registry key, or a scorer's name with an absolute path."""
+    metric = get_metric(absolute_name(name) if is_scorer_name(name) else name, task)
+    missing = _missing(metric, parameters)
+    if missing:
+        raise SettingsError(f"metric {name} needs {missing}")
     return metric.name
+
+
+def _try_metric(
+    metric: Metric, y: NDArray[Any], n_classes: int, parameters: MetricParameters
+) -> None:
+    """Call a metric that is not ours on rows of the table, so that its mistakes show before the search.
+
+    Raises
+    ------
+    SettingsError
+        If it raises, ends the process, or does not return a finite number for each prediction.
+    """
+    complaint = f"metric {metric.name!r} cannot score this table: "
+    try:
+        values = np.asarray(metric.values(_plausible_batch(y, n_classes, parameters)), dtype=float)
+    except (Exception, SystemExit) as error:
+        raise SettingsError(f"{complaint}{type(error).__name__}: {error}") from error
+    if values.shape != (2,):
+        raise SettingsError(
+            f"{complaint}its kernel returned shape {values.shape} for a batch of 2, and (2,) is expected"
+        )
+    if not np.isfinite(values).all():
+        raise SettingsError(f"{complaint}it returned {values[0]}, and a finite number is expected")
+
+
+def _plausible_batch(y: NDArray[Any], n_classes: int, parameters: MetricParameters) -> RowBatch:
+    """The same prediction twice, neither constant nor perfect: a metric may be undefined at both."""
+    if not n_classes:
+        prediction = y.mean() + 0.5 * (y - y.mean())
+        return ValueBatch(y, np.stack([prediction] * 2), None, parameters)
+    share = 0.5 / n_classes
+    probability = np.asarray(share + 0.5 * np.eye(n_classes)[y.astype(int)], dtype=np.float32)
+    labels = np.stack([np.roll(y, 1)] * 2)
+    return ClassBatch(y, np.stack([probability] * 2), labels, None, parameters)

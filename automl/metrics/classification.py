@@ -1,9 +1,10 @@
 """Classification metrics of a batch (B14, table 3.1, with the printed errata corrected).
 
-Counts are (B, K, K), [true, predicted], with sample weights and misclassification costs in them. A
-class that is neither in `y` nor predicted does not count in F-beta; a class that is not in `y`
-does not count in the balanced accuracy and in the areas: a fold may lack a class, and a perfect
-prediction of any fold has the ideal value of every metric.
+Metrics of labels take a `Confusion`, those of probabilities a `ClassBatch`. Counts are (B, K, K),
+[true, predicted], with sample weights and misclassification costs in them. A class that is neither
+in `y` nor predicted does not count in F-beta; a class that is not in `y` does not count in the
+balanced accuracy and in the areas: a fold may lack a class, and a perfect prediction of any fold
+has the ideal value of every metric.
 """
 
 from __future__ import annotations
@@ -13,22 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from automl.metrics.batch import ClassBatch, mean_of_defined, sums
+from automl.metrics.batch import ClassBatch, Confusion, mean_of_defined, sums
 from automl.records import BoolArray, FloatArray, IntArray
 
 SMALLEST_PROBABILITY = float(np.finfo(np.float32).eps)
 """Clip of the log loss: predictions are kept in 32 bits (scikit-learn clips at the same value)."""
 
 
-def accuracy(batch: ClassBatch) -> FloatArray:
+def accuracy(confusion: Confusion) -> FloatArray:
     """(B,) share of correct rows, (tp + tn) / all."""
-    counts = batch.counts
+    counts = confusion.counts
     return np.asarray(sums(_hits(counts), 1) / _totals(counts))
 
 
-def balanced_accuracy(batch: ClassBatch) -> FloatArray:
+def balanced_accuracy(confusion: Confusion) -> FloatArray:
     """(B,) mean recall of the classes in `y`."""
-    counts = batch.counts
+    counts = confusion.counts
     rows = sums(counts, 2)
     return mean_of_defined(_hits(counts) / np.where(rows > 0, rows, np.nan))
 
@@ -53,25 +54,25 @@ def f_beta_of_classes(counts: FloatArray, beta: float) -> FloatArray:
         return np.asarray((1.0 + square) * _hits(counts) / denominator)
 
 
-def f_beta(batch: ClassBatch) -> FloatArray:
+def f_beta(confusion: Confusion) -> FloatArray:
     """(B,) unweighted mean of the classes' F-beta."""
-    return mean_of_defined(f_beta_of_classes(batch.counts, batch.parameters.beta))
+    return mean_of_defined(f_beta_of_classes(confusion.counts, confusion.parameters.beta))
 
 
-def f_beta_positive(batch: ClassBatch) -> FloatArray:
+def f_beta_positive(confusion: Confusion) -> FloatArray:
     """(B,) F-beta of the positive class; 1 where it is neither true nor predicted."""
-    assert batch.parameters.positive is not None
-    of_classes = f_beta_of_classes(batch.counts, batch.parameters.beta)
-    score = of_classes[:, batch.parameters.positive]
+    assert confusion.parameters.positive is not None
+    of_classes = f_beta_of_classes(confusion.counts, confusion.parameters.beta)
+    score = of_classes[:, confusion.parameters.positive]
     return np.where(np.isnan(score), 1.0, score)
 
 
-def matthews(batch: ClassBatch) -> FloatArray:
+def matthews(confusion: Confusion) -> FloatArray:
     """(B,) Matthews correlation, multi-class form (Gorodkin's R_K).
 
     Zero where `y` or the prediction has a single class, except that a perfect prediction is 1.
     """
-    counts = batch.counts
+    counts = confusion.counts
     total, correct = _totals(counts), sums(_hits(counts), 1)
     true, predicted = sums(counts, 2), sums(counts, 1)
     square = total * total
@@ -82,11 +83,11 @@ def matthews(batch: ClassBatch) -> FloatArray:
     return np.asarray(np.where(is_flat, (correct == total).astype(np.float64), defined))
 
 
-def cost(batch: ClassBatch) -> FloatArray:
+def cost(confusion: Confusion) -> FloatArray:
     """(B,) mean misclassification cost of a row, in the user's unit."""
-    assert batch.parameters.costs is not None
-    counts = batch.raw_counts
-    return _totals(counts * batch.parameters.costs) / _totals(counts)
+    assert confusion.parameters.costs is not None
+    counts = confusion.raw_counts
+    return _totals(counts * confusion.parameters.costs) / _totals(counts)
 
 
 def brier(batch: ClassBatch) -> FloatArray:

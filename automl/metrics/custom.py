@@ -7,6 +7,7 @@ The function is called as ``f(y_true, prediction) -> float``, greater is better:
 - regression: both are (n,).
 
 Its value enters the index as it is (baseline 0, ideal 1); sample weights are not passed on.
+One that is more than that is a `Metric` for `automl.metrics.registry.register_metric`.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from automl.errors import SettingsError
-from automl.records import FloatArray
+from automl.metrics.batch import RowBatch
+from automl.metrics.metric import Metric
+from automl.records import FloatArray, Task
 
 Scorer = Callable[[Any, Any], float]
 
@@ -51,44 +52,47 @@ def load_scorer(name: str) -> Scorer:
         If the file, the module or the function is missing, or it is not callable.
     """
     place, _, function_name = name.rpartition(":")
-    module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
-    function: Scorer | None = getattr(module, function_name, None)
+    function: Scorer | None = getattr(load_place(place), function_name, None)
     if not callable(function):
         raise SettingsError(f"metric {name!r}: {place} has no function {function_name!r}")
     return function
 
 
-def try_scorer(name: str, y: FloatArray, n_classes: int) -> None:
-    """Call a scorer once on rows of the table, so that its mistakes show before the search.
-
-    Parameters
-    ----------
-    y : (n,), codes or values
-    n_classes : K; 0 for regression
+@lru_cache(maxsize=32)
+def scorer_metric(name: str, task: Task) -> Metric:
+    """Metric that a scorer is, for one kind of target.
 
     Raises
     ------
     SettingsError
-        If it raises, ends the process, or does not return a finite number; names the scorer.
+        As `load_scorer`.
     """
     scorer = load_scorer(name)
-    try:
-        value = float(scorer(y, _plausible_prediction(y, n_classes)))
-    except (Exception, SystemExit) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise SettingsError(f"metric {name!r} cannot score this table: {reason}") from error
-    if not math.isfinite(value):
-        raise SettingsError(
-            f"metric {name!r} cannot score this table: it returned {value}, and a finite number is expected"
-        )
+
+    def kernel(batch: RowBatch) -> FloatArray:
+        return batch.each(lambda y, prediction, _: float(scorer(y, prediction)))
+
+    return Metric(
+        name=name,
+        tasks=frozenset({task}),
+        needs="probabilities" if task.is_classification else "values",
+        bounds=(-math.inf, 1.0),
+        is_maximized=True,
+        kernel=kernel,
+        baseline=lambda _: 0.0,
+        takes_weights=False,
+    )
 
 
-def _plausible_prediction(y: FloatArray, n_classes: int) -> FloatArray:
-    """Neither constant nor perfect: a scorer may be undefined at both."""
-    if not n_classes:
-        return np.asarray(y.mean() + 0.5 * (y - y.mean()))
-    share = 0.5 / n_classes
-    return np.asarray(share + 0.5 * np.eye(n_classes)[y.astype(int)], dtype=np.float32)
+def load_place(place: str) -> ModuleType:
+    """Module of a name, or of a file whose name ends with ``.py``.
+
+    Raises
+    ------
+    SettingsError
+        If it is missing or cannot be imported.
+    """
+    return _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
 
 
 def _load_module(name: str) -> ModuleType:

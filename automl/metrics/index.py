@@ -12,21 +12,31 @@ rule on rows that it does not judge.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from automl.inference.decision import DecisionRule
-from automl.metrics.batch import ClassBatch, MetricParameters, RowBatch, ValueBatch, sums
-from automl.metrics.custom import is_scorer_name, load_scorer
-from automl.metrics.metrics import METRICS, Metric
-from automl.metrics.regression import explained
+from automl.metrics.batch import (
+    ClassBatch,
+    Confusion,
+    MetricParameters,
+    RowBatch,
+    ValueBatch,
+    batch_of,
+    sums,
+)
+from automl.metrics.metric import Metric
+from automl.metrics.registry import get_metric
 from automl.metrics.thresholds import THRESHOLDS, best_places, counts_by_threshold, usual_place
 from automl.records import Decision, FloatArray, IntArray, Task
+
+MANY_CELLS = 1 << 17
+"""Rows times classes of the predictions that are scored together: what they need stays in the cache."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +49,10 @@ class PerformanceIndex:
         Kind of target.
     n_classes : K, 0 for regression
     weights : sum 1
-        Weight of each metric, or user's scorer, of the index.
+        Weight of each metric of the index.
     baselines
-        Baseline of every metric that serves this target, in natural sign.
+        Baseline, in natural sign, of every registered metric that serves this target; that of a user's
+        scorer is 0.
     beta : positive
         Relative importance of the recall in F-beta.
     positive : code or None
@@ -50,6 +61,8 @@ class PerformanceIndex:
         Misclassification costs as given, and as factors of the counts.
     decision : ``learned`` or ``given``
         Whether the threshold of two classes is learned where the index depends on it, or is what the costs say.
+    places
+        What other processes import for metrics that are not ours, see `automl.metrics.registry`.
     """
 
     task: Task
@@ -61,6 +74,7 @@ class PerformanceIndex:
     costs: FloatArray | None = None
     error_weights: FloatArray | None = None
     decision: Decision = "learned"
+    places: Mapping[str, str] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PerformanceIndex.from_json, (self.to_json(),)
@@ -95,8 +109,7 @@ class PerformanceIndex:
         ValueError
             If a prediction is not finite or the shapes do not fit.
         """
-        batch = self.batch(y, *_one(prediction, sample_weight, labels))
-        return float(self._total(batch)[0])
+        return float(self._total(self._batch(y, *_one(prediction, sample_weight, labels)))[0])
 
     def scores(
         self,
@@ -125,7 +138,7 @@ class PerformanceIndex:
         ValueError
             As in `score`.
         """
-        return self._total(self.batch(y, predictions, weights, labels))
+        return self._total(self._batch(y, predictions, weights, labels))
 
     def learned_score(
         self, y: ArrayLike, prediction: ArrayLike, sample_weight: ArrayLike | None = None
@@ -142,11 +155,19 @@ class PerformanceIndex:
         What the weights of an ensemble, and whatever else is learned together with the rule, are judged by while
         they are learned. Where no threshold is to be learned it is `scores`.
         """
-        batch = self.batch(y, predictions, weights)
+        size = max(1, MANY_CELLS // max(predictions[0].size, 1))
+        starts = range(0, len(predictions), size)
+        parts = [self._learned(y, predictions[i : i + size], weights) for i in starts]
+        return np.concatenate(parts)
+
+    def _learned(
+        self, y: ArrayLike, predictions: FloatArray, weights: FloatArray | None
+    ) -> FloatArray:
+        batch = self._batch(y, predictions, weights)
         if not self.learns_threshold:
             return self._total(batch)
         assert isinstance(batch, ClassBatch)
-        others = [name for name in self.weights if not _needs_labels(name)]
+        others = [name for name in self.weights if name not in self._of_labels]
         places, scores = self._learned_places(batch)
         return self._total(batch, others) + scores[np.arange(len(places)), places]
 
@@ -166,7 +187,7 @@ class PerformanceIndex:
         """
         if not self.learns_threshold or self.rule is None:
             return self.rule
-        batch = self.batch(y, *_one(prediction, sample_weight))
+        batch = self._batch(y, *_one(prediction, sample_weight))
         assert isinstance(batch, ClassBatch)
         places, _ = self._learned_places(batch)
         if places[0] == usual_place(self.rule.threshold):
@@ -185,25 +206,36 @@ class PerformanceIndex:
 
         R² is that of these rows (scikit-learn's), whereas `score` divides by the fixed variance.
         """
-        batch = self.batch(y, *_one(prediction, sample_weight, labels))
+        batch = self._batch(y, *_one(prediction, sample_weight, labels))
         batch.parameters = replace(batch.parameters, variance=None)
-        names = [*self.baselines, *filter(is_scorer_name, self.weights)]
-        return {name: float(metric_values(name, batch)[0]) for name in names}
+        return {name: float(metric.values(batch)[0]) for name, metric in self._metrics.items()}
 
     def of_metrics(self, metrics: Mapping[str, float]) -> float:
         """What `score` says of rows whose `metrics` are known."""
         total = 0.0
-        for name, weight in self.weights.items():
-            if is_scorer_name(name):
-                total += weight * metrics[name]
-            else:
-                value = self._fixed_r2(metrics["mse"]) if name == "r2" else metrics[name]
-                total += self.factor(name) * (value - self.baselines[name])
+        for name in self.weights:
+            convert = self._metrics[name].of_reported
+            value = metrics[name] if convert is None else convert(metrics, self._parameters)
+            total += self._homogenized(name, value)
         return total
 
-    def _fixed_r2(self, mean_squared_error: float) -> float:
-        """R² by the variance of all rows."""
-        return float(explained(np.array(mean_squared_error), np.array(self.baselines["mse"])))
+    def row_losses(self, y: NDArray[Any], prediction: NDArray[Any]) -> FloatArray:
+        """What each row takes from the index, times n, by its metrics that set no limit to it.
+
+        Parameters
+        ----------
+        y, prediction : (n,)
+
+        Returns
+        -------
+        (n,), non-negative
+        """
+        batch, total = self._batch(y, prediction[None]), np.zeros(len(y))
+        for name in self.weights:
+            losses = self._metrics[name].row_losses
+            if losses is not None and isinstance(batch, ValueBatch):
+                total += abs(self._factor(name)) * losses(batch)[0]
+        return total
 
     @staticmethod
     def aggregate(
@@ -233,16 +265,25 @@ class PerformanceIndex:
     @property
     def takes_weights(self) -> bool:
         """Whether rows can have weights: a user's scorer takes none."""
-        return not any(map(is_scorer_name, self.weights))
+        return all(self._metrics[name].takes_weights for name in self.weights)
+
+    def reads(self, parameter: str) -> bool:
+        """Whether a metric of the index depends on one of `MetricParameters`."""
+        return any(parameter in self._metrics[name].reads for name in self.weights)
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether a metric of the index sets no limit to what a row takes from it."""
+        return any(self._metrics[name].row_losses for name in self.weights)
 
     @cached_property
     def learns_threshold(self) -> bool:
         """Whether the rule has a threshold that is learned: two classes, and a metric of their labels."""
-        has_labels = any(map(_needs_labels, self.weights))
-        return self.decision == "learned" and self.n_classes == 2 and has_labels
+        return self.decision == "learned" and self.n_classes == 2 and bool(self._of_labels)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
+        places = {"places": dict(self.places)} if self.places else {}
         return {
             "task": str(self.task),
             "n_classes": self.n_classes,
@@ -253,6 +294,7 @@ class PerformanceIndex:
             "costs": None if self.costs is None else self.costs.tolist(),
             "error_weights": None if self.error_weights is None else self.error_weights.tolist(),
             "decision": self.decision,
+            **places,
         }
 
     @classmethod
@@ -265,58 +307,55 @@ class PerformanceIndex:
         frozen = {key: MappingProxyType(dict(data[key])) for key in ("weights", "baselines")}
         return cls(**{**data, **matrices, **frozen, "task": Task(data["task"])})
 
-    def factor(self, name: str) -> float:
+    @cached_property
+    def _metrics(self) -> dict[str, Metric]:
+        """All metrics that serve the target, and the scorers of the index."""
+        names = dict.fromkeys([*self.baselines, *self.weights])
+        return {name: get_metric(name, self.task, self.places.get(name)) for name in names}
+
+    @cached_property
+    def _of_labels(self) -> list[str]:
+        """Metrics of the index that depend on labels."""
+        return [name for name in self.weights if self._metrics[name].needs == "labels"]
+
+    def _factor(self, name: str) -> float:
         """Weight of a metric of the index divided by the distance of its ideal from its baseline."""
-        return self.weights[name] * self._scale(METRICS[name])
+        return self.weights[name] * self._metrics[name].scale(self.baselines.get(name, 0.0))
 
-    def _scale(self, metric: Metric) -> float:
-        """1 / (ideal - baseline); ±1 where the baseline is ideal already (a constant target)."""
-        span = metric.ideal - self.baselines[metric.name]
-        if span == 0:
-            return 1.0 if metric.is_maximized else -1.0
-        return 1.0 / span
+    def _homogenized(self, name: str, value: Any) -> Any:
+        """What a value, or (B,) values, of a metric add to the index."""
+        return self._factor(name) * (value - self.baselines.get(name, 0.0))
 
-    def batch(
+    def _batch(
         self,
         y: ArrayLike,
         predictions: ArrayLike,
         weights: FloatArray | None = None,
         labels: IntArray | None = None,
     ) -> RowBatch:
-        """What the metrics look at; parameters and errors as in `scores`.
-
-        Codes, (m, n), in the place of probabilities become one-hot rows.
-        """
-        truth, predicted = np.asarray(y), np.asarray(predictions)
-        if len(truth) == 0 or predicted.ndim < 2 or predicted.shape[1] != len(truth):
-            found = predicted.shape[1] if predicted.ndim > 1 else 0
-            raise ValueError(f"{found} predictions for {len(truth)} rows")
-        if not np.isfinite(predicted.sum()) and not np.isfinite(predicted).all():
-            raise ValueError("predictions must be finite; found NaN or infinity")
-        parameters = self._parameters
-        if self.rule is None:
-            return ValueBatch(truth, predicted.reshape(len(predicted), -1), weights, parameters)
-        if predicted.ndim == 2:
-            predicted = np.eye(self.n_classes, dtype=np.float32)[predicted.astype(np.intp)]
-        if predicted.shape[2] != self.n_classes:
-            raise ValueError(f"{predicted.shape[2]} probabilities for {self.n_classes} classes")
-        codes = self.rule.codes(predicted) if labels is None else np.asarray(labels)
-        return ClassBatch(truth, predicted, codes, weights, parameters)
+        return batch_of(
+            y,
+            predictions,
+            weights,
+            labels,
+            rule=self.rule,
+            n_classes=self.n_classes,
+            parameters=self._parameters,
+        )
 
     @cached_property
     def _parameters(self) -> MetricParameters:
         variance = None if self.task.is_classification else self.baselines["mse"]
         return MetricParameters(self.error_weights, self.costs, self.beta, self.positive, variance)
 
-    def _total(self, batch: RowBatch, names: Sequence[str] | None = None) -> FloatArray:
+    def _total(self, batch: RowBatch | Confusion, names: Sequence[str] | None = None) -> FloatArray:
         """(B,) weighted sum of the homogenized metrics of the index, or of some of them."""
         total: FloatArray = np.zeros(batch.size)
         for name in self.weights if names is None else names:
-            if is_scorer_name(name):
-                total += self.weights[name] * metric_values(name, batch)
-            else:
-                total += self.factor(name) * (metric_values(name, batch) - self.baselines[name])
-        return self._finite(total)
+            total += self._homogenized(name, self._metrics[name].values(batch))
+        if not np.isfinite(total).all():
+            raise ValueError(f"performance index {self.name} is not finite: {total}")
+        return total
 
     def _learned_places(self, batch: ClassBatch) -> tuple[IntArray, FloatArray]:
         """(B,) places of the thresholds that are learned, and (B, T) scores of the labels at each."""
@@ -328,9 +367,8 @@ class PerformanceIndex:
 
     def _label_scores(self, counts: FloatArray) -> FloatArray:
         """(B, T) the part of the index that depends on the labels, of counts (B, T, 2, 2)."""
-        batch = ClassBatch.of_counts(counts.reshape(-1, 2, 2), self._parameters)
-        found = self._total(batch, [name for name in self.weights if _needs_labels(name)])
-        return found.reshape(counts.shape[:2])
+        confusion = Confusion(counts.reshape(-1, 2, 2), self._parameters)
+        return self._total(confusion, self._of_labels).reshape(counts.shape[:2])
 
     def _label_errors(
         self, counts: FloatArray, scores: FloatArray, usual: int, n_rows: int
@@ -350,23 +388,6 @@ class PerformanceIndex:
             moved[:, code, code, 1 - code] += size
         worth = self._label_scores(moved) - scores[:, None]
         return np.asarray(np.sqrt(sums(changed * (worth**2)[:, None], 2)))
-
-    def _finite(self, total: FloatArray) -> FloatArray:
-        if not np.isfinite(total).all():
-            raise ValueError(f"performance index {self.name} is not finite: {total}")
-        return total
-
-
-def metric_values(name: str, batch: RowBatch) -> FloatArray:
-    """(B,) values of a metric of the registry, or of a user's scorer, in its natural sign."""
-    if not is_scorer_name(name):
-        return METRICS[name].values(batch)
-    scorer = load_scorer(name)
-    return batch.each(lambda y, prediction, _: float(scorer(y, prediction)))
-
-
-def _needs_labels(name: str) -> bool:
-    return not is_scorer_name(name) and METRICS[name].needs == "labels"
 
 
 def _one(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from automl.metrics.batch import ValueBatch
+from automl.metrics.batch import MetricParameters, ValueBatch
 from automl.records import FloatArray
 
 
@@ -14,10 +16,53 @@ def r2(batch: ValueBatch) -> FloatArray:
     The denominator is the fixed variance if there is one: R² of a fold of a few rows is
     unbounded below. Without variance, 1 for a perfect prediction and 0 for any other.
     """
-    return explained(batch.mean_squared_error, _variance(batch))
+    return _explained(batch.mean_squared_error, _variance(batch))
 
 
-def explained(mean_squared_error: FloatArray, variance: FloatArray) -> FloatArray:
+def r2_of_reported(metrics: Mapping[str, float], parameters: MetricParameters) -> float:
+    """R² by the fixed variance; that of the rows is what is reported."""
+    assert parameters.variance is not None
+    return float(_explained(np.array(metrics["mse"]), np.array(parameters.variance)))
+
+
+def r2_losses(batch: ValueBatch) -> FloatArray:
+    """(m, n) squared errors beside the fixed variance."""
+    return mse_losses(batch) / (batch.parameters.variance or 1.0)
+
+
+def mae(batch: ValueBatch) -> FloatArray:
+    """(B,) mean absolute error."""
+    return batch.mean(mae_losses(batch))
+
+
+def mae_losses(batch: ValueBatch) -> FloatArray:
+    """(m, n) absolute errors."""
+    return np.abs(batch.error)
+
+
+def mse(batch: ValueBatch) -> FloatArray:
+    """(B,) mean squared error."""
+    return batch.mean_squared_error
+
+
+def mse_losses(batch: ValueBatch) -> FloatArray:
+    """(m, n) squared errors."""
+    return batch.error * batch.error
+
+
+def rmse(batch: ValueBatch) -> FloatArray:
+    """(B,) root of the mean squared error."""
+    return np.sqrt(batch.mean_squared_error)
+
+
+def rmse_losses(batch: ValueBatch) -> FloatArray:
+    """(m, n) squared errors times the slope of the root at their mean."""
+    losses = mse_losses(batch)
+    root = np.sqrt(losses.mean(axis=1, keepdims=True))
+    return np.asarray(0.5 / np.where(root > 0, root, 1.0) * losses)
+
+
+def _explained(mean_squared_error: FloatArray, variance: FloatArray) -> FloatArray:
     """R² of mean squared errors, beside variances of the same shape or (1,)."""
     is_flat = variance <= 0
     share = 1.0 - mean_squared_error / np.where(is_flat, 1.0, variance)
@@ -33,18 +78,3 @@ def _variance(batch: ValueBatch) -> FloatArray:
         return batch.mean(deviations**2)
     assert batch.weights is not None
     return np.asarray((batch.weights * deviations**2).sum(axis=1) / batch.weights.sum(axis=1))
-
-
-def mae(batch: ValueBatch) -> FloatArray:
-    """(B,) mean absolute error."""
-    return batch.mean(np.abs(batch.error))
-
-
-def mse(batch: ValueBatch) -> FloatArray:
-    """(B,) mean squared error."""
-    return batch.mean_squared_error
-
-
-def rmse(batch: ValueBatch) -> FloatArray:
-    """(B,) root of the mean squared error."""
-    return np.sqrt(batch.mean_squared_error)

@@ -165,8 +165,8 @@ def _notes_on_weights(table: Table, index: PerformanceIndex) -> list[str]:
 
 def _measure(index: PerformanceIndex) -> str:
     """What scores are called: those by another beta must not be taken for the same."""
-    reads_beta = any(name.startswith("f_beta") for name in index.weights)
-    return f"{index.name}, beta {index.beta:g}" if reads_beta and index.beta != 1.0 else index.name
+    is_told = index.reads("beta") and index.beta != 1.0
+    return f"{index.name}, beta {index.beta:g}" if is_told else index.name
 
 
 def _check_target_bins(settings: Settings, table: Table) -> None:

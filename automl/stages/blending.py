@@ -19,6 +19,7 @@ from automl.ensembles.diversity import diverse_library
 from automl.ensembles.evidence import cross_fitted_scores, decide_ensemble, other_rows
 from automl.ensembles.library import MOST_CELLS
 from automl.ensembles.limits import is_fast_enough, only_effective
+from automl.ensembles.problem import EnsembleProblem
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError
 from automl.evaluation.fitting import preprocessing_of
@@ -26,7 +27,6 @@ from automl.evaluation.fold_models import models_mib
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import Combine
 from automl.metrics.decisions import OutOfFold
-from automl.metrics.learning import many_scores, stacked_scores
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
@@ -216,21 +216,18 @@ class Blender:
         return found
 
     def _learn(self, bag: int, place: int, rows: IntArray, deadline: Deadline) -> FloatArray:
-        index = self._session.plan.index
-        return self._method.learn_bag(
-            bag,
+        problem = EnsembleProblem(
             [self._predictions[i] for i in self._eligible],
             self._y,
-            index.learned_score,
-            rng=self._stream(bag, place, rows),
+            self._session.plan.index,
+            self._stream(bag, place, rows),
             rows=rows,
             sample_weight=self._weights,
             groups=[self.members[i].configuration.family for i in self._eligible],
-            deadline=deadline.at,
             combine=self._combine,
-            many_scores=many_scores(index),
-            stacked_scores=stacked_scores(index),
+            deadline=deadline,
         )
+        return self._method.weights(problem, bag)
 
     def _stream(self, bag: int, place: int, rows: IntArray) -> np.random.Generator:
         """Generator of one learning; of all rows it draws the bootstraps that trials are scored on.

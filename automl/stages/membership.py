@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from automl.ensembles.agnostic import N_BOOTSTRAPS
+from automl.ensembles.agnostic import N_BOOTSTRAPS, agnostic_bayes
 from automl.ensembles.limits import Inputs, limit_members, limit_prediction_time
-from automl.ensembles.registry import EnsembleMethod, get_ensemble, learn_agnostic_bayes
+from automl.ensembles.registry import EnsembleMethod, get_ensemble
 from automl.optimizers.registry import get_optimizer
 from automl.records import FloatArray
 from automl.settings import Settings
@@ -21,7 +21,7 @@ def method_of(settings: Settings) -> EnsembleMethod:
     method = get_ensemble("single" if settings.ensemble == "none" else settings.ensemble)
     if not method.draws_bootstraps:
         return method
-    learn = partial(learn_agnostic_bayes, n_bootstraps=n_bootstraps_of(settings))
+    learn = partial(agnostic_bayes, n_bootstraps=n_bootstraps_of(settings))
     return replace(method, learn=learn)
 
 

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.ensembles.limits import is_fast_enough
+from automl.ensembles.problem import EnsembleProblem
 from automl.families.registry import get_family
 from automl.inference.combining import Combine
-from automl.metrics.learning import many_scores, stacked_scores
-from automl.metrics.row_losses import unbounded_losses
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
@@ -87,7 +86,6 @@ class Evidence:
 
     def __post_init__(self) -> None:
         self._index = self.session.plan.index
-        self._many = many_scores(self._index)
         self._n_learned = 0
         cells = len(self.rows.y) * max(self._index.n_classes, 1)
         affordable = ENSEMBLES_PER_BLOCK * FEW_CELLS // cells
@@ -148,16 +146,13 @@ class Evidence:
         The losses are means over all predictions of a row: one that diverges on fresh folds only is
         seen too.
         """
-        row_losses = unbounded_losses(self._index)
-        if row_losses is None:
+        if not self._index.is_unbounded:
             return {}
         everywhere = replace(self.rows, versions=[*self.rows.versions[1:], *self._repeats()])
         found = {}
         for kind, final in self.final.items():
-            losses = np.mean(
-                [row_losses(self.rows.y, version) for version in everywhere.blends(final)], axis=0
-            )
-            found[kind] = decided_by_few(self._by_unit(losses))
+            by_version = [self._index.row_losses(self.rows.y, p) for p in everywhere.blends(final)]
+            found[kind] = decided_by_few(self._by_unit(np.mean(by_version, axis=0)))
         return {kind: doubt for kind, doubt in found.items() if doubt}
 
     # --- pieces -----------------------------------------------------------------------------------
@@ -265,22 +260,19 @@ class Evidence:
         library = [i for i in library if self._is_fast(i)]
         if not library:
             return Choice(np.eye(len(self.members))[champion])
-        positions = np.repeat(np.arange(len(drawn)), drawn.astype(np.intp))
         self._n_learned += 1
-        learned = method.learn(
+        problem = EnsembleProblem(
             [self.rows.versions[0][i] for i in library],
             self.rows.y,
-            self._index.learned_score,
-            rng=stream(settings.seed, Purpose.ENSEMBLE, HONEST_KEY + self._n_learned),
-            rows=positions,
+            self._index,
+            stream(settings.seed, Purpose.ENSEMBLE, HONEST_KEY + self._n_learned),
+            rows=np.repeat(np.arange(len(drawn)), drawn.astype(np.intp)),
             sample_weight=self.rows.sample_weight,
             groups=[self.members[i].configuration.family for i in library],
             combine=self._combine,
-            many_scores=self._many,
-            stacked_scores=stacked_scores(self._index),
         )
         weights: FloatArray = np.zeros(len(self.members))
-        weights[library] = learned
+        weights[library] = method.weights(problem)
         weights = limited(weights, settings, self._milliseconds, self._inputs)
         return Choice(weights, combine=self._combine)
 
@@ -308,7 +300,7 @@ class Evidence:
         self, prediction: NDArray[Any], counts: FloatArray, rows: ScoredRows | None = None
     ) -> FloatArray:
         rows = rows or self.rows
-        if self._many is None:
+        if not self._index.takes_weights:
             return np.array([rows.score_under([prediction], drawn) for drawn in counts])
-        weight = rows.sample_weight
-        return self._many(rows.y, prediction, counts if weight is None else counts * weight)
+        weights = counts if rows.sample_weight is None else counts * rows.sample_weight
+        return self._index.learned_scores(rows.y, prediction[None], weights)

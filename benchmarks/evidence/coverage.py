@@ -36,13 +36,13 @@ import numpy as np
 from coverage_sets import SETS, runs_of
 
 from automl.data.table import Table
-from automl.ensembles.evidence import blend
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.slots import Job, JobOutcome
 from automl.evaluation.worker import resolve
 from automl.home import Home, RunFolder
+from automl.inference.combining import combined
 from automl.inference.decision import DecisionRule
 from automl.inference.model import TableModel
 from automl.records import FloatArray, Trial, TrialStatus
@@ -250,7 +250,7 @@ def out_of_fold(run: FinishedRun, made: Mapping[str, Any]) -> float:
     store = PredictionStore(run.folder.predictions)
     members = made["members"]
     weights = np.array([member["weight"] for member in members])
-    prediction = blend([store.load(member["trial_id"]) for member in members], weights)
+    prediction = combined([store.load(member["trial_id"]) for member in members], weights)
     rows = run.plan.stage("search").rows
     return float(run.plan.index.score(run.plan.table.y[rows], prediction))
 

@@ -27,8 +27,6 @@ import numpy as np
 
 from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.learning import many_scores
-from automl.metrics.row_losses import unbounded_losses
 from automl.records import FloatArray, Task
 from automl.selection import honest
 from automl.selection.honest import Choice, HonestScore, ScoredRows
@@ -82,8 +80,6 @@ def one_run(world: str, n_rows: int, n_models: int, seed: int) -> dict[str, Any]
     choose = best_of(rows, index)
     final = choose(np.ones((1, n_rows)))[0]
     winner = int(final["single"].weights.argmax())
-    losses = unbounded_losses(index)
-    assert losses is not None
     with mock.patch.object(honest, "luck_of", return_value=1.0):
         plain = estimate(rows, final, choose, seed)
     return {
@@ -92,7 +88,7 @@ def one_run(world: str, n_rows: int, n_models: int, seed: int) -> dict[str, Any]
         "rows": n_rows,
         "models": n_models,
         "truth": index.score(y[n_rows:], models[winner][n_rows:]),
-        "doubt": decided_by_few(losses(rows.y, rows.versions[0][winner])),
+        "doubt": decided_by_few(index.row_losses(rows.y, rows.versions[0][winner])),
         "honest": estimate(rows, final, choose, seed).to_json(),
         "bbc": plain.to_json(),
     }
@@ -100,11 +96,10 @@ def one_run(world: str, n_rows: int, n_models: int, seed: int) -> dict[str, Any]
 
 def best_of(rows: ScoredRows, index: PerformanceIndex) -> Callable[[FloatArray], Any]:
     """Chooses the model with the best score on drawn rows."""
-    scores, models = many_scores(index), rows.versions[0]
-    assert scores is not None
+    models = rows.versions[0]
 
     def choose(counts: FloatArray) -> list[dict[str, Choice]]:
-        under = np.array([scores(rows.y, model, counts) for model in models])
+        under = np.array([index.learned_scores(rows.y, model[None], counts) for model in models])
         return [{"single": Choice(np.eye(len(models))[best])} for best in under.argmax(axis=0)]
 
     return choose

@@ -18,7 +18,8 @@ from typing import Any, cast
 import numpy as np
 from printed import FAMILIES, printed_rows
 
-from automl.metrics.metrics import DEFAULT_WEIGHTS, METRICS, BrierBaseline
+from automl.metrics.metric import BrierBaseline
+from automl.metrics.registry import DEFAULT_WEIGHTS, METRICS
 from automl.records import FloatArray
 from automl.reports.boxplots import default_and_optimized, family_rows
 from automl.reports.tables import markdown

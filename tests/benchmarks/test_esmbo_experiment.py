@@ -17,9 +17,12 @@ from scipy.optimize import minimize_scalar
 from sklearn.ensemble import GradientBoostingRegressor
 
 from automl.ensembles.agnostic import agnostic_bayes
+from automl.ensembles.problem import EnsembleProblem
 from automl.families.registry import load_families
 from automl.metrics.bootstraps import bootstrap_multiplicities
+from automl.metrics.building import build_index
 from automl.randomness import Purpose, stream
+from automl.records import Task
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "esmbo"
 MODULES = ("learners", "problems", "experiment", "published", "report")
@@ -135,6 +138,10 @@ def test_a_table_is_cut_into_three_parts_and_two_classes(module, tmp_path):
 # --- the report -----------------------------------------------------------------------------------
 
 
+def accuracy_of(y):
+    return build_index("accuracy", task=Task.BINARY, y_all=y, decision="given")
+
+
 def test_weights_after_all_configurations_are_those_of_agnostic_bayes(module):
     rng = np.random.default_rng(4)
     y = rng.integers(0, 2, 60)
@@ -143,10 +150,7 @@ def test_weights_after_all_configurations_are_those_of_agnostic_bayes(module):
     counts = bootstrap_multiplicities(60, 50, np.random.default_rng(5))
     found = module("report").weights_over_time(loss, np.zeros(8, dtype=bool), counts)
     expected = agnostic_bayes(
-        list(predictions),
-        y,
-        lambda y, p: -float(np.mean(y != p)),
-        rng=np.random.default_rng(5),
+        EnsembleProblem(list(predictions), y, accuracy_of(y), np.random.default_rng(5))
     )
     np.testing.assert_allclose(found[-1], expected)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
@@ -227,11 +231,9 @@ def test_ers_stands_for_agnostic_bayes_over_the_random_search(module, tmp_path):
         "has_failed": np.zeros(5, dtype=bool),
     }
     counts = bootstrap_multiplicities(40, 50, stream(1, Purpose.BOOTSTRAP))
+    y = cell["y_validation"]
     weights = agnostic_bayes(
-        list(cell["validation"]),
-        cell["y_validation"],
-        lambda y, p: -float(np.mean(y != p)),
-        rng=stream(1, Purpose.BOOTSTRAP),
+        EnsembleProblem(list(cell["validation"]), y, accuracy_of(y), stream(1, Purpose.BOOTSTRAP))
     )
     votes = [weights[cell["test"][:, i] == 1].sum() > 0.5 for i in range(30)]
     found = report.losses_over_time(cell, counts, ties="better")

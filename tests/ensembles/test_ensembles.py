@@ -11,18 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from automl.ensembles import deadline as deadlines
+from automl.ensembles import library as library_module
 from automl.ensembles.evidence import (
     EnsembleDecision,
-    blend,
     cross_fitted_scores,
     decide_ensemble,
     other_rows,
 )
 from automl.ensembles.greedy import greedy_selection
 from automl.ensembles.limits import limit_members, limit_prediction_time
+from automl.ensembles.problem import EnsembleProblem
 from automl.errors import AutoMLWarning, SettingsError
+from automl.inference.combining import combined
 from automl.metrics.building import build_index
-from automl.metrics.learning import stacked_scores
 from automl.records import Task
 
 
@@ -36,25 +37,47 @@ def library(m=8, n=300, seed=0):
 
 
 def index_of(y, spec="index"):
-    return build_index(spec, task=Task.BINARY, y_all=y, n_classes=2)
+    """By labels at one half, so that a score is that of the rows alone."""
+    return build_index(spec, task=Task.BINARY, y_all=y, n_classes=2, decision="given")
+
+
+GREEDY = ("n_rounds", "sorted_start", "max_members", "max_rows")
+
+
+def greedy(predictions, y, index, **options):
+    own = {name: options.pop(name) for name in GREEDY if name in options}
+    problem = EnsembleProblem(predictions, y, index, generator(), **options)
+    return greedy_selection(problem, **own)
 
 
 def greedy_weights(*arguments, **options):
-    return greedy_selection(*arguments, **options).weights
+    return greedy(*arguments, **options).weights
+
+
+def blend(predictions, weights, rows=None):
+    return combined(predictions, weights, rows=rows)
 
 
 def generator():
     return np.random.default_rng(7)
 
 
+class OneByOne:
+    """An index that scores predictions one at a time, by a function."""
+
+    def __init__(self, score):
+        self.score = score
+
+    def learned_scores(self, y, predictions, weights=None):
+        assert weights is None
+        return np.array([self.score(y, prediction) for prediction in predictions])
+
+
 @given(seed=st.integers(0, 500), m=st.integers(1, 9))
 @settings(max_examples=15, deadline=None)
 def test_weights_are_a_distribution_and_repeat_with_the_stream(seed, m):
     y, predictions = library(m, 60, seed)
-    found = [
-        greedy_weights(predictions, y, index_of(y).score, rng=generator(), n_rounds=5)
-        for _ in range(2)
-    ]
+    found = [greedy_weights(predictions, y, index_of(y), n_rounds=5) for _ in range(2)]
     assert found[0].shape == (m,)
     assert (found[0] >= 0).all()
     assert found[0].sum() == pytest.approx(1.0)
@@ -64,8 +87,8 @@ def test_weights_are_a_distribution_and_repeat_with_the_stream(seed, m):
 @pytest.mark.parametrize("spec", ["index", "log_loss", "brier", "roc_auc"])
 def test_it_is_at_least_as_good_as_the_best_single_member(spec):
     y, predictions = library()
-    score = index_of(y, spec).score
-    found = greedy_selection(predictions, y, score, rng=generator())
+    index = index_of(y, spec)
+    score, found = index.score, greedy(predictions, y, index)
     assert found.score >= found.best_single == max(score(y, p) for p in predictions)
     assert found.score == pytest.approx(score(y, blend(predictions, found.weights)), abs=1e-4)
     assert found.score > found.best_single + 0.01
@@ -88,17 +111,8 @@ def test_blends_that_are_scored_together_give_the_same_selection(n_classes, max_
     rows = rng.integers(0, 90, 90)
     for combine in ("mean", "median")[: 1 if n_classes else 2]:
         found = [
-            greedy_selection(
-                predictions,
-                y,
-                index.learned_score,
-                rng=generator(),
-                stacked_scores=stacked,
-                rows=rows,
-                max_rows=max_rows,
-                combine=combine,
-            )
-            for stacked in (None, stacked_scores(index))
+            greedy(predictions, y, how, rows=rows, max_rows=max_rows, combine=combine)
+            for how in (OneByOne(index.learned_score), index)
         ]
         assert (found[0].weights == found[1].weights).all()
         assert found[0].score == found[1].score
@@ -107,9 +121,8 @@ def test_blends_that_are_scored_together_give_the_same_selection(n_classes, max_
 
 def test_independent_members_help_on_fresh_rows():
     y, predictions = library(10, 2000)
-    score = index_of(y).score
-    half = np.arange(1000)
-    weights = greedy_weights(predictions, y, score, rows=half, rng=generator())
+    index, half = index_of(y), np.arange(1000)
+    score, weights = index.score, greedy_weights(predictions, y, index, rows=half)
     rest = np.arange(1000, 2000)
     honest = score(y[rest], blend(predictions, weights, rest))
     assert honest > max(score(y[rest], p[rest]) for p in predictions) + 0.05
@@ -117,8 +130,9 @@ def test_independent_members_help_on_fresh_rows():
 
 def test_a_single_round_without_start_matches_brute_force():
     y, predictions = library(5)
-    score = index_of(y, "brier").score
-    found = greedy_weights(predictions, y, score, rng=generator(), sorted_start=1, n_rounds=1)
+    index = index_of(y, "brier")
+    score = index.score
+    found = greedy_weights(predictions, y, index, sorted_start=1, n_rounds=1)
     order = np.argsort([-score(y, p) for p in predictions])
     first = predictions[order[0]]
     pairs = [score(y, (first + p) / 2) for p in predictions]
@@ -131,7 +145,7 @@ def test_a_single_round_without_start_matches_brute_force():
 
 def test_equal_members_are_taken_in_their_order():
     y, predictions = library(1)
-    weights = greedy_weights(predictions * 4, y, index_of(y).score, rng=generator())
+    weights = greedy_weights(predictions * 4, y, index_of(y))
     assert weights.tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
@@ -140,21 +154,17 @@ def test_regression_predictions_blend():
     y = rng.normal(size=200)
     predictions = [y + rng.normal(0, 1, 200) for _ in range(6)]
     index = build_index(task=Task.REGRESSION, y_all=y)
-    found = greedy_selection(predictions, y, index.score, rng=generator())
+    found = greedy(predictions, y, index)
     assert found.score > found.best_single
 
 
 def test_sample_weights_decide():
     y = np.array([0, 0, 1, 1])
     right_first, right_last = np.eye(2)[[0, 0, 0, 0]], np.eye(2)[[1, 1, 1, 1]]
-    score = index_of(y, "accuracy").score
+    index = index_of(y, "accuracy")
     for weight, expected in (([9, 9, 1, 1], [1, 0]), ([1, 1, 9, 9], [0, 1])):
         found = greedy_weights(
-            [right_first, right_last],
-            y,
-            score,
-            rng=generator(),
-            sample_weight=np.array(weight, dtype=float),
+            [right_first, right_last], y, index, sample_weight=np.array(weight, dtype=float)
         )
         assert found.tolist() == expected
 
@@ -165,9 +175,9 @@ def test_a_sample_of_rows_proposes_and_all_rows_decide(tmp_path):
     for i, prediction in enumerate(predictions):
         np.save(tmp_path / f"{i}.npy", prediction)
         maps.append(np.load(tmp_path / f"{i}.npy", mmap_mode="r"))
-    score = index_of(y).score
-    quick = greedy_selection(maps, y, score, rng=generator(), max_rows=200)
-    full = greedy_selection(maps, y, score, rng=generator())
+    index = index_of(y)
+    score, quick = index.score, greedy(maps, y, index, max_rows=200)
+    full = greedy(maps, y, index)
     assert quick.score == pytest.approx(score(y, blend(maps, quick.weights)), abs=1e-4)
     assert quick.best_single == full.best_single
     assert quick.score > full.score - 0.05
@@ -177,23 +187,18 @@ def test_the_library_keeps_the_best_of_each_family():
     y, predictions = library(12)
     poor = [p[::-1].copy() for p in predictions[:2]]
     groups = ["good"] * 12 + ["other"] * 2
-    found = greedy_selection(
-        [*predictions, *poor], y, index_of(y).score, rng=generator(), groups=groups, max_members=5
-    )
+    found = greedy([*predictions, *poor], y, index_of(y), groups=groups, max_members=5)
     assert np.count_nonzero(found.weights) <= 5
 
 
 def test_the_deadline_is_kept_and_still_gives_weights():
     y, predictions = library(20, 2000)
 
-    def slow(y, p):
-        return float(index_of(y).score(y, p))
-
+    slow = OneByOne(lambda y, p: float(index_of(y).score(y, p)))
     for ahead in (-1.0, 0.05):
         started = time.monotonic()
-        found = greedy_selection(
-            predictions, y, slow, rng=generator(), deadline=started + ahead, n_rounds=10_000
-        )
+        deadline = deadlines.Deadline(started + ahead)
+        found = greedy(predictions, y, slow, deadline=deadline, n_rounds=10_000)
         assert time.monotonic() - started < 2.0
         assert not found.is_complete
         assert found.weights.sum() == pytest.approx(1.0)
@@ -201,7 +206,7 @@ def test_the_deadline_is_kept_and_still_gives_weights():
 
 def test_no_predictions_are_refused():
     with pytest.raises(ValueError, match="at least one"):
-        greedy_weights([], np.array([0, 1]), lambda y, p: 0.0, rng=generator())
+        greedy_weights([], np.array([0, 1]), index_of(np.array([0, 1])))
 
 
 class Clock:
@@ -222,10 +227,12 @@ def test_weights_that_are_cut_short_are_never_worse_than_the_best_member(seed, l
     y = rng.normal(size=60)
     noise = np.sort(rng.uniform(0.3, 3.0, 12))[:, None] * rng.normal(size=(12, 60))
     predictions = list((y + noise).astype(np.float32))
-    score = build_index(task=Task.REGRESSION, y_all=y).score
+    index = build_index(task=Task.REGRESSION, y_all=y)
+    score = index.score
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library_module, "MANY_CELLS", 1)  # a look before each score
         patch.setattr(deadlines, "time", Clock(looks))
-        found = greedy_selection(predictions, y, score, rng=generator(), deadline=1.0)
+        found = greedy(predictions, y, index, deadline=deadlines.Deadline(1.0))
     # in the order of their scores in the search, as the library of a run is, so the best is scored
     best = max(score(y, p) for p in predictions[: max(looks, 1)])
     assert score(y, blend(predictions, found.weights)) >= best - 1e-5
@@ -244,7 +251,7 @@ def test_wide_predictions_have_a_sample_too(monkeypatch):
         seen.append(len(y))
         return index.score(y, prediction)
 
-    greedy_selection(predictions, y, score, rng=generator(), n_rounds=3)
+    greedy(predictions, y, OneByOne(score), n_rounds=3)
     assert set(seen) == {900, 20_000 // 30}
 
 

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from automl.ensembles.agnostic import agnostic_bayes, winners
-from automl.ensembles.registry import ENSEMBLES, _of_bag, get_ensemble
+from automl.ensembles.deadline import Deadline
+from automl.ensembles.problem import EnsembleProblem
+from automl.ensembles.registry import ENSEMBLES, get_ensemble
 from automl.errors import SettingsError
 from automl.inference.combining import combined, votes
-from automl.metrics.bootstraps import bootstrap_multiplicities, repeated_scores, weights_of
+from automl.metrics.bootstraps import DrawnRows, bootstrap_multiplicities
 from automl.metrics.building import build_index
-from automl.metrics.learning import many_scores
 from automl.records import Task
 from automl.settings.names import ENSEMBLE_NAMES
 
@@ -36,9 +37,23 @@ def library(task, m=6, n=80, seed=0):
     return y, list((shares / shares.sum(axis=2, keepdims=True)).astype(np.float32))
 
 
-def index_of(y, task, spec="index"):
+def index_of(y, task, spec="index", **options):
     n_classes = int(y.max()) + 1 if task.is_classification else None
-    return build_index(spec, task=task, y_all=y, n_classes=n_classes)
+    return build_index(spec, task=task, y_all=y, n_classes=n_classes, **options)
+
+
+def problem(predictions, y, index, **options):
+    return EnsembleProblem(predictions, y, index, **{"rng": generator(), **options})
+
+
+def repeated(index, y, prediction, drawn, own=None):
+    """Scores of rows that are repeated as often as drawn."""
+    places = [np.repeat(np.arange(len(y)), counts) for counts in drawn]
+    weights = [None if own is None else own[rows] for rows in places]
+    return [
+        index.learned_score(y[rows], prediction[rows], weight)
+        for rows, weight in zip(places, weights, strict=True)
+    ]
 
 
 def generator(seed=3):
@@ -53,19 +68,10 @@ def test_weights_are_a_distribution_that_repeats_with_the_stream(name, task, com
     rng = np.random.default_rng(0)
     for rows in (None, np.arange(0, 80, 2), rng.integers(0, 80, 80)):
         for weight in (None, rng.integers(0, 3, 80).astype(float)):
+            options = {"sample_weight": weight, "groups": list("aabbcc"), "combine": combine}
             found = [
-                get_ensemble(name).learn(
-                    predictions,
-                    y,
-                    index.learned_score,
-                    rng=generator(),
-                    rows=rows,
-                    sample_weight=weight,
-                    groups=list("aabbcc"),
-                    combine=combine,
-                    many_scores=many,
-                )
-                for many in (None, many_scores(index))
+                get_ensemble(name).weights(problem(predictions, y, index, rows=rows, **options))
+                for _ in range(2)
             ]
             assert found[0].shape == (6,)
             assert (found[0] >= 0).all()
@@ -76,12 +82,11 @@ def test_weights_are_a_distribution_that_repeats_with_the_stream(name, task, com
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_a_deadline_in_the_past_still_gives_weights_and_no_members_are_refused(name):
     y, predictions = library(Task.BINARY)
-    score = index_of(y, Task.BINARY).score
-    learn = get_ensemble(name).learn
-    weights = learn(predictions, y, score, rng=generator(), deadline=time.monotonic() - 1)
+    index, past = index_of(y, Task.BINARY), Deadline(time.monotonic() - 1)
+    weights = get_ensemble(name).weights(problem(predictions, y, index, deadline=past))
     assert weights.sum() == pytest.approx(1.0)
     with pytest.raises(ValueError, match="at least one"):
-        learn([], y, score, rng=generator())
+        problem([], y, index)
 
 
 @pytest.mark.parametrize("name", ENSEMBLES)
@@ -90,7 +95,7 @@ def test_rows_are_all_that_is_learned_from(name):
     index, rows = index_of(y, Task.BINARY), np.arange(40)
     other = [np.where(np.arange(80)[:, None] < 40, part, part[::-1]) for part in predictions]
     weights = [
-        get_ensemble(name).learn(parts, y, index.learned_score, rng=generator(), rows=rows)
+        get_ensemble(name).weights(problem(parts, y, index, rows=rows))
         for parts in (predictions, other)
     ]
     assert (weights[0] == weights[1]).all()
@@ -99,16 +104,16 @@ def test_rows_are_all_that_is_learned_from(name):
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_the_first_bag_holds_all_members_and_the_others_a_part(name):
     y, predictions = library(Task.BINARY, 12)
-    score, method = index_of(y, Task.BINARY).score, get_ensemble(name)
-    first = method.learn_bag(0, predictions, y, score, rng=generator())
-    assert (first == method.learn(predictions, y, score, rng=generator())).all()
+    index, method = index_of(y, Task.BINARY), get_ensemble(name)
+    groups = list("abcdefghijkl")
+    first = method.weights(problem(predictions, y, index))
+    assert (first == method.learn(problem(predictions, y, index))).all()
     members = []
     for bag in range(1, 9):
-        weights = method.learn_bag(
-            bag, predictions, y, score, rng=generator(bag), groups=list("abcdefghijkl")
-        )
+        one = problem(predictions, y, index, rng=generator(bag), groups=groups)
+        weights = method.weights(one, bag)
         assert weights.sum() == pytest.approx(1.0)
-        members.append(_of_bag(bag, 12, generator(bag)))
+        members.append(problem(predictions, y, index, rng=generator(bag)).members_of(bag))
         assert not weights[np.setdiff1d(np.arange(12), members[-1])].any()
     assert {len(part) for part in members} == {10}
     assert len({tuple(part) for part in members}) > 1
@@ -125,8 +130,9 @@ def test_settings_offer_what_is_registered_and_the_nearest_name_is_proposed():
 def test_greedy_is_never_worse_than_the_best_member_on_its_own_rows(seed, case):
     task, combine = case
     y, predictions = library(task, 5, 40, seed)
-    score = index_of(y, task).score
-    weights = get_ensemble("greedy").learn(predictions, y, score, rng=generator(), combine=combine)
+    index = index_of(y, task, decision="given")
+    score = index.score
+    weights = get_ensemble("greedy").weights(problem(predictions, y, index, combine=combine))
     parts = [votes(part) for part in predictions] if combine == "vote" else predictions
     blended = combined(parts, weights, "mean" if combine == "vote" else combine)
     assert score(y, blended) >= max(score(y, part) for part in parts) - 1e-5
@@ -136,10 +142,10 @@ def test_greedy_is_never_worse_than_the_best_member_on_its_own_rows(seed, case):
 @settings(max_examples=20, deadline=None)
 def test_the_single_method_takes_the_best_member(seed):
     y, predictions = library(Task.BINARY, 5, 40, seed)
-    score = index_of(y, Task.BINARY).score
-    weights = get_ensemble("single").learn(predictions, y, score, rng=generator())
+    index = index_of(y, Task.BINARY)
+    weights = get_ensemble("single").weights(problem(predictions, y, index))
     assert weights.max() == 1.0
-    scores = [score(y, part) for part in predictions]
+    scores = [index.learned_score(y, part) for part in predictions]
     assert weights.argmax() == int(np.argmax(scores))
 
 
@@ -164,14 +170,7 @@ def test_weights_are_the_chance_of_being_best_over_all_bootstraps(seed):
     index = index_of(y, Task.REGRESSION, "mse")
     exact = chance_of_being_best(np.stack([(y - part) ** 2 for part in predictions]))
     n = 20_000
-    found = agnostic_bayes(
-        predictions,
-        y,
-        index.learned_score,
-        rng=generator(),
-        n_bootstraps=n,
-        many_scores=many_scores(index),
-    )
+    found = agnostic_bayes(problem(predictions, y, index), n_bootstraps=n)
     assert exact.max() < 1
     assert found == pytest.approx(exact, abs=4 * np.sqrt(0.25 / n))
 
@@ -180,7 +179,7 @@ def test_two_members_that_err_on_one_row_each_win_by_which_row_is_drawn_less_oft
     y = np.array([0.0, 0.0])
     predictions = [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
     index = build_index("mae", task=Task.REGRESSION, y_all=np.array([0.0, 1.0]))
-    found = agnostic_bayes(predictions, y, index.learned_score, rng=generator(), n_bootstraps=4000)
+    found = agnostic_bayes(problem(predictions, y, index), n_bootstraps=4000)
     # rows 00 and 11 decide; 01 and 10 are ties, which go to the first member
     assert found == pytest.approx([0.75, 0.25], abs=0.03)
 
@@ -192,14 +191,14 @@ def test_a_member_that_is_worse_on_every_row_has_no_weight(seed):
     y = rng.normal(size=30)
     good = y + rng.normal(size=30)
     worse = good + np.sign(good - y) * rng.uniform(0.01, 1, 30)
-    score = index_of(y, Task.REGRESSION, "mae").score
-    found = agnostic_bayes([worse, good], y, score, rng=generator(), n_bootstraps=20)
+    index = index_of(y, Task.REGRESSION, "mae")
+    found = agnostic_bayes(problem([worse, good], y, index), n_bootstraps=20)
     assert found.tolist() == [0.0, 1.0]
 
 
 def test_weights_are_multiples_of_one_bootstrap():
     y, predictions = library(Task.BINARY)
-    found = agnostic_bayes(predictions, y, index_of(y, Task.BINARY).score, rng=generator())
+    found = agnostic_bayes(problem(predictions, y, index_of(y, Task.BINARY)))
     assert found * 50 == pytest.approx(np.round(found * 50))
 
 
@@ -217,9 +216,8 @@ def test_scores_of_many_weightings_equal_those_of_repeated_rows(task, spec, weig
     index = index_of(y, task, spec)
     own = generator(5).uniform(0.1, 2, 60) if weighted else None
     drawn = bootstrap_multiplicities(60, 15, generator())
-    fast = many_scores(index)(y, predictions[0], weights_of(drawn, own))
-    slow = repeated_scores(predictions[0], y, index.learned_score, drawn, own)
-    assert fast == pytest.approx(slow, abs=1e-6)
+    fast = DrawnRows(drawn, own).scores(index, y, predictions[0])
+    assert fast == pytest.approx(repeated(index, y, predictions[0], drawn, own), abs=1e-6)
 
 
 def test_costs_count_in_many_weightings():
@@ -228,10 +226,8 @@ def test_costs_count_in_many_weightings():
     for spec in ("cost", "index", "accuracy"):
         index = build_index(spec, task=Task.MULTICLASS, y_all=y, n_classes=3, cost_matrix=costs)
         drawn = bootstrap_multiplicities(60, 10, generator())
-        fast = many_scores(index)(y, predictions[0], weights_of(drawn))
-        assert fast == pytest.approx(
-            repeated_scores(predictions[0], y, index.learned_score, drawn), abs=1e-6
-        )
+        fast = DrawnRows(drawn).scores(index, y, predictions[0])
+        assert fast == pytest.approx(repeated(index, y, predictions[0], drawn), abs=1e-6)
 
 
 def test_a_scorer_of_the_users_own_has_its_rows_repeated(tmp_path):
@@ -239,8 +235,8 @@ def test_a_scorer_of_the_users_own_has_its_rows_repeated(tmp_path):
     file.write_text("def near(y, p):\n    return -float(abs(y - p).max())\n")
     y, predictions = library(Task.REGRESSION, 3, 30)
     index = index_of(y, Task.REGRESSION, f"{file}:near")
-    assert many_scores(index) is None
-    found = agnostic_bayes(predictions, y, index.learned_score, rng=generator(), n_bootstraps=200)
+    assert not index.takes_weights
+    found = agnostic_bayes(problem(predictions, y, index), n_bootstraps=200)
     losses = np.abs(np.stack(predictions) - y)
     drawn = bootstrap_multiplicities(30, 200, generator())
     worst = np.where(drawn[None] > 0, losses[:, None], 0).max(axis=2)

@@ -11,7 +11,6 @@ from sklearn import metrics as sklearn_metrics
 from automl.errors import SettingsError
 from automl.metrics.building import build_index
 from automl.metrics.classification import area
-from automl.metrics.metrics import METRICS
 from automl.records import Task
 
 SEEDS = st.integers(0, 10_000)
@@ -33,59 +32,6 @@ def task_of(n_classes):
 
 def build(y, n_classes, **options):
     return build_index(task=task_of(n_classes), y_all=y, n_classes=n_classes, **options)
-
-
-@pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_classification_metrics_agree_with_scikit_learn(n_classes, weighted, ties):
-    y, p, w = classification_case(1, n_classes, weighted=weighted, ties=ties)
-    found = build(y, n_classes, beta=2.0, positive=1).metrics(y, p, w)
-    labels = p.argmax(1)
-    exact = p.astype(np.float64) / p.astype(np.float64).sum(1, keepdims=True)
-    expected = {
-        "accuracy": sklearn_metrics.accuracy_score(y, labels, sample_weight=w),
-        "balanced_accuracy": sklearn_metrics.balanced_accuracy_score(y, labels, sample_weight=w),
-        "f_beta": sklearn_metrics.fbeta_score(
-            y, labels, beta=2.0, average="macro", sample_weight=w
-        ),
-        "f_beta_positive": sklearn_metrics.fbeta_score(
-            y, labels, beta=2.0, average=None, sample_weight=w
-        )[1],
-        "mcc": sklearn_metrics.matthews_corrcoef(y, labels, sample_weight=w),
-        "brier": sklearn_metrics.brier_score_loss(
-            y, exact[:, 1] if n_classes == 2 else exact, sample_weight=w, scale_by_half=False
-        ),
-        "roc_auc": sklearn_metrics.roc_auc_score(
-            y,
-            exact[:, 1] if n_classes == 2 else exact,
-            sample_weight=w,
-            multi_class="ovr",
-        ),
-    }
-    if not ties:
-        expected["log_loss"] = sklearn_metrics.log_loss(y, exact, sample_weight=w)
-    if n_classes > 2 and not weighted:  # scikit-learn takes no weights there
-        expected["roc_auc_ovo"] = sklearn_metrics.roc_auc_score(y, exact, multi_class="ovo")
-    for name, value in expected.items():
-        assert found[name] == pytest.approx(value, rel=1e-5, abs=1e-6), name
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_regression_metrics_agree_with_scikit_learn(weighted):
-    rng = np.random.default_rng(0)
-    y, prediction = rng.normal(size=60), rng.normal(size=60)
-    w = rng.uniform(0.1, 2.0, 60) if weighted else None
-    index = build_index(task=Task.REGRESSION, y_all=y, sample_weight=w)
-    found = index.metrics(y, prediction, w)
-    assert found == pytest.approx(
-        {
-            "r2": sklearn_metrics.r2_score(y, prediction, sample_weight=w),
-            "mae": sklearn_metrics.mean_absolute_error(y, prediction, sample_weight=w),
-            "mse": sklearn_metrics.mean_squared_error(y, prediction, sample_weight=w),
-            "rmse": sklearn_metrics.root_mean_squared_error(y, prediction, sample_weight=w),
-        }
-    )
 
 
 def test_printed_errata_are_corrected_for_two_classes():
@@ -150,19 +96,6 @@ def test_regression_baseline_is_the_mean_of_the_set():
     index = build_index(task=Task.REGRESSION, y_all=y)
     assert index.score(y, np.full(4, 4.0)) == pytest.approx(0.0)
     assert index.score(y, y) == 1.0
-
-
-@given(seed=SEEDS, n_classes=st.integers(2, 4))
-@settings(max_examples=30, deadline=None)
-def test_a_perfect_prediction_of_any_fold_is_ideal(seed, n_classes):
-    rng = np.random.default_rng(seed)
-    y_all = np.r_[np.arange(n_classes), rng.integers(0, n_classes, 20)]
-    fold = rng.integers(0, rng.integers(1, n_classes + 1), 6)  # may lack classes
-    for name in METRICS:
-        if task_of(n_classes) in METRICS[name].tasks and name not in {"roc_auc", "roc_auc_ovo"}:
-            costs = None if name != "cost" else 1 - np.eye(n_classes)
-            index = build(y_all, n_classes, spec=name, positive=0, cost_matrix=costs)
-            assert index.score(fold, np.eye(n_classes)[fold]) == pytest.approx(1.0), name
 
 
 def test_areas_of_a_fold_with_one_class_carry_no_information():

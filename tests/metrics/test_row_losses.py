@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from automl.metrics.building import build_index
-from automl.metrics.row_losses import unbounded_losses
 from automl.records import Task
 
 
@@ -23,9 +22,7 @@ def test_a_perfect_score_less_the_mean_loss_is_the_score(spec, seed, n_rows):
     rng = np.random.default_rng(seed)
     y, prediction = rng.normal(size=n_rows), rng.normal(size=n_rows)
     index = index_of(spec, y)
-    losses = unbounded_losses(index)
-    assert losses is not None
-    found = losses(y, prediction)
+    found = index.row_losses(y, prediction)
     assert (found >= 0).all()
     assert_allclose(index.score(y, y) - found.mean(), index.score(y, prediction))
 
@@ -34,17 +31,16 @@ def test_of_a_root_they_are_the_slope():
     rng = np.random.default_rng(0)
     y, prediction = rng.normal(size=200), rng.normal(size=200)
     index = index_of("rmse", y)
-    losses = unbounded_losses(index)
-    assert losses is not None
     more = np.ones(200)
     more[3] += 0.01
     change = index.score(y, prediction) - index.score(y, prediction, more)
-    mean = losses(y, prediction).mean()
-    assert_allclose(change, 0.01 / 200 * (losses(y, prediction)[3] - mean), rtol=1e-3)
+    losses = index.row_losses(y, prediction)
+    assert_allclose(change, 0.01 / 200 * (losses[3] - losses.mean()), rtol=1e-3)
 
 
 def test_labels_have_no_losses_without_a_limit():
     y = np.arange(30) % 3
     for spec in ("index", "accuracy", "log_loss"):
         index = build_index(spec, task=Task.MULTICLASS, y_all=y)
-        assert unbounded_losses(index) is None
+        assert not index.is_unbounded
+    assert index_of("index", y / 7).is_unbounded

@@ -1,0 +1,129 @@
+"""Metrics by name; `register_metric` adds one of your own.
+
+A name with a colon is that of a function in a file or a module, which needs no registration
+(`automl.metrics.custom`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from automl.errors import SettingsError
+from automl.lookup import did_you_mean
+from automl.metrics.built_in import BUILT_IN
+from automl.metrics.custom import is_scorer_name, load_place, scorer_metric
+from automl.metrics.metric import Metric
+from automl.records import Task
+
+INDEX = "index"
+_FORBIDDEN = frozenset(":=,*+ ")
+"""Characters that names of scorers and texts of weights are made of."""
+
+_METRICS: dict[str, Metric] = {metric.name: metric for metric in BUILT_IN}
+_PLACES: dict[str, str] = {}
+
+METRICS: Mapping[str, Metric] = MappingProxyType(_METRICS)
+"""All registered metrics by name."""
+
+DEFAULT_WEIGHTS: Mapping[bool, Mapping[str, float]] = MappingProxyType(
+    {
+        True: MappingProxyType({"accuracy": 0.25, "f_beta": 0.25, "brier": 0.25, "mcc": 0.25}),
+        False: MappingProxyType({"r2": 0.5, "mae": 0.5}),
+    }
+)
+"""Weights of the performance index by whether the target has classes (SPEC B3)."""
+
+
+def register_metric(metric: Metric) -> Metric:
+    """Add a metric, which then is as good as ours wherever metrics have names.
+
+    Call it in a module of its own: processes that score trials, and those that resume a run, import
+    the module that the call stands in.
+
+    Parameters
+    ----------
+    metric
+        Its name and aliases must be new, unless the same module registers it again.
+
+    Returns
+    -------
+        The metric.
+
+    Raises
+    ------
+    SettingsError
+        If a name is taken or not usable, or if no other process can import the caller.
+    """
+    place = _place_of(inspect.stack(0)[1].frame.f_globals)
+    for name in (metric.name, *metric.aliases):
+        if not name or name == INDEX or _FORBIDDEN & set(name):
+            raise SettingsError(
+                f"a metric cannot be named {name!r}: expected letters, digits and underscores, and not {INDEX}"
+            )
+        holder = _find(name)
+        if holder is not None and (holder.name != metric.name or _PLACES.get(holder.name) != place):
+            raise SettingsError(
+                f"metric {metric.name}: the name {name} is already that of metric {holder.name}"
+            )
+    _METRICS[metric.name], _PLACES[metric.name] = metric, place
+    return metric
+
+
+def places_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
+    """Modules, or files, that register those of the metrics that are not ours."""
+    return {name: _PLACES[name] for name in metrics if name in _PLACES}
+
+
+def get_metric(name: str, task: Task, place: str | None = None) -> Metric:
+    """Metric by its registry key, another usual name, or a user's scorer.
+
+    Parameters
+    ----------
+    place
+        What to import where the name is not registered, see `places_of`.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such metric, or it does not serve this kind of target.
+    """
+    if is_scorer_name(name):
+        return scorer_metric(name, task)
+    if place is not None and name not in METRICS:
+        load_place(place)
+    usable = [metric.name for metric in METRICS.values() if task in metric.tasks]
+    if name == INDEX:
+        raise SettingsError(
+            f"index is a mixture of metrics and cannot be part of another; use {', '.join(usable)}"
+        )
+    metric = _find(name)
+    if metric is None:
+        known = [*usable, *(alias for one in METRICS.values() for alias in one.aliases)]
+        raise SettingsError(
+            f"metric {name!r} is not known: use index, one of {', '.join(usable)}, "
+            f"or file.py:function{did_you_mean(name, known)}"
+        )
+    if task not in metric.tasks:
+        raise SettingsError(
+            f"metric {name} does not serve a {task} target; use one of {', '.join(usable)}"
+        )
+    return metric
+
+
+def _find(name: str) -> Metric | None:
+    found = (metric for metric in METRICS.values() if name in metric.aliases)
+    return METRICS.get(name) or next(found, None)
+
+
+def _place_of(caller: Mapping[str, object]) -> str:
+    """Module in a package by its name, any other by its file."""
+    name, file = str(caller.get("__name__")), caller.get("__file__")
+    if name == "__main__" or (file is None and "." not in name):
+        raise SettingsError(
+            "register_metric must be called in a module that other processes can import; it was called in "
+            f"{name}: write it to a file and import that"
+        )
+    return name if "." in name else str(Path(str(file)).resolve())
