@@ -9,38 +9,11 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from automl.ensembles.deadline import Deadline
-from automl.ensembles.library import Library
+from automl.ensembles.library import Blend, Library
 from automl.ensembles.problem import EnsembleProblem
 from automl.records import FloatArray
-
-
-@dataclass(frozen=True)
-class GreedySelection:
-    """What greedy selection found.
-
-    Parameters
-    ----------
-    weights : (n members,), non-negative, sum 1
-    score : maximized
-        Score of the weighted blend on the rows that it was learned on (optimistic).
-    best_single : maximized
-        Score of the best single member on the same rows.
-    n_evaluations
-        Blends and members scored.
-    is_complete
-        False if the deadline cut it short.
-    """
-
-    weights: FloatArray
-    score: float
-    best_single: float
-    n_evaluations: int
-    is_complete: bool
 
 
 def greedy_selection(
@@ -50,7 +23,7 @@ def greedy_selection(
     sorted_start: int = 10,
     max_members: int = 100,
     max_rows: int = 5_000,
-) -> GreedySelection:
+) -> FloatArray:
     """Weights of the blend that a greedy search with replacement finds best.
 
     It starts with the best N members (N up to `sorted_start`, by score), then adds `n_rounds` times
@@ -67,28 +40,22 @@ def greedy_selection(
 
     Returns
     -------
-    GreedySelection
-        O((n_rounds + sorted_start) * members * rows) time.
+    (n members,), sum 1
+        O((n_rounds + sorted_start) * members * rows) time; the best so far at the deadline.
     """
     library = Library.build(problem, max_members=max_members, max_rows=max_rows)
-    counts = _select(library, n_rounds, sorted_start, problem.deadline)
+    counts = _select(library, n_rounds, sorted_start)
     weights = np.zeros(problem.n_members)
     weights[library.members] = counts / counts.sum()
-    return GreedySelection(
-        weights,
-        library.score_weights(weights),
-        library.best_single,
-        library.n_evaluations,
-        problem.deadline.has_time(),
-    )
+    return weights
 
 
-def _select(library: Library, n_rounds: int, sorted_start: int, clock: Deadline) -> FloatArray:
+def _select(library: Library, n_rounds: int, sorted_start: int) -> FloatArray:
     """How often each library member was taken in the best state.
 
     Members are in the order of their own scores, so the sorted start takes the first ones.
     """
-    blend = library.empty_blend()
+    blend, deadline = Blend(library), library.problem.deadline
     members = np.arange(len(library.members))
     best_score, best_size = -np.inf, 0
     taken: list[int] = []
@@ -98,13 +65,13 @@ def _select(library: Library, n_rounds: int, sorted_start: int, clock: Deadline)
         score = blend.score()
         if score > best_score:
             best_score, best_size = score, len(taken)
-        if not clock.has_time():
+        if not deadline.has_time():
             break
     for member in taken[best_size:]:
         blend.remove(member)
     del taken[best_size:]
     for _ in range(n_rounds):
-        choice = blend.best_addition(members, clock.has_time)
+        choice = blend.best_addition(members)
         if choice is None:
             break
         member, score = choice

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from automl.ensembles.problem import EnsembleProblem
-from automl.inference.combining import Combine, combined
 from automl.metrics.index import MANY_CELLS
-from automl.records import FloatArray, IntArray
+from automl.records import IntArray
 
 SHORTLIST = 3
 """Members that the sample of rows proposes and all rows choose among."""
@@ -26,91 +25,43 @@ class Library:
 
     Parameters
     ----------
+    problem
+        All rows to learn from.
     members : (kept,)
         Positions of the kept members in the problem.
-    best_single
-        Score of the best of all.
-    target : Target
-        All rows to learn from.
-    sample : Target or None
-        Subset of the rows; None when all rows are few enough.
+    sample
+        Some of the rows, which propose; None when all rows are few enough.
     """
 
     def __init__(
-        self, members: IntArray, best_single: float, *, target: Target, sample: Target | None
+        self, problem: EnsembleProblem, members: IntArray, sample: EnsembleProblem | None
     ) -> None:
-        problem = target.problem
-        self.combine: Combine = problem.combine
-        self.predictions = [problem.predictions[i] for i in members]
-        self.members = members
-        self.best_single = best_single
-        self.target = target
-        self.sample = sample
-        self.quick = target if sample is None else sample
-        self.stack = np.stack([self.quick.take(prediction) for prediction in self.predictions])
+        self.problem, self.members, self.sample = problem, members, sample
+        self.quick = sample or problem
+        self.stack = _stacked(self.quick, [problem.predictions[i] for i in members])
 
     @classmethod
     def build(cls, problem: EnsembleProblem, *, max_members: int, max_rows: int) -> Library:
         """Library of at most `max_members`, and a sample if there are more rows than `max_rows` or cells."""
-        target, predictions = Target(problem), problem.predictions
         scores: list[float] = []
-        size = n_together(np.size(predictions[0]))
-        for start in range(0, len(predictions), size):
+        n_cells = np.size(problem.predictions[0])
+        size = n_together(n_cells)
+        for start in range(0, problem.n_members, size):
             if scores and not problem.deadline.has_time():
                 break
-            some = [target.take(prediction) for prediction in predictions[start : start + size]]
-            scores += target.scores(np.stack(some)).tolist()
+            some = _stacked(problem, problem.predictions[start : start + size])
+            scores += problem.scores(some).tolist()
         order = np.argsort(-np.asarray(scores), kind="stable")
-        n_columns = np.size(predictions[0]) // len(problem.y)
-        most_rows = min(max_rows, max(1, MOST_CELLS // n_columns))
-        has_sample = len(problem.truth) > most_rows
-        return cls(
-            _cut(order, problem.groups, max_members),
-            scores[order[0]],
-            target=target,
-            sample=Target(problem.sample(most_rows)) if has_sample else None,
-        )
+        most_rows = min(max_rows, max(1, MOST_CELLS * len(problem.y) // n_cells))
+        sample = problem.sample(most_rows) if len(problem.truth) > most_rows else None
+        return cls(problem, _cut(order, problem.groups, max_members), sample)
 
-    @property
-    def n_evaluations(self) -> int:
-        """Blends and members scored so far."""
-        return self.target.n_evaluations + (self.sample.n_evaluations if self.sample else 0)
-
-    def empty_blend(self) -> Blend:
-        """Blend without members."""
-        return Blend(self)
-
-    def member(self, position: int) -> NDArray[Any]:
-        """Prediction of one member on all rows to learn from."""
+    def on_all_rows(self, positions: Sequence[int]) -> NDArray[Any]:
+        """Predictions of some of the members on all rows to learn from."""
         if self.sample is None:
-            return np.asarray(self.stack[position])
-        return self.target.take(self.predictions[position])
-
-    def score_weights(self, weights: FloatArray) -> float:
-        """Score of the blend with `weights`, (n members of the caller,)."""
-        parts = [self.member(position) for position in range(len(self.members))]
-        return self.target.score(combined(parts, weights[self.members], self.combine))
-
-
-class Target:
-    """The rows to learn from of a problem; counts the scores that are asked for."""
-
-    def __init__(self, problem: EnsembleProblem) -> None:
-        self.problem = problem
-        self.n_evaluations = 0
-
-    def take(self, prediction: NDArray[Any]) -> NDArray[Any]:
-        """The rows of `prediction` in 32 bits."""
-        return np.asarray(self.problem.taken(prediction), dtype=np.float32)
-
-    def score(self, prediction: NDArray[Any]) -> float:
-        """Score of a prediction of these rows."""
-        return float(self.scores(prediction[None])[0])
-
-    def scores(self, predictions: NDArray[Any]) -> FloatArray:
-        """Scores, (m,), of predictions, (m, n, K) or (m, n), of these rows."""
-        self.n_evaluations += len(predictions)
-        return self.problem.scores(predictions)
+            return np.asarray(self.stack[list(positions)])
+        predictions = self.problem.predictions
+        return _stacked(self.problem, [predictions[self.members[i]] for i in positions])
 
 
 def n_together(n_cells: int) -> int:
@@ -118,63 +69,57 @@ def n_together(n_cells: int) -> int:
     return max(1, MANY_CELLS // max(n_cells, 1))
 
 
+def _stacked(problem: EnsembleProblem, predictions: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The rows to learn from of some predictions, in 32 bits."""
+    return np.stack([np.asarray(problem.taken(one), dtype=np.float32) for one in predictions])
+
+
 class Blend:
     """The members taken so far as one prediction, on all rows and on the sample."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        make = RunningMedian if library.combine == "median" else RunningMean
+        make = RunningMedian if library.problem.combine == "median" else RunningMean
         shape = library.stack[0].shape
         self._quick: RunningMean | RunningMedian = make(shape)
         self._full: RunningMean | RunningMedian | None = None
         if library.sample is not None:
-            self._full = make((len(library.target.problem.truth), *shape[1:]))
+            self._full = make((len(library.problem.truth), *shape[1:]))
 
     def add(self, member: int) -> None:
         """Take a member once more."""
         self._quick.add(self._library.stack[member])
         if self._full is not None:
-            self._full.add(self._library.member(member))
+            self._full.add(self._library.on_all_rows([member])[0])
 
     def remove(self, member: int) -> None:
         """Take a member once less."""
         self._quick.remove(self._library.stack[member])
         if self._full is not None:
-            self._full.remove(self._library.member(member))
+            self._full.remove(self._library.on_all_rows([member])[0])
 
     def score(self) -> float:
         """Score of the blend on all rows."""
         running = self._quick if self._full is None else self._full
-        return self._library.target.score(running.value())
+        return float(self._library.problem.scores(running.value()[None])[0])
 
-    def best_addition(
-        self, members: IntArray, has_time: Callable[[], bool]
-    ) -> tuple[int, float] | None:
+    def best_addition(self, members: IntArray) -> tuple[int, float] | None:
         """Member whose addition scores best, and that score; None if time runs out."""
-        scores = np.empty(len(members))
-        stack, quick = self._library.stack, self._library.quick
+        scores: FloatArray = np.empty(len(members))
+        library, stack = self._library, self._library.stack
         size = n_together(stack[0].size)
         for start in range(0, len(members), size):
-            if not has_time():
+            if not library.problem.deadline.has_time():
                 return None
-            some = members[start : start + size]
-            with_member = self._quick.value_with(stack[some])
-            scores[start : start + size] = quick.scores(with_member)
-        if self._full is None:
-            best = int(np.argmax(scores))
-            return int(members[best]), float(scores[best])
-        shortlist = members[np.argsort(-scores, kind="stable")[:SHORTLIST]]
-        return self._best_on_all_rows(shortlist, self._full)
-
-    def _best_on_all_rows(
-        self, shortlist: IntArray, full: RunningMean | RunningMedian
-    ) -> tuple[int, float]:
-        """Best of the shortlist by all rows; the first, which the sample prefers, at ties."""
-        target, library = self._library.target, self._library
-        members = np.stack([library.member(int(member)) for member in shortlist])
-        scores = target.scores(full.value_with(members))
+            with_member = self._quick.value_with(stack[members[start : start + size]])
+            scores[start : start + size] = library.quick.scores(with_member)
+        if self._full is not None:
+            # of those that the sample prefers; the first of them at ties
+            members = members[np.argsort(-scores, kind="stable")[:SHORTLIST]]
+            with_member = self._full.value_with(library.on_all_rows(list(members)))
+            scores = library.problem.scores(with_member)
         best = int(np.argmax(scores))
-        return int(shortlist[best]), float(scores[best])
+        return int(members[best]), float(scores[best])
 
 
 class RunningMean:

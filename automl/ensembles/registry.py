@@ -66,11 +66,6 @@ class EnsembleMethod:
         return weights
 
 
-def learn_greedy(problem: EnsembleProblem) -> FloatArray:
-    """Weights by `automl.ensembles.greedy.greedy_selection`."""
-    return greedy_selection(problem).weights
-
-
 def learn_single(problem: EnsembleProblem) -> FloatArray:
     """All weight on the member with the best score, the first at ties."""
     scores = [problem.scores(problem.taken(one)[None])[0] for one in problem.predictions]
@@ -79,7 +74,7 @@ def learn_single(problem: EnsembleProblem) -> FloatArray:
 
 ENSEMBLES: dict[str, EnsembleMethod] = {
     "greedy": EnsembleMethod(
-        learn_greedy,
+        greedy_selection,
         "the members that help the blend most, taken one by one, with replacement",
         "H18 2.5.3, after Caruana 2004, 2006",
         n_bags=5,
@@ -93,7 +88,7 @@ ENSEMBLES: dict[str, EnsembleMethod] = {
         draws_bootstraps=True,
     ),
     "stacking": EnsembleMethod(
-        learn_greedy,
+        greedy_selection,
         "models that learn from other models' out-of-fold predictions, blended as by greedy",
         "H18 2.5.3, after Wolpert 1992",
         is_second_layer=True,

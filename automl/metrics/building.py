@@ -70,8 +70,8 @@ def build_index(
     costs = None if cost_matrix is None else check_costs(cost_matrix, count)
     parameters = _parameters(y, sizes, count, costs=costs, beta=float(beta), positive=positive)
     facts = _target_facts(y, sizes, count, parameters, brier_baseline)
+    weights = _parse_weights(spec, task, parameters)  # which may register some
     usable = _usable_metrics(task, parameters)
-    weights = _parse_weights(spec, task, parameters)
     places = places_of(usable)
     for name in (*places, *filter(is_scorer_name, weights)):
         _try_metric(get_metric(name, task), y, count, parameters)

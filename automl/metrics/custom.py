@@ -7,7 +7,8 @@ The function is called as ``f(y_true, prediction) -> float``, greater is better:
 - regression: both are (n,).
 
 Its value enters the index as it is (baseline 0, ideal 1); sample weights are not passed on.
-One that is more than that is a `Metric` for `automl.metrics.registry.register_metric`.
+Where the file or module registers a metric of this name (`automl.metrics.registry.register_metric`), that
+one is meant.
 """
 
 from __future__ import annotations
@@ -42,7 +43,6 @@ def absolute_name(name: str) -> str:
     return f"{Path(place).resolve()}:{function}" if place.endswith(".py") else name
 
 
-@lru_cache(maxsize=32)
 def load_scorer(name: str) -> Scorer:
     """Function that `name` refers to.
 
@@ -84,6 +84,7 @@ def scorer_metric(name: str, task: Task) -> Metric:
     )
 
 
+@lru_cache(maxsize=32)
 def load_place(place: str) -> ModuleType:
     """Module of a name, or of a file whose name ends with ``.py``.
 

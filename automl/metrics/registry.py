@@ -1,7 +1,7 @@
 """Metrics by name; `register_metric` adds one of your own.
 
-A name with a colon is that of a function in a file or a module, which needs no registration
-(`automl.metrics.custom`).
+A name with a colon is that of a metric that a file or a module registers, or of a function there, which needs
+no registration (`automl.metrics.custom`).
 """
 
 from __future__ import annotations
@@ -58,6 +58,11 @@ def register_metric(metric: Metric) -> Metric:
         If a name is taken or not usable, or if no other process can import the caller.
     """
     place = _place_of(inspect.stack(0)[1].frame.f_globals)
+    if not place:
+        raise SettingsError(
+            f"metric {metric.name}: register_metric must be called in a module that other processes can "
+            "import; write it to a file and import that"
+        )
     for name in (metric.name, *metric.aliases):
         if not name or name == INDEX or _FORBIDDEN & set(name):
             raise SettingsError(
@@ -91,7 +96,11 @@ def get_metric(name: str, task: Task, place: str | None = None) -> Metric:
         If there is no such metric, or it does not serve this kind of target.
     """
     if is_scorer_name(name):
-        return scorer_metric(name, task)
+        place, _, own = name.rpartition(":")
+        module = load_place(place)  # which may register it
+        if _PLACES.get(own) != _place_of(vars(module)):
+            return scorer_metric(name, task)
+        name = own
     if place is not None and name not in METRICS:
         load_place(place)
     usable = [metric.name for metric in METRICS.values() if task in metric.tasks]
@@ -118,12 +127,9 @@ def _find(name: str) -> Metric | None:
     return METRICS.get(name) or next(found, None)
 
 
-def _place_of(caller: Mapping[str, object]) -> str:
-    """Module in a package by its name, any other by its file."""
-    name, file = str(caller.get("__name__")), caller.get("__file__")
-    if name == "__main__" or (file is None and "." not in name):
-        raise SettingsError(
-            "register_metric must be called in a module that other processes can import; it was called in "
-            f"{name}: write it to a file and import that"
-        )
-    return name if "." in name else str(Path(str(file)).resolve())
+def _place_of(module: Mapping[str, object]) -> str:
+    """Name of a module in a package, file of any other; empty where other processes cannot import it."""
+    name, file = str(module.get("__name__")), module.get("__file__")
+    if name == "__main__" or "." in name:
+        return name if "." in name else ""
+    return str(Path(str(file)).resolve()) if file else ""

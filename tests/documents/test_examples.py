@@ -53,7 +53,7 @@ REFUSED = {
 """How the commands begin that a page shows being refused, and their exit codes."""
 FENCE = re.compile(r"^```(\w*)\s*$")
 MARKER = re.compile(r"^<!-- not run: (.+) -->$")
-NAMED_FILE = re.compile(r"^# ([\w-]+\.yaml)$")
+NAMED_FILE = re.compile(r"^# ([\w-]+\.(?:yaml|py))$")
 
 
 def blocks_of(text: str) -> Iterator[tuple[int, str, list[str], str]]:
@@ -84,11 +84,11 @@ def steps_of(text: str) -> Iterator[tuple[dict[str, object], str]]:
     """What a page has to be run, with the reason where it is not."""
     for line, kind, lines, reason in blocks_of(text):
         body = "\n".join(lines) + "\n"
-        if kind == "python":
-            yield {"kind": "python", "line": line, "text": with_few_trials(body)}, reason
-        elif kind == "yaml" and (named := NAMED_FILE.match(lines[0])):
+        if kind in {"python", "yaml"} and (named := NAMED_FILE.match(lines[0])):
             text = with_few_trials(body)
             yield {"kind": "file", "line": line, "name": named[1], "text": text}, reason
+        elif kind == "python":
+            yield {"kind": "python", "line": line, "text": with_few_trials(body)}, reason
         elif not kind:
             for command in commands_of(lines):
                 refused = (code for start, code in REFUSED.items() if command.startswith(start))

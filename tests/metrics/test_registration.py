@@ -16,6 +16,7 @@ from automl.errors import SettingsError
 from automl.metrics import registry
 from automl.metrics.bootstraps import bootstrap_scores
 from automl.metrics.building import build_index
+from automl.metrics.custom import load_place
 from automl.metrics.index import PerformanceIndex
 from automl.metrics.metric import Metric
 from automl.metrics.registry import METRICS, get_metric, register_metric
@@ -233,6 +234,7 @@ register_metric(Metric(name="hits", tasks=frozenset({Task.BINARY}), needs="label
 OTHER_PROCESS = """
 import json, sys
 import numpy as np
+from automl.metrics.custom import load_place
 from automl.metrics.index import PerformanceIndex
 index = PerformanceIndex.from_json(json.load(sys.stdin))
 y = np.array([0, 1, 1, 0])
@@ -253,10 +255,27 @@ def test_another_process_imports_what_the_index_names(tmp_path, monkeypatch):
     assert PerformanceIndex.from_json(json.loads(text)) == index
 
 
+@pytest.mark.parametrize("name", ["{file}:hits", "own_hits:hits"])
+def test_the_file_that_registers_it_can_be_named(tmp_path, monkeypatch, name):
+    file = tmp_path / "own_hits.py"
+    file.write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_hits", raising=False)
+    load_place.cache_clear()
+    y = np.array([0, 1, 1])
+    index = build_index(name.format(file=file), task=Task.BINARY, y_all=y)
+    assert index.name == "hits"
+    assert index.baselines["hits"] == pytest.approx(4 / 9)
+    assert index.learns_threshold
+    assert index.places == {"hits": str(file)}
+    with pytest.raises(SettingsError, match="has no function 'miss'"):
+        build_index(f"{file}:miss", task=Task.BINARY, y_all=y)
+
+
 def test_a_script_cannot_register_what_no_other_process_could_import():
     command = [sys.executable, "-c", MODULE]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "called in __main__: write it to a file and import that" in found.stderr
+    assert "metric hits: register_metric must be called in a module" in found.stderr
 
 
 def test_the_plan_of_usual_metrics_names_no_place():
