@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from automl.ensembles.problem import EnsembleProblem
 from automl.metrics.index import MANY_CELLS
-from automl.records import IntArray
+from automl.records import FloatArray, IntArray
 
 SHORTLIST = 3
 """Members that the sample of rows proposes and all rows choose among."""

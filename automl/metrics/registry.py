@@ -82,6 +82,18 @@ def places_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
     return {name: _PLACES[name] for name in metrics if name in _PLACES}
 
 
+def metric_names() -> list[str]:
+    """Names of all registered metrics, and their other usual names."""
+    return [*METRICS, *(alias for metric in METRICS.values() for alias in metric.aliases)]
+
+
+def qualified(name: str) -> str:
+    """``PLACE:NAME`` of a metric that is not ours, by which any other process finds it; other names as they are."""
+    metric = _find(name)
+    place = None if metric is None else _PLACES.get(metric.name)
+    return name if metric is None or place is None else f"{place}:{metric.name}"
+
+
 def get_metric(name: str, task: Task, place: str | None = None) -> Metric:
     """Metric by its registry key, another usual name, or a user's scorer.
 
@@ -110,10 +122,9 @@ def get_metric(name: str, task: Task, place: str | None = None) -> Metric:
         )
     metric = _find(name)
     if metric is None:
-        known = [*usable, *(alias for one in METRICS.values() for alias in one.aliases)]
         raise SettingsError(
             f"metric {name!r} is not known: use index, one of {', '.join(usable)}, "
-            f"or file.py:function{did_you_mean(name, known)}"
+            f"or file.py:function{did_you_mean(name, metric_names())}"
         )
     if task not in metric.tasks:
         raise SettingsError(

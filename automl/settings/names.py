@@ -81,9 +81,21 @@ def _ensembles() -> Sequence[str]:
 
 
 def _metrics() -> Sequence[str]:
-    from automl.metrics.metrics import ALIASES, METRICS
+    from automl.metrics.registry import metric_names
 
-    return (INDEX, *METRICS, *ALIASES)
+    return (INDEX, *metric_names())
+
+
+def found_elsewhere(metric: str | dict[str, float]) -> str | dict[str, float]:
+    """A metric, or weights, by names that any other process finds.
+
+    A run's settings are read by workers, and by commands that resume or retrain it.
+    """
+    from automl.metrics.registry import qualified
+
+    if isinstance(metric, str):
+        return qualified(metric)
+    return {qualified(name): weight for name, weight in metric.items()}
 
 
 def _metrics_within(value: Any) -> Iterable[str]:

@@ -8,7 +8,7 @@ from pydantic import field_validator
 
 from automl.records import Decision
 from automl.settings.fields import Idle, Option, Section, setting
-from automl.settings.names import METRIC_NAMES
+from automl.settings.names import METRIC_NAMES, found_elsewhere
 from automl.settings.option_texts import parse_metric, read_cost_matrix
 
 
@@ -138,6 +138,11 @@ class Score(Section):
     @classmethod
     def _weights_of_text(cls, value: Any) -> Any:
         return parse_metric(value)
+
+    @field_validator("metric")
+    @classmethod
+    def _found_elsewhere(cls, value: str | dict[str, float]) -> str | dict[str, float]:
+        return found_elsewhere(value)
 
     @field_validator("target_bins")
     @classmethod

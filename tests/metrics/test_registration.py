@@ -22,6 +22,7 @@ from automl.metrics.metric import Metric
 from automl.metrics.registry import METRICS, get_metric, register_metric
 from automl.metrics.thresholds import THRESHOLDS
 from automl.records import Task
+from automl.settings import Settings
 
 BINARY, REGRESSION = frozenset({Task.BINARY}), frozenset({Task.REGRESSION})
 
@@ -270,6 +271,16 @@ def test_the_file_that_registers_it_can_be_named(tmp_path, monkeypatch, name):
     assert index.places == {"hits": str(file)}
     with pytest.raises(SettingsError, match="has no function 'miss'"):
         build_index(f"{file}:miss", task=Task.BINARY, y_all=y)
+
+
+def test_settings_name_the_module_that_other_processes_import():
+    register_metric(OWN["recall"])
+    for given in ("recall", "found", f"{__name__}:recall"):
+        assert Settings(table="t", target="y", metric=given).metric == f"{__name__}:recall"
+    weights = Settings(table="t", target="y", metric={"found": 2.0, "auc": 1.0}).metric
+    assert weights == {f"{__name__}:recall": 2.0, "auc": 1.0}
+    index = build_index(weights, task=Task.BINARY, y_all=np.array([0, 1, 1]))
+    assert index.name == "recall*0.667 + roc_auc*0.333"
 
 
 def test_a_script_cannot_register_what_no_other_process_could_import():
