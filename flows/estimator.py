@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,10 @@ from sklearn.exceptions import NotFittedError
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.home import Home, default_home
 from automl.inference.model import TableModel
+from automl.records import ClassWeight
 from automl.run.choices import check_names
-from automl.settings import Settings
+from automl.settings import PresetName, Settings
+from automl.settings.data import WantedTask
 from automl.settings.sources import resolve_settings
 from automl_flows.environment import prepare_environment
 
@@ -50,6 +52,10 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         How each family is searched: a name of ``automl optimizers``, or the parts of a composition.
     allocator
         Which family gets the next turn: a name of ``automl allocators``, or `auto`.
+    ensemble
+        How models are blended: a name of ``automl ensembles``, or `none`.
+    alpha : in (0, 1)
+        Significance level of the selection, or levels by name: leaf, category, family, root.
     roles
         Role by column name, instead of the detected one.
     groups, time
@@ -62,6 +68,10 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         Cost of predicting column j for true class i.
     test_share : in [0, 0.9)
         Share of the rows that nothing touches before the honest score in ``result_["test"]``.
+    max_predict_ms : milliseconds
+        Longest time to predict one row.
+    seed
+        Root of all randomness.
     name
         Problem and model name in the registry; default: ``frame-`` and the target's name.
     home
@@ -103,9 +113,9 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         *,
         budget: float | str | None = None,
         trials: int | None = None,
-        preset: Literal["thesis", "fast", "balanced", "best"] | None = None,
+        preset: PresetName | None = None,
         metric: str | Mapping[str, float] | None = None,
-        task: Literal["auto", "binary", "multiclass", "regression"] | None = None,
+        task: WantedTask | None = None,
         families: str | Sequence[str] | None = None,
         exclude: str | Sequence[str] | None = None,
         optimizer: str | Mapping[str, Any] | None = None,
@@ -115,7 +125,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         roles: Mapping[str, str] | None = None,
         groups: str | None = None,
         time: str | None = None,
-        class_weight: Literal["none", "balanced"] | None = None,
+        class_weight: ClassWeight | None = None,
         positive: Any = None,
         cost_matrix: ArrayLike | None = None,
         test_share: float | None = None,

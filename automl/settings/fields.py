@@ -98,7 +98,7 @@ class Setting:
     @property
     def description(self) -> str:
         """Help and what it could not hold."""
-        return f"{self.help}: {self.more}" if self.more else self.help
+        return f"{self.help}; {self.more}" if self.more else self.help
 
 
 def setting(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import field_validator
@@ -19,7 +20,7 @@ class Score(Section):
 
     metric: str | dict[str, float] = setting(
         "index",
-        help="index, a metric's name, NAME=WEIGHT,NAME=WEIGHT or FILE.py:FUNCTION",
+        help="What is maximized: index, a metric's name, NAME=WEIGHT,NAME=WEIGHT or FILE.py:FUNCTION",
         option=Option(metavar="NAME"),
         names=METRIC_NAMES,
     )
@@ -40,7 +41,7 @@ class Score(Section):
         None,
         help="Cost of predicting column j for true class i",
         more="rows of numbers; the option takes a csv or YAML file of them",
-        option=Option(metavar="FILE", parse=read_cost_matrix),
+        option=Option(metavar="FILE", kind=Path, parse=read_cost_matrix),
     )
     decision: Decision = setting(
         "learned",

@@ -59,6 +59,8 @@ def plan_of(settings: Settings, home: Home) -> dict[str, Any]:
 
 def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
     """Print a plan on stdout."""
+    from automl.settings import SECTIONS
+
     if as_json:
         emit_json(plan)
         return
@@ -89,14 +91,16 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
         emit(f"warning: {warning}")
     emit("")
     emit("settings")
-    emit_facts(
-        {
-            f"  {key}": f"auto: {plan['chosen'][key]}"
-            if value == "auto" and key in plan["chosen"]
-            else value
-            for key, value in plan["settings"].items()
-        }
-    )
+    for section in SECTIONS.values():
+        emit(f" {section.title}")
+        emit_facts({f"  {name}": _shown(plan, name) for name in section.model_fields})
+
+
+def _shown(plan: dict[str, Any], name: str) -> Any:
+    """A setting; what auto stands for with it."""
+    value = plan["settings"][name]
+    is_chosen = value == "auto" and name in plan["chosen"]
+    return f"auto: {plan['chosen'][name]}" if is_chosen else value
 
 
 def _roles(table: Table) -> list[dict[str, str]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from automl.errors import SettingsError
 from automl_flows.commands.options import HomeOption, JsonOption
@@ -21,175 +23,39 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
-    app.command()(train)
+    app.command("train", cls=_TrainCommand, help=train.__doc__)(_incomplete)
     app.command()(resume)
     app.command()(demo)
 
 
+class _TrainCommand(TyperCommand):
+    """`automl train`; its options are made from the settings once it is asked for.
+
+    Settings take longer to load than the rest of the program, which other commands need not wait for.
+    """
+
+    @cached_property
+    def complete(self) -> TyperCommand:
+        """The command with all its options."""
+        from automl_flows.commands.train_options import command
+
+        return command(train, str(self.name))
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Context of the complete command, which parses and runs in place of this one."""
+        return self.complete.make_context(*args, **extra)
+
+
+def _incomplete() -> None:
+    raise NotImplementedError("the complete command runs in place of this one")
+
+
 def train(
-    table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="File, URI, sklearn:NAME or openml:NAME")
-    ],
-    *,
-    target: Annotated[
-        str | None, typer.Option(help="Column to predict; may come from --config", metavar="COLUMN")
-    ] = None,
-    task: Annotated[
-        Literal["auto", "binary", "multiclass", "regression"] | None,
-        typer.Option(help="Kind of target [default: auto]"),
-    ] = None,
-    role: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=ROLE", help="Role of a column, instead of the detected one"),
-    ] = None,
-    strict: Annotated[
-        bool | None,
-        typer.Option(
-            "--strict", help="Refuse what is odd in the table, instead of taking it with a note"
-        ),
-    ] = None,
-    test: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="Untouched rows for the test score")
-    ] = None,
-    test_share: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Share of rows set aside as test rows")
-    ] = None,
-    groups: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Rows of one group stay together")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Rows are ordered by this column")
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of sample weights")
-    ] = None,
-    class_weight: Annotated[
-        Literal["none", "balanced"] | None, typer.Option(help="Weights of the classes")
-    ] = None,
-    beta: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Weight of recall against precision in F-beta [default: 1]"),
-    ] = None,
-    positive: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="Positive class of a binary target")
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(help="index, a metric's name, NAME=WEIGHT,NAME=WEIGHT or FILE.py:FUNCTION"),
-    ] = None,
-    cost_matrix: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="csv or YAML: cost of column j for true class i"),
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Wall time, such as 90s, 10m [default: 10m]")
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of trials: a reproducible run")
-    ] = None,
-    preset: Annotated[
-        Literal["thesis", "fast", "balanced", "best"] | None,
-        typer.Option(help="Defaults of all settings [default: balanced]"),
-    ] = None,
-    families: Annotated[str | None, typer.Option(metavar="A,B", help="Only these families")] = None,
-    exclude: Annotated[str | None, typer.Option(metavar="A,B", help="Families left out")] = None,
-    trust: Annotated[
-        bool | None,
-        typer.Option("--trust", help="Store models of your own families as pickles if need be"),
-    ] = None,
-    optimizer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Search method inside each family")
-    ] = None,
-    allocator: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="How turns are given to families [default: auto]"),
-    ] = None,
-    priors: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|learned",
-            help="Priors that `automl learn priors` has written, or those that earlier runs teach",
-        ),
-    ] = None,
-    selection_test: Annotated[
-        Literal["closed", "paired", "mcb", "bayesian", "friedman", "thesis"] | None,
-        typer.Option(help="Test that drops worse candidates [default: closed]"),
-    ] = None,
-    rope: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Difference of the index that means nothing, for bayesian [default: 0.01]",
-        ),
-    ] = None,
-    normality: Annotated[
-        Literal["kolmogorov_smirnov", "lilliefors"] | None,
-        typer.Option(help="Test of normal scores, for thesis [default: kolmogorov_smirnov]"),
-    ] = None,
-    alpha: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X",
-            help="Significance level, or leaf=X,category=X,family=X,root=X [default: 0.05]",
-        ),
-    ] = None,
-    alpha_split: Annotated[
-        Literal["auto", "level", "tree"] | None,
-        typer.Option(help="What keeps alpha: each level, or the whole tree [default: auto]"),
-    ] = None,
-    top_n: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help="Models that each level promotes, or leaf=N,category=N,family=N,root=N [default: 3]",
-        ),
-    ] = None,
-    ensemble: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="How models are blended, or none [default: greedy]"),
-    ] = None,
-    max_predict_ms: Annotated[
-        float | None, typer.Option(metavar="X", help="Longest milliseconds to predict one row")
-    ] = None,
-    experience: Annotated[
-        bool | None,
-        typer.Option(
-            "--experience/--no-experience",
-            help="Use what earlier runs have tried [default: experience]",
-            show_default=False,
-        ),
-    ] = None,
-    exclude_experience: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B", help="Data sets left out of it: names, runs, fingerprints, layouts"
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Trials at a time [default: one per core]")
-    ] = None,
-    register_after: Annotated[
-        bool | None,
-        typer.Option(
-            "--register-after",
-            help="Where there was no time to register the model, do it after the run",
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Root of all randomness")] = None,
-    name: Annotated[
-        str | None, typer.Option(help="Problem and model name [default: table and target]")
-    ] = None,
-    config: Annotated[Path | None, typer.Option(metavar="FILE.yaml", help="Settings file")] = None,
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, show the plan, start nothing")
-    ] = False,
+    *, config: Path | None, home: Path | None, as_json: bool, dry_run: bool, **options: Any
 ) -> None:
     """Search, select, fit and register a model for a table."""
-    options = dict(locals())
     from automl.settings.sources import resolve_settings
-    from automl_flows.commands.given import given_settings
+    from automl_flows.commands.train_options import given_settings
     from automl_flows.words.results import show_notices
 
     state = open_home(home)

@@ -20,6 +20,7 @@ COMMANDS = typer.main.get_command(app).commands
 
 def options_of(command):
     """Options of a command, or of all commands of a group."""
+    command = getattr(command, "complete", command)
     own = {option for p in command.params for option in (*p.opts, *p.secondary_opts)}
     return own.union(*map(options_of, getattr(command, "commands", {}).values()))
 

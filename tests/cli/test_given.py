@@ -8,13 +8,13 @@ from automl.addresses import ENVIRONMENT
 from automl.errors import SettingsError
 from automl.evaluation.launch import MARKER
 from automl.inference.pyfunc import TRUST_VARIABLE
+from automl.settings.option_texts import parse_metric, parse_roles, read_cost_matrix
 from automl.settings.sources import resolve_settings
-from automl_flows.commands.given import parse_metric, parse_roles, read_cost_matrix
 
 
 def test_roles_may_hold_equals_signs_in_the_column_name():
     assert parse_roles(["a=b=nominal", "c=date"]) == {"a=b": "nominal", "c": "date"}
-    assert parse_roles(None) is None
+    assert parse_roles({"c": "date"}) == {"c": "date"}
 
 
 def test_metric_weights_are_parsed_and_names_kept():

@@ -246,6 +246,7 @@ READERS: dict[tuple[str, str], Callable[[Path], None]] = {
     ("families.md", "spaces"): read_settings,
     ("families.md", "preprocessing"): read_settings,
     ("search.md", "priors"): read_priors,
+    ("settings.md", "preset"): read_settings,
 }
 """What yaml blocks without a file name go through, by page and first key."""
 

@@ -15,10 +15,9 @@ from automl.home import RunFolder
 from automl.run.preparation import prepare
 from automl.settings import Settings
 from automl.settings.sources import resolve_settings
-from automl_flows.commands.given import given_settings
-from automl_flows.commands.train import train
+from automl_flows.commands.train_options import given_settings, signature
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DESCRIBING = {"automl/settings", "automl/run/choices.py"}
 """What says what settings are; being named there is no effect."""
 
@@ -104,12 +103,12 @@ NO_SETTINGS = {"table", "config", "home", "as_json", "dry_run"}
 
 def given(**options):
     """What the command makes of options."""
-    nothing = dict.fromkeys(inspect.signature(train).parameters)
+    nothing = dict.fromkeys(signature().parameters)
     return given_settings({**nothing, "table": "sklearn:iris", "target": "target", **options})
 
 
 def test_every_option_of_the_command_is_here():
-    assert set(inspect.signature(train).parameters) == {*OPTIONS, *WITH_OTHERS, *NO_SETTINGS}
+    assert set(signature().parameters) == {*OPTIONS, *WITH_OTHERS, *NO_SETTINGS}
 
 
 @pytest.mark.parametrize("option", OPTIONS)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from automl.errors import SettingsError
 from automl.settings import Settings
 from automl.settings.idle import idle_settings
+from automl.settings.model import accounts
 from automl.settings.presets import PRESETS
 from automl.settings.sources import resolve_settings
 
@@ -51,6 +52,10 @@ IDLE = [
     ({"exclude_experience": ["iris"], "experience": False}, "exclude_experience"),
     ({"fidelity": "rows", "optimizer": "random"}, "fidelity"),
     ({"blend": 5.0, "optimizer": "tpe"}, "blend"),
+    ({"trust": True}, "trust"),
+    ({"rope": 0.02}, "rope"),
+    ({"candidate_scores": 40, "candidate_repeats": 2}, "candidate_scores"),
+    ({"candidate_scores": 40, "time": "day"}, "candidate_scores"),
 ]
 EFFECTIVE = [
     {"families": ["lda", "svm"], "exclude": ["svm"]},
@@ -127,6 +132,12 @@ def test_all_settings_of_a_run_can_be_given_again_in_a_file(tmp_path):
         file = tmp_path / "settings.yaml"
         file.write_text(settings.model_dump_json(exclude_none=True))
         assert resolve_settings({}, file=file, environment={}) == settings
+
+
+def test_every_setting_with_a_condition_is_here():
+    assert {name for name, account in accounts().items() if account.idle} == {
+        name for _, name in IDLE
+    }
 
 
 def test_every_rule_is_about_settings_that_there_are():

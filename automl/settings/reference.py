@@ -1,0 +1,144 @@
+"""The list of all settings as text, for ``docs/settings.md``.
+
+``python -m automl.settings.reference docs/settings.md`` writes it anew between its two marks.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from automl.settings.fields import DEFAULT_PRESET, Section, Setting, account_of
+from automl.settings.model import SECTIONS, Settings
+from automl.settings.presets import PRESETS, usual_value
+
+PAGE_START = "<!-- the list begins -->"
+PAGE_END = "<!-- the list ends -->"
+_HEAD = "| setting | option | values | default | what it does |\n|---|---|---|---|---|"
+_KINDS = {str: "text", int: "whole number", float: "number", bool: "true, false"}
+_BOUNDS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}"}
+
+
+def section_tables() -> str:
+    """A Markdown table for each section."""
+    return "\n\n".join(_table(name, section) for name, section in SECTIONS.items()) + "\n"
+
+
+def renewed(text: str) -> str:
+    """The page with the list as it is now.
+
+    Raises
+    ------
+    ValueError
+        If the page lacks a mark.
+    """
+    before, start, rest = text.partition(PAGE_START)
+    _, end, after = rest.partition(PAGE_END)
+    if not start or not end:
+        raise ValueError(f"the page must have the marks {PAGE_START} and {PAGE_END}")
+    return f"{before}{start}\n\n{section_tables()}\n{end}{after}"
+
+
+def _table(name: str, section: type[Section]) -> str:
+    rows = [_row(field, account_of(info)) for field, info in section.model_fields.items()]
+    return "\n".join([f"## {section.title}: `{name}`", "", _HEAD, *rows])
+
+
+def _row(name: str, account: Setting) -> str:
+    cells = (
+        f"`{name}`",
+        _option(name, account),
+        _values(name, account),
+        _default(name, account),
+        _words(account),
+    )
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _option(name: str, account: Setting) -> str:
+    option = account.option
+    if option is None:
+        return ""
+    flag = option.flag or f"--{name.replace('_', '-')}"
+    return f"`{flag} {option.metavar}`" if option.metavar else f"`{flag}`"
+
+
+def _values(name: str, account: Setting) -> str:
+    """What may be given: names, words, or a number with its bounds and unit."""
+    if account.names is not None:
+        return _names(account)
+    info = Settings.model_fields[name]
+    bounds = [
+        pattern.format(_text(getattr(bound, key)))
+        for bound in info.metadata
+        for key, pattern in _BOUNDS.items()
+        if getattr(bound, key, None) not in (None, float("inf"))
+    ]
+    parts = [*_kinds(info.annotation), *bounds, *([account.unit] if account.unit else [])]
+    return ", ".join(parts)
+
+
+def _names(account: Setting) -> str:
+    """Where the names are listed, or the names."""
+    if account.names is None or account.names.command:
+        return f"a name of `{account.names.command}`" if account.names else ""
+    return ", ".join(f"`{name}`" for name in account.names.known())
+
+
+def _kinds(annotation: Any) -> Iterator[str]:
+    if get_origin(annotation) in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _kinds(part)
+    elif get_origin(annotation) is Literal:
+        yield from (f"`{word}`" for word in get_args(annotation))
+    elif annotation in _KINDS:
+        yield _KINDS[annotation]
+    elif get_origin(annotation) is dict:
+        yield "values by name"
+    elif annotation is not NoneType:
+        yield "list"
+
+
+def _default(name: str, account: Setting) -> str:
+    """What holds where nothing is given, and what presets say instead."""
+    if Settings.model_fields[name].is_required():
+        return "must be given"
+    usual = usual_value(DEFAULT_PRESET, name)
+    others: dict[str, list[str]] = {}
+    for preset in PRESETS:
+        if (value := usual_value(preset, name)) != usual:
+            others.setdefault(_text(value), []).append(f"`{preset}`")
+    own = account.usual or _text(usual)
+    return "; ".join([own, *(f"{', '.join(names)} {value}" for value, names in others.items())])
+
+
+def _text(value: Any) -> str:
+    """A value as a settings file writes it."""
+    if value in (None, "", (), {}):
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        given = {key: number for key, number in value.items() if number}
+        return ", ".join(f"{key} {number:g}" for key, number in given.items())
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,g}" if isinstance(value, float) else str(value)
+
+
+def _words(account: Setting) -> str:
+    idle = "; or: ".join(condition.reason for condition in account.idle)
+    return f"{account.description}." + (f" *No effect where* {idle}." if idle else "")
+
+
+def main() -> None:
+    """Write the list into the page that the command line names."""
+    page = Path(sys.argv[1])
+    page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
