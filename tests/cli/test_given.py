@@ -173,3 +173,14 @@ def test_the_environment_may_hold_mappings_and_what_is_empty_is_not_given():
     assert (settings.seed, settings.name) == (3, "")
     with pytest.raises(SettingsError, match="AUTOML_SPACES: must be YAML"):
         resolve_settings(given, environment={"AUTOML_SPACES": "{a"})
+
+
+def test_texts_of_the_command_line_are_understood_in_every_source():
+    environment = {"AUTOML_METRIC": "auc=2,accuracy=1", "AUTOML_ROLES": "[zip=nominal, day=date]"}
+    settings = resolve_settings({"table": "t.csv", "target": "y"}, environment=environment)
+    assert settings.metric == {"auc": 2.0, "accuracy": 1.0}
+    assert settings.roles == {"zip": "nominal", "day": "date"}
+    one = {"AUTOML_ROLES": "zip=nominal"}
+    assert resolve_settings({"table": "t", "target": "y"}, environment=one).roles == {
+        "zip": "nominal"
+    }
