@@ -1,6 +1,6 @@
 """Names that settings take are those that are registered, whoever registered them."""
 
-from types import MappingProxyType
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +8,7 @@ from automl.bandits.registry import ALLOCATORS
 from automl.ensembles.registry import ENSEMBLES
 from automl.errors import SettingsError
 from automl.families.registry import forget_families, get_family, load_families
-from automl.metrics import metrics
+from automl.metrics import registry
 from automl.optimizers.registry import OPTIMIZERS
 from automl.settings.sources import resolve_settings
 
@@ -37,8 +37,8 @@ def test_what_somebody_registers_is_accepted(setting, registry, like, monkeypatc
 def test_a_metric_that_somebody_registers_is_accepted(monkeypatch):
     with pytest.raises(SettingsError, match=r"^setting metric: must be one of index, "):
         resolved(metric="mine")
-    known = {**metrics.METRICS, "mine": metrics.METRICS["accuracy"]}
-    monkeypatch.setattr(metrics, "METRICS", MappingProxyType(known))
+    mine = replace(registry.METRICS["accuracy"], name="mine", aliases=())
+    monkeypatch.setitem(registry._METRICS, "mine", mine)
     assert resolved(metric="mine=2,auc=1").metric == {"mine": 2.0, "auc": 1.0}
 
 
