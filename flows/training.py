@@ -21,22 +21,13 @@ from automl.errors import AutoMLError
 from automl.home import Home, RunFolder, default_home
 from automl.run.beginning import begin
 from automl.run.session import Session
+from automl.run.stage_table import stages_of
 from automl.run_state import FINISHED, INTERRUPTED, state_of
 from automl.settings import Settings
-from automl.stages.line import Line, close_line, line_of, open_line
+from automl.stages.line import Line, RunReference, close_line, open_line
 from automl_flows.services.reconciliation import note_attempt, run_tags, server_name
 from automl_flows.words.results import honest_text
-from automl_tasks.stages import (
-    build_ensemble,
-    build_final_model,
-    end_search,
-    estimate_honestly,
-    read_and_check,
-    register_model,
-    score_candidates,
-    search_family,
-    select_champion,
-)
+from automl_tasks.stages import make_stage, read_and_check, register_model, search_family
 
 MOST_THREADS = 64
 SHOWN_ROWS = 50
@@ -73,7 +64,7 @@ def train_flow(
     """
     if run:
         try:
-            return run_stages(line_of(run))
+            return run_stages(_driven_line(run))
         except AutoMLError as error:
             return _ending_without_the_flow(RunFolder(Path(run)), error)
     session = begin(settings, Home(Path(home).resolve() if home else default_home()))
@@ -89,6 +80,13 @@ def train_flow(
     finally:
         session.close()
         session.release()
+
+
+def _driven_line(run: str) -> Line:
+    line = RunReference(run).line
+    if line is None:
+        raise AutoMLError(f"run {run} is not driven by this process; use `automl resume`")
+    return line
 
 
 def _ending_without_the_flow(folder: RunFolder, error: AutoMLError) -> State[dict[str, Any]]:
@@ -127,21 +125,14 @@ def run_stages(line: Line) -> dict[str, Any]:
 
 
 def _run_stages(line: Line) -> dict[str, Any]:
-    folder = str(line.session.folder.path)
-    read_and_check(folder)
+    run = RunReference(str(line.session.folder.path))
+    read_and_check(run)
     line.search.attach()
-    wait([search_family.submit(folder, name) for name in line.family_names])
-    for stage in (
-        end_search,
-        score_candidates,
-        select_champion,
-        build_ensemble,
-        estimate_honestly,
-        build_final_model,
-        register_model,
-    ):
-        stage(folder)
-    result = line.close()
+    wait([search_family.submit(run, name) for name in line.family_names])
+    for stage in stages_of(line.session.settings):
+        make_stage(run, stage.name)
+    register_model(run)
+    result = line.close().to_json()
     _publish(result)
     return {key: result[key] for key in ("run_id", "problem", "score", "test", "model", "notices")}
 

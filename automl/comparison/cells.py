@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,12 @@ from automl.metrics.index import PerformanceIndex
 from automl.records import Trial
 from automl.run.beginning import begin, reopen
 from automl.run.session import Session
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.ensemble import EnsembleRecord
+from automl.run_records.final import FinalRecord
+from automl.run_records.search import SearchRecord
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, open_line
-from automl.stages.searching import run_search
 
 
 def run_cell(
@@ -127,10 +130,8 @@ def _run(
     line: Line, plan: ComparisonPlan, cell: Cell, *, with_curve: bool
 ) -> tuple[CellRecord, CellRows]:
     session = line.session
-    if session.records.read("search") is None:
-        run_search(line.search)
-    line.end_search()
-    final = line.final()
+    line.finish_search()
+    final = line.record(FinalRecord)
     seconds = session.ledger.elapsed
     test = Table.load(session.folder.test)
     model = load_bundle(session.folder.bundle, key=read_key(), run=session.run_id)
@@ -144,9 +145,9 @@ def _run(
         "finished",
         score=index.score(test.y, prediction, weights, labels=labels),
         metrics=index.metrics(test.y, prediction, weights, labels=labels),
-        validated_score=line.ensemble()["score"],
+        validated_score=line.record(EnsembleRecord).score,
         seconds=seconds,
-        predict_ms=final["predict_ms"],
+        predict_ms=final.predict_ms,
         index=index.to_json(),
         threshold=float(getattr(model, "threshold_", 0.5)),
         facts={**_facts(session, line.trials, final), **_gain(line)},
@@ -185,16 +186,15 @@ def _trials(session: Session, trials: Sequence[Trial]) -> dict[str, Any]:
 
 def _gain(line: Line) -> dict[str, Any]:
     """What the families score as they come, and the champion, all by the folds of the search."""
-    search, champion = line.end_search(), line.selection()["champion"]
+    search, champion = line.record(SearchRecord), line.record(ChampionRecord).champion
     chosen = next(trial for trial in line.trials if trial.id == champion)
-    known = search.get("defaults") or {}
     return {
-        "defaults": {family: found["score"] for family, found in known.items()},
+        "defaults": {family: default.score for family, default in search.defaults.items()},
         "champion": {"family": chosen.configuration.family, "score": chosen.score},
     }
 
 
-def _facts(session: Session, trials: Sequence[Trial], final: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(session: Session, trials: Sequence[Trial], final: FinalRecord) -> dict[str, Any]:
     facts = session.folder.read_facts()
     data = facts["data"]
     return {
@@ -206,8 +206,8 @@ def _facts(session: Session, trials: Sequence[Trial], final: Mapping[str, Any]) 
         "test_rows": data["test_rows"],
         "trials": len(trials),
         "complete_trials": sum(trial.is_complete for trial in trials),
-        "kind": final["kind"],
-        "members": final["members"],
+        "kind": final.kind,
+        "members": final.to_json()["members"],
         "index_of_run": session.plan.index.to_json(),
         "given_up": list(session.given_up),
         "warnings": list(session.warnings),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from automl.data.table import Table
 from automl.evaluation.fold_models import load_models
+from automl.inference.decision import DecisionRule
 from automl.inference.model import FittedPipeline, Member
 from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
@@ -61,14 +61,10 @@ def answers_over_trials(
     return np.array(steps), np.stack(predictions), np.stack(decided) if decided else None
 
 
-def _rule(session: Session, trial: Trial) -> dict[str, Any] | None:
-    """Decision rule of a trial's own model, in JSON form; None for regression."""
-    found = describe_blend(session, {trial.id: 1.0})
-    if found is not None:
-        rule: dict[str, Any] | None = found["rule"]
-        return rule
-    usual = session.plan.index.rule
-    return None if usual is None else usual.to_json()
+def _rule(session: Session, trial: Trial) -> DecisionRule | None:
+    """Decision rule of a trial's own model; None for regression."""
+    scores = describe_blend(session, {trial.id: 1.0})
+    return session.plan.index.rule if scores is None else scores.rule
 
 
 def _pipelines(session: Session, trial: Trial) -> list[FittedPipeline]:

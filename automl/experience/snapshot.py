@@ -7,13 +7,49 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import ClassVar
 
 from automl.experience.data_set import Experience
 from automl.experience.entries import digest_of
+from automl.stage_record import StageRecord
 
 LEAST_DIGITS = 6
 """Of a fingerprint or layout that is given by its beginning."""
+
+
+@dataclass(frozen=True)
+class SnapshotEntry:
+    """What a run records of one experience.
+
+    Parameters
+    ----------
+    trials : how many
+    """
+
+    id: str
+    name: str
+    origin: str
+    trials: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class ExperienceRecord(StageRecord):
+    """What a run knew of other data as it began.
+
+    Parameters
+    ----------
+    digest : of all entries; empty where nothing is known
+    trials : of all entries
+    left_out : ids of those that were not wanted
+    """
+
+    stage: ClassVar[str] = "experience"
+
+    digest: str = ""
+    entries: tuple[SnapshotEntry, ...] = ()
+    trials: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,23 +93,21 @@ class Snapshot:
         text = json.dumps(self.digests, sort_keys=True)
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def record(self) -> ExperienceRecord:
         """What a run records of it: the digest, and what it is made of."""
-        return {
-            "digest": self.digest,
-            "entries": [
-                {
-                    "id": experience.id,
-                    "name": experience.data.name,
-                    "origin": experience.origin,
-                    "trials": len(experience.trials),
-                    "digest": self.digests[experience.id],
-                }
-                for experience in self.experiences
-            ],
-            "trials": sum(len(experience.trials) for experience in self.experiences),
-            "left_out": list(self.left_out),
-        }
+        entries = tuple(
+            SnapshotEntry(
+                experience.id,
+                experience.data.name,
+                experience.origin,
+                len(experience.trials),
+                self.digests[experience.id],
+            )
+            for experience in self.experiences
+        )
+        trials = sum(entry.trials for entry in entries)
+        return ExperienceRecord(self.digest, entries, trials, self.left_out)
 
 
 def is_named(experience: Experience, text: str) -> bool:

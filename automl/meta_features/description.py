@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from automl.meta_features.feature import MetaFeature, Target
 from automl.meta_features.limits import Deadline, TooLateError, UndefinedError
 from automl.meta_features.registry import META_FEATURES
 from automl.meta_features.view import View
+from automl.stage_record import StageRecord
 
 
 @dataclass(frozen=True)
-class MetaFeatures:
+class MetaFeatures(StageRecord):
     """What is known of a data set.
 
     Parameters
@@ -30,25 +31,12 @@ class MetaFeatures:
     late : names of those that a limit of time left out; only then does a clock bear on `values`
     """
 
+    stage: ClassVar[str] = "meta_features"
+
     values: Mapping[str, float]
     seconds: Mapping[str, float]
     missing: Mapping[str, str]
     late: tuple[str, ...] = field(default=())
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON form."""
-        return {
-            "values": dict(self.values),
-            "seconds": dict(self.seconds),
-            "missing": dict(self.missing),
-            "late": list(self.late),
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> MetaFeatures:
-        """Inverse of `to_json`; other keys are left out."""
-        found = {name: dict(data[name]) for name in ("values", "seconds", "missing")}
-        return cls(**found, late=tuple(data.get("late", ())))
 
 
 def describe(

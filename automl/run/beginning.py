@@ -15,10 +15,10 @@ from automl.evaluation.journal import Journal
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.slots import WorkerPool
 from automl.evaluation.stage_records import StageRecords
+from automl.experience.snapshot import ExperienceRecord
 from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.run.ledger import is_late, ledger_of
-from automl.run.memory import STAGE as EXPERIENCE
 from automl.run.memory import recall_snapshot, take_snapshot
 from automl.run.own_priors import keep_own_priors
 from automl.run.preparation import check_workers, n_slots, prepare, versions
@@ -117,7 +117,7 @@ def _take_table(
         describe_table(session)
     session.experience = take_snapshot(session)
     keep_own_priors(session)
-    experience = (session.records.read(EXPERIENCE) or {}).get("digest", "")
+    experience = (ExperienceRecord.read(session.folder) or ExperienceRecord()).digest
     known = {PLAN: plan_digest(session.folder), "data": data, "status": RUNNING}
     session.folder.write_facts(signed_facts({**facts, "experience": experience, **known}))
     session.records.write("data", data)

@@ -11,9 +11,9 @@ the tracking mirror obeys.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from automl.home import RunFolder
 from automl.inference.model import TableModel
 from automl.records import BoolArray, IntArray
 from automl.settings import Settings
+from automl.stage_record import StageRecord
 from automl.tracking.holders import CHAMPION, holders
 from automl.tracking.registry import champion_bundle, row_digests_of, settle
 
@@ -43,7 +44,7 @@ NO_ROWS: IntArray = np.array([], dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class Challenge:
+class Challenge(StageRecord):
     """What a run found of the model it wants to replace.
 
     Parameters
@@ -55,6 +56,8 @@ class Challenge:
     promote : what happens without a comparison
     reason : one sentence, why there is no comparison; empty if there is one
     """
+
+    stage: ClassVar[str] = "challenge"
 
     champion: str = ""
     rows: int = 0
@@ -110,7 +113,7 @@ def hold_back(
     records = StageRecords(folder.stages)
     if raw is None:
         reason = f"no model of {settings.problem!r} holds the alias {CHAMPION} yet"
-        records.write("challenge", asdict(Challenge(promote=True, reason=reason)))
+        records.write(Challenge.stage, Challenge(promote=True, reason=reason).to_json())
         write_registration(records, promote=True, reason=reason, compared_with="")
         return NO_ROWS
     # whoever publishes this run before its end must not move the alias
@@ -120,7 +123,7 @@ def hold_back(
     except AutoMLError as error:
         reason = f"the champion cannot be compared: {error.message}"
         challenge, held = Challenge(reason=reason), NO_ROWS
-    records.write("challenge", asdict(challenge))
+    records.write(Challenge.stage, challenge.to_json())
     return held
 
 

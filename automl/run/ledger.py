@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from automl.evaluation.limits import crowding
+from automl.run.stage_table import unknown_tail
 from automl.settings import Settings
 
 GREATEST_TAIL_SHARE = 0.45
@@ -19,15 +20,6 @@ LEAST_TAIL_SECONDS = 2.0
 """Of an idle machine, from the end of the search to the end of the process where there is one model."""
 START_SECONDS = 1.5
 """Of an idle machine, from the command's first decision to the first trial that can begin."""
-
-UNKNOWN_TAIL = {
-    "candidates": 0.0,
-    "ensemble": 2.0,
-    "honest": 1.0,
-    "final": 2.0,
-    "registration": 6.0,
-}
-"""What is kept before any trial has shown more."""
 
 
 @dataclass
@@ -54,7 +46,7 @@ class Ledger:
     slowness: float = 1.0
 
     def __post_init__(self) -> None:
-        self.expect(UNKNOWN_TAIL)
+        self.expect(unknown_tail())
 
     def expect(self, seconds: Mapping[str, float]) -> None:
         """Plan the stages after the search, in their order, with what they are expected to take.

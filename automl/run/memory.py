@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from automl.errors import AutoMLError, SettingsError
 from automl.experience.data_set import Experience
 from automl.experience.harvest import collect
 from automl.experience.knowledge import shipped
-from automl.experience.snapshot import LEAST_DIGITS, Snapshot
+from automl.experience.snapshot import LEAST_DIGITS, ExperienceRecord, Snapshot
 from automl.experience.store import ExperienceStore, read_export, write_export
 from automl.forecasts.earlier_runs import MOST_RUNS
 from automl.home import Home
 from automl.run.session import Session
 from automl.settings import Settings
-
-STAGE = "experience"
-"""Name of the stage record."""
 
 
 def take_snapshot(session: Session) -> tuple[Experience, ...]:
@@ -29,14 +24,14 @@ def take_snapshot(session: Session) -> tuple[Experience, ...]:
     """
     snapshot = Snapshot()
 
-    def make() -> dict[str, Any]:
+    def make() -> ExperienceRecord:
         nonlocal snapshot
         snapshot = _snapshot(session)
         if snapshot.experiences:
             write_export(session.folder.experience, snapshot.experiences)
-        return snapshot.to_json()
+        return snapshot.record
 
-    session.stage(STAGE, make)
+    session.record(ExperienceRecord, make)
     return snapshot.experiences
 
 
@@ -45,18 +40,18 @@ def recall_snapshot(session: Session) -> tuple[Experience, ...]:
 
     A run that an earlier version began knew nothing.
     """
-    record = session.stage(STAGE, lambda: Snapshot().to_json())
-    if not record["entries"]:
+    record = session.record(ExperienceRecord, ExperienceRecord)
+    if not record.entries:
         return ()
     try:
         kept = Snapshot.of(read_export(session.folder.experience).experiences)
     except SettingsError:
         kept = Snapshot()
-    if kept.digest != record["digest"]:
+    if kept.digest != record.digest:
         session.is_reproducible = False
         session.warnings.append(
             f"the experience that the run began with is not whole any more in "
-            f"{session.folder.experience}: {len(kept.experiences)} of {len(record['entries'])} "
+            f"{session.folder.experience}: {len(kept.experiences)} of {len(record.entries)} "
             "entries can be read"
         )
     return kept.experiences

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
-from automl.errors import InterruptedRunError, StorageError
+from automl.errors import AutoMLWarning, InterruptedRunError, StorageError
 from automl.evaluation.journal import Journal
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.slots import WorkerPool
@@ -21,6 +22,7 @@ from automl.experience.harvest import remember
 from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.run.ledger import Ledger, is_late
+from automl.run.stage_table import REGISTRATION, stages_of
 from automl.run_state import (
     FAILED,
     FINISHED,
@@ -30,6 +32,9 @@ from automl.run_state import (
     state_of,
 )
 from automl.settings import Settings
+from automl.stage_record import StageRecord
+
+R = TypeVar("R", bound=StageRecord)
 
 
 @dataclass
@@ -90,35 +95,49 @@ class Session:
         """Whether a budget of seconds leaves no trial any time; what only serves a search is saved then."""
         return is_late(self.settings, self.ledger)
 
-    def stage(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def record(self, kind: type[R], make: Callable[[], R]) -> R:
         """Record of a stage: the existing one at once, else made now and written.
 
         Two threads that ask for the same stage make it once. What the stage gave up and warned of,
         and whether it can be repeated, is part of its record, so that a resumed run still says it.
         """
         with self.stage_lock:
-            found = self.records.read(name)
+            found = self._existing(kind)
             if found is not None:
-                self._recall(found)
                 return found
             self._refuse_if_closing()
             n_given_up, n_warnings = len(self.given_up), len(self.warnings)
-            with self.ledger.stage(name):
+            with self.ledger.stage(kind.stage):
                 made = make()
-            made |= {
+            said = {
                 "stage_given_up": self.given_up[n_given_up:],
                 "stage_warnings": self.warnings[n_warnings:],
                 "stage_reproducible": self.is_reproducible,
             }
             self._refuse_if_closing()
-            self.records.write(name, made)
+            self.records.write(kind.stage, {**made.to_json(), **said})
             return made
+
+    def _existing(self, kind: type[R]) -> R | None:
+        """The record as it was written, and what was said with it; None where it must be made."""
+        content = self.records.read(kind.stage)
+        if content is None:
+            return None
+        try:
+            found = kind.from_json(content)
+        except ValueError as error:
+            path = self.folder.stages / f"{kind.stage}.json"
+            text = f"{path}: the stage record is damaged and ignored: {error}"
+            warnings.warn(text, AutoMLWarning, stacklevel=2)
+            return None
+        self._recall(content)
+        return found
 
     def _refuse_if_closing(self) -> None:
         if self.is_closing:
             raise InterruptedRunError(f"run {self.run_id} is being stopped; resume it later")
 
-    def _recall(self, record: dict[str, Any]) -> None:
+    def _recall(self, record: Mapping[str, Any]) -> None:
         for kept, key in ((self.given_up, "stage_given_up"), (self.warnings, "stage_warnings")):
             kept += [text for text in record.get(key, ()) if text not in kept]
         self.is_reproducible &= record.get("stage_reproducible", True)
@@ -126,9 +145,9 @@ class Session:
     @property
     def current_stage(self) -> str:
         """Name of the stage that is being made; `search` before the first one is finished."""
-        order = ("search", "candidates", "selection", "ensemble", "honest", "final", "result")
         finished = set(self.records.names())
-        return next((name for name in order if name not in finished), "registration")
+        names = (stage.name for stage in stages_of(self.settings))
+        return next((name for name in names if name not in finished), REGISTRATION)
 
     def commit(self, trial: Trial, **decision: Any) -> None:
         """Make a trial durable."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from automl.data.splits import distinct_rows
-from automl.meta_features import describe
+from automl.meta_features import MetaFeatures, describe
 from automl.randomness import Purpose, stream
 from automl.run.session import Session
 
-META_FEATURES = "meta_features"
-"""Name of the record: values, seconds and reasons of those that are missing, by name."""
 SECONDS_SHARE = 0.02
 LEAST_SECONDS = 2.0
 """Of a time budget; what they take without a limit is a fraction of a second."""
 
 
-def describe_table(session: Session) -> dict[str, Any]:
+def describe_table(session: Session) -> MetaFeatures:
     """Record of the meta-features, made at the first call.
 
     Only rows that the search may look at are described. The sample does not depend on the run's seed, so
@@ -24,7 +20,7 @@ def describe_table(session: Session) -> dict[str, Any]:
     them but the guard of each, and the run is not reproducible where that had to act.
     """
 
-    def make() -> dict[str, Any]:
+    def make() -> MetaFeatures:
         plan, seconds = session.plan, session.settings.seconds
         table, rows = plan.table, distinct_rows(plan.stage("search").rows)
         found = describe(
@@ -35,6 +31,6 @@ def describe_table(session: Session) -> dict[str, Any]:
             else None,
         )
         session.is_reproducible &= not found.late
-        return found.to_json()
+        return found
 
-    return session.stage(META_FEATURES, make)
+    return session.record(MetaFeatures, make)

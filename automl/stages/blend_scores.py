@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -11,11 +10,12 @@ from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import Combine, combined
 from automl.metrics.decisions import OutOfFold
 from automl.run.session import Session
+from automl.run_records.ensemble import BlendScores
 
 
 def describe_blend(
     session: Session, shares: Mapping[str, float], combine: Combine = "mean"
-) -> dict[str, Any] | None:
+) -> BlendScores | None:
     """Decision rule of a blend, learned on all rows, and its scores by the rules of the other folds.
 
     Parameters
@@ -25,7 +25,7 @@ def describe_blend(
 
     Returns
     -------
-        `rule`, `score` and `metrics`; None where predictions of a trial were not kept.
+        None where predictions of a trial were not kept.
     """
     store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
     if not all(map(store.has, shares)):
@@ -40,9 +40,4 @@ def describe_blend(
         session.plan.row_weights(stage.rows),
     )
     score, metrics = blend.pooled()
-    rule = blend.rule()
-    return {
-        "rule": None if rule is None else rule.to_json(),
-        "score": score,
-        "metrics": metrics,
-    }
+    return BlendScores(blend.rule(), score, metrics)

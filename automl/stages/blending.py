@@ -30,6 +30,7 @@ from automl.metrics.decisions import OutOfFold
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
+from automl.run_records.ensemble import BlendScores, EnsembleEvidence
 from automl.stages.blend_scores import describe_blend
 from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.membership import limited, method_of
@@ -102,8 +103,8 @@ class Blender:
             return False
         return True
 
-    def decide(self, champion: FloatArray) -> tuple[dict[str, Any] | None, FloatArray]:
-        """Decision record, and weights learned on all rows; None and zeros where time is short.
+    def decide(self, champion: FloatArray) -> tuple[EnsembleEvidence | None, FloatArray]:
+        """Evidence for the blend, and weights learned on all rows; None and zeros where time is short.
 
         Parameters
         ----------
@@ -121,15 +122,15 @@ class Blender:
                 self._predictions, self._judge, self._folds, by_fold, combine=self._combine
             ),
             self._best_single_scores(),
-            learned_score=self.describe(weights)["score"],
-            replaced_score=self.describe(champion)["score"],
+            learned_score=self.describe(weights).score,
+            replaced_score=self.describe(champion).score,
             test_train_ratio=session.plan.test_train_ratio("search"),
             alpha=session.settings.ensemble_alpha,
         )
         seconds = time.monotonic() - started
-        return {**decision.to_json(), "n_bags": n_bags, "seconds": seconds}, weights
+        return EnsembleEvidence(decision, n_bags, seconds), weights
 
-    def describe(self, weights: FloatArray) -> dict[str, Any]:
+    def describe(self, weights: FloatArray) -> BlendScores:
         """Decision rule and scores of a blend, see `describe_blend`."""
         shares = {self.members[i].id: float(weights[i]) for i in np.flatnonzero(weights)}
         found = describe_blend(self._session, shares, self._combine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +12,12 @@ from automl.randomness import Purpose, integer_seed
 from automl.records import Trial
 from automl.run.search_spaces import space_of
 from automl.run.session import Session
+from automl.run_records.candidates import (
+    CandidateScores,
+    CandidatesRecord,
+    ChosenCandidates,
+    ScoredCandidate,
+)
 from automl.selection.candidates import kmeans_clusters
 from automl.selection.preselection import (
     FRESH,
@@ -36,27 +42,31 @@ from automl.stages.fresh_folds import FreshFolds
 from automl.stages.notices import baseline_score
 
 
-def choose_candidates(session: Session, trials: Sequence[Trial]) -> dict[str, Any]:
+def find_candidates(session: Session, trials: Sequence[Trial]) -> CandidatesRecord:
+    """Candidates of each signature, and their scores on fresh folds.
+
+    Parameters
+    ----------
+    trials
+        Of the search.
+    """
+    chosen = choose_candidates(session, trials)
+    return CandidatesRecord.of(chosen, score_candidates(session, trials, chosen.trial_ids))
+
+
+def choose_candidates(session: Session, trials: Sequence[Trial]) -> ChosenCandidates:
     """Best trial of each k-means cluster of each signature, screened by the paired test.
 
     Parameters
     ----------
     trials
         Of the search.
-
-    Returns
-    -------
-        Record with `trial_ids`, best first, `clusters` and `screening`.
     """
     eligible = _fast_enough(session, [trial for trial in trials if trial.is_complete])
     clusters = _clusters(session, eligible)
     leaders = {trial_id for group in clusters for trial_id in group.best}
     screening = _screened(session, [trial for trial in eligible if trial.id in leaders])
-    return {
-        "trial_ids": list(screening.kept),
-        "clusters": [group.to_json() for group in clusters],
-        "screening": screening.to_json(),
-    }
+    return ChosenCandidates(screening.kept, tuple(clusters), screening)
 
 
 def _screened(session: Session, leaders: Sequence[Trial]) -> ScreeningRecord:
@@ -85,13 +95,13 @@ def _screened(session: Session, leaders: Sequence[Trial]) -> ScreeningRecord:
 
 def score_candidates(
     session: Session, trials: Sequence[Trial], chosen: Sequence[str]
-) -> dict[str, Any]:
+) -> CandidateScores:
     """Scores of the candidates on fresh folds, as many as the ledger allows.
 
-    Returns
-    -------
-        Record with `candidates` (trial id, scores, seconds of a fold), and `scoring`, how they came
-        about.
+    Parameters
+    ----------
+    chosen
+        Trial ids, best first.
     """
     by_id = {trial.id: trial for trial in trials}
     candidates = [by_id[trial_id] for trial_id in chosen]
@@ -121,11 +131,14 @@ def score_candidates(
     scored = scorer.scored(plan.n_repeats)
     if not compared:
         return _by_search(session, plan, candidates[0], scored)
-    record = _scoring(session, plan, planned, scored)
-    ids = [planned[position].id for position in compared]
-    record |= {"leaders": [planned[position].id for position in leaders], "compared": ids}
-    entries = [scorer.entry(position, n_scores) for position in compared]
-    return {"candidates": entries, "scoring": record}
+    scoring = replace(
+        _scoring(session, plan, planned, scored),
+        leaders=tuple(planned[position].id for position in leaders),
+        compared=tuple(planned[position].id for position in compared),
+    )
+    return CandidateScores(
+        tuple(scorer.entry(position, n_scores) for position in compared), scoring
+    )
 
 
 def _further(
@@ -153,7 +166,7 @@ def _scoring(
     plan: CandidatePlan,
     planned: Sequence[Trial],
     scored: Mapping[str, tuple[float, ...]],
-) -> dict[str, Any]:
+) -> ScoringRecord:
     return ScoringRecord(
         planned=tuple(trial.id for trial in planned),
         repeats=plan.repeats,
@@ -164,20 +177,16 @@ def _scoring(
         compared=(),
         source=FRESH,
         further_repeats=plan.further_repeats,
-    ).to_json()
+    )
 
 
 def _by_search(
     session: Session, plan: CandidatePlan, best: Trial, scored: Mapping[str, tuple[float, ...]]
-) -> dict[str, Any]:
+) -> CandidateScores:
     """The best trial of the search as the only candidate, with its scores of the search."""
-    entry = {
-        "trial_id": best.id,
-        "scores": list(best.fold_scores),
-        "seconds": fold_seconds_of(best),
-    }
-    record = _scoring(session, plan, [best], scored)
-    return {"candidates": [entry], "scoring": {**record, "compared": [best.id], "source": SEARCH}}
+    only = ScoredCandidate(best.id, tuple(best.fold_scores), fold_seconds_of(best))
+    scoring = _scoring(session, plan, [best], scored)
+    return CandidateScores((only,), replace(scoring, compared=(best.id,), source=SEARCH))
 
 
 def _fast_enough(session: Session, complete: Sequence[Trial]) -> list[Trial]:

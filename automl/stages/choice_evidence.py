@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,18 @@ from automl.evaluation.journal import read as read_journal
 from automl.evaluation.predictions import PredictionStore
 from automl.records import IntArray, Trial
 from automl.run.session import Session
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.ensemble import EnsembleRecord
 from automl.selection.honest import ScoredRows
-from automl.selection.preselection import ScreeningRecord, SignatureClusters
-from automl.selection.selection_records import SelectionRecord
+from automl.selection.preselection import SignatureClusters
 from automl.stages.repeated_choice import Evidence
 
 
 def evidence_of(
     session: Session,
     trials: Sequence[Trial],
-    selection: Mapping[str, Any],
-    ensemble: Mapping[str, Any],
+    selection: ChampionRecord,
+    ensemble: EnsembleRecord,
 ) -> Evidence | None:
     """What the choice was made from; None without predictions of the champion."""
     of_halves = session.settings.data_mode == "halves"
@@ -33,21 +34,19 @@ def evidence_of(
 def _all_rows(
     session: Session,
     trials: Sequence[Trial],
-    selection: Mapping[str, Any],
-    ensemble: Mapping[str, Any],
+    selection: ChampionRecord,
+    ensemble: EnsembleRecord,
 ) -> Evidence | None:
     """Out-of-fold predictions of the search, and of the candidates on fresh folds."""
     store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
     members = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
     ids = [trial.id for trial in members]
-    if selection["champion"] not in ids:
+    if selection.champion not in ids:
         return None
-    stacked = [Trial.from_json(data) for data in ensemble.get("stack") or ()]
-    members += [trial for trial in stacked if store.has(trial.id)]
+    members += [trial for trial in ensemble.stack if store.has(trial.id)]
     stage = session.plan.stage("search")
     inside = np.flatnonzero(stage.folds[0] >= 0)
     predictions = [_taken(store.load(trial.id), inside) for trial in members]
-    groups = [SignatureClusters.from_json(group) for group in selection["clusters"]]
     fresh_stage = session.plan.stage("candidates")
     fresh = {}
     for trial_id, by_repeat in _fresh_trials(session).items():
@@ -63,21 +62,21 @@ def _all_rows(
         session,
         _scored_rows(session, stage.rows[inside], [predictions]),
         members,
-        SelectionRecord.from_json(dict(selection)),
-        _positions(groups, ids),
-        ScreeningRecord.from_json(selection["screening"]).limit,
+        selection.selection,
+        _positions(selection.clusters, ids),
+        selection.screening.limit,
         fresh,
         fresh_stage.folds[: max(map(len, fresh.values()), default=1), inside],
-        ensemble["learned"],
-        [trial_id for trial_id in ensemble.get("base") or () if trial_id in ids],
+        ensemble.learned,
+        [trial_id for trial_id in ensemble.base if trial_id in ids],
     )
 
 
 def _halves(
     session: Session,
     trials: Sequence[Trial],
-    selection: Mapping[str, Any],
-    _ensemble: Mapping[str, Any],
+    selection: ChampionRecord,
+    _ensemble: EnsembleRecord,
 ) -> Evidence | None:
     """Predictions of the candidates on H: what the tests chose from."""
     store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
@@ -87,20 +86,20 @@ def _halves(
     repeats = range(len(stage.folds))
     inside = np.flatnonzero((stage.folds >= 0).all(axis=0))
     members, versions = [], [[] for _ in repeats]  # type: ignore[var-annotated]
-    for candidate in selection["candidates"]:
-        kept = [fresh.get(candidate["trial_id"], {}).get(repeat) for repeat in repeats]
+    for candidate in selection.candidates:
+        kept = [fresh.get(candidate.trial_id, {}).get(repeat) for repeat in repeats]
         if all(trial_id is not None and store.has(trial_id) for trial_id in kept):
-            members.append(by_id[candidate["trial_id"]])
+            members.append(by_id[candidate.trial_id])
             for version, trial_id in zip(versions, kept, strict=True):
                 version.append(_taken(store.load(str(trial_id)), inside))
     ids = [trial.id for trial in members]
-    if selection["champion"] not in ids:
+    if selection.champion not in ids:
         return None
     return Evidence(
         session,
         _scored_rows(session, stage.rows[inside], versions),
         members,
-        SelectionRecord.from_json(dict(selection)),
+        selection.selection,
         [np.array([place]) for place in range(len(members))],
         len(members),
         {place: [version[place] for version in versions] for place in range(len(members))},

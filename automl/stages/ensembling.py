@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,15 +10,20 @@ from automl.ensembles.layers import choose_base
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import FLOORS
+from automl.inference.combining import Combine
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, Trial
 from automl.run.session import Session
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.ensemble import EnsembleRecord, Share
 from automl.stages.blending import Blender, library_of, milliseconds_of
 from automl.stages.membership import method_of, most_members
 from automl.stages.stacking import stack_trials
 
 
-def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) -> dict[str, Any]:
+def build_ensemble(
+    session: Session, trials: Sequence[Trial], selection: ChampionRecord
+) -> EnsembleRecord:
     """Weights learned on the out-of-fold predictions, against the champion.
 
     The weights that go into the model are learned on all rows; the evidence for them is
@@ -27,69 +31,59 @@ def build_ensemble(session: Session, trials: Sequence[Trial], champion_id: str) 
     single member that is best on the same folds. They replace the champion where that evidence is
     good enough and they are not worse than it on all rows.
 
-    Returns
-    -------
-        Record with `members` (trial id, weight), `learned` (members of the ensemble, also where
-        it was not taken), `replaced_champion`, `evidence`, `method`, `combine`, the
-        cross-validated `score` and the decision `rule` of what is chosen, and of a second layer its
-        trials, `stack`, with the ids of those whose predictions they take, `base`.
+    Parameters
+    ----------
+    trials
+        Of the search.
     """
-    champion = next(trial for trial in trials if trial.id == champion_id)
+    champion = next(trial for trial in trials if trial.id == selection.champion)
     store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
-    if not store.has(champion_id):
+    if not store.has(champion.id):
         session.warnings.append("the champion's predictions were not kept; there is no ensemble")
-        return {**_alone(champion, session.plan.index), **_second_layer_record([], [])}
+        return _alone(champion, session.plan.index)
     library = _library(session, trials, champion, store)
     base, stack = _second_layer(session, library)
     blender = Blender(session, library, base, stack, store)
     chosen: FloatArray = np.eye(len(blender.members))[library.index(champion)]
     learned: FloatArray = np.zeros(len(blender.members))
-    decision, combine, is_replaced = None, "mean", False
+    evidence, is_replaced = None, False
+    combine: Combine = "mean"
     if session.settings.ensemble != "none" and blender.is_possible():
-        decision, learned = blender.decide(chosen)
+        evidence, learned = blender.decide(chosen)
         is_alone = np.array_equal(learned, chosen)
-        is_replaced = decision is not None and decision["is_replaced"] and not is_alone
+        is_replaced = evidence is not None and evidence.decision.is_replaced and not is_alone
         if is_replaced:
             chosen, combine = learned, session.settings.ensemble_combine
-    return {
-        "members": _shares(blender.members, chosen),
-        "learned": _shares(blender.members, learned),
-        "replaced_champion": is_replaced,
-        "evidence": decision,
-        "method": session.settings.ensemble,
-        "combine": combine,
-        "n_library": len(blender.members),
-        **_second_layer_record(base, stack),
-        **blender.describe(chosen),
-    }
+    scores = blender.describe(chosen)
+    return EnsembleRecord(
+        members=_shares(blender.members, chosen),
+        learned=_shares(blender.members, learned),
+        replaced_champion=is_replaced,
+        evidence=evidence,
+        method=session.settings.ensemble,
+        combine=combine,
+        n_library=len(blender.members),
+        stack=tuple(stack),
+        base=tuple(trial.id for trial in base),
+        rule=scores.rule,
+        score=scores.score,
+        metrics=scores.metrics,
+    )
 
 
-def _shares(members: Sequence[Trial], weights: FloatArray) -> list[dict[str, Any]]:
+def _shares(members: Sequence[Trial], weights: FloatArray) -> tuple[Share, ...]:
     """Members with weight, the heaviest first."""
-    return [
-        {"trial_id": members[i].id, "weight": float(weights[i])}
-        for i in np.argsort(-weights, kind="stable")
-        if weights[i] > 0
-    ]
+    order = np.argsort(-weights, kind="stable")
+    return tuple(Share(members[i].id, float(weights[i])) for i in order if weights[i] > 0)
 
 
-def _alone(champion: Trial, index: PerformanceIndex) -> dict[str, Any]:
-    return {
-        "members": [{"trial_id": champion.id, "weight": 1.0}],
-        "learned": [],
-        "replaced_champion": False,
-        "evidence": None,
-        "method": "none",
-        "combine": "mean",
-        "n_library": 0,
-        "rule": None if index.rule is None else index.rule.to_json(),
-        "score": index.of_metrics(champion.metrics),
-        "metrics": dict(champion.metrics),
-    }
-
-
-def _second_layer_record(base: Sequence[Trial], stack: Sequence[Trial]) -> dict[str, Any]:
-    return {"stack": [trial.to_json() for trial in stack], "base": [trial.id for trial in base]}
+def _alone(champion: Trial, index: PerformanceIndex) -> EnsembleRecord:
+    return EnsembleRecord(
+        members=(Share(champion.id, 1.0),),
+        rule=index.rule,
+        score=index.of_metrics(champion.metrics),
+        metrics=dict(champion.metrics),
+    )
 
 
 def _library(

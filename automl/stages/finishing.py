@@ -24,6 +24,8 @@ from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.installation import make_key
 from automl.records import Trial, TrialStatus
 from automl.run.session import Session
+from automl.run_records.ensemble import BlendScores, EnsembleRecord
+from automl.run_records.final import FinalMember, FinalRecord, UntouchedScore
 from automl.stages.blend_scores import describe_blend
 from automl.stages.opening import CONSTANT
 from automl.stages.stacking import stack_payload
@@ -53,20 +55,13 @@ class Part:
     base: tuple[str, ...] = ()
 
 
-def build_final(
-    session: Session, trials: Sequence[Trial], ensemble: Mapping[str, Any]
-) -> dict[str, Any]:
+def build_final(session: Session, trials: Sequence[Trial], ensemble: EnsembleRecord) -> FinalRecord:
     """Assemble, write and time the final model.
 
     Parameters
     ----------
-    ensemble
-        Record of the ensemble stage: `members`, `rule`, `score`, and where there are such `combine`,
-        `stack` and `base`.
-
-    Returns
-    -------
-        Record with `kind`, `members`, `bundle`, `predict_ms`, `size_mib`.
+    trials
+        Of the search.
 
     Raises
     ------
@@ -78,7 +73,7 @@ def build_final(
     parts = wanted_parts(trials, ensemble)
     refits = _refits(session, parts)
     members = _members(session, parts, refits)
-    combine: Combine = ensemble.get("combine", "mean")
+    combine = ensemble.combine
     if not members:
         fallback = max((t for t in trials if t.is_complete), key=lambda t: t.score or 0.0)
         members, combine = _members(session, [Part(fallback, 1.0)], set()), "mean"
@@ -87,7 +82,7 @@ def build_final(
     if not members:
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
     validated = _validated(session, members, combine, ensemble)
-    model = assembled(session, members, validated["rule"], combine)
+    model = assembled(session, members, validated.rule, combine)
     write_bundle(model, session.folder.bundle, extra={"run": session.run_id}, key=make_key())
     speeds = {t.id: t.predict_milliseconds for t in (*trials, *(part.trial for part in parts))}
     expected = sum(speeds[m.trial] * len(m.pipelines) for m in members)
@@ -100,29 +95,26 @@ def build_final(
         session.warnings.append(
             f"the final model predicts a row in {predict_ms:.3g} ms, over the limit of {limit:g} ms"
         )
-    return {
-        "kind": "refit" if refits else "bag",
-        "members": _member_facts(model),
-        "bundle": str(session.folder.bundle),
-        "threshold": getattr(model, "threshold_", None),
-        "score": validated["score"],
-        "metrics": validated["metrics"],
-        "predict_ms": predict_ms,
-        "size_mib": _folder_mib(session.folder.bundle),
-        "test": test,
-    }
+    return FinalRecord(
+        members=_member_facts(model),
+        kind="refit" if refits else "bag",
+        bundle=str(session.folder.bundle),
+        threshold=getattr(model, "threshold_", None),
+        score=validated.score,
+        metrics=validated.metrics,
+        predict_ms=predict_ms,
+        size_mib=_folder_mib(session.folder.bundle),
+        test=test,
+    )
 
 
-def wanted_parts(trials: Sequence[Trial], ensemble: Mapping[str, Any]) -> list[Part]:
+def wanted_parts(trials: Sequence[Trial], ensemble: EnsembleRecord) -> list[Part]:
     """Members of an ensemble, and after them what those of the second layer need besides."""
-    stack = [Trial.from_json(data) for data in ensemble.get("stack") or ()]
-    second = {trial.id for trial in stack}
-    base = tuple(ensemble.get("base") or ())
-    by_id = {trial.id: trial for trial in (*trials, *stack)}
+    second = {trial.id for trial in ensemble.stack}
+    by_id = {trial.id: trial for trial in (*trials, *ensemble.stack)}
     parts = {}
-    for member in ensemble["members"]:
-        name = member["trial_id"]
-        parts[name] = Part(by_id[name], member["weight"], base if name in second else ())
+    for name, weight in ensemble.shares.items():
+        parts[name] = Part(by_id[name], weight, ensemble.base if name in second else ())
     for part in list(parts.values()):
         for name in part.base:
             parts.setdefault(name, Part(by_id[name], 0.0))
@@ -132,38 +124,38 @@ def wanted_parts(trials: Sequence[Trial], ensemble: Mapping[str, Any]) -> list[P
 def assembled(
     session: Session,
     members: list[Member],
-    rule: Mapping[str, Any] | None,
+    rule: DecisionRule | None,
     combine: Combine = "mean",
 ) -> TableModel:
     """Model of the run's table from fitted members.
 
     Parameters
     ----------
-    rule : JSON form of the decision rule; None for regression
+    rule : None for regression
     """
-    table, decision = session.plan.table, rule and DecisionRule.from_json(rule)
+    table = session.plan.table
     return TableModel(
         table.schema,
         members,
         task=str(table.task),
         target=table.target,
         classes=None if table.class_labels is None else list(table.class_labels),
-        threshold=decision.threshold if decision and table.n_classes == 2 else None,
-        cost_matrix=decision.costs if decision else None,
+        threshold=rule.threshold if rule and table.n_classes == 2 else None,
+        cost_matrix=rule.costs if rule else None,
         combine=combine,
     )
 
 
 def _validated(
-    session: Session, members: Sequence[Member], combine: Combine, ensemble: Mapping[str, Any]
-) -> dict[str, Any]:
+    session: Session, members: Sequence[Member], combine: Combine, ensemble: EnsembleRecord
+) -> BlendScores:
     """Decision rule and validated scores of the model that is made.
 
     Those of the ensemble stage, unless a member is missing: the scores of a run are about its model.
     """
     shares = {member.trial: member.weight for member in members if member.weight > 0}
-    if shares == {member["trial_id"]: member["weight"] for member in ensemble["members"]}:
-        return {key: ensemble[key] for key in ("rule", "score", "metrics")}
+    if shares == ensemble.shares:
+        return ensemble.scores
     found = describe_blend(session, shares, combine)
     if found is not None:
         return found
@@ -171,21 +163,20 @@ def _validated(
         "the final model lacks members and the predictions of the others were not kept: its score is that of "
         "the whole ensemble, and its decision rule is the one that the costs say"
     )
-    rule = session.plan.index.rule
-    return {**ensemble, "rule": None if rule is None else rule.to_json()}
+    return replace(ensemble.scores, rule=session.plan.index.rule)
 
 
-def _member_facts(model: TableModel) -> list[dict[str, Any]]:
-    return [
-        {
-            "trial_id": m.trial,
-            "family": m.family,
-            "weight": float(w),
-            "models": len(m.pipelines),
-            "inputs": [model.members[place].trial for place in m.inputs],
-        }
+def _member_facts(model: TableModel) -> tuple[FinalMember, ...]:
+    return tuple(
+        FinalMember(
+            m.trial,
+            float(w),
+            m.family,
+            len(m.pipelines),
+            tuple(model.members[place].trial for place in m.inputs),
+        )
         for m, w in zip(model.members, model.weights_, strict=True)
-    ]
+    )
 
 
 def _folder_mib(folder: Path) -> float:
@@ -399,7 +390,7 @@ def _predict_milliseconds(model: TableModel, table: Table, expected: float) -> f
     return 1000.0 * (time.perf_counter() - started) / len(rows)
 
 
-def _test_score(session: Session, model: TableModel) -> dict[str, Any] | None:
+def _test_score(session: Session, model: TableModel) -> UntouchedScore | None:
     """Score of the rows that nothing else has touched."""
     if not session.folder.test.exists():
         return None
@@ -407,8 +398,8 @@ def _test_score(session: Session, model: TableModel) -> dict[str, Any] | None:
     prediction = model.raw_typed(test.frame)
     index, labels = session.plan.index, model.codes(prediction)
     weights = None if test.weights is None else np.asarray(test.weights)
-    return {
-        "rows": len(test),
-        "score": index.score(test.y, prediction, weights, labels=labels),
-        "metrics": index.metrics(test.y, prediction, weights, labels=labels),
-    }
+    return UntouchedScore(
+        len(test),
+        index.score(test.y, prediction, weights, labels=labels),
+        index.metrics(test.y, prediction, weights, labels=labels),
+    )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
 from automl.records import Trial
 from automl.run.session import Session
+from automl.run_records.candidates import ScoredCandidate
 from automl.search.runner import TrialRunner
 from automl.selection.preselection import common_number
 
@@ -110,13 +110,13 @@ class FreshFolds:
             if (scores := self._scores(position, repeats))
         }
 
-    def entry(self, position: int, n_scores: int) -> dict[str, Any]:
+    def entry(self, position: int, n_scores: int) -> ScoredCandidate:
         """Trial id, the first scores and mean seconds of a fold."""
-        return {
-            "trial_id": self._candidates[position].id,
-            "scores": self._scores(position, len(self._jobs))[:n_scores],
-            "seconds": self._fold_seconds(position),
-        }
+        return ScoredCandidate(
+            self._candidates[position].id,
+            tuple(self._scores(position, len(self._jobs))[:n_scores]),
+            self._fold_seconds(position),
+        )
 
     def _score(self, pair: tuple[int, int]) -> Trial | None:
         position, repeat = pair

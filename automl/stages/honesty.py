@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from automl.randomness import Purpose, stream
 from automl.records import Trial
 from automl.run.session import Session
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.ensemble import EnsembleRecord
+from automl.run_records.honest import HonestRecord, Kind
 from automl.selection.honest import LEAST_BOOTSTRAPS, honest_scores
 from automl.stages.choice_evidence import evidence_of
 from automl.stages.repeated_choice import HONEST_KEY
@@ -25,33 +27,25 @@ UNDEFINED = "the score of the model is not defined on parts of the rows"
 def estimate(
     session: Session,
     trials: Sequence[Trial],
-    selection: Mapping[str, Any],
-    ensemble: Mapping[str, Any],
-) -> dict[str, Any]:
+    selection: ChampionRecord,
+    ensemble: EnsembleRecord,
+) -> HonestRecord:
     """Corrected scores of the champion alone and of the ensemble, beside the naive ones.
 
     Parameters
     ----------
     trials
         Of the search.
-    selection, ensemble
-        Records of these stages.
-
-    Returns
-    -------
-        Record with `single`, `ensemble` (None without one), `chosen`, `n_bootstraps`, `n_trials`
-        and, where there is no estimate of what was chosen, the `reason`.
     """
-    chosen = "ensemble" if ensemble["replaced_champion"] else "single"
-    blank = {"single": None, "ensemble": None, "chosen": chosen, "n_bootstraps": 0, "n_trials": 0}
+    chosen: Kind = "ensemble" if ensemble.replaced_champion else "single"
     evidence = evidence_of(session, trials, selection, ensemble)
     if evidence is None:
-        return {**blank, "reason": "the predictions of the champion were not kept"}
-    record = {**blank, "n_trials": len(evidence.members)}
+        return HonestRecord(chosen=chosen, reason="the predictions of the champion were not kept")
+    n_trials = len(evidence.members)
     doubts = evidence.doubts()
     believed = {kind: choice for kind, choice in evidence.final.items() if kind not in doubts}
     if not believed:
-        return {**record, "reason": doubts.get(chosen, UNDEFINED)}
+        return HonestRecord(chosen=chosen, n_trials=n_trials, reason=doubts.get(chosen, UNDEFINED))
     pace = Pace(session.ledger.left_for("honest"))
     found = honest_scores(
         evidence.rows,
@@ -68,11 +62,17 @@ def estimate(
     if not found:
         reason = NO_TIME if pace.is_over else UNDEFINED
         session.given_up.append(reason)
-        return {**record, "reason": reason}
-    made = {kind: score.to_json() for kind, score in found.items()}
+        return HonestRecord(chosen=chosen, n_trials=n_trials, reason=reason)
     n_bootstraps = max(score.n_bootstraps for score in found.values())
     reason = "" if chosen in found else doubts.get(chosen, UNDEFINED)
-    return {**record, **made, "n_bootstraps": n_bootstraps, "reason": reason}
+    return HonestRecord(
+        single=found.get("single"),
+        ensemble=found.get("ensemble"),
+        chosen=chosen,
+        n_bootstraps=n_bootstraps,
+        n_trials=n_trials,
+        reason=reason,
+    )
 
 
 class Pace:

@@ -1,32 +1,34 @@
-"""The whole line of a run as named stages, each of which makes or returns its record.
+"""The line of a run: its stages in the order of their table, each of which makes or returns its record.
 
 ::
 
-    data ─► search (one thread or task per family) ─► candidates ─► scores ─► selection
+    data ─► search (one thread or task per family) ─► candidates ─► selection
          ─► ensemble ─► honest ─► final ─► promotion ─► result ─► registration
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
 
-from automl.errors import AutoMLError
 from automl.evaluation.fold_models import remove_all_models
+from automl.home import Home
 from automl.records import Trial
+from automl.run.beginning import reopen
 from automl.run.session import Session
+from automl.run.stage_table import REGISTRATION, stage_of, stages_of
+from automl.run_records.result import RunResult
+from automl.run_records.search import FamilyFindings, SearchRecord
 from automl.run_state import FINISHED, RUNNING, state_of
-from automl.stages.candidates import choose_candidates, score_candidates
-from automl.stages.champion import select_champion
-from automl.stages.ensembling import build_ensemble
-from automl.stages.finishing import build_final
-from automl.stages.honesty import estimate
+from automl.stage_record import StageRecord
 from automl.stages.notices import notices_of
-from automl.stages.promotion import decide_promotion
-from automl.stages.result import make_result
 from automl.stages.searching import Search, run_search
 from automl.tracking.links import links
 from automl.tracking.outbox import Outbox
-from automl.tracking.process import MirrorProcess, n_unwritten, registration
+from automl.tracking.process import MirrorProcess, Registration, n_unwritten, registration
 
 UNLIMITED_REGISTRATION_SECONDS = 120.0
 GRACE_SECONDS = 2.0
@@ -35,6 +37,8 @@ DETACHED_SECONDS = 600.0
 """Most that a mirror goes on after the run, where the settings let it."""
 END_SECONDS = 2.0
 """For the tracking store to be told that a run was stopped: it may be amid a batch of trials."""
+
+R = TypeVar("R", bound=StageRecord)
 
 
 class Line:
@@ -45,14 +49,14 @@ class Line:
         self.search = Search(session)
         self.mirror = MirrorProcess(session.folder)
         self.is_mirrored = True
-        self._complete: dict[str, Any] | None = None
+        self._complete: RunResult | None = None
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> RunResult:
         """Every stage, without an orchestrator; finished ones are not repeated. The final result."""
-        if self.session.records.read("search") is None:
-            run_search(self.search)
-        self.end_search()
-        self.registration()  # which needs all before it
+        self.finish_search()
+        for stage in stages_of(self.session.settings):
+            self.record(stage.record)
+        self.registration()
         return self.close()
 
     @property
@@ -60,106 +64,62 @@ class Line:
         """Families that take part, in prior order."""
         return list(self.search.families)
 
-    def search_family(self, family: str) -> dict[str, Any]:
+    @property
+    def _is_searched(self) -> bool:
+        return self.session.records.read(SearchRecord.stage) is not None
+
+    def finish_search(self) -> SearchRecord:
+        """Run what is left of the search with plain threads; its record."""
+        if not self._is_searched:
+            run_search(self.search)
+        return self.record(SearchRecord)
+
+    def search_family(self, family: str) -> FamilyFindings:
         """Take this family's turns until the search is over; what the family found."""
-        if self.session.records.read("search") is None:
+        if not self._is_searched:
             self.search.run(family)
-        return self.search.findings().get(family, {"trials": 0})
-
-    def end_search(self) -> dict[str, Any]:
-        """Record of the search.
-
-        Raises
-        ------
-        AutoMLError
-            If not one trial is complete.
-        """
-        ledger = self.session.ledger
-
-        def make() -> dict[str, Any]:
-            self.search.wait()
-            if self.search.failure is not None:
-                raise self.search.failure
-            self.search.fall_back()
-            summary = self.search.summary()
-            self.session.warnings += self.search.unkept_requests(summary["untried"])
-            if not summary["complete"]:
-                raise AutoMLError(self._nothing_complete())
-            ledger.used["search"] = ledger.elapsed - ledger.used.get("data", 0.0)
-            return {**summary, "seconds": ledger.elapsed}
-
-        return self.session.stage("search", make)
-
-    def _nothing_complete(self) -> str:
-        reasons = sorted({trial.reason for trial in self.trials if trial.reason})
-        total = self.session.ledger.total
-        limit = "" if total is None else f" within the budget of {total:g} s"
-        return f"no trial could be completed{limit}: {'; '.join(reasons) or 'no time left'}"
+        return self.search.findings().get(family, FamilyFindings())
 
     @property
     def trials(self) -> list[Trial]:
         """Trials of the search."""
         return self.search.turns.trials
 
-    def candidates(self) -> dict[str, Any]:
-        """Record of the candidates and their scores on fresh folds."""
+    def record(self, kind: type[R]) -> R:
+        """Record of a stage; it and those that it needs are made if they are not there.
 
-        def make() -> dict[str, Any]:
-            chosen = choose_candidates(self.session, self.trials)
-            scored = score_candidates(self.session, self.trials, chosen["trial_ids"])
-            return {**chosen, **scored}
+        Raises
+        ------
+        AutoMLError
+            If a stage cannot be made.
+        """
+        stage, session = stage_of(kind), self.session
+        if kind is SearchRecord:
+            conclude: Any = self.search.conclude  # of the type that was asked for
+            return session.record(kind, conclude)
+        inputs = {needed.stage: self._input(needed) for needed in stage.inputs}
+        return session.record(kind, lambda: stage.load()(session, self.trials, **inputs))
 
-        return self.session.stage("candidates", make)
+    def _input(self, kind: type[R]) -> R | None:
+        """Record of a stage, or None where runs of these settings do not have it."""
+        return self.record(kind) if stage_of(kind).applies(self.session.settings) else None
 
-    def selection(self) -> dict[str, Any]:
-        """Record of the selection, with the champion."""
-        candidates = self.candidates()
-        return self.session.stage(
-            "selection", lambda: select_champion(self.session, self.trials, candidates)
-        )
-
-    def ensemble(self) -> dict[str, Any]:
-        """Record of the ensemble."""
-        champion = self.selection()["champion"]
-        return self.session.stage(
-            "ensemble", lambda: build_ensemble(self.session, self.trials, champion)
-        )
-
-    def honest(self) -> dict[str, Any]:
-        """Record of the honest score."""
-        selection, ensemble = self.selection(), self.ensemble()
-        return self.session.stage(
-            "honest", lambda: estimate(self.session, self.trials, selection, ensemble)
-        )
-
-    def final(self) -> dict[str, Any]:
-        """Record of the final model."""
-        ensemble = self.ensemble()
-        return self.session.stage("final", lambda: build_final(self.session, self.trials, ensemble))
-
-    def promotion(self) -> dict[str, Any] | None:
-        """Record of whether the model takes the alias from the champion; None unless it challenges."""
-        if not self.session.settings.challenge:
-            return None
-        self.final()
-        return self.session.stage("promotion", lambda: decide_promotion(self.session))
-
-    def registration(self) -> dict[str, Any]:
+    def registration(self) -> Registration:
         """What became of the model in the tracking store; pending where there was no time.
 
         The result of the run is written first, so nothing depends on the store.
         """
-        self.result()
+        self.record(RunResult)
         seconds = self._registration_seconds()
         # one asker at a time: a flow that came late may run beside the stages called directly
-        with self.session.stage_lock, self.session.ledger.stage("registration"):
+        with self.session.stage_lock, self.session.ledger.stage(REGISTRATION):
             if self._complete is None:
                 self.is_mirrored = self.mirror.finish(seconds) == "done"
-        return dict(registration(self.session.folder).__dict__)
+        return registration(self.session.folder)
 
     def _registration_seconds(self) -> float:
         """Most that is waited for the tracking store; 0 where a mirror would only have to be started."""
-        left = self.session.ledger.left_for("registration")
+        left = self.session.ledger.left_for(REGISTRATION)
         if left is None:
             return UNLIMITED_REGISTRATION_SECONDS
         if self.session.is_late and self.mirror.pid is None:
@@ -167,7 +127,7 @@ class Line:
         is_open = bool(Outbox.load(self.session.folder.path / "outbox.json").parent)
         return max(left, 0.0) + (GRACE_SECONDS if is_open else 0.0)
 
-    def close(self) -> dict[str, Any]:
+    def close(self) -> RunResult:
         """Final form of the result: with registration, links and the ledger; the run is finished.
 
         Made once, so that a flow whose server was slow ends like the stages called directly.
@@ -177,50 +137,44 @@ class Line:
                 self._complete = self._made_complete()
             return self._complete
 
-    def _made_complete(self) -> dict[str, Any]:
-        session = self.session
-        made = self.result()
-        found = registration(session.folder)
-        made["model"] |= {"registered": found.registered, "registration": found.status}
-        if found.alias_stays:
-            session.warnings.append(found.alias_stays)
-        if made.get("promotion") and found.registered:
-            promotion = made["promotion"]
-            promotion |= {"promote": found.is_champion, "reason": found.alias_reason}
-            promotion["is_compared"] = promotion.get("is_compared", False) and not found.alias_stays
-        missing = n_unwritten(session.folder, [trial.id for trial in self.trials])
+    def _made_complete(self) -> RunResult:
+        session, folder = self.session, self.session.folder
+        told = registration(folder)
+        made = _registered(self.record(RunResult), told)
+        if told.alias_stays:
+            session.warnings.append(told.alias_stays)
+        missing = n_unwritten(folder, [trial.id for trial in self.trials])
         if missing:
             session.warnings.append(
                 f"the tracking store lacks {missing} of {len(self.trials)} trials"
-                f"{f' ({found.reason})' if found.reason else ''}; automl sync completes them"
+                f"{f' ({told.reason})' if told.reason else ''}; automl sync completes them"
             )
-        made["warnings"] += [w for w in session.warnings if w not in made["warnings"]]
-        complete = {
-            **made,
-            "notices": notices_of(made, session.folder),
-            "links": links(session.folder),
-            "ledger": session.ledger.to_json(),
-            "seconds": session.ledger.elapsed,
-        }
-        session.records.write("result", complete)
+        complete = replace(
+            made,
+            warnings=tuple(dict.fromkeys((*made.warnings, *session.warnings))),
+            notices=tuple(notices_of(made.to_json(), folder)),
+            links=links(folder),
+            ledger=session.ledger.to_json(),
+            seconds=session.ledger.elapsed,
+        )
+        session.records.write(RunResult.stage, complete.to_json())
         session.end(FINISHED)
-        remove_all_models(session.folder.path)
+        remove_all_models(folder.path)
         return complete
 
-    def result(self) -> dict[str, Any]:
-        """Result of the run, before registration."""
-        names = ("candidates", "selection", "ensemble", "honest", "final")
-        stages = {name: getattr(self, name)() for name in names}
 
-        promotion = self.promotion()
-
-        def make() -> dict[str, Any]:
-            stages["search"] = self.end_search()
-            made = make_result(self.session, self.trials, stages)
-            made["seconds"] = self.session.ledger.elapsed  # so far; the registration follows
-            return made if promotion is None else {**made, "promotion": promotion}
-
-        return self.session.stage("result", make)
+def _registered(result: RunResult, told: Registration) -> RunResult:
+    """The result with what became of its model in the tracking store."""
+    model = replace(result.model, registered=told.registered, registration=told.status)
+    promotion = result.promotion
+    if promotion is not None and told.registered:
+        promotion = replace(
+            promotion,
+            promote=told.is_champion,
+            reason=told.alias_reason,
+            is_compared=promotion.is_compared and not told.alias_stays,
+        )
+    return replace(result, model=model, promotion=promotion)
 
 
 _open_lines: dict[str, Line] = {}
@@ -233,17 +187,43 @@ def open_line(session: Session) -> Line:
     return line
 
 
-def line_of(folder: str) -> Line:
-    """The line of a run folder that this process drives.
+@dataclass(frozen=True)
+class RunReference:
+    """A run as a task names it; any process on the machine can open it.
 
-    Raises
-    ------
-    AutoMLError
-        If this process does not drive it.
+    Parameters
+    ----------
+    folder : of the run
     """
-    if folder not in _open_lines:
-        raise AutoMLError(f"run {folder} is not driven by this process; use `automl resume`")
-    return _open_lines[folder]
+
+    folder: str
+
+    @property
+    def line(self) -> Line | None:
+        """The line that drives the run in this process; None where there is none."""
+        return _open_lines.get(self.folder)
+
+    @contextmanager
+    def opened(self) -> Iterator[Line]:
+        """The run's line: the one that drives it in this process, else the run reopened here.
+
+        Raises
+        ------
+        AutoMLError
+            If another process drives the run.
+        """
+        if self.line is not None:
+            yield self.line
+            return
+        path = Path(self.folder)
+        session = reopen(path.name, Home(path.parents[1]))
+        line = open_line(session)
+        try:
+            with session.driven():
+                yield line
+        finally:
+            close_line(line)
+            session.release()
 
 
 def close_line(line: Line) -> None:

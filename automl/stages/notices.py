@@ -7,12 +7,13 @@ They are made anew wherever a result is shown, since a registration may be compl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any
 
 from automl.home import Home, RunFolder
 from automl.metrics.index import PerformanceIndex
 from automl.records import Trial
+from automl.run_records.final import FinalRecord
+from automl.run_records.result import Baseline
 from automl.tracking.holders import CHAMPION
 from automl.tracking.layout import problem_name
 from automl.tracking.outbox import Outbox
@@ -35,71 +36,24 @@ def baseline_score(trials: Sequence[Trial]) -> float:
     return 0.0 if floor is None or floor.score is None else floor.score
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """The final model beside the constant, which learns nothing from the columns.
-
-    On the scale of the scores 0 is what labels drawn at random by the class frequencies achieve
-    (SPEC B2). The constant takes the most frequent class, which is right more often than random
-    labels wherever the classes are unequal, so that it may score above 0. Whether a model has
-    learned anything is therefore asked of the constant's own trial, not of 0.
+def baseline_of(index: PerformanceIndex, trials: Sequence[Trial], final: FinalRecord) -> Baseline:
+    """What the metrics of all rows say of the model, and of the constant.
 
     Parameters
     ----------
-    trial_id : complete trial of the constant; empty where there is none, as in a run of given configurations
-    score : of that trial's out-of-fold predictions of all rows; 0 where there is none
-    model_score : of those of what is deployed
-    is_constant : whether the constant itself is deployed
+    trials
+        Of the search.
+    final
+        What could be fitted in the end counts, not what was chosen.
     """
-
-    trial_id: str
-    score: float
-    model_score: float
-    is_constant: bool
-
-    @classmethod
-    def of(cls, index: PerformanceIndex, trials: Sequence[Trial], final: Mapping[str, Any]) -> Self:
-        """What the metrics of all rows say of the model, and of the constant.
-
-        Parameters
-        ----------
-        trials
-            Of the search.
-        final
-            Record of this stage. What could be fitted in the end counts, not what was chosen.
-        """
-        floor = constant_trial(trials)
-        families = {m["family"] for m in final["members"] if m["weight"] > 0}
-        return cls(
-            trial_id="" if floor is None else floor.id,
-            score=0.0 if floor is None else index.of_metrics(floor.metrics),
-            model_score=index.of_metrics(final["metrics"]),
-            is_constant=families == {CONSTANT},
-        )
-
-    @property
-    def is_beaten(self) -> bool:
-        """Whether the model scores more than the constant."""
-        return not self.is_constant and self.model_score > self.score
-
-    @property
-    def notice(self) -> str:
-        """One sentence where the model is no better; empty where it is."""
-        if self.is_beaten:
-            return ""
-        if self.is_constant:
-            return (
-                "no better than the baseline: the model is the constant, which predicts the same "
-                f"for every row (score {self.score:.4f}); nothing that learns was better in time"
-            )
-        return (
-            f"no better than the baseline: the model scores {self.model_score:.4f}, predicting the "
-            f"same for every row {self.score:.4f}"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON form."""
-        return {**asdict(self), "is_beaten": self.is_beaten, "notice": self.notice}
+    floor = constant_trial(trials)
+    families = {member.family for member in final.members if member.weight > 0}
+    return Baseline(
+        trial_id="" if floor is None else floor.id,
+        score=0.0 if floor is None else index.of_metrics(floor.metrics),
+        model_score=index.of_metrics(final.metrics),
+        is_constant=families == {CONSTANT},
+    )
 
 
 def notices_of(result: Mapping[str, Any], folder: RunFolder) -> list[str]:

@@ -11,7 +11,8 @@ models were compared.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,46 +21,48 @@ from automl.data.table import Table
 from automl.inference.bundle import load_bundle
 from automl.installation import read_key
 from automl.randomness import Purpose, stream
-from automl.records import IntArray
+from automl.records import IntArray, Trial
 from automl.run.challenge import Challenge, read_answers, rows_folder, write_registration
 from automl.run.session import Session
+from automl.run_records.final import FinalRecord
+from automl.run_records.promotion import PromotionRecord
 from automl.tracking.holders import CHAMPION, holders
 
 BOOTSTRAPS = 200
 
 
-def decide_promotion(session: Session) -> dict[str, Any]:
+def decide_promotion(
+    session: Session,
+    trials: Sequence[Trial],  # noqa: ARG001 - what every stage is given
+    final: FinalRecord,  # noqa: ARG001 - which must be there
+) -> PromotionRecord:
     """Score both models on the rows for the comparison, and say who has the alias.
 
-    Returns
-    -------
-        Record with `promote`, `reason`, `champion`, `rows`, `score`, `champion_score` and the
-        standard error of their difference, by a paired bootstrap over the rows.
+    The final model is read from its bundle. The standard error of the difference is that of a paired
+    bootstrap over the rows.
     """
-    challenge = Challenge(
-        **(session.records.read("challenge") or {"reason": "nothing was held back"})
+    challenge = Challenge.read(session.folder) or Challenge(reason="nothing was held back")
+    record = PromotionRecord(
+        challenge.promote,
+        challenge.reason,
+        challenge.champion,
+        challenge.fresh_rows,
+        challenge.rows,
+        challenge.held_rows,
     )
-    record: dict[str, Any] = {
-        "promote": challenge.promote,
-        "reason": challenge.reason,
-        "champion": challenge.champion,
-        "fresh_rows": challenge.fresh_rows,
-        "rows": challenge.rows,
-        "held_rows": challenge.held_rows,
-    }
     if challenge.rows:
-        record |= _duel(session, challenge)
+        record = _duel(session, challenge, record)
     write_registration(
         session.records,
-        promote=record["promote"],
-        reason=record["reason"],
+        promote=record.promote,
+        reason=record.reason,
         compared_with=challenge.version,
-        is_compared=record.get("is_compared", False),
+        is_compared=record.is_compared,
     )
     return record
 
 
-def _duel(session: Session, challenge: Challenge) -> dict[str, Any]:
+def _duel(session: Session, challenge: Challenge, record: PromotionRecord) -> PromotionRecord:
     """Scores of both models on the rows held back, and who has the alias."""
     rows = Table.load(rows_folder(session.folder))
     model = load_bundle(session.folder.bundle, key=read_key(), run=session.run_id)
@@ -68,7 +71,8 @@ def _duel(session: Session, challenge: Challenge) -> dict[str, Any]:
     everything = np.arange(len(rows))
     new, old = (_score(session, rows, everything, *each) for each in (ours, theirs))
     if not np.isfinite(new - old):
-        return {"reason": f"the score is not defined on the {len(rows)} rows new to both"}
+        reason = f"the score is not defined on the {len(rows)} rows new to both"
+        return replace(record, reason=reason)
     rng = stream(session.settings.seed, Purpose.BOOTSTRAP, len(rows))
     error = np.nanstd(
         [
@@ -82,14 +86,15 @@ def _duel(session: Session, challenge: Challenge) -> dict[str, Any]:
         f"{better} than {challenge.champion} on {len(rows)} rows new to both: "
         f"{new:.4f} against {old:.4f}, difference {new - old:.4f} with standard error {error:.4f}"
     )
-    return {
-        "promote": new > old and not moved,
-        "is_compared": not moved,
-        "reason": reason,
-        "score": new,
-        "champion_score": old,
-        "difference_standard_error": float(error),
-    }
+    return replace(
+        record,
+        promote=new > old and not moved,
+        is_compared=not moved,
+        reason=reason,
+        score=new,
+        champion_score=old,
+        difference_standard_error=float(error),
+    )
 
 
 def _score(

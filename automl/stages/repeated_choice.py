@@ -17,6 +17,7 @@ from automl.inference.combining import Combine
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
+from automl.run_records.ensemble import Share
 from automl.selection.bag_gain import bag_gain
 from automl.selection.candidates import Candidate
 from automl.selection.honest import Choice, ScoredRows
@@ -81,7 +82,7 @@ class Evidence:
     limit: int
     fresh: Mapping[int, Sequence[NDArray[Any]]]
     folds: IntArray
-    learned: Sequence[Mapping[str, Any]] = ()
+    learned: Sequence[Share] = ()
     base: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -100,7 +101,7 @@ class Evidence:
         everything = np.ones(len(self.rows.y), dtype=np.float32)
         champion = self._weights({self.record.winner: 1.0})
         self.final = {"single": self._with_rule(Choice(champion), everything)}
-        shares = {member["trial_id"]: member["weight"] for member in self.learned}
+        shares = {member.trial_id: member.weight for member in self.learned}
         if shares and set(shares) <= set(self._places):
             blend = Choice(self._weights(shares), combine=self._combine)
             self.final["ensemble"] = self._with_rule(blend, everything)

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from automl.experience.snapshot import ExperienceRecord
 from automl.optimizers.registry import optimizer_name
 from automl.origins import FLOOR
 from automl.records import Trial
-from automl.run.memory import STAGE as EXPERIENCE
 from automl.run.session import Session
-from automl.selection.defaults import DefaultTrial, boost_row_of_run
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.ensemble import EnsembleRecord
+from automl.run_records.final import FinalRecord
+from automl.run_records.honest import HonestRecord
+from automl.run_records.promotion import PromotionRecord
+from automl.run_records.result import (
+    BesideDefaults,
+    DeployedModel,
+    FamilyScore,
+    KnownBefore,
+    LeaderboardRow,
+    ResultChampion,
+    RunResult,
+)
+from automl.run_records.search import SearchRecord
+from automl.selection.defaults import boost_row_of_run
 from automl.selection.dispositions import Disposition, Status
 from automl.settings import Settings
 from automl.settings.presets import usual_value
-from automl.stages.notices import CONSTANT, Baseline
+from automl.stages.notices import CONSTANT, baseline_of
 from automl.stages.stacking import STAGE as STACK
 
 FEW_TRIALS = 20
@@ -24,157 +38,141 @@ _FLOORS = {
     CONSTANT: "predicting the same for every row",
     "lightgbm": "a default LightGBM",
 }
-HONEST = ("single", "ensemble", "chosen", "n_bootstraps", "n_trials", "reason")
 
 
 def make_result(
-    session: Session, trials: Sequence[Trial], stages: Mapping[str, Any]
-) -> dict[str, Any]:
+    session: Session,
+    trials: Sequence[Trial],
+    *,
+    search: SearchRecord,
+    selection: ChampionRecord,
+    ensemble: EnsembleRecord,
+    honest: HonestRecord,
+    final: FinalRecord,
+    promotion: PromotionRecord | None,
+) -> RunResult:
     """Result of a run, before its registration is known.
 
     Parameters
     ----------
     trials
         Of the search.
-    stages
-        Records of `search`, `candidates`, `selection`, `ensemble`, `honest` and `final`.
     """
-    final, ensemble = stages["final"], stages["ensemble"]
-    facts = session.folder.read_facts()
-    champion = _trial(trials, stages["selection"]["champion"])
-    return {
-        "run_id": session.run_id,
-        "problem": session.settings.problem,
-        "task": facts["data"]["task"],
-        "metric": facts["data"]["metric"],
-        "champion": {
-            "trial_id": champion.id,
-            "family": champion.configuration.family,
-            "configuration": champion.configuration.to_json(),
-            "score": champion.score,
-        },
-        "score": final["score"],
-        "baseline": Baseline.of(session.plan.index, trials, final).to_json(),
-        "metrics": final["metrics"],
-        "honest": {key: stages["honest"][key] for key in HONEST},
-        "test": final["test"],
-        "leaderboard": leaderboard([*trials, *stack_of(ensemble)], stages),
-        "trials": len(trials),
-        "complete_trials": sum(trial.is_complete for trial in trials),
-        "families": len({t.configuration.family for t in trials}),
-        "untried": stages["search"].get("untried", {}),
-        "defaults": beside_defaults(stages["search"], champion),
-        "model": {
-            "bundle": final["bundle"],
-            "kind": final["kind"],
-            "members": final["members"],
-            "predict_ms": final["predict_ms"],
-            "size_mib": final["size_mib"],
-            "threshold": final["threshold"],
-        },
-        "given_up": list(dict.fromkeys(session.given_up)),
-        "warnings": [
+    data = session.folder.read_facts()["data"]
+    champion = _trial(trials, selection.champion)
+    return RunResult(
+        run_id=session.run_id,
+        problem=session.settings.problem,
+        task=data["task"],
+        metric=data["metric"],
+        champion=ResultChampion(
+            champion.id, champion.configuration.family, champion.configuration, champion.score
+        ),
+        score=final.score,
+        baseline=baseline_of(session.plan.index, trials, final),
+        metrics=final.metrics,
+        honest=honest,
+        test=final.test,
+        leaderboard=leaderboard([*trials, *ensemble.stack], selection, honest, final),
+        trials=len(trials),
+        complete_trials=sum(trial.is_complete for trial in trials),
+        families=len({t.configuration.family for t in trials}),
+        untried=search.untried,
+        defaults=beside_defaults(search, champion),
+        model=DeployedModel(
+            final.bundle,
+            final.kind,
+            final.members,
+            final.predict_ms,
+            final.size_mib,
+            final.threshold,
+        ),
+        given_up=tuple(dict.fromkeys(session.given_up)),
+        warnings=(
             *session.warnings,
             *unasked(session.settings, trials),
-            *remarks(trials, champion, stages["selection"]),
-        ],
-        "experience": experience_of(session),
-        "reproducible": session.is_reproducible,
-    }
+            *remarks(trials, champion, selection.dispositions),
+        ),
+        experience=known_before(session),
+        reproducible=session.is_reproducible,
+        seconds=session.ledger.elapsed,
+        promotion=promotion,
+    )
 
 
-def beside_defaults(search: Mapping[str, Any], champion: Trial) -> dict[str, Any] | None:
+def beside_defaults(search: SearchRecord, champion: Trial) -> BesideDefaults | None:
     """The families' defaults beside the champion, all by the folds of the search; None without any.
-
-    `boost` is (chosen - best) / best; None where the best default is not above the baseline.
-
-    Parameters
-    ----------
-    search
-        Record of the search.
 
     References
     ----------
     .. [1] Bermúdez-Chacón, table 5.1 (SPEC P4).
     """
-    known = {
-        family: DefaultTrial.from_json(record)
-        for family, record in search.get("defaults", {}).items()
-    }
-    if not known:
+    if not search.defaults:
         return None
-    row = boost_row_of_run("", known, champion)
-    return {
-        "worst": {"family": row.worst_default, "score": row.worst},
-        "best": {"family": row.best_default, "score": row.best},
-        "chosen": {"family": row.family, "score": row.score},
-        "boost": row.boost,
-        "n": row.n_defaults,
-        "missing": {family: known[family].reason for family in row.missing},
-    }
+    row = boost_row_of_run("", search.defaults, champion)
+    return BesideDefaults(
+        worst=FamilyScore(row.worst_default, row.worst),
+        best=FamilyScore(row.best_default, row.best),
+        chosen=FamilyScore(row.family, row.score),
+        boost=row.boost,
+        n=row.n_defaults,
+        missing={family: search.defaults[family].reason for family in row.missing},
+    )
 
 
-def experience_of(session: Session) -> dict[str, Any]:
+def known_before(session: Session) -> KnownBefore:
     """Digest, entries and trials of what the run knew of other data."""
-    record = session.records.read(EXPERIENCE) or {}
-    return {
-        "digest": record.get("digest", ""),
-        "entries": len(record.get("entries", ())),
-        "trials": record.get("trials", 0),
-    }
+    record = ExperienceRecord.read(session.folder) or ExperienceRecord()
+    return KnownBefore(record.digest, len(record.entries), record.trials)
 
 
-def stack_of(ensemble: Mapping[str, Any]) -> list[Trial]:
-    """Trials of the second layer in a record of the ensemble stage."""
-    return [Trial.from_json(data) for data in ensemble.get("stack") or ()]
-
-
-def leaderboard(trials: Sequence[Trial], stages: Mapping[str, Any]) -> list[dict[str, Any]]:
+def leaderboard(
+    trials: Sequence[Trial], selection: ChampionRecord, honest: HonestRecord, final: FinalRecord
+) -> tuple[LeaderboardRow, ...]:
     """Every trial of both layers, best first, with what became of it; incomplete ones at the end.
 
     `honest` is the champion's score corrected for the choice; that of the ensemble, which is no
     trial, is in the result's `honest`.
     """
-    dispositions = disposition_texts(trials, stages)
-    champion = stages["selection"]["champion"]
-    single = stages.get("honest", {}).get("single") or {}
+    texts = disposition_texts(trials, selection, final)
     ordered = sorted(
         trials,
         key=lambda t: (not t.is_complete, -(t.score if t.score is not None else -9e9), t.index),
     )
-    return [
-        {
-            "rank": rank,
-            "trial_id": trial.id,
-            "family": trial.configuration.family,
-            "score": trial.score,
-            "honest": single.get("score") if trial.id == champion else None,
-            "std": statistics.stdev(trial.fold_scores) if len(trial.folds) > 1 else None,
-            "fit_seconds": trial.fit_seconds,
-            "predict_ms": trial.predict_milliseconds,
-            "status": dispositions[trial.id],
-            "origin": trial.origin,
-        }
+    corrected = None if honest.single is None else honest.single.score
+    return tuple(
+        LeaderboardRow(
+            rank=rank,
+            trial_id=trial.id,
+            family=trial.configuration.family,
+            score=trial.score,
+            honest=corrected if trial.id == selection.champion else None,
+            std=statistics.stdev(trial.fold_scores) if len(trial.folds) > 1 else None,
+            fit_seconds=trial.fit_seconds,
+            predict_ms=trial.predict_milliseconds,
+            status=texts[trial.id],
+            origin=trial.origin,
+        )
         for rank, trial in enumerate(ordered, 1)
-    ]
+    )
 
 
-def disposition_texts(trials: Sequence[Trial], stages: Mapping[str, Any]) -> dict[str, str]:
+def disposition_texts(
+    trials: Sequence[Trial], selection: ChampionRecord, final: FinalRecord
+) -> dict[str, str]:
     """A few words per trial: what the selection says, and that it is in the ensemble."""
-    decided = stages["selection"]["dispositions"]
-    weights = {member["trial_id"]: member["weight"] for member in stages["final"]["members"]}
-    champion = stages["selection"]["champion"]
+    weights = {member.trial_id: member.weight for member in final.members}
     texts = {}
     for trial in trials:
         weight = weights.get(trial.id)
         if trial.stage == STACK:
             texts[trial.id] = "second layer: " + ("ensemble member" if weight else "not taken")
             continue
-        text = Disposition.from_json(decided[trial.id]).label
-        if trial.id == champion and not weight:
+        text = selection.dispositions[trial.id].label
+        if trial.id == selection.champion and not weight:
             use = "replaced by the ensemble" if weight is None else "an input of the second layer"
             text = f"champion, {use}"
-        elif trial.id != champion and weight is not None:
+        elif trial.id != selection.champion and weight is not None:
             text = f"{'ensemble member' if weight else 'input of the second layer'}; {text}"
         texts[trial.id] = text
     return texts
@@ -197,13 +195,15 @@ def unasked(settings: Settings, trials: Sequence[Trial]) -> list[str]:
     ]
 
 
-def remarks(trials: Sequence[Trial], champion: Trial, selection: Mapping[str, Any]) -> list[str]:
+def remarks(
+    trials: Sequence[Trial], champion: Trial, dispositions: Mapping[str, Disposition]
+) -> list[str]:
     """Plain words where the result deserves little trust.
 
     Parameters
     ----------
-    selection
-        Record of the selection, whose tests may have found a floor to be worse.
+    dispositions
+        By trial id: the tests may have found a floor to be worse.
     """
     found = []
     complete = [trial for trial in trials if trial.is_complete]
@@ -214,14 +214,13 @@ def remarks(trials: Sequence[Trial], champion: Trial, selection: Mapping[str, An
         )
     if champion.most_rounds is not None:
         found.append(f"the champion is not what it could be: {champion.reason}")
-    dispositions = selection.get("dispositions", {})
     for family, words in _FLOORS.items():
         floor = next(
             (t for t in complete if t.origin == FLOOR and t.configuration.family == family), None
         )
         if floor is None or floor.id == champion.id:
             continue
-        is_worse = dispositions[floor.id]["status"] in _FOUND_WORSE
+        is_worse = dispositions[floor.id].status in _FOUND_WORSE
         if not is_worse and _is_like(champion, floor):
             found.append(f"the champion is indistinguishable from {words} on these folds")
     return found

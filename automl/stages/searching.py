@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from automl.bandits.registry import get_allocator
-from automl.errors import StorageError
+from automl.errors import AutoMLError, StorageError
 from automl.evaluation.fold_models import BestModels
 from automl.evaluation.partial_predictions import PartialPredictions
 from automl.evaluation.predictions import BestPredictions, PredictionStore
@@ -29,6 +28,7 @@ from automl.run.choices import check_only_family, reads_clock
 from automl.run.preparation import kept_repeats
 from automl.run.search_spaces import spaces_of
 from automl.run.session import Session
+from automl.run_records.search import FamilyFindings, SearchRecord
 from automl.search.opening import Opening
 from automl.search.proposing import Proposer
 from automl.search.runner import TrialRunner, work
@@ -222,45 +222,51 @@ class Search:
         self._keep(trial, sees=0, ask_seconds=0.0)
         self.turns.finish(trial)
 
-    def findings(self) -> dict[str, dict[str, Any]]:
+    def findings(self) -> dict[str, FamilyFindings]:
         """What each family has found so far."""
-        found: dict[str, dict[str, Any]] = {}
+        of_family: dict[str, list[Trial]] = {}
         for trial in self.turns.trials:
-            entry = found.setdefault(
-                trial.configuration.family,
-                {
-                    "trials": 0,
-                    "complete": 0,
-                    "best_score": None,
-                    "best_trial": None,
-                    "seconds": 0.0,
-                },
-            )
-            entry["trials"] += 1
-            entry["complete"] += trial.is_complete
-            entry["seconds"] += trial.spent_seconds
-            if trial.is_complete and (
-                entry["best_score"] is None or trial.score > entry["best_score"]
-            ):
-                entry["best_score"], entry["best_trial"] = trial.score, trial.id
-        return found
+            of_family.setdefault(trial.configuration.family, []).append(trial)
+        return {family: _findings(trials) for family, trials in of_family.items()}
 
-    def summary(self) -> dict[str, Any]:
-        """Record of the finished stage."""
+    def conclude(self) -> SearchRecord:
+        """Record of the search, once its last trial has ended.
+
+        Raises
+        ------
+        AutoMLError
+            If not one trial is complete.
+        """
+        self.wait()
+        if self.failure is not None:
+            raise self.failure
+        self.fall_back()
+        record, ledger = self._record(), self.session.ledger
+        self.session.warnings += unkept_requests(
+            self.session.settings, self.families, self.refused, record.untried
+        )
+        if not record.complete:
+            raise AutoMLError(self._nothing_complete())
+        ledger.used["search"] = ledger.elapsed - ledger.used.get("data", 0.0)
+        return record
+
+    def _nothing_complete(self) -> str:
+        reasons = sorted({trial.reason for trial in self.turns.trials if trial.reason})
+        total = self.session.ledger.total
+        limit = "" if total is None else f" within the budget of {total:g} s"
+        return f"no trial could be completed{limit}: {'; '.join(reasons) or 'no time left'}"
+
+    def _record(self) -> SearchRecord:
         trials, found, untried = self.turns.trials, self.findings(), self._reasons()
-        defaults = default_trials(trials, self._defaults, untried)
-        return {
-            "trials": len(trials),
-            "complete": sum(trial.is_complete for trial in trials),
-            "families": found,
-            "dropped": {**self.refused, **self.turns.dropped},
-            "untried": {name: untried[name] for name in self.families if name not in found},
-            "defaults": {name: known.to_json() for name, known in defaults.items()},
-        }
-
-    def unkept_requests(self, untried: Mapping[str, str]) -> list[str]:
-        """A sentence for each thing that the settings ask of families and that they did not get."""
-        return unkept_requests(self.session.settings, self.families, self.refused, untried)
+        return SearchRecord(
+            trials=len(trials),
+            complete=sum(trial.is_complete for trial in trials),
+            families=found,
+            dropped={**self.refused, **self.turns.dropped},
+            untried={name: untried[name] for name in self.families if name not in found},
+            defaults=default_trials(trials, self._defaults, untried),
+            seconds=self.session.ledger.elapsed,
+        )
 
     def _owed_defaults(self) -> list[Configuration]:
         """Defaults to be tried however poor; none where the run was given what to try."""
@@ -435,6 +441,19 @@ def votes_of(
         )
 
     return vote
+
+
+def _findings(trials: Sequence[Trial]) -> FamilyFindings:
+    """What the trials of one family found; of equal scores the first counts."""
+    complete = [trial for trial in trials if trial.is_complete and trial.score is not None]
+    best = max(complete, key=lambda trial: trial.score or 0.0, default=None)
+    return FamilyFindings(
+        trials=len(trials),
+        complete=sum(trial.is_complete for trial in trials),
+        best_score=None if best is None else best.score,
+        best_trial=None if best is None else best.id,
+        seconds=sum(trial.spent_seconds for trial in trials),
+    )
 
 
 def run_search(search: Search, *, until: Callable[[], bool] | None = None) -> None:

@@ -32,9 +32,9 @@ from automl.inference.decision import DecisionRule
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, IntArray
 from automl.run.beginning import begin
+from automl.run_records.final import FinalRecord
 from automl.settings import Settings
 from automl.stages.line import Line
-from automl.stages.searching import run_search
 
 TABLES = ("credit-g", "churn", "cmc", "page-blocks")
 RIVALS = ("most probable", "least expected cost", "tuned")
@@ -70,9 +70,8 @@ def cell(settings: Settings, folder: Path) -> dict[str, Any]:
     session = begin(settings, Home(folder))
     try:
         line = Line(session)
-        run_search(line.search)
-        line.end_search()
-        final = line.final()
+        line.finish_search()
+        final = line.record(FinalRecord)
         test, train = Table.load(session.folder.test), session.plan.table
         model = load_bundle(session.folder.bundle)
         raw = model.raw_typed(test.frame)
@@ -80,8 +79,8 @@ def cell(settings: Settings, folder: Path) -> dict[str, Any]:
         found = {
             "ours": cost_of(index, test.y, model.codes(raw)),
             "ours, most probable": cost_of(index, test.y, raw.argmax(axis=1)),
-            "foretold": final["metrics"]["cost"],
-            "members": [member["family"] for member in final["members"]],
+            "foretold": final.metrics["cost"],
+            "members": [member.family for member in final.members],
         }
     finally:
         session.close()

@@ -49,10 +49,11 @@ from automl.records import FloatArray, Trial, TrialStatus
 from automl.run import beginning as beginning_module
 from automl.run.beginning import begin
 from automl.run.session import Session
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.ensemble import EnsembleRecord
 from automl.settings import Settings
 from automl.stages import ensembling, finishing
 from automl.stages.line import Line
-from automl.stages.searching import run_search
 
 BOOTSTRAPS = 400
 
@@ -97,8 +98,7 @@ def make_run(settings: Settings, folder: Path) -> None:
     session = begin(settings, home)
     try:
         line = Line(session)
-        run_search(line.search)
-        line.end_search()
+        line.finish_search()
         found = test_predictions(session, line)
         run = session.folder.path
     finally:
@@ -115,18 +115,18 @@ def make_run(settings: Settings, folder: Path) -> None:
 
 def test_predictions(session: Session, line: Line) -> dict[str, Any]:
     """Predictions of the test half by the champion alone, its fold models, and the ensemble."""
-    champion = line.selection()["champion"]
-    chosen = line.ensemble()
+    champion = line.record(ChampionRecord)
+    chosen = line.record(EnsembleRecord)
     forced = {"single": ensemble_record(session, line, champion, {"ensemble": "none"})}
     forced["ensemble"] = chosen
-    if not chosen["replaced_champion"]:
+    if not chosen.replaced_champion:
         always = {"ensemble_alpha": 1.0}
         forced["ensemble"] = ensemble_record(session, line, champion, always)
     test = Table.load(session.folder.test)
     n_classes = session.plan.table.n_classes or None
     found: dict[str, Any] = {}
     for kind, record in forced.items():
-        session.records.write(f"{kind}_forced", record)
+        session.records.write(f"{kind}_forced", record.to_json())
         model = final_model(session, line.trials, record)
         found[kind] = model.raw_typed(test.frame)
         if kind == "single":
@@ -136,8 +136,8 @@ def test_predictions(session: Session, line: Line) -> dict[str, Any]:
 
 
 def ensemble_record(
-    session: Session, line: Line, champion: str, settings: Mapping[str, Any]
-) -> dict[str, Any]:
+    session: Session, line: Line, champion: ChampionRecord, settings: Mapping[str, Any]
+) -> EnsembleRecord:
     """Record of the ensemble under other settings."""
     asked = session.settings
     session.settings = asked.model_copy(update=settings)
@@ -147,7 +147,7 @@ def ensemble_record(
         session.settings = asked
 
 
-def final_model(session: Session, trials: Sequence[Trial], record: Mapping[str, Any]) -> TableModel:
+def final_model(session: Session, trials: Sequence[Trial], record: EnsembleRecord) -> TableModel:
     """The model that the final stage would write, neither written nor timed."""
     found: list[TableModel] = []
     unused = {
@@ -167,8 +167,8 @@ class FinishedRun:
 
     Attributes
     ----------
-    line
-        A `Line` whose finished stages are read and whose missing ones are made.
+    session
+        As the stages want it, with no slots and no journal.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -202,13 +202,12 @@ class FinishedRun:
         searched = [trial for trial in self.trials if trial.stage == "search"]
         with suppress(FileNotFoundError):
             (self.folder.stages / "honest.json").unlink()
-        records = self.session.records
-        stages = {name: records.read(name) for name in ("candidates", "selection", "ensemble")}
-        forced = records.read("ensemble_forced")
-        stages["ensemble"] = {"learned": forced["members"], **forced}
-        found = estimate(self.session, searched, stages["selection"], stages["ensemble"])
-        found["chosen"] = "ensemble" if records.read("ensemble")["replaced_champion"] else "single"
-        return found
+        forced = self.session.records.read("ensemble_forced")
+        ensemble = EnsembleRecord.from_json({**forced, "learned": forced["members"]})
+        selection = ChampionRecord.from_json(self.session.records.read("selection") or {})
+        found = estimate(self.session, searched, selection, ensemble)
+        taken = (self.session.records.read("ensemble") or {})["replaced_champion"]
+        return {**found.to_json(), "chosen": "ensemble" if taken else "single"}
 
 
 def record_of(folder: Path) -> dict[str, Any]:

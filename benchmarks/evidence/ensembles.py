@@ -39,6 +39,7 @@ from automl.inference.bundle import load_bundle
 from automl.run import beginning as beginning_module
 from automl.run.beginning import begin, reopen
 from automl.run.session import Session
+from automl.run_records.champion import ChampionRecord
 from automl.settings import Settings
 from automl.stages import ensembling, finishing
 from automl.stages.line import Line
@@ -114,9 +115,8 @@ def searched(settings: Settings, folder: Path) -> tuple[Session, Line]:
         started = time.process_time()
         session = begin(settings, home)
         line = Line(session)
-        run_search(line.search)
-        line.end_search()
-        line.selection()
+        line.finish_search()
+        line.record(ChampionRecord)
         (folder / "seconds").write_text(str(time.process_time() - started))
         done.write_text(session.run_id)
     return session, line
@@ -128,7 +128,7 @@ def result_of(session: Session, line: Line, method: Method, predictions: Path) -
     session.settings = asked.model_copy(update={**method.settings, "ensemble_alpha": 1.0})
     given_up = len(session.given_up)
     try:
-        champion = line.selection()["champion"]
+        champion = line.record(ChampionRecord)
         record = ensembling.build_ensemble(session, line.trials, champion)
         final = finishing.build_final(session, line.trials, record)
     finally:
@@ -146,21 +146,22 @@ def result_of(session: Session, line: Line, method: Method, predictions: Path) -
         threshold=getattr(model, "threshold_", 0.5),
         index=json.dumps(index.to_json()),
     )
-    evidence = record["evidence"] or {}
+    evidence = record.evidence
+    decision = None if evidence is None else evidence.decision
     return {
         "rows": len(session.plan.table),
         "test_rows": len(test),
         "task": str(session.plan.table.task),
         "trials": sum(trial.is_complete for trial in line.trials),
         "score": index.score(y, raw, None, labels=labels),
-        "out_of_fold": record["score"],
-        "members": len(record["members"]),
-        "models": sum(member["models"] for member in final["members"]),
-        "predict_ms": final["predict_ms"],
-        "size_mib": final["size_mib"],
-        "pvalue": evidence.get("pvalue"),
-        "difference": evidence.get("difference"),
-        "learn_seconds": evidence.get("seconds"),
+        "out_of_fold": record.score,
+        "members": len(record.members),
+        "models": sum(member.models for member in final.members),
+        "predict_ms": final.predict_ms,
+        "size_mib": final.size_mib,
+        "pvalue": None if decision is None else decision.pvalue,
+        "difference": None if decision is None else decision.difference,
+        "learn_seconds": None if evidence is None else evidence.seconds,
         "given_up": session.given_up[given_up:],
     }
 

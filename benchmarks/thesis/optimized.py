@@ -31,9 +31,10 @@ from automl.evaluation.journal import read
 from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.run.beginning import begin
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.result import RunResult
 from automl.settings.sources import resolve_settings
 from automl.stages.line import Line, close_line, open_line
-from automl.stages.searching import run_search
 
 
 def run(source: Source, home: Home, given: dict[str, Any]) -> dict[str, Any]:
@@ -53,8 +54,7 @@ def run(source: Source, home: Home, given: dict[str, Any]) -> dict[str, Any]:
     try:
         line = open_line(session)
         try:
-            run_search(line.search)
-            line.end_search()
+            line.finish_search()
             return record_of(line)
         finally:
             close_line(line)
@@ -66,9 +66,9 @@ def run(source: Source, home: Home, given: dict[str, Any]) -> dict[str, Any]:
 def record_of(line: Line) -> dict[str, Any]:
     """What is kept of a run."""
     session = line.session
-    champion = line.selection()["champion"]
+    champion = line.record(ChampionRecord).champion
     try:
-        result = line.result()
+        result = line.record(RunResult).to_json()
     except AutoMLError as error:  # the table needs the selection alone
         result = {"failed": str(error)}
     names = session.records.names()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stage_json import select_champion
 
 from automl.evaluation.journal import Journal
 from automl.evaluation.stage_records import StageRecords
@@ -19,7 +20,6 @@ from automl.selection.defaults import DefaultTrial
 from automl.selection.preselection import ScoringRecord, SignatureClusters
 from automl.settings import Settings
 from automl.stages.candidates import _screened
-from automl.stages.champion import select_champion
 
 RUN_ID = "20260105-000000-eeee"
 SEARCH_SCORES = [0.80, 0.79, 0.785, 0.60, 0.795, 0.78, 0.775]

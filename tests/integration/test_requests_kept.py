@@ -15,6 +15,8 @@ from automl.data.table import Table
 from automl.home import Home
 from automl.records import Trial
 from automl.run.beginning import begin
+from automl.run_records.result import RunResult
+from automl.run_records.search import SearchRecord
 from automl.settings.sources import resolve_settings
 from automl.stages.line import Line, close_line, open_line
 from automl.stages.searching import run_search
@@ -76,8 +78,8 @@ def line(
     made = open_line(session)
     try:
         run_search(made.search)
-        made.end_search()
-        made.result()
+        made.record(SearchRecord)
+        made.record(RunResult)
         yield made
     finally:
         close_line(made)

@@ -22,6 +22,7 @@ from automl.metrics.building import build_index
 from automl.records import IntArray
 from automl.run import challenge
 from automl.run.challenge import LEAST_ROWS, NO_ROWS, choose_rows, n_held_back
+from automl.run_records.final import FinalRecord
 from automl.settings import Settings
 from automl.stages import promotion
 from automl.tracking.holders import Holders
@@ -102,7 +103,8 @@ class Duel:
             home=Home(self.folder.path.parents[1]),
             run_id=self.folder.run_id,
         )
-        return promotion.decide_promotion(session)
+        final = FinalRecord(())
+        return promotion.decide_promotion(session, [], final).to_json()
 
     @property
     def records(self) -> StageRecords:

@@ -25,8 +25,9 @@ from automl.run import beginning as module
 from automl.run import memory as stage
 from automl.run.beginning import begin, reopen
 from automl.run.search_spaces import space_of
+from automl.run_records.result import KnownBefore
 from automl.settings import Settings
-from automl.stages.result import experience_of
+from automl.stages.result import known_before
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def ids(session):
 def test_the_first_run_knows_nothing(home, frame):
     session = begin(settings(), home, frame=frame)
     assert session.experience == ()
-    assert experience_of(session) == {"digest": "", "entries": 0, "trials": 0}
+    assert known_before(session) == KnownBefore()
     assert not session.folder.experience.exists()
     assert session.folder.read_facts()["experience"] == ""
     ended(session)
@@ -111,7 +112,7 @@ def test_a_resumed_run_knows_what_it_knew_though_the_store_has_changed(home, sto
     store.forget("b")
     again = reopen(session.run_id, home)
     assert again.experience == before
-    assert experience_of(again) == {"digest": digest, "entries": 2, "trials": 6}
+    assert known_before(again) == KnownBefore(digest, 2, 6)
     assert again.is_reproducible
     assert again.warnings == []
     ended(again)

@@ -15,6 +15,7 @@ from automl.home import Home
 from automl.installation import make_key
 from automl.run import beginning as module
 from automl.run.beginning import begin, reopen
+from automl.run_records.honest import HonestRecord
 from automl.settings import Settings
 from automl.training_request import TrainingRequest
 
@@ -108,14 +109,14 @@ def test_a_resumed_run_knows_that_an_earlier_stage_cannot_be_repeated(home, monk
 
     def hurried():
         session.is_reproducible = False
-        return {}
+        return HonestRecord()
 
-    session.stage("candidates", hurried)
+    session.record(HonestRecord, hurried)
     session.close()
     session.release()
     again = reopen(session.run_id, home)
     assert again.is_reproducible
-    again.stage("candidates", dict)
+    again.record(HonestRecord, HonestRecord)
     assert not again.is_reproducible
     again.close()
     again.release()

@@ -27,12 +27,12 @@ def frame(n: int = 120) -> pd.DataFrame:
 class Session(SimpleNamespace):
     """What `describe_table` needs of a session."""
 
-    def stage(self, name, make):
-        found = self.records.read(name)
+    def record(self, kind, make):
+        found = self.records.read(kind.stage)
         if found is None:
-            found = make()
-            self.records.write(name, found)
-        return found
+            self.records.write(kind.stage, make().to_json())
+            return self.record(kind, make)
+        return kind.from_json(found)
 
 
 def session(tmp_path, **given) -> Session:
@@ -52,25 +52,24 @@ def session(tmp_path, **given) -> Session:
 def test_the_record_holds_values_seconds_and_reasons(tmp_path):
     run = session(tmp_path, trials=5)
     made = describe_table(run)
-    assert made["values"]["n_rows"] == 120.0
-    assert made["missing"]["target_skewness"] == "it is for numbers as the target"
-    assert set(made["seconds"]) == {"simple", "statistical", "information", "model", "landmark"}
-    assert run.records.read("meta_features") == made
+    assert made.values["n_rows"] == 120.0
+    assert made.missing["target_skewness"] == "it is for numbers as the target"
+    assert set(made.seconds) == {"simple", "statistical", "information", "model", "landmark"}
+    assert run.records.read("meta_features") == made.to_json()
     assert describe_table(run) == made
     assert run.is_reproducible
 
 
 def test_equal_tables_have_equal_meta_features_whatever_the_seed(tmp_path):
     values = [
-        describe_table(session(tmp_path / str(seed), trials=5, seed=seed))["values"]
-        for seed in (1, 2)
+        describe_table(session(tmp_path / str(seed), trials=5, seed=seed)).values for seed in (1, 2)
     ]
     assert values[0] == values[1]
 
 
 def test_only_rows_of_the_search_are_described(tmp_path):
     run = session(tmp_path, preset="thesis", trials=5)
-    assert describe_table(run)["values"]["n_rows"] == len(run.plan.stage("search").rows) == 60
+    assert describe_table(run).values["n_rows"] == len(run.plan.stage("search").rows) == 60
 
 
 @pytest.mark.parametrize("given", [{"trials": 5}, {"budget_seconds": 600}])

@@ -7,6 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from stage_json import (
+    build_ensemble,
+    choose_candidates,
+    leaderboard,
+    score_candidates,
+    select_champion,
+)
 
 from automl.evaluation import fitting
 from automl.evaluation import trial as evaluation
@@ -20,10 +27,6 @@ from automl.run.ledger import Ledger
 from automl.run.preparation import prepare
 from automl.run.session import Session
 from automl.settings import Settings
-from automl.stages.candidates import choose_candidates, score_candidates
-from automl.stages.champion import select_champion
-from automl.stages.ensembling import build_ensemble
-from automl.stages.result import leaderboard
 from automl.stages.searching import Search, run_search
 from automl.tracking.layout import incumbents, trial_content
 
@@ -102,7 +105,7 @@ def ran(request, tmp_path_factory):
     return SimpleNamespace(
         session=session,
         trials=search.turns.trials,
-        summary=search.summary(),
+        summary=search.conclude().to_json(),
         levels=RUNS[request.param],
     )
 
@@ -184,8 +187,7 @@ def test_the_stages_behind_the_search_look_at_complete_trials_alone(ran, monkeyp
     members = {member["trial_id"] for member in ensemble["members"]}
     assert {selection["champion"], *members} <= whole
     assert ensemble["n_library"] <= len(whole)
-    final = {"members": ensemble["members"]}
-    rows = leaderboard(trials, {"selection": selection, "final": final})
+    rows = leaderboard(trials, selection, ensemble["members"])
     assert {row["trial_id"] for row in rows[: len(whole)]} == whole
     assert all(row["status"].startswith("partial: ") for row in rows[len(whole) :])
     curve = incumbents(trials)

@@ -8,6 +8,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stage_json import choose_candidates, score_candidates, select_champion
+from stage_json import record as record_of
 
 from automl.evaluation.journal import read
 from automl.home import Home
@@ -20,8 +22,6 @@ from automl.settings import Settings
 from automl.stages import candidate_plan
 from automl.stages import candidates as candidates_module
 from automl.stages.candidate_plan import CandidatePlan
-from automl.stages.candidates import choose_candidates, score_candidates
-from automl.stages.champion import select_champion
 from automl.stages.fresh_folds import FreshFolds
 from automl.stages.line import Line
 
@@ -163,8 +163,8 @@ def test_stand_ins_are_compared_where_the_best_is_too_slow(line, monkeypatch):
 
 def test_without_fresh_folds_there_is_an_ensemble_all_the_same(line, monkeypatch):
     monkeypatch.setattr(FreshFolds, "_score", lambda *_: None)
-    record = line.ensemble()
-    scoring = line.candidates()["scoring"]
+    record = record_of(line, "ensemble")
+    scoring = record_of(line, "candidates")["scoring"]
     assert scoring["source"] == "search folds"
     assert record["n_library"] == sum(trial.is_complete for trial in line.trials) > 2
     assert len(record["evidence"]["ensemble_scores"]) == 5

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from stage_json import build_ensemble
 
 from automl.ensembles import deadline as deadlines
-from automl.ensembles.evidence import cross_fitted_scores
+from automl.ensembles.evidence import cross_fitted_scores, decide_ensemble
 from automl.ensembles.limits import LEAST_WEIGHT, needed, only_effective
 from automl.errors import DataError, SettingsError
 from automl.evaluation.fold_models import save_models
@@ -18,11 +19,11 @@ from automl.metrics.bootstraps import bootstrap_scores
 from automl.metrics.decisions import OutOfFold
 from automl.randomness import Purpose, stream
 from automl.records import Configuration
+from automl.run_records.ensemble import EnsembleEvidence
 from automl.selection.ensemble_checker import check_ensemble
 from automl.settings import Settings
 from automl.settings.sources import resolve_settings
 from automl.stages import blending, ensembling
-from automl.stages.ensembling import build_ensemble
 from automl.stages.membership import MOST_MEMBERS
 from automl.stages.stacking import second_layer_folds
 
@@ -97,7 +98,15 @@ def test_the_single_model_wins_where_the_ensemble_is_not_better(run_of, method):
 def test_an_ensemble_of_the_champion_alone_does_not_replace_it(run_of, monkeypatch):
     session, trials, champion = run_of([0.5, 4.0, 5.0])
     alone = np.eye(3)[trials.index(champion)]
-    found = ({"is_replaced": True, "pvalue": 0.3}, alone)
+    decision = decide_ensemble(
+        [0.9, 0.8, 0.9],
+        [0.1, 0.1, 0.2],
+        learned_score=1.0,
+        replaced_score=0.1,
+        test_train_ratio=0.5,
+    )
+    assert decision.is_replaced
+    found = (EnsembleEvidence(decision, 1, 0.1), alone)
     monkeypatch.setattr(ensembling.Blender, "decide", lambda *_: found)
     record = build_ensemble(session, trials, champion.id)
     assert not record["replaced_champion"]

@@ -16,6 +16,8 @@ from automl.origins import FLOOR
 from automl.records import TrialStatus
 from automl.run.beginning import begin, reopen
 from automl.run.ledger import LEAST_TAIL_SECONDS
+from automl.run_records.result import RunResult
+from automl.run_records.search import SearchRecord
 from automl.settings import Settings
 from automl.stages.line import Line
 from automl.stages.searching import FLOOR_SHARE
@@ -42,8 +44,8 @@ def test_the_constant_is_the_model_where_no_worker_ends_in_time(tmp_path, final)
     with closing(session):
         line = Line(session)
         line.search.run()
-        line.end_search()
-        result = line.result()
+        line.record(SearchRecord)
+        result = line.record(RunResult).to_json()
     *late, constant = line.trials
     assert {trial.status for trial in late} == {TrialStatus.TIMED_OUT}
     assert constant.configuration.family == "constant"
@@ -65,10 +67,10 @@ def test_where_the_time_is_over_no_worker_is_waited_for(tmp_path, monkeypatch, i
         session.ledger.started -= 20.0
         line.search.run()
         assert line.search.is_over  # who waits for a flow that is slow goes on
-        line.end_search()
+        line.record(SearchRecord)
         assert [trial.configuration.family for trial in line.trials] == ["constant"]
         assert line.trials[0].is_complete
-        assert line.result()["champion"]["family"] == "constant"
+        assert line.record(RunResult).to_json()["champion"]["family"] == "constant"
 
 
 def test_a_floor_has_half_of_what_is_left_beside_the_end_of_the_run(tmp_path):
@@ -92,14 +94,14 @@ def test_a_resumed_run_takes_the_constant_over(tmp_path):
     with closing(begin(SETTINGS, home)) as session:
         line = Line(session)
         line.search.run()
-        line.end_search()
+        line.record(SearchRecord)
         expected = line.trials
     session.release()
     with closing(reopen(session.run_id, home)) as again:
         line = Line(again)
         line.search.run()
         assert [trial.id for trial in line.trials] == [trial.id for trial in expected]
-        assert line.result()["champion"]["family"] == "constant"
+        assert line.record(RunResult).to_json()["champion"]["family"] == "constant"
 
 
 def test_a_metric_that_fails_on_the_constant_too_is_told(tmp_path, monkeypatch):
@@ -111,7 +113,7 @@ def test_a_metric_that_fails_on_the_constant_too_is_told(tmp_path, monkeypatch):
         line.search.run()
         monkeypatch.setattr(PerformanceIndex, "score", fails)
         with pytest.raises(AutoMLError, match="no trial could be completed: over the time limit"):
-            line.end_search()
+            line.record(SearchRecord)
         assert "no rows of class 3" in session.warnings[-1]
 
 
@@ -122,8 +124,8 @@ def test_a_run_that_is_late_begins_nothing_that_only_a_search_needs(tmp_path):
         assert session.is_late
         line = Line(session)
         line.search.run()
-        line.end_search()
-        result = line.result()
+        line.record(SearchRecord)
+        result = line.record(RunResult).to_json()
         assert session.pool._holder.supervisor is None
         assert session.records.read("meta_features") is None
         assert result["champion"]["family"] == "constant"

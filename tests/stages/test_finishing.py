@@ -1,6 +1,7 @@
 """Decisions on the way to the final model."""
 
 import pytest
+from stage_json import build_final
 from threadpoolctl import threadpool_info
 
 from automl.evaluation.fold_models import remove_all_models
@@ -11,7 +12,7 @@ from automl.run.beginning import begin
 from automl.run.ledger import Ledger
 from automl.settings import Settings
 from automl.stages import finishing
-from automl.stages.finishing import build_final, prediction_seconds, sample_size, wants_refits
+from automl.stages.finishing import prediction_seconds, sample_size, wants_refits
 from automl.stages.line import Line
 
 

@@ -8,9 +8,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from stage_json import record
 
 from automl.home import Home
 from automl.run.beginning import begin
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.ensemble import EnsembleRecord
 from automl.selection.honest import draw
 from automl.settings import Settings
 from automl.stages import honesty
@@ -79,17 +82,21 @@ def halved(tmp_path_factory):
 
 
 def arguments(line):
-    return line.session, line.trials, line.selection(), line.ensemble()
+    return line.session, line.trials, line.record(ChampionRecord), line.record(EnsembleRecord)
 
 
 def test_the_record_holds_both_scores_and_says_which_is_the_models(line):
-    found = line.honest()
+    found = record(line, "honest")
     assert set(found["single"]) >= FIELDS
     assert set(found["ensemble"]) >= FIELDS
-    assert found["chosen"] == ("ensemble" if line.ensemble()["replaced_champion"] else "single")
+    assert found["chosen"] == (
+        "ensemble" if record(line, "ensemble")["replaced_champion"] else "single"
+    )
     assert found["n_bootstraps"] == honesty.N_BOOTSTRAPS
     assert found["reason"] == ""
-    assert found[found["chosen"]]["naive"] == pytest.approx(line.ensemble()["score"], abs=1e-6)
+    assert found[found["chosen"]]["naive"] == pytest.approx(
+        record(line, "ensemble")["score"], abs=1e-6
+    )
 
 
 def test_the_same_run_has_the_same_honest_score_again(line, monkeypatch):
@@ -103,7 +110,7 @@ def test_the_choice_from_every_row_once_is_the_runs_own(name, request):
     evidence = evidence_of(*arguments(line))
     again = evidence.choose(np.ones((1, len(evidence.rows.y)), dtype=np.float32))[0]
     champion = evidence.members[int(again["single"].weights.argmax())].id
-    assert champion == line.selection()["champion"]
+    assert champion == record(line, "selection")["champion"]
     assert again["single"].rule == evidence.final["single"].rule
 
 
@@ -117,7 +124,7 @@ def test_a_bag_counts_what_it_is_worth_more_than_a_fold_model(line):
     single = np.mean([score(y, repeat) for repeat in repeats])
     expected = 1.5 * (score(y, np.mean(repeats, axis=0)) - single)
     assert gains["single"] == pytest.approx(expected, abs=1e-6)
-    found = line.honest()["single"]
+    found = record(line, "honest")["single"]
     assert found["gain"] == pytest.approx(gains["single"])
     assert found["score"] == pytest.approx(found["naive"] - found["bias"] + found["gain"])
 
@@ -130,7 +137,7 @@ def test_refits_and_bags_over_growing_windows_gain_nothing(line, monkeypatch, gi
 
 
 def test_with_halves_the_scores_are_those_of_the_half_that_was_chosen_on(halved):
-    found = halved.honest()
+    found = record(halved, "honest")
     assert found["ensemble"] is None
     assert found["single"]["gain"] == 0.0
     assert found["n_trials"] == len(halved.selection()["candidates"])
@@ -162,7 +169,7 @@ def numbers(tmp_path_factory):
 
 
 def test_where_a_few_rows_decide_no_score_is_printed_but_the_reason(numbers):
-    found = numbers.honest()
+    found = record(numbers, "honest")
     assert found["single"] is None
     assert found["ensemble"] is None
     assert found["n_bootstraps"] == 0
@@ -196,7 +203,7 @@ def test_classes_have_no_losses_to_doubt(line):
 def test_without_time_the_record_says_so(line, monkeypatch):
     monkeypatch.setattr(type(line.session.ledger), "left_for", lambda *_: -1.0)
     given_up = len(line.session.given_up)
-    found = estimate(*arguments(line))
+    found = estimate(*arguments(line)).to_json()
     assert found["single"] is None
     assert found["ensemble"] is None
     assert found["reason"] in line.session.given_up[given_up:]

@@ -11,23 +11,45 @@ import pytest
 
 from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
+from automl.records import Configuration
+from automl.run_records.honest import HonestRecord
+from automl.run_records.result import (
+    Baseline,
+    DeployedModel,
+    KnownBefore,
+    ResultChampion,
+    RunResult,
+)
+from automl.run_records.search import FamilyFindings
 from automl.stages import line as module
 from automl.stages.line import Line
 from automl.tracking.outbox import Outbox
 
 
-def test_a_result_says_how_long_the_run_took_before_it_is_registered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in ("candidates", "selection", "ensemble", "honest", "final", "end_search"):
-        monkeypatch.setattr(Line, name, lambda _: {})
-    monkeypatch.setattr(Line, "promotion", lambda _: None)
-    monkeypatch.setattr(Line, "trials", ())
-    monkeypatch.setattr(module, "make_result", lambda *_: {"score": 0.5})
-    line: Any = object.__new__(Line)
-    ledger = SimpleNamespace(elapsed=12.5)
-    line.session = SimpleNamespace(stage=lambda _, make: make(), ledger=ledger)
-    assert line.result() == {"score": 0.5, "seconds": 12.5}
+def result_of_nothing() -> RunResult:
+    return RunResult(
+        run_id="r",
+        problem="p",
+        task="binary",
+        metric="mcc",
+        champion=ResultChampion("t", "knn", Configuration("knn", {}), 0.5),
+        score=0.5,
+        baseline=Baseline("", 0.0, 0.5, is_constant=False),
+        metrics={},
+        honest=HonestRecord(),
+        test=None,
+        leaderboard=(),
+        trials=1,
+        complete_trials=1,
+        families=1,
+        untried={},
+        defaults=None,
+        model=DeployedModel("bundle", "bag", (), 0.1, 0.1, None),
+        given_up=(),
+        warnings=(),
+        experience=KnownBefore(),
+        reproducible=True,
+    )
 
 
 @pytest.mark.parametrize("status", ["pending", "done", "off"])
@@ -43,7 +65,7 @@ def test_a_model_that_is_not_registered_yet_is_a_notice(
     outbox = Outbox(folder.path / "outbox.json", reason="no answer")
     outbox.done = done if status == "done" else {}
     outbox.save()
-    monkeypatch.setattr(Line, "result", lambda _: {"model": {}, "warnings": []})
+    monkeypatch.setattr(Line, "record", lambda *_: result_of_nothing())
     monkeypatch.setattr(Line, "trials", ())
     line: Any = object.__new__(Line)
     line._complete = None
@@ -56,19 +78,19 @@ def test_a_model_that_is_not_registered_yet_is_a_notice(
         end=lambda _: None,
     )
     made = line.close()
-    assert made["model"]["registration"] == status
-    waiting = [notice for notice in made["notices"] if "not registered yet (no answer)" in notice]
+    assert made.model.registration == status
+    waiting = [notice for notice in made.notices if "not registered yet (no answer)" in notice]
     assert len(waiting) == (status == "pending")
-    assert records.read("result")["notices"] == made["notices"]
+    assert records.read("result")["notices"] == list(made.notices)
 
 
 def test_a_family_is_told_what_it_found_without_the_record_of_the_search() -> None:
     """It is asked once by every family at the end of the search, when the seconds are dear."""
     line: Any = object.__new__(Line)
     line.session = SimpleNamespace(records=SimpleNamespace(read=lambda _: {"trials": 2}))
-    line.search = SimpleNamespace(findings=lambda: {"knn": {"trials": 2}})
-    assert line.search_family("knn") == {"trials": 2}
-    assert line.search_family("svm") == {"trials": 0}
+    line.search = SimpleNamespace(findings=lambda: {"knn": FamilyFindings(trials=2)})
+    assert line.search_family("knn").trials == 2
+    assert line.search_family("svm").trials == 0
 
 
 @pytest.mark.parametrize(
@@ -124,7 +146,7 @@ def given_to_the_mirror(
 ) -> float:
     """Seconds that a registration gives the mirror."""
     given: list[float] = []
-    monkeypatch.setattr(Line, "result", lambda _: {})
+    monkeypatch.setattr(Line, "record", lambda *_: None)
     line: Any = object.__new__(Line)
     line._complete = None
     line.session = SimpleNamespace(

@@ -11,7 +11,9 @@ from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
 from automl.metrics.building import build_index
 from automl.records import Configuration, Task, Trial, TrialStatus
-from automl.stages.notices import Baseline, notices_of, registration_notice
+from automl.run_records.final import FinalMember, FinalRecord
+from automl.run_records.result import Baseline
+from automl.stages.notices import baseline_of, notices_of, registration_notice
 from automl.tracking.outbox import Outbox
 from automl.tracking.publication import REFUSED
 
@@ -35,8 +37,12 @@ CONSTANT = trial(0, "constant", 0.11)
 
 
 def baseline(score: float, *families: str) -> Baseline:
-    members = [{"family": family, "weight": 1.0} for family in families or ("lightgbm",)]
-    return Baseline.of(INDEX, [CONSTANT], {"members": members, "metrics": {"mcc": score}})
+    return baseline_of(INDEX, [CONSTANT], final(score, *families))
+
+
+def final(score: float, *families: str) -> FinalRecord:
+    members = tuple(FinalMember("t", 1.0, family) for family in families or ("lightgbm",))
+    return FinalRecord(members, metrics={"mcc": score})
 
 
 def test_a_model_is_measured_against_the_constant_and_not_against_zero() -> None:
@@ -66,10 +72,9 @@ def test_what_is_deployed_counts_and_not_what_was_chosen() -> None:
 
 
 def test_without_a_trial_of_the_constant_zero_is_the_baseline() -> None:
-    members = [{"family": "lightgbm", "weight": 1.0}]
-    alone = Baseline.of(INDEX, [], {"members": members, "metrics": {"mcc": 0.3}})
+    alone = baseline_of(INDEX, [], final(0.3))
     assert (alone.trial_id, alone.score, alone.is_beaten) == ("", 0.0, True)
-    assert not Baseline.of(INDEX, [], {"members": members, "metrics": {"mcc": -0.1}}).is_beaten
+    assert not baseline_of(INDEX, [], final(-0.1)).is_beaten
 
 
 def make_run(home: Path, *, reason: str = "", **done: str) -> RunFolder:

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import stage_json
 from sklearn.metrics import fbeta_score
 
 from automl.data.table import Table
@@ -19,6 +20,8 @@ from automl.inference.decision import DecisionRule
 from automl.metrics.decisions import OutOfFold
 from automl.records import Trial
 from automl.run.beginning import begin
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.ensemble import EnsembleRecord
 from automl.settings import Settings
 from automl.stages.choice_evidence import evidence_of
 from automl.stages.line import Line
@@ -56,7 +59,7 @@ class Run:
         self.session = begin(self.settings, Home(folder / "home"))
         self.line = Line(self.session)
         self.line.search.run()
-        self.final = self.line.final()
+        self.final = stage_json.record(self.line, "final")
         self.plan = self.session.plan
         self.store = PredictionStore(self.session.folder.predictions)
 
@@ -118,21 +121,23 @@ def test_the_model_that_is_chosen(run):
     weights = np.array([member["weight"] for member in members])
     predictions = [run.store.load(member["trial_id"]) for member in members]
     found = run.out_of_fold(
-        "search", combined(predictions, weights, run.line.ensemble()["combine"])
+        "search", combined(predictions, weights, stage_json.record(run.line, "ensemble")["combine"])
     )
     assert run.final["score"] == pytest.approx(run.score(found.y, None, found.labels()))
     rule = found.rule()
-    assert run.line.ensemble()["rule"] == json.loads(json.dumps(rule.to_json()))
+    assert stage_json.record(run.line, "ensemble")["rule"] == json.loads(json.dumps(rule.to_json()))
     assert load_bundle(run.final["bundle"]).rule_ == rule
 
 
 def test_the_honest_score_begins_with_the_labels_of_the_deployed_rule(run):
     line = run.line
-    record = line.honest()
-    evidence = evidence_of(run.session, line.trials, line.selection(), line.ensemble())
+    record = stage_json.record(line, "honest")
+    evidence = evidence_of(
+        run.session, line.trials, line.record(ChampionRecord), line.record(EnsembleRecord)
+    )
     choice = evidence.final[record["chosen"]]
     if record["chosen"] == "ensemble":
-        assert choice.rule == DecisionRule.from_json(line.ensemble()["rule"])
+        assert choice.rule == DecisionRule.from_json(stage_json.record(line, "ensemble")["rule"])
     labels = choice.rule.codes(evidence.rows.blends(choice)[0])
     expected = run.score(evidence.rows.y, None, labels)
     assert record[record["chosen"]]["naive"] == pytest.approx(expected)

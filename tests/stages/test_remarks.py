@@ -4,6 +4,7 @@ import pytest
 
 from automl.optimizers.registry import optimizer_name
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
+from automl.selection.dispositions import Disposition, Place
 from automl.settings.sources import resolve_settings
 from automl.stages.result import FEW_TRIALS, remarks, unasked
 
@@ -30,8 +31,8 @@ CHAMPION = trial(1, "smac", "svm", [0.6, 0.5, 0.7, 0.6, 0.5])
     ("status", "is_told"), [("worse", False), ("screened_out", False), ("finalist", True)]
 )
 def test_a_default_that_the_selection_has_dropped_is_not_called_as_good(status, is_told):
-    selection = {"dispositions": {FLOOR.id: {"status": status}}}
-    found = remarks([FLOOR, CHAMPION], CHAMPION, selection)
+    decided = {FLOOR.id: Disposition(status, Place.SELECTION)}
+    found = remarks([FLOOR, CHAMPION], CHAMPION, decided)
     assert any("indistinguishable from a default LightGBM" in text for text in found) is is_told
 
 
@@ -40,8 +41,8 @@ def test_a_default_that_the_selection_has_dropped_is_not_called_as_good(status, 
 )
 def test_a_champion_that_could_be_the_constant_is_told(status, is_told):
     constant = trial(0, "floor", "constant", [0.5, 0.5, 0.5, 0.5, 0.4])
-    selection = {"dispositions": {constant.id: {"status": status}}}
-    found = remarks([constant, CHAMPION], CHAMPION, selection)
+    decided = {constant.id: Disposition(status, Place.SELECTION)}
+    found = remarks([constant, CHAMPION], CHAMPION, decided)
     assert any("from predicting the same for every row" in text for text in found) is is_told
 
 

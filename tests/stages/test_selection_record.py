@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stage_json import choose_candidates, select_champion
 
 from automl.experience.data_set import DataSetFacts, Experience, KnownTrial
 from automl.families.registry import get_family
@@ -19,8 +20,6 @@ from automl.selection.checker import check, check_tree
 from automl.selection.dispositions import Disposition, Status
 from automl.selection.preselection import ScoringRecord
 from automl.spaces.encoding import ConfigurationEncoder
-from automl.stages.candidates import choose_candidates
-from automl.stages.champion import select_champion
 from automl.stages.speed import expected_seconds
 
 FAMILIES = ("svm", "knn", "ridge")

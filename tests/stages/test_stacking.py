@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from stage_json import build_final
 
 from automl.evaluation.fold_models import load_models
 from automl.evaluation.journal import read
@@ -15,9 +16,11 @@ from automl.inference.bundle import load_bundle
 from automl.records import TrialStatus
 from automl.run.beginning import begin, reopen
 from automl.run.preparation import prepare
+from automl.run_records.ensemble import EnsembleRecord, Share
+from automl.run_records.final import FinalMember, FinalRecord
 from automl.settings import Settings
 from automl.stages import finishing, stacking
-from automl.stages.finishing import build_final, wanted_parts
+from automl.stages.finishing import wanted_parts
 from automl.stages.line import Line
 from automl.stages.result import disposition_texts
 from automl.stages.stacking import (
@@ -333,24 +336,18 @@ def test_parts_of_a_holdout_are_consecutive_in_time(tmp_path):
 def test_what_became_of_inputs_and_of_the_second_layer_is_said(trial_of):
     first = [trial_of(index) for index in range(2)]
     top = SimpleNamespace(id="run-l00000", stage="stack")
-    members = [
-        {"trial_id": first[0].id, "weight": 0.0},
-        {"trial_id": top.id, "weight": 1.0},
-    ]
-    decided = {trial.id: {} for trial in first}
-    stages = {
-        "selection": {"dispositions": decided, "champion": first[0].id},
-        "final": {"members": members},
-    }
-    assert disposition_texts([top], stages) == {top.id: "second layer: ensemble member"}
+    final = FinalRecord((FinalMember(first[0].id, 0.0), FinalMember(top.id, 1.0)))
+    selection = SimpleNamespace(dispositions={}, champion=first[0].id)
+    texts = disposition_texts([top], selection, final)
+    assert texts == {top.id: "second layer: ensemble member"}
     other = SimpleNamespace(id="run-l00001", stage="stack")
-    assert disposition_texts([other], stages) == {other.id: "second layer: not taken"}
+    assert disposition_texts([other], selection, final) == {other.id: "second layer: not taken"}
 
 
 def test_parts_without_a_second_layer_are_the_members(trial_of):
     trials = [trial_of(index) for index in range(3)]
-    members = [{"trial_id": trials[2].id, "weight": 0.75}, {"trial_id": trials[0].id, "weight": 1}]
-    parts = wanted_parts(trials, {"members": members})
+    members = (Share(trials[2].id, 0.75), Share(trials[0].id, 1))
+    parts = wanted_parts(trials, EnsembleRecord(members))
     assert [(part.trial.index, part.weight, part.base) for part in parts] == [
         (2, 0.75, ()),
         (0, 1, ()),

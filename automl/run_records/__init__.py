@@ -1,0 +1,1 @@
+"""What the stages of a run leave behind: frozen records that write and read themselves."""

@@ -1,0 +1,65 @@
+"""Record of the selection: the champion, and all that it was chosen by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from automl.selection.candidates import Candidate
+from automl.selection.dispositions import Disposition
+from automl.selection.preselection import ScoringRecord, ScreeningRecord, SignatureClusters
+from automl.selection.record_digest import record_digest
+from automl.selection.selection_records import LevelDecision, SelectionRecord, SelectionSettings
+from automl.stage_record import StageRecord
+
+
+@dataclass(frozen=True)
+class ChampionRecord(StageRecord):
+    """The whole selection; `automl.selection.checker` computes it again from its JSON form.
+
+    Parameters
+    ----------
+    winner, champion : trial id
+    candidates, settings, decisions : see `SelectionRecord`
+    trials : see `automl.selection.preselection.trial_row`
+    fold_rows : rows of each fold of the search
+    max_predict_ms : limit of the milliseconds to predict a row
+    k : clusters of each signature
+    dispositions : what became of each trial, with its cluster
+    seconds : whether the speed that was ranked was measured or expected
+    digest : see `record_digest`
+    """
+
+    stage: ClassVar[str] = "selection"
+
+    winner: str
+    candidates: tuple[Candidate, ...]
+    settings: SelectionSettings
+    decisions: tuple[LevelDecision, ...]
+    champion: str
+    trials: tuple[Mapping[str, Any], ...]
+    fold_rows: tuple[int, ...]
+    max_predict_ms: float | None
+    k: int
+    clusters: tuple[SignatureClusters, ...]
+    screening: ScreeningRecord
+    scoring: ScoringRecord
+    dispositions: Mapping[str, Disposition]
+    seconds: str
+    digest: str = ""
+
+    @property
+    def selection(self) -> SelectionRecord:
+        """Candidates, settings and decisions alone."""
+        return SelectionRecord(self.candidates, self.settings, self.decisions)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form, with the digest of all the rest."""
+        made = super().to_json()
+        return {**made, "digest": self.digest or record_digest(made)}
+
+    @property
+    def sentence(self) -> str:
+        """Who is the champion."""
+        return f"champion is {self.champion}"

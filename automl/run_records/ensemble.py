@@ -1,0 +1,110 @@
+"""Record of the ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from automl.ensembles.evidence import EnsembleDecision
+from automl.inference.combining import Combine
+from automl.inference.decision import DecisionRule
+from automl.records import Trial
+from automl.stage_record import StageRecord
+
+
+@dataclass(frozen=True)
+class Share:
+    """A trial and its weight in a blend."""
+
+    trial_id: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class BlendScores:
+    """What a blend of trials is worth on their out-of-fold predictions.
+
+    Parameters
+    ----------
+    rule : decision rule, learned on all rows; None for regression
+    score : index by the rules of the other folds
+    metrics : the same by metric, natural sign
+    """
+
+    rule: DecisionRule | None
+    score: float
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class EnsembleEvidence:
+    """The comparison of an ensemble with the champion.
+
+    Parameters
+    ----------
+    n_bags : of which the weights are means
+    seconds : that learning and comparing took
+    """
+
+    decision: EnsembleDecision
+    n_bags: int
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form, the decision's fields among the others."""
+        return {**self.decision.to_json(), "n_bags": self.n_bags, "seconds": self.seconds}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> EnsembleEvidence:
+        """Inverse of `to_json`."""
+        own = {"n_bags", "seconds"}
+        decision = {key: value for key, value in data.items() if key not in own}
+        return cls(EnsembleDecision.from_json(decision), data["n_bags"], data["seconds"])
+
+
+@dataclass(frozen=True)
+class EnsembleRecord(StageRecord):
+    """Members of the model, and why they are it.
+
+    Parameters
+    ----------
+    members : heaviest first; the champion alone where the ensemble was not taken
+    learned : members of the ensemble, also where it was not taken; empty without one
+    evidence : None where nothing was learned
+    method : of the ensemble
+    n_library : trials that it chose from
+    rule, score, metrics : of what is chosen
+    stack : trials of the second layer
+    base : ids of those whose predictions they take
+    """
+
+    stage: ClassVar[str] = "ensemble"
+
+    members: tuple[Share, ...]
+    learned: tuple[Share, ...] = ()
+    replaced_champion: bool = False
+    evidence: EnsembleEvidence | None = None
+    method: str = "none"
+    combine: Combine = "mean"
+    n_library: int = 0
+    stack: tuple[Trial, ...] = ()
+    base: tuple[str, ...] = ()
+    rule: DecisionRule | None = None
+    score: float = float("nan")
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Weight of each member by its trial id."""
+        return {member.trial_id: member.weight for member in self.members}
+
+    @property
+    def scores(self) -> BlendScores:
+        """Decision rule and scores of what is chosen."""
+        return BlendScores(self.rule, self.score, self.metrics)
+
+    @property
+    def sentence(self) -> str:
+        """Why the ensemble replaces the champion, or why not."""
+        return "no ensemble was built" if self.evidence is None else self.evidence.decision.reason

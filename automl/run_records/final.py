@@ -1,0 +1,68 @@
+"""Record of the final model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from automl.stage_record import StageRecord
+
+
+@dataclass(frozen=True)
+class FinalMember:
+    """A member of the final model.
+
+    Parameters
+    ----------
+    weight : 0 where its predictions are inputs of others only
+    models : fitted pipelines of it
+    inputs : ids of the trials whose predictions it takes
+    """
+
+    trial_id: str
+    weight: float
+    family: str = ""
+    models: int = 1
+    inputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class UntouchedScore:
+    """What the final model scores on rows that nothing else has touched."""
+
+    rows: int
+    score: float
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FinalRecord(StageRecord):
+    """The model that a run made.
+
+    Parameters
+    ----------
+    kind : fold models, or fitted once more on all rows
+    bundle : folder
+    threshold : of two classes; else None
+    score, metrics : validated, of this very model
+    predict_ms : for one row
+    test : None without test rows
+    """
+
+    stage: ClassVar[str] = "final"
+
+    members: tuple[FinalMember, ...]
+    kind: Literal["bag", "refit"] = "bag"
+    bundle: str = ""
+    threshold: float | None = None
+    score: float = float("nan")
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    predict_ms: float = 0.0
+    size_mib: float = 0.0
+    test: UntouchedScore | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Kind and size."""
+        return f"{self.kind} of {len(self.members)} members"
