@@ -38,6 +38,11 @@ def test_light_modules_load_nothing_heavy(statement):
     assert loaded_by(statement, HEAVY) == []
 
 
+def test_the_records_of_a_run_can_be_read_without_its_libraries():
+    names = (*HEAVY, "scipy", "pandas")
+    assert loaded_by("import automl.run.stage_table, automl.run_state", names) == []
+
+
 def test_the_whole_core_loads_no_orchestration():
     statement = (
         "import importlib, pkgutil, automl\n"

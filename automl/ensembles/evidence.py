@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from automl.errors import SettingsError
 from automl.inference.combining import Combine, combined
 from automl.records import FloatArray, IntArray
-from automl.statistics.paired import corrected_t
 
 Judge = Callable[[NDArray[Any], IntArray, IntArray], float]
 
@@ -153,6 +152,8 @@ def decide_ensemble(
     ValueError
         If the scores are not usable.
     """
+    from automl.statistics.paired import corrected_t  # slow: imports scipy
+
     if not 0 < alpha <= 1:
         raise SettingsError(f"alpha must lie in (0, 1]; got {alpha}")
     ensemble = np.asarray(ensemble_scores, dtype=np.float64)

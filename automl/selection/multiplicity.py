@@ -35,7 +35,8 @@ import numpy as np
 
 from automl.records import FloatArray
 from automl.selection.candidates import Candidate
-from automl.selection.comparison import ComparisonSettings, Rest
+from automl.selection.comparison import Rest
+from automl.selection.comparison_settings import ComparisonSettings
 from automl.selection.selection_records import Level
 from automl.significance import KEEPS_THE_TREE
 from automl.statistics.multiple_comparison import not_best_pvalues

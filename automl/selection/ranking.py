@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
-from scipy import stats
 
 from automl.errors import SettingsError
 from automl.records import FloatArray
@@ -55,6 +54,8 @@ def criterion_ranks(
     -------
     name -> (n candidates,), in [1, n]
     """
+    from scipy import stats  # slow, and records of rankings need none of it
+
     preferred_low = {
         "generalization": [-candidate.mean_score for candidate in candidates],
         "speed": [candidate.seconds for candidate in candidates],

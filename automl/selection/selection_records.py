@@ -10,11 +10,10 @@ from typing import Any, Self
 
 from automl.errors import SettingsError
 from automl.selection.candidates import Candidate
-from automl.selection.comparison import ComparisonSettings
+from automl.selection.comparison_settings import ComparisonSettings
 from automl.selection.dispositions import Disposition, Place, Status, json_number
 from automl.selection.ranking import DEFAULT_CRITERIA, check_criteria
-from automl.statistics.bayesian import Posterior
-from automl.statistics.results import TestResult
+from automl.statistics.results import Posterior, TestResult
 
 
 class Level(StrEnum):

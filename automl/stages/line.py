@@ -82,8 +82,12 @@ class Line:
 
     @property
     def trials(self) -> list[Trial]:
-        """Trials of the search."""
-        return self.search.turns.trials
+        """Trials of the search; of one that ended before this line was opened, those of the journal."""
+        taken = self.search.turns.trials
+        if taken or not self._is_searched:
+            return taken
+        earlier = (trial for trial in self.session.earlier if trial.stage == "search")
+        return sorted(earlier, key=lambda trial: trial.index)
 
     def record(self, kind: type[R]) -> R:
         """Record of a stage; it and those that it needs are made if they are not there.

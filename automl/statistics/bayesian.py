@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from automl.statistics.paired import check_ratio
-from automl.statistics.results import check_blocks, is_constant
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Where the mean difference of two models lies, first minus second.
-
-    Parameters
-    ----------
-    less, equivalent, greater : in [0, 1], sum 1
-        Probabilities that it is below -rope, within [-rope, rope], and above rope.
-    """
-
-    less: float
-    equivalent: float
-    greater: float
+from automl.statistics.results import Posterior, check_blocks, is_constant
 
 
 def correlated_t_posterior(

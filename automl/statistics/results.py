@@ -134,3 +134,18 @@ def symmetric(values: FloatArray, k: int, diagonal: float) -> FloatArray:
 def is_constant(values: FloatArray) -> bool:
     """Whether the spread of `values` is no more than rounding."""
     return bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Where the mean difference of two models lies, first minus second.
+
+    Parameters
+    ----------
+    less, equivalent, greater : in [0, 1], sum 1
+        Probabilities that it is below -rope, within [-rope, rope], and above rope.
+    """
+
+    less: float
+    equivalent: float
+    greater: float

@@ -28,7 +28,8 @@ from error_rate_batches import ALPHA, Batch, corrected_statistics, counted, one_
 
 from automl.records import Configuration, FloatArray, IntArray
 from automl.selection.candidates import Candidate
-from automl.selection.comparison import ComparisonSettings, compare_with_best
+from automl.selection.comparison import compare_with_best
+from automl.selection.comparison_settings import ComparisonSettings
 from automl.selection.levels import select
 from automl.selection.screening import screen, screening_alpha
 

@@ -11,12 +11,12 @@ from automl.errors import SettingsError
 from automl.home import RunFolder
 from automl.lookup import nearest_names
 from automl.records import Trial
+from automl.run.stage_table import STAGES
 from automl.run_state import read_stage
 from automl.selection.dispositions import Disposition
 from automl_flows.words.results import short_id
 from automl_flows.words.run_status import RunStatus, describe
 
-STAGES = ("search", "candidates", "selection", "ensemble", "honest", "final", "result")
 NEAR = 3
 
 
@@ -109,7 +109,8 @@ def known_of(folder: RunFolder) -> Known:
     view = JournalView(folder)
     if folder.journal.is_dir():
         view.refresh()
-    stages = {name: read_stage(folder, name) for name in STAGES}
+    names = [stage.name for stage in STAGES]
+    stages = {name: read_stage(folder, name) for name in names}
     trials = dict(view.trials)
     for entry in stages["ensemble"].get("stack") or ():
         trial = Trial.from_json(entry)

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from automl.run.stage_table import STAGES
+from automl.run_records.promotion import PromotionRecord
 from automl.selection.dispositions import Status, member_chance, number_text
 from automl_flows.words.decision_table import untested
 from automl_flows.words.results import short_id
@@ -286,8 +288,9 @@ def _next(known: Known) -> str:
     """What is missing of a run that is not finished."""
     if known.stages["result"]:
         return ""
-    order = ("candidates", "selection", "ensemble", "honest", "final", "result")
-    missing = [name for name in order if not known.stages[name]]
+    is_challenge = bool((known.facts.get("settings") or {}).get("challenge"))
+    names = [stage.name for stage in STAGES if is_challenge or stage.record is not PromotionRecord]
+    missing = [name for name in names if not known.stages[name]]
     return f"the run is {known.status.status}; still to come: {', '.join(missing)}"
 
 

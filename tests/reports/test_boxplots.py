@@ -22,7 +22,8 @@ from automl.reports.boxplots import (
     rows_of_run,
 )
 from automl.selection.candidates import Candidate
-from automl.selection.comparison import ComparisonSettings, compare_with_best
+from automl.selection.comparison import compare_with_best
+from automl.selection.comparison_settings import ComparisonSettings
 from automl.selection.defaults import default_trials
 from automl.selection.levels import select
 

@@ -15,12 +15,13 @@ from automl.errors import SettingsError
 from automl.records import Configuration
 from automl.selection.candidates import Candidate
 from automl.selection.checker import check_tree
-from automl.selection.comparison import ComparisonSettings, Procedure
+from automl.selection.comparison_settings import ComparisonSettings
 from automl.selection.levels import replay, select
 from automl.selection.multiplicity import Multiplicity
 from automl.selection.recomputation import recomputed_decisions
 from automl.selection.screening import screen, screening_alpha
 from automl.selection.selection_records import SelectionRecord
+from automl.significance import Procedure
 from automl.statistics.adjustment import holm
 from automl.statistics.multiple_comparison import closed_best
 from automl.statistics.paired import corrected_t, corrected_t_of_pairs

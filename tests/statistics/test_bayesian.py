@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from automl.statistics.bayesian import Posterior, correlated_t_posterior
+from automl.statistics.bayesian import correlated_t_posterior
 from automl.statistics.paired import corrected_t
+from automl.statistics.results import Posterior
 
 RATIO = 0.25
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from automl.errors import DataError, SettingsError
 from automl.inference.bundle import write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
-from automl.selection.comparison import Procedure
+from automl.significance import Procedure
 from automl_tasks import data, models, preprocessing, stages
 
 N = 120
