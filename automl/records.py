@@ -238,6 +238,19 @@ class Trial:
         return f"{self.run_id}-{letter}{self.index:05d}"
 
     @property
+    def achieved(self) -> float:
+        """The score of a trial that has one, as every complete one has.
+
+        Raises
+        ------
+        ValueError
+            If it has none.
+        """
+        if self.score is None:
+            raise ValueError(f"trial {self.id} has no score: it is {self.status}")
+        return self.score
+
+    @property
     def is_complete(self) -> bool:
         """Whether every planned fold was scored."""
         return self.status is TrialStatus.COMPLETE

@@ -248,7 +248,7 @@ def progress_of(line: Line) -> Progress:
     """What a run says of itself now."""
     session, trials = line.session, line.trials
     complete = [trial for trial in trials if trial.is_complete]
-    best = max(complete, key=lambda trial: trial.score or 0.0, default=None)
+    best = max(complete, key=lambda trial: trial.achieved, default=None)
     return Progress(
         stage=session.current_stage,
         elapsed=session.ledger.elapsed,

@@ -23,9 +23,9 @@ def incumbents(trials: Sequence[Trial]) -> list[tuple[int, Trial]]:
     """Complete trials that were the best when they came, each with the number of trials by then."""
     found: list[tuple[int, Trial]] = []
     for n_trials, trial in enumerate(sorted(trials, key=lambda trial: trial.index), start=1):
-        if not trial.is_complete or trial.score is None:
+        if not trial.is_complete:
             continue
-        if not found or trial.score > (found[-1][1].score or 0.0):
+        if not found or trial.achieved > found[-1][1].achieved:
             found.append((n_trials, trial))
     return found
 

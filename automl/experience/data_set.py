@@ -77,6 +77,19 @@ class KnownTrial:
     folds: int
     fidelity: Fidelity = field(default_factory=Fidelity)
 
+    @property
+    def achieved(self) -> float:
+        """The score of a trial that has one.
+
+        Raises
+        ------
+        ValueError
+            If it has none.
+        """
+        if self.score is None:
+            raise ValueError(f"a trial of {self.configuration.family} has no score")
+        return self.score
+
     @classmethod
     def of(cls, trial: Trial) -> KnownTrial:
         """What is remembered of a trial; one that was cut short did not have the time that it needs."""

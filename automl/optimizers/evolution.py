@@ -95,7 +95,7 @@ class Evolution:
         if member is None or self._population is None:
             return
         is_scored = trial.is_complete and trial.score is not None
-        self._told.append((member, -(trial.score or 0.0) if is_scored else np.inf))
+        self._told.append((member, -trial.achieved if is_scored else np.inf))
         if len(self._told) == self._population.population_size:
             self._move()
 

@@ -69,7 +69,7 @@ class Observations:
         self.known.add(trial.configuration.id)
         self._configurations.append(trial.configuration)
         self._rows.append(row)
-        self._scores.append(float(trial.score or 0.0) if has_score else math.nan)
+        self._scores.append(trial.achieved if has_score else math.nan)
         self._is_raced.append(trial.status is TrialStatus.RACED)
         self._is_legal.append(is_legal)
 

@@ -97,7 +97,7 @@ def known_scores(experiences: Sequence[Experience], task: Task | str) -> KnownSc
             column = columns.setdefault(trial.configuration.id, len(columns))
             if column == len(configurations):
                 configurations.append(trial.configuration)
-            cells.append((row, column, float(trial.score or 0.0), _fold_seconds(trial)))
+            cells.append((row, column, trial.achieved, _fold_seconds(trial)))
     scores = np.full((len(used), len(configurations)), np.nan)
     seconds = scores.copy()
     for row, column, score, duration in cells:

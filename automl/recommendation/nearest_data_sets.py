@@ -168,7 +168,7 @@ def best_configurations(nearest: Sequence[Experience], k: int = 3) -> list[Confi
         trials = [t for t in known if t.status is TrialStatus.COMPLETE and t.score is not None]
         free = [t for t in trials if t.configuration.id not in chosen]
         if free and len(chosen) < k:
-            best = max(free, key=lambda trial: float(trial.score or 0.0))
+            best = max(free, key=lambda trial: trial.achieved)
             chosen[best.configuration.id] = best.configuration
     return list(chosen.values())
 

@@ -120,7 +120,7 @@ class Proposer:
             for trial in self.seen
             if trial.is_complete and family in (None, trial.configuration.family)
         )
-        return max(complete, key=lambda t: (t.score or 0.0, -t.index), default=None)
+        return max(complete, key=lambda t: (t.achieved, -t.index), default=None)
 
     def least_kept(self, n: int, family: str) -> float:
         """Score from which a trial of a family is among the `n` best seen, or the family's best.

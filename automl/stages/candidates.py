@@ -201,7 +201,7 @@ def _fast_enough(session: Session, complete: Sequence[Trial]) -> list[Trial]:
     speeds = [member_milliseconds(session, trial) for trial in complete]
     fast = [i for i, speed in enumerate(speeds) if speed <= limit]
     least = baseline_score(complete)
-    useful = [i for i, trial in enumerate(complete) if (trial.score or 0.0) > least]
+    useful = [i for i, trial in enumerate(complete) if trial.achieved > least]
     if set(fast) & set(useful) or (fast and not useful):
         return [complete[i] for i in fast]
     fastest = min(useful or range(len(complete)), key=speeds.__getitem__)
@@ -225,7 +225,7 @@ def _clusters(session: Session, complete: Sequence[Trial]) -> list[SignatureClus
         family = get_family(members[0].configuration.family)
         encoder = ConfigurationEncoder(space_of(session.plan, family, session.settings))
         points = rounded(encoder.fit_transform([t.configuration for t in members]))
-        scores = [trial.score or 0.0 for trial in members]
+        scores = [trial.achieved for trial in members]
         found = kmeans_clusters(points, scores, k=session.settings.clusters, seed=seed)
         groups.append(
             SignatureClusters(

@@ -91,7 +91,7 @@ def _library(
 ) -> list[Trial]:
     """Complete trials with predictions, best first: those that the method takes and the champion."""
     complete = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
-    best = sorted(complete, key=lambda trial: (-(trial.score or 0.0), trial.index))
+    best = sorted(complete, key=lambda trial: (-trial.achieved, trial.index))
     n_complete = sum(trial.is_complete for trial in trials)
     if len(complete) < n_complete and method_of(session.settings).draws_bootstraps:
         session.given_up.append(
@@ -100,7 +100,7 @@ def _library(
         )
     if session.settings.ensemble != "none":
         size = get_ensemble(session.settings.ensemble).library_size
-        scores = np.array([trial.score or 0.0 for trial in best])
+        scores = np.array([trial.achieved for trial in best])
         best = [best[i] for i in library_of(best, scores, size)]
     return best if champion in best else [*best, champion]
 
@@ -112,7 +112,7 @@ def _second_layer(session: Session, library: Sequence[Trial]) -> tuple[list[Tria
         return [], []
     usable = [trial for trial in library if trial.configuration.family not in FLOORS]
     chosen = choose_base(
-        np.array([trial.score or 0.0 for trial in usable]),
+        np.array([trial.achieved for trial in usable]),
         [trial.configuration.family for trial in usable],
         milliseconds_of(session, usable),
         max_members=most_members(settings),

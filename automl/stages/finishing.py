@@ -75,7 +75,7 @@ def build_final(session: Session, trials: Sequence[Trial], ensemble: EnsembleRec
     members = _members(session, parts, refits)
     combine = ensemble.combine
     if not members:
-        fallback = max((t for t in trials if t.is_complete), key=lambda t: t.score or 0.0)
+        fallback = max((t for t in trials if t.is_complete), key=lambda t: t.achieved)
         members, combine = _members(session, [Part(fallback, 1.0)], set()), "mean"
     if not members:
         members = _last_resort(session, [t for t in trials if t.is_complete])
@@ -291,7 +291,7 @@ def _usable(
     whole = [part for part in fitted if all(pipelines[name] for name in part.base)]
     weighted = [part for part in whole if part.weight > 0]
     if not weighted and whole:
-        best = max(whole, key=lambda part: part.trial.score or 0.0)
+        best = max(whole, key=lambda part: part.trial.achieved)
         session.given_up.append(f"{best.trial.id} is the final model alone, for lack of the others")
         return [replace(best, weight=1.0)]
     needed = {name for part in weighted for name in (part.trial.id, *part.base)}
@@ -340,7 +340,7 @@ def _last_resort(session: Session, trials: Sequence[Trial]) -> list[Member]:
     left = max(session.ledger.left or 0.0, LAST_RESORT_SECONDS)
     seconds = {t.id: refit_seconds(session, t) for t in trials}
     sure = [t for t in trials if seconds[t.id] <= left / 2]
-    trial = max(sure, key=lambda t: t.score or 0.0, default=None) or min(
+    trial = max(sure, key=lambda t: t.achieved, default=None) or min(
         trials, key=lambda t: seconds[t.id]
     )
     part, name = Part(trial, 1.0), f"{trial.id}-refit"

@@ -187,7 +187,7 @@ def expected_tail(
     assert ledger.total is not None
     reserve = ledger.reserve * ledger.total
     best = sorted(
-        (trial for trial in trials if trial.is_complete), key=lambda t: (-(t.score or 0.0), t.index)
+        (trial for trial in trials if trial.is_complete), key=lambda t: (-t.achieved, t.index)
     )
     expected = {
         "candidates": likely_seconds(

@@ -446,7 +446,7 @@ def votes_of(
 def _findings(trials: Sequence[Trial]) -> FamilyFindings:
     """What the trials of one family found; of equal scores the first counts."""
     complete = [trial for trial in trials if trial.is_complete and trial.score is not None]
-    best = max(complete, key=lambda trial: trial.score or 0.0, default=None)
+    best = max(complete, key=lambda trial: trial.achieved, default=None)
     return FamilyFindings(
         trials=len(trials),
         complete=sum(trial.is_complete for trial in trials),

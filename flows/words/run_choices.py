@@ -56,7 +56,7 @@ class Known:
     def complete(self) -> list[Trial]:
         """Complete trials of the search, best first."""
         found = [trial for trial in self.searched if trial.is_complete]
-        return sorted(found, key=lambda trial: (-(trial.score or 0.0), trial.index))
+        return sorted(found, key=lambda trial: (-trial.achieved, trial.index))
 
     @cached_property
     def dispositions(self) -> dict[str, Disposition]:

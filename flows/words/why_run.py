@@ -62,7 +62,7 @@ def _search(known: Known) -> str:
     counts = Counter(trial.configuration.family for trial in known.searched)
     best: dict[str, float] = {}
     for trial in known.complete:
-        best.setdefault(trial.configuration.family, trial.score or 0.0)
+        best.setdefault(trial.configuration.family, trial.achieved)
     order = sorted(counts, key=lambda family: -best.get(family, float("-inf")))
     told = [
         f"{family} {counts[family]}" + (f" (best {best[family]:.4f})" if family in best else "")
