@@ -289,7 +289,8 @@ def _next(known: Known) -> str:
     if known.stages["result"]:
         return ""
     is_challenge = bool((known.facts.get("settings") or {}).get("challenge"))
-    names = [stage.name for stage in STAGES if is_challenge or stage.record is not PromotionRecord]
+    after_search = STAGES[1:]
+    names = [s.name for s in after_search if is_challenge or s.record is not PromotionRecord]
     missing = [name for name in names if not known.stages[name]]
     return f"the run is {known.status.status}; still to come: {', '.join(missing)}"
 

@@ -144,7 +144,7 @@ def test_no_mirror_is_begun_in_the_last_seconds(tmp_path):
         line.run()
         assert line.mirror.pid is None
         assert not (session.folder.path / "mirror.log").exists()
-        assert line.close()["model"]["registration"] == "pending"
+        assert line.close().model.registration == "pending"
 
 
 def test_trials_that_are_counted_are_never_late(tmp_path):
