@@ -29,6 +29,7 @@ from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.inference.combining import Combine, check_combination
 from automl.inference.model import TableModel
+from automl.inference.raw_table import Column, RawTable
 from automl.metrics.building import IndexSpec, build_index
 from automl.metrics.index import PerformanceIndex
 from automl.origins import GIVEN
@@ -224,7 +225,7 @@ def weigh_models(
             setting="ensemble",
         )
     arrays = {name: np.asarray(values, dtype=np.float32) for name, values in predictions.items()}
-    encoded = encoded_target(pd.Series(np.asarray(labels), name="labels"), task)
+    encoded = encoded_target(Column(pd.Series(np.asarray(labels), name="labels")), task)
     _check_shapes(arrays, encoded)
     try:
         check_combination(combine, is_classification=encoded.class_labels is not None)
@@ -277,7 +278,7 @@ def score_model(
         findings.problems.append(f"there is no target column {model.target!r}")
     findings.raise_problems()
     raw = frame.reset_index(drop=True)
-    sizes = read_weights(raw, weights, findings)
+    sizes = read_weights(RawTable.of(raw), weights, findings)
     classes = None if model.task == "regression" else model.classes_
     encoded = _later_target(raw[model.target], Task(model.task), classes, findings)
     findings.raise_problems()
@@ -297,7 +298,7 @@ def _later_target(
     series: pd.Series, task: Task, classes: NDArray[Any] | None, findings: Findings
 ) -> EncodedTarget:
     if classes is None:
-        return encoded_target(series, "regression", findings)
+        return encoded_target(Column(series), "regression", findings)
     codes = encode_labels(series, classes)
     unknown = codes < 0
     if unknown.any():

@@ -37,8 +37,10 @@ from automl.data.target import (
 )
 from automl.data.target_readings import read_target, take_spellings, target_reading
 from automl.errors import AutoMLWarning, DataError, SettingsError
+from automl.inference.columns import are_whole
 from automl.inference.dates import difference_note
-from automl.inference.readings import Reading, numbers
+from automl.inference.raw_table import Column, RawTable
+from automl.inference.readings import Reading
 from automl.inference.schema import TableSchema
 from automl.records import FloatArray, IntArray, Task
 
@@ -91,7 +93,7 @@ class CheckedTable:
 
 
 def check_table(
-    frame: pd.DataFrame,
+    table: RawTable,
     *,
     columns: Columns,
     source: str = "the frame",
@@ -107,8 +109,8 @@ def check_table(
 
     Parameters
     ----------
-    frame : (n_rows, n_columns)
-        Raw columns with unique text names and a RangeIndex.
+    table
+        Raw columns with a RangeIndex.
     source
         The table's name in messages.
     oddities
@@ -126,18 +128,18 @@ def check_table(
     check_task(task)
     if columns.groups and columns.time:
         raise SettingsError("groups and time cannot be combined; give one of them")
-    given = check_overrides(roles or {}, frame.columns)
+    given = check_overrides(roles or {}, table)
     _check_role_holders(given, columns)
     findings = _findings(source, oddities, strict=strict)
-    columns = _check_names(frame, columns, findings)
-    frame, reading = _with_target_read(frame, columns.target, task, findings)
-    raw, has_target = _with_target(frame, columns.target, findings)
+    columns = _check_names(table, columns, findings)
+    table, reading = _with_target_read(table, columns.target, task, findings)
+    raw, has_target = _with_target(table, columns.target, findings)
     target = None
     if has_target:
-        series = _target_values(raw[columns.target], has_gaps=len(raw) < len(frame))
-        target = encode_target(series, task=task, positive=positive, findings=findings)
+        labels = _target_values(raw[columns.target], has_gaps=raw.n_rows < table.n_rows)
+        target = encode_target(labels, task=task, positive=positive, findings=findings)
     if target is not None:
-        take_small_classes(target, raw[columns.target], n_folds, findings)
+        take_small_classes(target, raw[columns.target].series, n_folds, findings)
     _check_size(raw, n_folds, min_rows, findings)
     weights = read_weights(raw, columns.weights, findings)
     groups = read_groups(raw, columns.groups, n_folds, findings)
@@ -181,7 +183,7 @@ def check_table(
 
 
 def check_later_table(
-    frame: pd.DataFrame,
+    table: RawTable,
     *,
     columns: Columns,
     schema: TableSchema,
@@ -201,15 +203,15 @@ def check_later_table(
         With every problem: missing columns, labels unknown to the training rows, wrong values.
     """
     findings = _findings(source, oddities, strict=strict)
-    _check_names(frame, Columns(columns.target), findings)
-    frame = _target_read(frame, columns.target, target_reading, findings)
-    raw, has_target = _with_target(frame, columns.target, findings)
+    _check_names(table, Columns(columns.target), findings)
+    table = _target_read(table, columns.target, target_reading, findings)
+    raw, has_target = _with_target(table, columns.target, findings)
     target = None
     if has_target:
         target = _later_target(raw[columns.target], task, class_labels, findings)
     typed = _transformed(raw, schema, findings)
     weights = None
-    if columns.weights in raw.columns:
+    if columns.weights in raw:
         weights = read_weights(raw, columns.weights, findings)
     if typed is None or target is None or findings.problems:
         findings.raise_problems()
@@ -228,7 +230,7 @@ def check_later_table(
     )
 
 
-def _transformed(raw: pd.DataFrame, schema: TableSchema, findings: Findings) -> pd.DataFrame | None:
+def _transformed(raw: RawTable, schema: TableSchema, findings: Findings) -> pd.DataFrame | None:
     """Typed frame; what was made of its values is noted. None after a problem."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AutoMLWarning)
@@ -264,15 +266,15 @@ def _check_role_holders(given: Mapping[str, GivenRole], columns: Columns) -> Non
             )
 
 
-def _check_names(frame: pd.DataFrame, columns: Columns, findings: Findings) -> Columns:
+def _check_names(table: RawTable, columns: Columns, findings: Findings) -> Columns:
     """The columns, without a second part of one column: that is one problem."""
     taken: dict[str, str] = {}
     kept: dict[str, str] = {}
     for part, name in columns.to_json().items():
         if name is None:
             continue
-        if name not in frame.columns:
-            hint = nearest(name, frame.columns)
+        if name not in table:
+            hint = nearest(name, table)
             findings.problems.append(f"there is no {part} column {name!r}{hint}")
         if name in taken:
             findings.problems.append(
@@ -285,74 +287,71 @@ def _check_names(frame: pd.DataFrame, columns: Columns, findings: Findings) -> C
 
 
 def _with_target_read(
-    frame: pd.DataFrame, target: str, task: str, findings: Findings
-) -> tuple[pd.DataFrame, Reading | None]:
-    """The frame with its target read, and how it was read if it is more than plain numbers."""
-    if target not in frame.columns or value_problem(frame[target]):
-        return frame, None
-    reading = target_reading(frame[target], task, findings)
-    read = _target_read(frame, target, reading, findings)
+    table: RawTable, target: str, task: str, findings: Findings
+) -> tuple[RawTable, Reading | None]:
+    """The table with its target read, and how it was read if it is more than plain numbers."""
+    if target not in table or value_problem(table[target]):
+        return table, None
+    reading = target_reading(table[target], task, findings)
+    read = _target_read(table, target, reading, findings)
     if reading is None:
-        take_spellings(frame[target], read[target], findings)
+        take_spellings(table[target], read[target], findings)
     return read, reading
 
 
 def _target_read(
-    frame: pd.DataFrame, target: str, reading: Reading | None, findings: Findings
-) -> pd.DataFrame:
-    if target not in frame.columns or value_problem(frame[target]):
-        return frame
+    table: RawTable, target: str, reading: Reading | None, findings: Findings
+) -> RawTable:
+    if target not in table or value_problem(table[target]):
+        return table
     try:
-        return frame.assign(**{target: read_target(frame[target], reading)})
+        return table.replaced(read_target(table[target], reading))
     except DataError as error:
         findings.problems.append(f"target {error.problems[0]}")
-        return frame
+        return table
 
 
-def _with_target(frame: pd.DataFrame, target: str, findings: Findings) -> tuple[pd.DataFrame, bool]:
+def _with_target(table: RawTable, target: str, findings: Findings) -> tuple[RawTable, bool]:
     """Rows with a target, whose index keeps their positions, and whether there is a target to use.
 
     Without one all rows are kept, so that their other problems are found.
     """
-    if not len(frame):
+    if not table.n_rows:
         findings.problems.append("the table has no rows")
         findings.raise_problems()
-    if target not in frame.columns:
-        return frame, False
-    problem = value_problem(frame[target])
+    if target not in table:
+        return table, False
+    problem = value_problem(table[target])
     if problem:
         findings.problems.append(f"target {problem}")
-        return frame, False
-    missing = missing_targets(frame[target])
+        return table, False
+    missing = missing_targets(table[target])
     n_missing = int(missing.sum())
-    if n_missing == len(frame):
-        findings.problems.append(f"target column {target!r} is empty in all {len(frame)} rows")
-        return frame, False
+    if n_missing == table.n_rows:
+        findings.problems.append(f"target column {target!r} is empty in all {n_missing} rows")
+        return table, False
     if n_missing:
         findings.notes.append(
-            f"{n_missing} of {len(frame)} rows are dropped: target column {target!r} is empty there"
+            f"{n_missing} of {table.n_rows} rows are dropped: target column {target!r} is empty there"
         )
-    return (frame[~missing] if n_missing else frame), True
+    return (table.where(~missing) if n_missing else table), True
 
 
-def _target_values(series: pd.Series, *, has_gaps: bool) -> pd.Series:
-    if (
-        has_gaps
-        and series.dtype.kind == "f"
-        and np.isfinite(series).all()
-        and np.array_equal(series, np.floor(series))
-    ):
-        return series.astype(np.int64)  # pandas reads whole numbers with gaps as floats
-    return series
+def _target_values(column: Column, *, has_gaps: bool) -> Column:
+    series = column.series
+    if has_gaps and series.dtype.kind == "f" and are_whole(series.to_numpy()):
+        # pandas reads whole numbers with gaps as floats
+        return Column(series.astype(np.int64), column.name)
+    return column
 
 
 def _later_target(
-    series: pd.Series, task: Task, class_labels: NDArray[Any] | None, findings: Findings
+    column: Column, task: Task, class_labels: NDArray[Any] | None, findings: Findings
 ) -> EncodedTarget | None:
-    name = series.name
+    name, series = column.name, column.series
     if class_labels is None:
         try:
-            values = numbers(series, name=str(name))
+            values = column.read().values
         except DataError as error:
             findings.problems.append(f"target {error.problems[0]}")
             return None
@@ -374,18 +373,18 @@ def _later_target(
     return EncodedTarget(task, codes, class_labels)
 
 
-def _check_size(raw: pd.DataFrame, n_folds: int, min_rows: int, findings: Findings) -> None:
+def _check_size(raw: RawTable, n_folds: int, min_rows: int, findings: Findings) -> None:
     needed = max(n_folds, min_rows)
-    if len(raw) < needed:
+    if raw.n_rows < needed:
         findings.problems.append(
-            f"{len(raw)} rows with a target are too few: {n_folds} folds need at least {needed}"
+            f"{raw.n_rows} rows with a target are too few: {n_folds} folds need at least {needed}"
         )
 
 
 def _feature_roles(
-    raw: pd.DataFrame, columns: Columns, given: Mapping[str, GivenRole], findings: Findings
+    raw: RawTable, columns: Columns, given: Mapping[str, GivenRole], findings: Findings
 ) -> dict[str, ColumnRole]:
-    names = [name for name in raw.columns if name not in columns.not_features]
+    names = [name for name in raw if name not in columns.not_features]
     roles: dict[str, ColumnRole] = {}
     for name in names:
         try:
@@ -400,7 +399,7 @@ def _feature_roles(
     return roles
 
 
-def _feature_role(series: pd.Series, given: GivenRole | None, findings: Findings) -> ColumnRole:
+def _feature_role(column: Column, given: GivenRole | None, findings: Findings) -> ColumnRole:
     """Role of a column.
 
     Raises
@@ -409,11 +408,11 @@ def _feature_role(series: pd.Series, given: GivenRole | None, findings: Findings
         If its values are of kinds that do not go together, or do not fit its role.
     """
     if given is not None and given.role in (Role.IGNORED, Role.ID):
-        return column_role(series, given)
-    problem = value_problem(series, is_given=given is not None)
-    if problem and (given is not None or findings.strict or not unusable_kind(series)):
+        return column_role(column, given)
+    problem = value_problem(column, is_given=given is not None)
+    if problem and (given is not None or findings.strict or not unusable_kind(column.series)):
         raise DataError(problem)
-    return column_role(series, given)
+    return column_role(column, given)
 
 
 def _why_unused(roles: Mapping[str, ColumnRole]) -> str:
@@ -425,7 +424,7 @@ def _why_unused(roles: Mapping[str, ColumnRole]) -> str:
 
 
 def _fit_schema(
-    raw: pd.DataFrame, roles: Mapping[str, ColumnRole], findings: Findings
+    raw: RawTable, roles: Mapping[str, ColumnRole], findings: Findings
 ) -> TableSchema | None:
     try:
         return TableSchema.fit(

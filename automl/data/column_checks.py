@@ -14,24 +14,22 @@ from automl.data.findings import Findings, listed
 from automl.data.roles import ColumnRole, Role, is_nested
 from automl.inference.columns import short
 from automl.inference.forms import DateForm, DurationForm, NumberForm
-from automl.inference.readings import read_values
+from automl.inference.raw_table import Column
 
 PLAIN_NUMBERS = "write them like 1234.5, without separators, units or currencies"
 MAY_MIX = ({"a number", "a text"}, {"a boolean", "a text"})
 """Kinds of values that one column may hold: they are read as texts."""
 
 
-def value_problem(series: pd.Series, *, is_given: bool = False) -> str | None:
+def value_problem(column: Column, *, is_given: bool = False) -> str | None:
     """What is wrong with the kinds of values in a column; None where all is well.
 
     Parameters
     ----------
-    series : (n_rows,)
-        Its index gives the row positions for the message.
     is_given
         The user gave the column's role, so that texts beside numbers are meant.
     """
-    dtype = series.dtype
+    series, dtype = column.series, column.series.dtype
     if pd.api.types.is_complex_dtype(dtype):
         return f"column {series.name!r} holds complex numbers; real numbers are expected"
     if not pd.api.types.is_object_dtype(dtype):
@@ -68,14 +66,14 @@ def _kind(value: object) -> str:
     return "a date" if isinstance(value, date | np.datetime64) else type(value).__name__
 
 
-def check_finite(series: pd.Series, role: ColumnRole, findings: Findings) -> None:
+def check_finite(column: Column, role: ColumnRole, findings: Findings) -> None:
     """Say what was made of infinite numbers."""
     if role.reading is None or not role.reading.marks_infinite:
         return
-    infinite = np.isinf(read_values(series, role.reading, name=role.name).values)
+    infinite = np.isinf(column.read(role.reading).values)
     found = (
         f"column {role.name!r} holds {int(infinite.sum())} infinite values, the first in row "
-        f"{series.index[int(infinite.argmax())] + 1}"
+        f"{column.series.index[int(infinite.argmax())] + 1}"
     )
     findings.take(
         f"{found}; they are taken as missing and marked in a column of their own",
@@ -83,11 +81,11 @@ def check_finite(series: pd.Series, role: ColumnRole, findings: Findings) -> Non
     )
 
 
-def take_reading(series: pd.Series, role: ColumnRole, findings: Findings) -> None:
+def take_reading(column: Column, role: ColumnRole, findings: Findings) -> None:
     """Note what a column was read as; with `strict` say what to write instead."""
-    check_finite(series, role, findings)
+    check_finite(column, role, findings)
     if role.note:
-        findings.take(role.note, _refusal(series, role))
+        findings.take(role.note, _refusal(column.series, role))
     elif role.reading is not None and isinstance(role.reading.form, DurationForm):
         findings.take(
             f"column {role.name!r} is read as durations, in seconds",

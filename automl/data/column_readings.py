@@ -20,12 +20,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from automl.data.findings import listed
 from automl.errors import DataError
-from automl.inference.columns import NUMBER_MARKERS, category_text, short, values_of
+from automl.inference.columns import NUMBER_MARKERS, category_text, short
 from automl.inference.forms import (
     BLANKS,
     BOOLEAN_WORDS,
@@ -40,6 +39,7 @@ from automl.inference.forms import (
     TimeForm,
     plain_number,
 )
+from automl.inference.raw_table import Column
 from automl.inference.readings import Reading
 
 DATE_SHARE = 0.95
@@ -108,9 +108,9 @@ class Evidence:
     n_marked: int
 
     @classmethod
-    def of(cls, series: pd.Series) -> Evidence:
+    def of(cls, column: Column) -> Evidence:
         """Evidence of a column's values that are not missing."""
-        codes, distinct = values_of(series)
+        codes, distinct = column.distinct
         counts = np.bincount(codes[codes >= 0], minlength=len(distinct))
         rows: dict[str, int] = {}
         n_marked = 0

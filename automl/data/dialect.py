@@ -18,6 +18,7 @@ BLANK = " "
 """Delimiter of tables that are aligned by one or more blanks or tabs."""
 SAMPLE_RECORDS = 50
 SAMPLE_BYTES = 2**18
+PART_BYTES = 2**20
 ENCODINGS = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "cp949")
 """Of text that is not UTF-8, Western first: a short text that fits many is taken for Western."""
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -130,6 +131,8 @@ def _encoding(open_file: Opener, name: str) -> tuple[str, list[Oddity]]:
 
 def _strange_lines(open_file: Opener) -> tuple[int, int, bytes] | None:
     """First line that is not UTF-8, its wrong byte, and lines beyond ASCII; None where all are UTF-8."""
+    if _is_ascii(open_file):
+        return None
     first: tuple[int, int] | None = None
     sample = bytearray()
     with open_file() as stream:
@@ -146,6 +149,11 @@ def _strange_lines(open_file: Opener) -> tuple[int, int, bytes] | None:
             if len(sample) > SAMPLE_BYTES:
                 break
     return None if first is None else (*first, bytes(sample))
+
+
+def _is_ascii(open_file: Opener) -> bool:
+    with open_file() as stream:
+        return all(part.isascii() for part in iter(lambda: stream.read(PART_BYTES), b""))
 
 
 def _guess(sample: bytes) -> str:

@@ -13,6 +13,7 @@ from automl.data.row_columns import read_groups, read_time
 from automl.data.target import EncodedTarget, encode_target, missing_targets
 from automl.data.target_readings import read_target, target_reading
 from automl.errors import SettingsError
+from automl.inference.raw_table import Column, RawTable
 from automl.records import FloatArray, IntArray
 
 
@@ -104,14 +105,14 @@ def _row_facts(
             hint = nearest(name, frame.columns)
             findings.problems.append(f"there is no {part} column {name!r}{hint}")
     findings.raise_problems()
-    raw = frame.reset_index(drop=True)
+    raw = RawTable.of(frame.reset_index(drop=True))
     codes = read_groups(raw, groups, n_folds, findings)
     times = read_time(raw, time, n_folds, findings)
     encoded = encoded_target(raw[target], task, findings)
     return _RowFacts(encoded, codes, times)
 
 
-def encoded_target(series: pd.Series, task: str, findings: Findings | None = None) -> EncodedTarget:
+def encoded_target(column: Column, task: str, findings: Findings | None = None) -> EncodedTarget:
     """Codes or values of a target in which nothing is missing.
 
     Raises
@@ -120,15 +121,15 @@ def encoded_target(series: pd.Series, task: str, findings: Findings | None = Non
         With everything in `findings` and what is wrong with the target.
     """
     findings = findings or Findings("the labels")
-    if not value_problem(series):
-        series = read_target(series, target_reading(series, task, findings))
-    n_missing = int(missing_targets(series).sum())
+    if not value_problem(column):
+        column = read_target(column, target_reading(column, task, findings))
+    n_missing = int(missing_targets(column).sum())
     if n_missing:
         findings.problems.append(
-            f"target column {series.name!r} is empty in {n_missing} rows; drop them first"
+            f"target column {column.name!r} is empty in {n_missing} rows; drop them first"
         )
     findings.raise_problems()
-    encoded = encode_target(series, task=task, positive=None, findings=findings)
+    encoded = encode_target(column, task=task, positive=None, findings=findings)
     findings.raise_problems()
     assert encoded is not None
     return encoded

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 
 from automl.data.findings import Findings
 from automl.data.roles import MIN_ROWS_FOR_ID, NEARLY_UNIQUE, ColumnRole, Role
-from automl.inference.readings import numbers
+from automl.inference.columns import are_whole
+from automl.inference.raw_table import RawTable
 from automl.records import FloatArray
 
 CHANCE = 1e-9
@@ -27,14 +27,12 @@ EVEN_CHANCE = 0.01
 """Of a p-value below which values are not even; one identifier in a hundred is missed."""
 
 
-def check_identifiers(
-    raw: pd.DataFrame, roles: Mapping[str, ColumnRole], findings: Findings
-) -> None:
+def check_identifiers(raw: RawTable, roles: Mapping[str, ColumnRole], findings: Findings) -> None:
     """Note numeric columns that look like identifiers; those with a given role are meant."""
     for name, role in roles.items():
         if role.role is not Role.NUMERIC or role.is_given:
             continue
-        if names_rows(numbers(raw[name], name=name, reading=role.reading)):
+        if names_rows(raw[name].read(role.reading).values):
             findings.notes.append(
                 f"column {name!r} holds whole numbers that no two rows share, like an identifier; if it names "
                 "the rows, give it the role id"
@@ -50,11 +48,10 @@ def names_rows(values: FloatArray) -> bool:
         Not a number where missing.
     """
     n_rows = len(values)
-    if n_rows < MIN_ROWS_FOR_ID or not np.isfinite(values).all():
+    if n_rows < MIN_ROWS_FOR_ID or not are_whole(values) or np.abs(values).max() > LARGEST:
         return False
-    if np.abs(values).max() > LARGEST or not np.array_equal(values, np.floor(values)):
-        return False
-    steps = np.unique((values - values.min()).astype(np.int64))
+    steps = np.sort((values - values.min()).astype(np.int64))
+    steps = steps[np.append(True, steps[1:] > steps[:-1])]
     if len(steps) < NEARLY_UNIQUE * n_rows:
         return False
     n_steps = int(steps[-1] // np.gcd.reduce(steps)) + 1

@@ -18,7 +18,8 @@ from automl.data.findings import Findings
 from automl.data.roles import ColumnRole, Role
 from automl.data.target import EncodedTarget, label_text
 from automl.errors import DataError
-from automl.inference.readings import Reading, numbers
+from automl.inference.raw_table import Column, RawTable
+from automl.inference.readings import Reading
 from automl.records import FloatArray, IntArray
 
 MAX_ROWS = 20_000
@@ -34,7 +35,7 @@ TIMES_NEXT = 4
 
 
 def check_leaks(
-    raw: pd.DataFrame,
+    raw: RawTable,
     roles: Mapping[str, ColumnRole],
     target: EncodedTarget,
     findings: Findings,
@@ -76,15 +77,15 @@ def _notes_on(remaining: Mapping[str, float], target: EncodedTarget) -> list[str
     return notes
 
 
-def _relation(series: pd.Series, role: ColumnRole, target: EncodedTarget) -> str:
+def _relation(column: Column, role: ColumnRole, target: EncodedTarget) -> str:
     """``equals``, ``renames`` or nothing."""
     if target.class_labels is None:
-        return "equals" if _equal_numbers(series, role.reading, target.y) else ""
+        return "equals" if _equal_numbers(column, role.reading, target.y) else ""
     n_classes = len(target.class_labels)
-    if len(series.iloc[:200].unique()) > n_classes + 1:
+    if len(column.series.iloc[:200].unique()) > n_classes + 1:
         return ""
-    codes, values = pd.factorize(series)
-    if len(values) != n_classes or (codes < 0).any():
+    codes, values = column.distinct
+    if (codes < 0).any() or np.count_nonzero(np.bincount(codes)) != n_classes:
         return ""
     pairs = np.unique(codes * n_classes + target.y)
     if len(pairs) != n_classes:
@@ -96,37 +97,41 @@ def _relation(series: pd.Series, role: ColumnRole, target: EncodedTarget) -> str
     return "equals" if same else "renames"
 
 
-def _equal_numbers(series: pd.Series, reading: Reading | None, y: NDArray[Any]) -> bool:
-    name = str(series.name)
+def _equal_numbers(column: Column, reading: Reading | None, y: NDArray[Any]) -> bool:
     try:
-        head = numbers(series.iloc[:50], name=name, reading=reading)
+        head = column.head(50).read(reading).values
         if not np.allclose(head, y[:50], rtol=1e-12, atol=0.0):
             return False
-        values = numbers(series, name=name, reading=reading)
-        return bool(np.allclose(values, y, rtol=1e-12, atol=0.0))
+        return bool(np.allclose(column.read(reading).values, y, rtol=1e-12, atol=0.0))
     except DataError:
         return False
 
 
-def _remaining(series: pd.Series, role: ColumnRole, target: EncodedTarget) -> float:
+def _remaining(column: Column, role: ColumnRole, target: EncodedTarget) -> float:
     """Share of the target that the column alone leaves unexplained, in [0, 1]; 1 where that is unknown.
 
     Errors beside those of the most frequent class, or the variance of the target's ranks.
     """
-    step = len(series) // MAX_ROWS + 1
-    sample, y = series.iloc[::step], target.y[::step]
+    step = len(column) // MAX_ROWS + 1
+    y = target.y[::step]
     if len(y) < MIN_ROWS or role.role is Role.DATE:
         return 1.0
     values = None
     if role.role is Role.NUMERIC:
-        values = numbers(sample, name=role.name, reading=role.reading)
+        values = column.read(role.reading).values[::step]
         values = np.where(np.isinf(values), np.nan, values)
-    codes = pd.factorize(sample)[0] + 1 if values is None else _bins(values)
+    codes = _dense(column.distinct[0][::step]) if values is None else _bins(values)
     if target.class_labels is not None:
         return _remaining_errors(codes, y)
     ranks = pd.Series(y).rank().to_numpy()
     by_cells = _remaining_variance(codes, ranks)
     return by_cells if values is None else min(by_cells, 1.0 - _rank_correlation(values, y) ** 2)
+
+
+def _dense(codes: IntArray) -> IntArray:
+    """Codes of a sample from 1, at most as many as it has rows; 0 is missing."""
+    dense: IntArray = pd.factorize(codes)[0] + 1
+    return np.where(codes < 0, 0, dense)
 
 
 def _bins(values: FloatArray) -> IntArray:

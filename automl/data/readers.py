@@ -40,6 +40,7 @@ from automl.data.remote import fetch
 from automl.data.sheets import SHEETS, read_sheet
 from automl.errors import AutoMLWarning, DataError
 from automl.inference.columns import short, unique_names
+from automl.inference.raw_table import RawTable
 from automl.lookup import nearest_names
 
 DELIMITERS = {".csv": ",", ".txt": ",", ".dat": ",", ".tsv": "\t", ".tab": "\t"}
@@ -77,7 +78,7 @@ def read_table(
     AutoMLWarning
         About what was made of something odd, such as names that occur again.
     """
-    frame, oddities = load_source(source)
+    frame, oddities = _load(source)
     name = source_name(source)
     for oddity in oddities:
         warnings.warn(f"{name}: {oddity.note}", AutoMLWarning, stacklevel=2)
@@ -94,14 +95,26 @@ def read_table(
     return frame[list(columns)]
 
 
-def load_source(source: str | Path | pd.DataFrame) -> tuple[pd.DataFrame, list[Oddity]]:
-    """Like `read_table`, with what was odd returned instead of warned of.
+def load_source(source: str | Path | pd.DataFrame) -> tuple[RawTable, list[Oddity]]:
+    """The columns of a source, for all who look at them, and what was odd about it.
 
     Raises
     ------
     DataError, SettingsError, ServiceError
         As `read_table`.
     """
+    frame, oddities = _load(source)
+    return RawTable.of(frame), oddities
+
+
+def source_name(source: str | Path | pd.DataFrame) -> str:
+    """How messages call a source."""
+    if isinstance(source, pd.DataFrame):
+        return public_address(str(source.attrs.get("source", "the frame")))
+    return public_address(str(source))
+
+
+def _load(source: str | Path | pd.DataFrame) -> tuple[pd.DataFrame, list[Oddity]]:
     if isinstance(source, pd.DataFrame):
         return _plain_names(source)
     text = str(source)
@@ -113,13 +126,6 @@ def load_source(source: str | Path | pd.DataFrame) -> tuple[pd.DataFrame, list[O
         content = fetch(text)
         return _read_file(lambda: io.BytesIO(content), public_address(text))
     return _read_file(_local(Path(text)), text)
-
-
-def source_name(source: str | Path | pd.DataFrame) -> str:
-    """How messages call a source."""
-    if isinstance(source, pd.DataFrame):
-        return public_address(str(source.attrs.get("source", "the frame")))
-    return public_address(str(source))
 
 
 def _local(path: Path) -> Opener:

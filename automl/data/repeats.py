@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from automl.data.digests import close_digests, whole_columns
+from automl.data.digests import close_digests, n_close_repeats, whole_columns
 from automl.data.findings import Findings
 from automl.records import IntArray
 
@@ -15,8 +15,7 @@ def note_other_targets(
     typed: pd.DataFrame, digests: NDArray[np.uint64], findings: Findings
 ) -> None:
     """Note rows that equal an earlier one in all features but not in the target, or but for rounding."""
-    n_alike = int(pd.Series(close_digests(typed)).duplicated().sum())
-    n_others = n_alike - int(pd.Series(digests).duplicated().sum())
+    n_others = n_close_repeats(typed) - int(pd.Series(digests).duplicated().sum())
     if n_others > 0:
         findings.notes.append(
             f"{n_others} of {len(typed)} rows have the features of an earlier row, with another target or rounded"

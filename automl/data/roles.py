@@ -42,9 +42,10 @@ from automl.data.column_readings import (
 )
 from automl.data.findings import nearest
 from automl.errors import DataError, SettingsError
-from automl.inference.columns import category_texts, short, stored_kind
+from automl.inference.columns import SAMPLE, are_whole, category_texts, short
 from automl.inference.forms import BooleanForm, DurationForm, NumberForm
-from automl.inference.readings import Reading, numbers
+from automl.inference.raw_table import Column, RawTable
+from automl.inference.readings import Reading
 from automl.inference.schema import TableSchema, default_reading
 
 NEARLY_UNIQUE = 0.95
@@ -143,7 +144,8 @@ def detect_roles(
         As `column_role`.
     """
     given = check_overrides(overrides or {}, frame.columns)
-    return {str(name): column_role(frame[name], given.get(str(name))) for name in frame.columns}
+    raw = RawTable.of(frame)
+    return {name: column_role(column, given.get(name)) for name, column in raw.items()}
 
 
 def fit_schema(frame: pd.DataFrame, roles: Mapping[str, str]) -> TableSchema:
@@ -160,19 +162,20 @@ def fit_schema(frame: pd.DataFrame, roles: Mapping[str, str]) -> TableSchema:
         With every column whose values do not fit its role.
     """
     given = check_overrides(roles, frame.columns)
+    raw = RawTable.of(frame)
     readings = {}
     for name, wanted in given.items():
         if not wanted.role.is_used:
             continue
-        found = column_role(frame[name])
-        found = found if found.role is wanted.role else column_role(frame[name], wanted)
+        found = column_role(raw[name])
+        found = found if found.role is wanted.role else column_role(raw[name], wanted)
         if found.reading is not None:
             readings[name] = found.reading
     plain = {name: str(wanted.role) for name, wanted in given.items()}
-    return TableSchema.fit(frame, plain, readings)
+    return TableSchema.fit(raw, plain, readings)
 
 
-def column_role(series: pd.Series, given: GivenRole | None = None) -> ColumnRole:
+def column_role(column: Column, given: GivenRole | None = None) -> ColumnRole:
     """Role and reading of a column.
 
     Raises
@@ -180,14 +183,13 @@ def column_role(series: pd.Series, given: GivenRole | None = None) -> ColumnRole
     DataError
         If the column does not hold what its given role needs, or its dates can be read in two ways.
     """
-    name = str(series.name)
     if given is None:
-        return _detect(series, name)
+        return _detect(column)
     if given.role is Role.NUMERIC:
-        return _given_numbers(series, name)
+        return _given_numbers(column)
     if given.role is Role.DATE:
-        return _given_dates(series, name, given.order)
-    return ColumnRole(name, given.role, "given")
+        return _given_dates(column, given.order)
+    return ColumnRole(column.name, given.role, "given")
 
 
 def check_overrides(overrides: Mapping[str, str], names: Any) -> dict[str, GivenRole]:
@@ -221,15 +223,15 @@ def check_overrides(overrides: Mapping[str, str], names: Any) -> dict[str, Given
     return roles
 
 
-def _given_numbers(series: pd.Series, name: str) -> ColumnRole:
-    kind = stored_kind(series)
-    if pd.api.types.is_timedelta64_dtype(series.dtype):
+def _given_numbers(column: Column) -> ColumnRole:
+    name, kind = column.name, column.kind
+    if pd.api.types.is_timedelta64_dtype(column.series.dtype):
         return ColumnRole(name, Role.NUMERIC, "given", Reading(DurationForm()))
-    if kind == "number" and np.isinf(numbers(series, name=name)).any():
+    if kind == "number" and np.isinf(column.read().values).any():
         return ColumnRole(name, Role.NUMERIC, "given", Reading(marks_infinite=True))
     if kind != "text":
         return ColumnRole(name, Role.NUMERIC, "given", default_reading("numeric", kind))
-    evidence = Evidence.of(series)
+    evidence = Evidence.of(column)
     fits = [fit for fit in (number_fit(evidence), span_fit(evidence)) if fit is not None]
     fit = max(fits, key=lambda fit: fit.n_read, default=None)
     if fit is None and not evidence.texts:
@@ -240,10 +242,11 @@ def _given_numbers(series: pd.Series, name: str) -> ColumnRole:
     return ColumnRole(name, Role.NUMERIC, "given", fit.reading, describe(fit, name))
 
 
-def _given_dates(series: pd.Series, name: str, order: str) -> ColumnRole:
-    if stored_kind(series) == "date":
+def _given_dates(column: Column, order: str) -> ColumnRole:
+    name = column.name
+    if column.kind == "date":
         return ColumnRole(name, Role.DATE, "given", default_reading("date", "date"))
-    evidence = Evidence.of(series)
+    evidence = Evidence.of(column)
     fits = date_fits(evidence, is_given=True)
     if order and fits and order_of(fits[0].form) != order:
         fits = [with_order(fits[0], order)]
@@ -257,30 +260,29 @@ def _given_dates(series: pd.Series, name: str, order: str) -> ColumnRole:
     return ColumnRole(name, Role.DATE, "given", fits[0].reading, describe(fits[0], name))
 
 
-def _detect(series: pd.Series, name: str) -> ColumnRole:
-    present = series.dropna()
-    useless = _useless(present, len(series))
+def _detect(column: Column) -> ColumnRole:
+    name, kind, dtype = column.name, column.kind, column.series.dtype
+    useless = _useless(column)
     if useless:
         return ColumnRole(name, Role.IGNORED, useless)
-    if pd.api.types.is_timedelta64_dtype(present.dtype):
+    if pd.api.types.is_timedelta64_dtype(dtype):
         return ColumnRole(name, Role.NUMERIC, "durations", Reading(DurationForm()))
-    kind = stored_kind(present)
     if kind == "text":
-        return _detect_text(series, present, name)
-    if kind == "boolean" or isinstance(present.dtype, pd.CategoricalDtype):
+        return _detect_text(column)
+    if kind == "boolean" or isinstance(dtype, pd.CategoricalDtype):
         return ColumnRole(name, Role.NOMINAL, "booleans" if kind == "boolean" else "categories")
     if kind == "date":
         return ColumnRole(name, Role.DATE, "dates", default_reading("date", "date"))
-    return _detect_number(present, len(series), name)
+    return _detect_number(column)
 
 
-def _useless(present: pd.Series, n_rows: int) -> str:
-    """Why no model can use these values that are not missing; empty where it can."""
-    if not len(present):
+def _useless(column: Column) -> str:
+    """Why no model can use these values; empty where it can."""
+    if column.missing.all():
         return "it is empty"
-    if len(present) == n_rows and stored_kind(present) != "text" and _is_constant(present):
-        return f"it has the value {short(present.iloc[0])} in every row"
-    return unusable_kind(present)
+    if column.kind != "text" and not column.missing.any() and _is_constant(column.series):
+        return f"it has the value {short(column.series.iloc[0])} in every row"
+    return unusable_kind(column.series)
 
 
 def unusable_kind(series: pd.Series) -> str:
@@ -297,21 +299,20 @@ def unusable_kind(series: pd.Series) -> str:
 def _is_constant(present: pd.Series) -> bool:
     first = present.iloc[0]
     try:
-        return bool((present == first).all())
+        return bool((present.iloc[:SAMPLE] == first).all() and (present == first).all())
     except (TypeError, ValueError):
         return False
 
 
-def _detect_number(present: pd.Series, n_rows: int, name: str) -> ColumnRole:
-    values = present.to_numpy(dtype=np.float64)
-    infinite = np.isinf(values)
-    if infinite.any():
+def _detect_number(column: Column) -> ColumnRole:
+    name, values, n_rows = column.name, column.read().values, len(column)
+    if np.isinf(values).any():
         reading = Reading(NumberForm(), marks_infinite=True)
         return ColumnRole(name, Role.NUMERIC, "numbers", reading)
-    if n_rows < MIN_ROWS_FOR_ID or not np.array_equal(values, np.floor(values)):
+    values = values[~np.isnan(values)]
+    if n_rows < MIN_ROWS_FOR_ID or not are_whole(values):
         return ColumnRole(name, Role.NUMERIC, "numbers", Reading())
-    distinct = len(np.unique(values)) / len(values)
-    if distinct >= NEARLY_UNIQUE and is_id_name(name):
+    if is_id_name(name) and len(pd.unique(values)) / len(values) >= NEARLY_UNIQUE:
         why = "its numbers are nearly all different and its name is that of an identifier"
         return ColumnRole(name, Role.ID, why)
     if len(values) == n_rows and np.array_equal(values, values[0] + np.arange(n_rows)):
@@ -324,19 +325,19 @@ def is_id_name(name: str) -> bool:
     return bool(_ID_NAME.search(name.strip()) or _CAMEL_ID.search(name.strip()))
 
 
-def _detect_text(series: pd.Series, present: pd.Series, name: str) -> ColumnRole:
-    evidence = Evidence.of(present)
-    if len(evidence.texts) == 1 and evidence.n_rows == len(series):
+def _detect_text(column: Column) -> ColumnRole:
+    name, evidence = column.name, Evidence.of(column)
+    if len(evidence.texts) == 1 and evidence.n_rows == len(column):
         return ColumnRole(
             name, Role.IGNORED, f"it has the value {short(evidence.texts[0])} in every row"
         )
-    if not evidence.texts and len(category_texts(present, "text")) < MIN_CATEGORIES:
+    if not evidence.texts and len(category_texts(column.distinct, "text")) < MIN_CATEGORIES:
         return ColumnRole(name, Role.IGNORED, "it is empty")
     return (
         _as_numbers(evidence, name)
         or _as_dates(evidence, name)
         or _as_spans(evidence, name)
-        or _as_categories(evidence, present, name)
+        or _as_categories(evidence, column)
     )
 
 
@@ -363,14 +364,14 @@ def _as_spans(evidence: Evidence, name: str) -> ColumnRole | None:
     return ColumnRole(name, Role.NUMERIC, what, fit.reading, describe(fit, name))
 
 
-def _as_categories(evidence: Evidence, present: pd.Series, name: str) -> ColumnRole:
-    words = boolean_form(evidence)
+def _as_categories(evidence: Evidence, column: Column) -> ColumnRole:
+    name, words = column.name, boolean_form(evidence)
     if words is not None:
         reading = Reading(words)
         return ColumnRole(
             name, Role.NOMINAL, "boolean words", reading, _boolean_note(evidence, words, name)
         )
-    if isinstance(present.dtype, pd.CategoricalDtype):
+    if isinstance(column.series.dtype, pd.CategoricalDtype):
         return ColumnRole(name, Role.NOMINAL, "categories")
     return ColumnRole(name, *_detect_words(evidence), note=_few_numbers_note(evidence, name))
 

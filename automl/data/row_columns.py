@@ -13,17 +13,18 @@ from automl.data.findings import Findings
 from automl.data.roles import GivenRole, Role, column_role
 from automl.errors import DataError
 from automl.inference.forms import DateForm
-from automl.inference.readings import Reading, numbers, read_values
+from automl.inference.raw_table import Column, RawTable
+from automl.inference.readings import Reading
 from automl.records import BoolArray, FloatArray, IntArray
 
 
-def read_weights(raw: pd.DataFrame, column: str | None, findings: Findings) -> FloatArray | None:
+def read_weights(raw: RawTable, column: str | None, findings: Findings) -> FloatArray | None:
     """Sample weights, (n_rows,), finite and not negative; None after a problem or without a column."""
-    if column is None or column not in raw.columns:
+    if column is None or column not in raw:
         return None
     name = f"weights column {column!r}"
     try:
-        values = numbers(raw[column], name=column)
+        values = raw[column].read().values
     except DataError as error:
         findings.problems.append(f"weights {error.problems[0]}")
         return None
@@ -34,7 +35,7 @@ def read_weights(raw: pd.DataFrame, column: str | None, findings: Findings) -> F
         (values < 0, "is negative"),
     ):
         if wrong.any():
-            where = _rows(raw, wrong)
+            where = _rows(raw[column], wrong)
             findings.problems.append(f"{name} {what} in {where}; weights must be 0 or more")
     if len(findings.problems) == before and not values.any():
         findings.problems.append(f"{name} is 0 in every row; some weights must be positive")
@@ -42,22 +43,21 @@ def read_weights(raw: pd.DataFrame, column: str | None, findings: Findings) -> F
 
 
 def read_groups(
-    raw: pd.DataFrame, column: str | None, n_folds: int, findings: Findings
+    raw: RawTable, column: str | None, n_folds: int, findings: Findings
 ) -> IntArray | None:
     """Group codes from 0, (n_rows,); None after a problem or without a column."""
-    if column is None or column not in raw.columns:
+    if column is None or column not in raw:
         return None
-    series = raw[column]
-    problem = value_problem(series, is_given=True)
+    problem = value_problem(raw[column], is_given=True)
     if problem:
         findings.problems.append(f"groups {problem}")
         return None
-    missing = series.isna().to_numpy()
+    missing = raw[column].missing
     if missing.any():
         findings.problems.append(
-            f"groups column {column!r} is empty in {_rows(raw, missing)}; every row needs a group"
+            f"groups column {column!r} is empty in {_rows(raw[column], missing)}; every row needs a group"
         )
-    codes, distinct = pd.factorize(series)
+    codes, distinct = pd.factorize(raw[column].series)
     if len(distinct) < n_folds:
         findings.problems.append(
             f"groups column {column!r} has {len(distinct)} groups; {n_folds} folds need at least {n_folds}"
@@ -66,10 +66,10 @@ def read_groups(
 
 
 def read_time(
-    raw: pd.DataFrame, column: str | None, n_folds: int, findings: Findings
+    raw: RawTable, column: str | None, n_folds: int, findings: Findings
 ) -> FloatArray | None:
     """Time of each row, (n_rows,): the number, or days since 1970-01-01; None after a problem."""
-    if column is None or column not in raw.columns:
+    if column is None or column not in raw:
         return None
     values = _time_numbers(raw[column], findings)
     if values is None:
@@ -77,10 +77,10 @@ def read_time(
     missing = ~np.isfinite(values)
     if missing.any():
         findings.problems.append(
-            f"time column {column!r} is empty in {_rows(raw, missing)}; every row needs a time"
+            f"time column {column!r} is empty in {_rows(raw[column], missing)}; every row needs a time"
         )
         return None
-    n_distinct = len(np.unique(values))
+    n_distinct = len(pd.unique(values))
     if n_distinct <= n_folds:
         findings.problems.append(
             f"time column {column!r} has {n_distinct} distinct times; "
@@ -89,30 +89,30 @@ def read_time(
     return values
 
 
-def _time_numbers(series: pd.Series, findings: Findings) -> NDArray[Any] | None:
-    name = str(series.name)
-    if value_problem(series):
-        findings.problems.append(f"time {value_problem(series)}")
+def _time_numbers(column: Column, findings: Findings) -> NDArray[Any] | None:
+    problem = value_problem(column)
+    if problem:
+        findings.problems.append(f"time {problem}")
         return None
     try:
-        return numbers(series, name=name)
+        return column.read().values
     except DataError:
         pass
     try:
-        reading = column_role(series, GivenRole(Role.DATE)).reading or Reading(DateForm())
-        dates = read_values(series, Reading(reading.form), name=name).values
+        reading = column_role(column, GivenRole(Role.DATE)).reading or Reading(DateForm())
+        dates = column.read(Reading(reading.form)).values
     except DataError as error:
         findings.problems.append(f"time {error.problems[0]}; numbers or dates are expected")
         return None
     if reading.form == DateForm("mixed"):
         findings.problems.append(
-            f"time column {name!r} must hold dates of one format; found several"
+            f"time column {column.name!r} must hold dates of one format; found several"
         )
         return None
     return dates
 
 
-def _rows(raw: pd.DataFrame, wrong: BoolArray) -> str:
-    first = int(raw.index[int(wrong.argmax())]) + 1
+def _rows(column: Column, wrong: BoolArray) -> str:
+    first = int(column.series.index[int(wrong.argmax())]) + 1
     count = int(wrong.sum())
     return f"row {first}" if count == 1 else f"{count} rows, the first is row {first}"

@@ -18,7 +18,7 @@ from automl.data.shifts import MAX_ROWS, shift_along_rows
 from automl.data.standstills import standstills
 from automl.data.stretches import errs_more_on_stretches
 from automl.data.target import EncodedTarget
-from automl.inference.readings import Reading, read_values
+from automl.inference.raw_table import RawTable
 from automl.records import FloatArray, IntArray
 
 MIN_ROWS = 50
@@ -52,7 +52,7 @@ class RowOrder:
 
 
 def check_row_order(
-    raw: pd.DataFrame,
+    raw: RawTable,
     typed: pd.DataFrame,
     roles: Mapping[str, ColumnRole],
     target: EncodedTarget,
@@ -66,7 +66,7 @@ def check_row_order(
 
     Parameters
     ----------
-    raw, typed : (n_rows, any number of columns)
+    raw, typed : of n_rows rows
         The table as it came and as models see it.
     time : (n_rows,)
         Time of the rows, where a column of it is given.
@@ -176,12 +176,12 @@ def _is_rising(series: pd.Series) -> bool:
     return bool((values[1:] >= values[:-1]).all()) and len(np.unique(values)) >= MIN_TIMES
 
 
-def _dates(raw: pd.DataFrame, roles: Mapping[str, ColumnRole]) -> dict[str, FloatArray]:
+def _dates(raw: RawTable, roles: Mapping[str, ColumnRole]) -> dict[str, FloatArray]:
     """Days of the date columns that say of nearly every row when it was."""
     dates: dict[str, FloatArray] = {}
     for name, role in roles.items():
         if role.role is Role.DATE:
-            days = read_values(raw[name], role.reading or Reading(), name=name).values
+            days = raw[name].read(role.reading).values
             if np.isnan(days).mean() < 0.05 and len(np.unique(days)) >= MIN_TIMES:
                 dates[name] = days
     return dates

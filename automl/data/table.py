@@ -221,10 +221,10 @@ def prepare_table(
     ServiceError
         If a remote source cannot be reached.
     """
-    frame, oddities = load_source(source)
+    raw, oddities = load_source(source)
     columns = Columns(target=target, groups=groups, time=time, weights=weights)
     checked = check_table(
-        frame,
+        raw,
         columns=columns,
         source=source_name(source),
         task=task,
@@ -235,7 +235,7 @@ def prepare_table(
         oddities=oddities,
         strict=strict,
     )
-    return _typed(checked, digest_frame(frame), columns)
+    return _typed(checked, digest_frame(raw), columns)
 
 
 def prepare_test_table(
@@ -255,9 +255,9 @@ def prepare_test_table(
     ServiceError
         If a remote source cannot be reached.
     """
-    frame, oddities = load_source(source)
+    raw, oddities = load_source(source)
     checked = check_later_table(
-        frame,
+        raw,
         columns=table.columns,
         source=source_name(source),
         schema=table.schema,
@@ -268,7 +268,7 @@ def prepare_test_table(
         oddities=oddities,
         strict=strict,
     )
-    typed = _typed(checked, digest_frame(frame), table.columns)
+    typed = _typed(checked, digest_frame(raw), table.columns)
     notes = [
         *notes_on_shared_rows(typed.row_digests, table.row_digests, typed.frame, table.frame),
         shift_of_test_rows(*_with_target(table, typed)),

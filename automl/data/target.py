@@ -22,9 +22,9 @@ from automl.data.column_readings import (
 from automl.data.findings import Findings, listed
 from automl.data.splits import least_rows
 from automl.errors import DataError, SettingsError
-from automl.inference.columns import NOMINAL_MARKERS, stored_kind
+from automl.inference.columns import NOMINAL_MARKERS, are_whole
 from automl.inference.forms import BOOLEAN_WORDS
-from automl.inference.readings import numbers
+from automl.inference.raw_table import Column
 from automl.records import BoolArray, IntArray, Task
 
 MAX_INTEGER_CLASSES = 20
@@ -73,24 +73,23 @@ def check_task(task: str) -> str:
     return task
 
 
-def missing_targets(series: pd.Series) -> BoolArray:
+def missing_targets(column: Column) -> BoolArray:
     """Rows without a target: missing values, blank texts and ``?``."""
-    missing = series.isna().to_numpy()
-    if stored_kind(series) == "text":
-        texts = series.astype(object).map(lambda value: isinstance(value, str) and value.strip())
-        missing = missing | texts.isin(NOMINAL_MARKERS).to_numpy()
+    if column.kind != "text":
+        return column.missing
+    codes, values = column.distinct
+    is_marker = [isinstance(value, str) and value.strip() in NOMINAL_MARKERS for value in values]
+    missing: BoolArray = column.missing | np.array([*is_marker, False])[codes]
     return missing
 
 
 def encode_target(
-    series: pd.Series, *, task: str, positive: object, findings: Findings
+    column: Column, *, task: str, positive: object, findings: Findings
 ) -> EncodedTarget | None:
     """Task, codes or values, and labels of a target without missing values.
 
     Parameters
     ----------
-    series : (n_rows,)
-        Named like the column; its index gives the row positions for messages.
     task : one of `TASKS`
     positive
         Label of the positive class, compared as text; None is the second label in order.
@@ -100,7 +99,7 @@ def encode_target(
     EncodedTarget or None
         None where a problem in `findings` leaves nothing to encode.
     """
-    values = _plain(series, findings)
+    values = _plain(column, findings)
     if values is None or not _check_texts(values, findings):
         return None
     if task == "regression" or (task == "auto" and _is_regression(values)):
@@ -137,41 +136,48 @@ def label_text(label: object) -> str:
     return str(label)
 
 
-def _plain(series: pd.Series, findings: Findings) -> pd.Series | None:
-    """Booleans, integers or floats as numpy types, texts as objects; None after a problem."""
-    if series.dtype == "category":
-        series = series.astype(series.cat.categories.dtype)
-    kind = stored_kind(series)
-    name = series.name
+def _plain(column: Column, findings: Findings) -> Column | None:
+    """Booleans, integers or floats as numpy types, or texts; None after a problem."""
+    if column.series.dtype == "category":
+        series = column.series
+        column = Column(series.astype(series.cat.categories.dtype), column.name)
+    series, kind, name = column.series, column.kind, column.name
     if kind == "date" or series.dtype.kind in "mM":
         findings.problems.append(
             f"target column {name!r} holds dates; a target is classes or numbers"
         )
         return None
     if kind == "boolean":
-        return series.astype(bool)
+        return Column(series.astype(bool), name)
     if kind == "number":
-        return _numeric(series)
+        numeric = _numeric(series)
+        return column if numeric is series else Column(numeric, name)
+    problem = "" if isinstance(series.dtype, pd.StringDtype) else _text_problem(series)
+    if problem:
+        findings.problems.append(problem)
+    return None if problem else column
+
+
+def _text_problem(series: pd.Series) -> str:
+    """Why the objects of a column are no texts; empty where they are."""
     types = series.astype(object).map(type)
     if types.nunique() > 1:
         other = int(np.argmax([kind is not types.iloc[0] for kind in types]))
-        findings.problems.append(
-            f"target column {name!r} mixes types: {series.iloc[0]!r} in row {series.index[0] + 1}, "
+        return (
+            f"target column {series.name!r} mixes types: {series.iloc[0]!r} in row {series.index[0] + 1}, "
             f"{series.iloc[other]!r} in row {series.index[other] + 1}"
         )
-        return None
     if types.iloc[0] is not str:
-        findings.problems.append(
-            f"target column {name!r} must hold numbers, texts or booleans; "
+        return (
+            f"target column {series.name!r} must hold numbers, texts or booleans; "
             f"found {series.iloc[0]!r} in row {series.index[0] + 1}"
         )
-        return None
-    return series.astype(object)
+    return ""
 
 
-def _check_texts(values: pd.Series, findings: Findings) -> bool:
+def _check_texts(values: Column, findings: Findings) -> bool:
     """Whether texts may be classes or numbers; a problem where they are dates."""
-    if values.dtype != object:
+    if values.kind != "text":
         return True
     fits = date_fits(Evidence.of(values))
     if fits and fits[0].share >= DATE_SHARE:
@@ -182,8 +188,8 @@ def _check_texts(values: pd.Series, findings: Findings) -> bool:
     return True
 
 
-def _note_few_numbers(values: pd.Series, findings: Findings) -> None:
-    n_distinct = values.nunique()
+def _note_few_numbers(values: Column, findings: Findings) -> None:
+    n_distinct = len(values.distinct[1])
     if n_distinct <= MAX_INTEGER_CLASSES:
         findings.notes.append(
             f"the {n_distinct} different numbers of target column {values.name!r} are taken as a "
@@ -192,7 +198,7 @@ def _note_few_numbers(values: pd.Series, findings: Findings) -> None:
 
 
 def _note_classes(
-    values: pd.Series, task: str, labels: NDArray[Any], texts: list[str], findings: Findings
+    values: Column, task: str, labels: NDArray[Any], texts: list[str], findings: Findings
 ) -> None:
     name = values.name
     if task == "auto" and len(labels) > 2 and _as_numbers(values) is not None:
@@ -225,34 +231,32 @@ def _numeric(series: pd.Series) -> pd.Series:
     return values.astype(np.int64) if whole else values
 
 
-def _as_numbers(values: pd.Series) -> NDArray[np.float64] | None:
+def _as_numbers(values: Column) -> NDArray[np.float64] | None:
     """Values as float64; None if any is not a number (booleans are not)."""
-    if values.dtype.kind == "b":
+    if values.kind == "boolean":
         return None
     try:
-        return numbers(values, name=str(values.name))
+        return values.read().values
     except DataError:
         return None
 
 
-def _is_regression(values: pd.Series) -> bool:
+def _is_regression(values: Column) -> bool:
     parsed = _as_numbers(values)
     if parsed is None:
         return False
-    n_distinct = len(np.unique(parsed))
+    n_distinct = len(pd.unique(parsed))
     if n_distinct <= 2:
         return False
     few = n_distinct <= MAX_INTEGER_CLASSES and len(parsed) >= 3 * n_distinct
     return not (few and np.array_equal(parsed, np.floor(parsed)))
 
 
-def _encode_numbers(
-    values: pd.Series, positive: object, findings: Findings
-) -> EncodedTarget | None:
+def _encode_numbers(values: Column, positive: object, findings: Findings) -> EncodedTarget | None:
     name = values.name
     parsed = _as_numbers(values)
     if parsed is None or np.isnan(parsed).any():
-        shown = _first_text(values)
+        shown = _first_text(values.series)
         findings.problems.append(
             f"target column {name!r} must hold numbers for regression; found {shown}"
         )
@@ -260,10 +264,10 @@ def _encode_numbers(
     if np.abs(parsed).max() > LARGEST_TARGET:
         row = int(np.abs(parsed).argmax())
         findings.problems.append(
-            f"target column {name!r} holds {parsed[row]:g} in row {values.index[row] + 1}; numbers "
+            f"target column {name!r} holds {parsed[row]:g} in row {values.series.index[row] + 1}; numbers "
             f"to predict must not exceed {LARGEST_TARGET:g} in size: rescale the column"
         )
-    elif len(np.unique(parsed)) < 2:
+    elif len(pd.unique(parsed)) < 2:
         findings.problems.append(
             f"target column {name!r} has the value {parsed[0]:g} in every row; there is nothing to learn"
         )
@@ -286,25 +290,26 @@ def _first_text(values: pd.Series) -> str:
 
 
 def _encode_classes(
-    values: pd.Series, task: str, positive: object, findings: Findings
+    values: Column, task: str, positive: object, findings: Findings
 ) -> EncodedTarget | None:
-    name = values.name
-    codes, labels = pd.factorize(values.to_numpy(), sort=True)
-    labels = np.asarray(labels)
+    name, (codes, distinct) = values.name, values.distinct
+    dtype: Any = object if values.kind == "text" else values.series.dtype
+    order, labels = pd.factorize(np.array(distinct, dtype=dtype), sort=True)
+    codes = order[codes]
     if len(labels) == 1:
         findings.problems.append(
             f"target column {name!r} has one class only ({label_text(labels[0])!r} in "
             f"{len(values)} rows); at least two are needed"
         )
         return None
-    if values.dtype.kind == "f" and _is_continuous(values):
+    if np.dtype(dtype).kind == "f" and _is_continuous(values):
         findings.problems.append(
             f"target column {name!r} holds {len(labels)} different numbers in {len(values)} rows; "
             f"task {task} needs classes: use regression"
         )
         return None
     if len(labels) == len(values):
-        numeric = values.dtype.kind in "iuf"
+        numeric = values.kind == "number"
         findings.problems.append(
             f"target column {name!r} has another {'number' if numeric else 'text'} in each of its "
             f"{len(values)} rows, so no class can be learned; name another target"
@@ -322,9 +327,8 @@ def _encode_classes(
     return EncodedTarget(found, codes.astype(np.int32), labels, index)
 
 
-def _is_continuous(values: pd.Series) -> bool:
-    fractional = not np.array_equal(values, np.floor(values))
-    return fractional and values.nunique() > MAX_INTEGER_CLASSES
+def _is_continuous(values: Column) -> bool:
+    return len(values.distinct[1]) > MAX_INTEGER_CLASSES and not are_whole(values.read().values)
 
 
 def take_small_classes(

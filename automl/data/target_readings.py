@@ -17,24 +17,25 @@ from automl.data.column_readings import (
 )
 from automl.data.findings import Findings, listed
 from automl.data.target import MAX_INTEGER_CLASSES
-from automl.inference.columns import short, stored_kind
+from automl.inference.columns import short
 from automl.inference.forms import NumberForm
-from automl.inference.readings import Reading, numbers, read_values
+from automl.inference.raw_table import Column
+from automl.inference.readings import Reading
 
 SHOWN_GROUPS = 3
 
 
-def target_reading(series: pd.Series, task: str, findings: Findings) -> Reading | None:
+def target_reading(column: Column, task: str, findings: Findings) -> Reading | None:
     """How a target of numbers is read that holds more than plain numbers; None for all others.
 
     Texts of numbers in another writing, with a few words or with missing markers, are numbers; rows with words or
     infinite numbers have no target. Both are noted.
     """
-    if task not in ("auto", "regression") or stored_kind(series) in ("boolean", "date"):
+    if task not in ("auto", "regression") or column.kind in ("boolean", "date"):
         return None
-    if stored_kind(series) == "number":
-        return Reading(marks_infinite=True) if _take_infinite(series, findings) else None
-    evidence = Evidence.of(series)
+    if column.kind == "number":
+        return Reading(marks_infinite=True) if _take_infinite(column, findings) else None
+    evidence = Evidence.of(column)
     fit = number_fit(evidence)
     if fit is None or not is_number_column(fit) or len(date_fits(evidence)) > 0:
         return None
@@ -42,45 +43,48 @@ def target_reading(series: pd.Series, task: str, findings: Findings) -> Reading 
         return None
     if fit.form == NumberForm() and not fit.words and not evidence.n_marked:
         return None
-    _take_texts(series, fit, findings)
+    _take_texts(column.series, fit, findings)
     return fit.reading
 
 
-def read_target(series: pd.Series, reading: Reading | None) -> pd.Series:
+def read_target(column: Column, reading: Reading | None) -> Column:
     """Target as `encode_target` takes it: numbers by their reading, labels without outer blanks.
 
-    Boolean words that differ in case become the most frequent spelling.
+    Boolean words that differ in case become the most frequent spelling. The column itself where nothing changes.
     """
+    series = column.series
     if reading is not None:
-        values = read_values(series, reading, name=str(series.name)).values
+        values = column.read(reading).values
         values = np.where(np.isinf(values), np.nan, values)
-        return pd.Series(values, index=series.index, name=series.name)
-    if stored_kind(series) != "text" or isinstance(series.dtype, pd.CategoricalDtype):
-        return series
-    plain = series.astype(object).map(
-        lambda value: value.strip() if isinstance(value, str) else value, na_action="ignore"
-    )
-    spelling = _spellings(plain)
-    return plain.replace(spelling) if spelling else plain
+        return Column(pd.Series(values, index=series.index), column.name)
+    if column.kind != "text" or isinstance(series.dtype, pd.CategoricalDtype):
+        return column
+    spelling = _spellings(Evidence.of(column))
+    texts = [value for value in column.distinct[1] if isinstance(value, str)]
+    read = {text: spelling.get(text.strip(), text.strip()) for text in texts}
+    if all(text == kept for text, kept in read.items()):
+        return column
+    kept = [read[value] if isinstance(value, str) else value for value in series.astype(object)]
+    return Column(pd.Series(kept, index=series.index, dtype=object), column.name)
 
 
-def take_spellings(series: pd.Series, read: pd.Series, findings: Findings) -> None:
+def take_spellings(raw: Column, read: Column, findings: Findings) -> None:
     """Say which labels became one, since they differed in outer blanks or in the case of boolean words."""
-    if read is series:
+    if read is raw:
         return
-    pairs = pd.DataFrame({"raw": series.astype(object), "read": read}).drop_duplicates().dropna()
+    pairs = pd.DataFrame({"raw": raw.series.astype(object), "read": read.series})
+    pairs = pairs.drop_duplicates().dropna()
     same = [list(group) for _, group in pairs.groupby("read", sort=False)["raw"] if len(group) > 1]
     if same:
-        found = f"labels of target column {series.name!r} differ only in case or white space"
+        found = f"labels of target column {raw.name!r} differ only in case or white space"
         shown = ", ".join(" and ".join(map(short, group)) for group in same[:SHOWN_GROUPS])
         findings.take(
             f"{found} and are taken as one: {shown}", f"{found}: {shown}; write them the same way"
         )
 
 
-def _spellings(plain: pd.Series) -> dict[str, str]:
+def _spellings(evidence: Evidence) -> dict[str, str]:
     """The most frequent spelling of each boolean word by its other spellings."""
-    evidence = Evidence.of(plain)
     if len(evidence.texts) < 3 or boolean_form(evidence) is None:
         return {}
     best: dict[str, str] = {}
@@ -90,12 +94,12 @@ def _spellings(plain: pd.Series) -> dict[str, str]:
     return {text: best[text.casefold()] for text in evidence.texts if text != best[text.casefold()]}
 
 
-def _take_infinite(series: pd.Series, findings: Findings) -> bool:
-    infinite = np.isinf(numbers(series, name=str(series.name)))
+def _take_infinite(column: Column, findings: Findings) -> bool:
+    infinite = np.isinf(column.read().values)
     if infinite.any():
-        row = series.index[int(infinite.argmax())] + 1
+        row = column.series.index[int(infinite.argmax())] + 1
         found = (
-            f"target column {series.name!r} holds {int(infinite.sum())} infinite values, "
+            f"target column {column.name!r} holds {int(infinite.sum())} infinite values, "
             f"the first in row {row}"
         )
         findings.take(f"{found}; these rows are dropped", f"{found}; remove these rows")

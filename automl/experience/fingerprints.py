@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from automl.data.digests import value_hashes
 from automl.data.table import Table
+from automl.inference.raw_table import Column
 
 Hashes = NDArray[np.uint64]
 
@@ -37,9 +38,9 @@ def fingerprint(table: Table) -> str:
     sum over its salted values; the rows' hashes are digested in ascending order. So no order
     matters, and a value that moves to another row or another column changes the whole.
     """
-    rows = _salted(value_hashes(_target(table))) ^ _TARGET
+    rows = _salted(value_hashes(Column(_target(table)))) ^ _TARGET
     for position in range(table.frame.shape[1]):
-        rows += _salted(value_hashes(table.frame.iloc[:, position]))
+        rows += _salted(value_hashes(Column(table.frame.iloc[:, position])))
     rows = np.sort(_mixed(rows))
     digest = hashlib.blake2b(str(table.frame.shape[1]).encode(), digest_size=16)
     digest.update(rows.astype("<u8").tobytes())
@@ -72,7 +73,9 @@ def _salted(hashes: Hashes) -> Hashes:
 
 def _mixed(hashes: Hashes) -> Hashes:
     """The finalizer of splitmix64, a permutation of the 64-bit numbers."""
-    mixed = (hashes ^ (hashes >> np.uint64(30))) * _FIRST
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
-    found: Hashes = mixed ^ (mixed >> np.uint64(31))
-    return found
+    mixed: Hashes = hashes ^ (hashes >> np.uint64(30))
+    mixed *= _FIRST
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= _SECOND
+    mixed ^= mixed >> np.uint64(31)
+    return mixed

@@ -49,6 +49,8 @@ NUMBER_MARKERS = frozenset(
 """Missing among numbers, dates and times, in any case."""
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 SHOWN_LETTERS = 60
+SAMPLE = 1000
+"""Values that are looked at first, since most columns are settled by them."""
 _PLAIN_KINDS = {"i": "integer", "u": "integer", "f": "float", "b": "boolean", "M": "date"}
 
 
@@ -102,7 +104,13 @@ def value_type(series: pd.Series) -> str:
 def _holds_optional_integers(series: pd.Series) -> bool:
     values = series.to_numpy()
     missing = np.isnan(values)
-    return bool(missing.any() and (values[~missing] % 1.0 == 0.0).all())
+    return bool(missing.any() and are_whole(values[~missing]))
+
+
+def are_whole(values: NDArray[np.floating[Any]]) -> bool:
+    """Whether no number has a fraction; infinite ones have one."""
+    parts = (values[:SAMPLE], values)
+    return all(bool(((np.floor(part) == part) & np.isfinite(part)).all()) for part in parts)
 
 
 def values_of(series: pd.Series) -> tuple[NDArray[np.intp], list[Any]]:
@@ -136,12 +144,14 @@ def category_text(
 
 
 def category_texts(
-    series: pd.Series, stored: str, aliases: Mapping[str, str] = NO_ALIASES
+    values: tuple[NDArray[np.intp], list[Any]],
+    stored: str,
+    aliases: Mapping[str, str] = NO_ALIASES,
 ) -> list[str]:
     """Distinct categories that occur, in order: numbers by size, texts by letters."""
-    codes, values = values_of(series)
-    occurring = np.unique(codes[codes >= 0])
-    texts = {category_text(values[code], stored, aliases) for code in occurring} - {None}
+    codes, distinct = values
+    occurring = np.flatnonzero(np.bincount(codes[codes >= 0]))
+    texts = {category_text(distinct[code], stored, aliases) for code in occurring} - {None}
     known = [text for text in texts if text is not None]
     return sorted(known, key=_number_first) if stored == "number" else sorted(known)
 
@@ -153,7 +163,13 @@ def category_codes(
     unseen: int,
     aliases: Mapping[str, str] = NO_ALIASES,
 ) -> NDArray[np.intp]:
-    """Category code of each row: -1 for missing, `unseen` for a text that is not `known`."""
+    """Category code of each row: -1 for missing, `unseen` for a text that is not `known`.
+
+    Parameters
+    ----------
+    values
+        Position of each row's value among the distinct ones (-1 is missing), and these.
+    """
     codes, distinct = values
     table = np.full(len(distinct) + 1, -1, dtype=np.intp)
     for position, value in enumerate(distinct):

@@ -71,7 +71,7 @@ def varying_parts(days: FloatArray) -> tuple[str, ...]:
     Those that vary, and always the elapsed days. Dates of one day of each month, or its end, are about months:
     they have no parts of days. Within one year the day of the year says what the elapsed days do.
     """
-    seen = days[~np.isnan(days)]
+    seen = pd.unique(days[~np.isnan(days)])
     parts = date_parts(seen, PARTS, origin=0.0)
     kept = {name for name, values in parts.items() if len(np.unique(values)) > 1}
     if "day" not in kept or _are_month_ends(seen):

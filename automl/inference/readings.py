@@ -18,21 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from automl.errors import DataError
-from automl.inference.columns import (
-    NUMBER_MARKERS,
-    category_text,
-    short,
-    stored_kind,
-    values_of,
-)
-from automl.inference.forms import (
-    DateForm,
-    FloatArray,
-    Form,
-    NumberForm,
-    days_of_dates,
-    form_from_json,
-)
+from automl.inference.columns import NUMBER_MARKERS, category_text, short
+from automl.inference.forms import DateForm, FloatArray, Form, NumberForm, form_from_json
 
 PLAIN_NUMBER = NumberForm()
 
@@ -89,18 +76,22 @@ class ReadValues:
     n_new_words: int = 0
 
 
-def read_values(series: pd.Series, reading: Reading, *, name: str) -> ReadValues:
-    """Values of a column.
+def read_distinct(
+    values: tuple[NDArray[np.intp], list[Any]], reading: Reading, *, name: str
+) -> ReadValues:
+    """Values of a column of which each distinct one is read once.
+
+    Parameters
+    ----------
+    values
+        Position of each row's value among the distinct ones (-1 is missing), and these.
 
     Raises
     ------
     DataError
         If a value is neither of the reading's form, nor a word that it allows, nor missing.
     """
-    plain = _plain_values(series, reading.form, name)
-    if plain is not None:
-        return ReadValues(plain, np.zeros(len(series), dtype=bool))
-    codes, distinct = values_of(series)
+    codes, distinct = values
     texts = [_text_of(value, reading.form) for value in distinct]
     table = _table(distinct, texts, reading.form)
     strange = np.isnan(table) & np.array([_is_strange(t) for t in texts], dtype=bool)
@@ -111,41 +102,6 @@ def read_values(series: pd.Series, reading: Reading, *, name: str) -> ReadValues
     words = strange & np.array([text in known for text in texts], dtype=bool)
     n_new = int(np.append(strange & ~words, False)[codes].sum())
     return ReadValues(np.append(table, np.nan)[codes], np.append(words, False)[codes], n_new)
-
-
-def numbers(series: pd.Series, *, name: str, reading: Reading | None = None) -> FloatArray:
-    """Values of a column of numbers, (n_rows,); missing as NaN.
-
-    Parameters
-    ----------
-    reading
-        Default: plain numbers, without words.
-
-    Raises
-    ------
-    DataError
-        As `read_values`.
-    """
-    return read_values(series, reading or Reading(), name=name).values
-
-
-def _plain_values(series: pd.Series, form: Form, name: str) -> FloatArray | None:
-    """Values of a column that pandas stores as numbers, dates or durations; None for others."""
-    dtype = series.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        return None
-    if isinstance(form, DateForm):
-        is_date = stored_kind(series) == "date"
-        return days_of_dates(pd.to_datetime(series, utc=True)) if is_date else None
-    if pd.api.types.is_timedelta64_dtype(dtype) and form.kind == "duration":
-        return np.asarray(series.dt.total_seconds(), dtype=np.float64)
-    if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
-        raise DataError(f"column {name!r} must hold {form.expected}; found {dtype}")
-    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_complex_dtype(dtype):
-        return None
-    if isinstance(dtype, np.dtype):
-        return series.to_numpy(dtype=np.float64)
-    return series.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _text_of(value: object, form: Form) -> str | None:

@@ -35,10 +35,7 @@ from automl.inference.columns import (
     category_codes,
     category_text,
     category_texts,
-    stored_kind,
-    unique_names,
     value_type,
-    values_of,
 )
 from automl.inference.dates import (
     ELAPSED,
@@ -52,7 +49,8 @@ from automl.inference.dates import (
     varying_parts,
 )
 from automl.inference.forms import BooleanForm, DateForm, NumberForm
-from automl.inference.readings import Reading, read_values
+from automl.inference.raw_table import Column, RawTable
+from automl.inference.readings import Reading
 
 UNSEEN = "<unseen>"
 USED_ROLES = ("numeric", "nominal", "date", "text")
@@ -194,7 +192,7 @@ class TableSchema:
     @classmethod
     def fit(
         cls,
-        frame: pd.DataFrame,
+        frame: pd.DataFrame | RawTable,
         roles: Mapping[str, str],
         readings: Mapping[str, Reading] | None = None,
     ) -> TableSchema:
@@ -215,30 +213,29 @@ class TableSchema:
         DataError
             With every column whose values do not fit its role.
         """
-        by_name = _by_name(frame)
+        raw = RawTable.of(frame)
         problems = [
             f"column {name!r} has a role but is not in the table"
             for name in map(str, roles)
-            if name not in by_name
+            if name not in raw
         ]
         used: list[ColumnSchema] = []
-        taken = set(by_name)
+        taken = set(raw)
         role_of = {str(name): str(role) for name, role in roles.items()}
-        for name, position in by_name.items():
+        for name, column in raw.items():
             if role_of.get(name) not in USED_ROLES:
                 continue
             try:
-                series = frame.iloc[:, position]
                 reading = (readings or {}).get(name)
-                used.append(_fit_column(name, role_of[name], series, reading, taken))
+                used.append(_fit_column(column, role_of[name], reading, taken))
             except DataError as error:
                 problems.extend(error.problems)
         _raise_all(problems)
         names = {column.name for column in used}
-        schema = cls(tuple(used), tuple(name for name in by_name if name not in names))
-        return replace(schema, differences=_fit_differences(schema, frame, taken))
+        schema = cls(tuple(used), tuple(name for name in raw if name not in names))
+        return replace(schema, differences=_fit_differences(schema, raw, taken))
 
-    def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def transform(self, frame: pd.DataFrame | RawTable) -> pd.DataFrame:
         """Typed frame of raw rows.
 
         Parameters
@@ -261,21 +258,21 @@ class TableSchema:
         AutoMLWarning
             About columns that the schema does not know, and infinite numbers (taken as missing).
         """
-        by_name = _by_name(frame)
-        self._warn_of_extra(by_name)
+        raw = RawTable.of(frame)
+        self._warn_of_extra(raw)
         problems: list[str] = []
         typed: dict[str, Any] = {}
         for column in self.columns:
-            if column.name not in by_name:
+            if column.name not in raw:
                 problems.append(f"column {column.name!r} ({column.role}) is missing from the table")
                 continue
             try:
-                typed.update(_transform_column(column, frame.iloc[:, by_name[column.name]]))
+                typed.update(_transform_column(column, raw[column.name]))
             except DataError as error:
                 problems.extend(error.problems)
         _raise_all(problems)
         typed.update(self._differences(typed))
-        return pd.DataFrame(typed, index=pd.RangeIndex(len(frame)), columns=self.feature_names)
+        return pd.DataFrame(typed, index=pd.RangeIndex(raw.n_rows), columns=self.feature_names)
 
     @property
     def feature_names(self) -> list[str]:
@@ -357,15 +354,6 @@ class TableSchema:
             warnings.warn(text, AutoMLWarning, stacklevel=3)
 
 
-def _by_name(frame: pd.DataFrame) -> dict[str, int]:
-    if not isinstance(frame, pd.DataFrame):
-        raise DataError(
-            f"a pandas DataFrame with named columns is expected; got {type(frame).__name__}"
-        )
-    names = unique_names([str(name) for name in frame.columns])
-    return {name: position for position, name in enumerate(names)}
-
-
 def _raise_all(problems: list[str]) -> None:
     if problems:
         raise DataError.of(problems)
@@ -380,23 +368,21 @@ def default_reading(role: str, stored: str, date_format: str = "ISO8601") -> Rea
     return Reading(BooleanForm() if stored == "boolean" else NumberForm())
 
 
-def _fit_column(
-    name: str, role: str, series: pd.Series, reading: Reading | None, taken: set[str]
-) -> ColumnSchema:
-    stored = stored_kind(series)
+def _fit_column(raw: Column, role: str, reading: Reading | None, taken: set[str]) -> ColumnSchema:
+    name, stored = raw.name, raw.kind
     reading = reading or default_reading(role, stored)
     column = ColumnSchema(
-        name, role, stored, reading=reading, outputs=(name,), value_type=value_type(series)
+        name, role, stored, reading=reading, outputs=(name,), value_type=value_type(raw.series)
     )
     if role == "nominal":
-        texts = category_texts(series, stored, column.aliases)
-        missing = category_codes(values_of(series), {}, stored, 0) < 0
+        texts = category_texts(raw.distinct, stored, column.aliases)
+        missing = category_codes(raw.distinct, {}, stored, 0) < 0
         categories = tuple(text for text in texts if text != UNSEEN)
         return replace(column, categories=categories, is_optional=bool(missing.any()))
     if role == "text":
-        return replace(column, is_optional=None in _texts(series, stored))
+        return replace(column, is_optional=None in _texts(raw, stored))
     assert reading is not None
-    found = read_values(series, reading, name=name)
+    found = raw.read(reading)
     facts: dict[str, Any] = {"is_optional": bool(np.isnan(found.values).any())}
     if role == "date":
         facts |= _date_facts(name, found.values, taken)
@@ -419,7 +405,7 @@ def _date_facts(name: str, days: NDArray[np.float64], taken: set[str]) -> dict[s
 
 
 def _fit_differences(
-    schema: TableSchema, frame: pd.DataFrame, taken: set[str]
+    schema: TableSchema, raw: RawTable, taken: set[str]
 ) -> tuple[DateDifference, ...]:
     """Differences that vary, of the `MOST_DIFFERENCES` pairs that stand nearest to each other."""
     dates = schema.dates
@@ -430,11 +416,10 @@ def _fit_differences(
         DateDifference(first, second, _free_name(f"{second}.days_since.{first}", taken))
         for first, second in pairs
     )
-    by_name = _by_name(frame)
-    raw = frame.iloc[:, [by_name[name] for name in dates]].set_axis(list(dates), axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AutoMLWarning)  # said when the table is typed
-        typed = TableSchema(tuple(dates.values()), differences=candidates).transform(raw)
+        dated = RawTable({name: raw[name] for name in dates}, raw.n_rows)
+        typed = TableSchema(tuple(dates.values()), differences=candidates).transform(dated)
     return tuple(each for each in candidates if varies(typed[each.output].to_numpy()))
 
 
@@ -445,17 +430,17 @@ def _free_name(name: str, taken: set[str]) -> str:
     return name
 
 
-def _transform_column(column: ColumnSchema, series: pd.Series) -> dict[str, Any]:
+def _transform_column(column: ColumnSchema, raw: Column) -> dict[str, Any]:
     if column.role == "nominal":
         codes = category_codes(
-            values_of(series), column.codes, column.stored, len(column.categories), column.aliases
+            raw.distinct, column.codes, column.stored, len(column.categories), column.aliases
         )
         values = pd.Categorical.from_codes(codes, dtype=column.dtype, validate=False)
         return {column.outputs[0]: values}
     if column.role == "text":
-        return {column.outputs[0]: pd.Series(_texts(series, column.stored), dtype=object)}
+        return {column.outputs[0]: pd.Series(_texts(raw, column.stored), dtype=object)}
     reading = column.read_by or Reading()
-    found = read_values(series, reading, name=column.name)
+    found = raw.read(reading)
     _warn_of_new(found.values, found.n_new_words, column)
     infinite = np.isinf(found.values)
     finite = np.where(infinite, np.nan, found.values) if infinite.any() else found.values
@@ -470,9 +455,9 @@ def _transform_column(column: ColumnSchema, series: pd.Series) -> dict[str, Any]
     return dict(zip(column.outputs, typed, strict=True))
 
 
-def _texts(series: pd.Series, stored: str) -> NDArray[np.object_]:
+def _texts(raw: Column, stored: str) -> NDArray[np.object_]:
     """Text of each row without outer blanks, at most `MOST_LETTERS` letters of it; None is missing."""
-    codes, values = values_of(series)
+    codes, values = raw.distinct
     found = [category_text(value, stored) for value in values]
     table = np.array([*(text and text[:MOST_LETTERS] for text in found), None], dtype=object)
     return np.asarray(table[codes])

@@ -27,6 +27,7 @@ from automl.errors import AutoMLError, SettingsError
 from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.inference.model import TableModel
+from automl.inference.raw_table import Column
 from automl.records import BoolArray, IntArray
 from automl.settings import Settings
 from automl.stage_record import StageRecord
@@ -202,7 +203,7 @@ def _compare_to_champion(
     except SettingsError as error:
         reason = f"{found.label} cannot be loaded: {error.message}"
         return Challenge(found.label, reason=reason), NO_ROWS
-    kept = raw[~missing_targets(raw[table.target])]
+    kept = raw[~missing_targets(Column(raw[table.target]))]
     obstacle = _obstacle(found.label, model, kept, table)
     digests = row_digests_of(found, home)
     if digests is None:

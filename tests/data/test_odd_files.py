@@ -67,9 +67,9 @@ def test_a_text_table_is_read_as_it_is_written(kind, tmp_path):
     name, content, rows, words = FILES[kind]
     path = tmp_path / name
     path.write_bytes(content)
-    frame, oddities = load_source(path)
-    assert [column.lstrip("#") for column in frame.columns] == ["size", "city", "y"]
-    assert frame["city"].tolist() == [city for _, city, _ in rows]
+    raw, oddities = load_source(path)
+    assert [column.lstrip("#") for column in raw] == ["size", "city", "y"]
+    assert raw["city"].series.tolist() == [city for _, city, _ in rows]
     table = prepare_table(path, target="y")
     assert table.frame.iloc[:, 0].tolist() == [float(size) for size, _, _ in rows]
     notes = [oddity.note for oddity in oddities]
@@ -146,8 +146,8 @@ def test_sparse_rows_have_zeros_and_the_first_category(tmp_path):
 def test_weights_of_rows_are_left_out_with_a_note(tmp_path):
     path = tmp_path / "t.arff"
     path.write_text(ARFF + "1,u,2,{0.5}\n{0 2}, {3}\n3,v,4\n")
-    frame, oddities = load_source(path)
-    assert frame["a"].tolist() == [1, 2, 3]
+    raw, oddities = load_source(path)
+    assert raw["a"].series.tolist() == [1, 2, 3]
     assert oddities[0].note == "weights of 2 rows, in braces at their end, are not used"
 
 
@@ -158,8 +158,8 @@ def test_the_first_sheet_of_a_spreadsheet_is_read(tmp_path):
         frame.to_excel(book, sheet_name="one", index=False)
         frame.to_excel(book, sheet_name="two", index=False)
     found, oddities = load_source(path)
-    assert found["size"].tolist()[:2] == [1.5, 2.5]
-    assert found["city"].isna().tolist() == [False, True, False]
+    assert found["size"].series.tolist()[:2] == [1.5, 2.5]
+    assert found["city"].missing.tolist() == [False, True, False]
     assert oddities[0].note == "the first of 2 sheets is read ('one')"
 
 
@@ -191,8 +191,9 @@ def test_an_open_document_is_read(tmp_path):
 def test_columns_aligned_by_blanks_are_read(extension, tmp_path):
     path = tmp_path / f"t{extension}"
     path.write_text('  size  name\ty\n 1.5   "a b"  2\n12    c\t 3 \n')
-    frame, oddities = load_source(path)
-    assert frame.to_dict("list") == {"size": [1.5, 12.0], "name": ["a b", "c"], "y": [2, 3]}
+    raw, oddities = load_source(path)
+    lists = {name: column.series.tolist() for name, column in raw.items()}
+    assert lists == {"size": [1.5, 12.0], "name": ["a b", "c"], "y": [2, 3]}
     assert oddities[0].note == "the values are delimited by blanks"
 
 

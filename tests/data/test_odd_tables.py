@@ -21,7 +21,8 @@ from automl.inference.forms import (
     TimeForm,
     form_from_json,
 )
-from automl.inference.readings import Reading, read_values
+from automl.inference.raw_table import Column
+from automl.inference.readings import Reading
 from automl.inference.schema import TableSchema
 from automl.records import Task
 
@@ -417,7 +418,7 @@ def test_a_number_in_any_writing_is_read_back(form, thousandths):
 @settings(max_examples=40, deadline=None)
 def test_the_writing_of_a_column_is_found_by_its_values(form, values):
     texts = [written(form, value) for value in [*values, 1234567891, 15]]
-    fit = number_fit(Evidence.of(pd.Series(texts, dtype=object)))
+    fit = number_fit(Evidence.of(Column(pd.Series(texts, dtype=object))))
     known = dict(zip(texts, [*values, 1234567891, 15], strict=True))
     assert np.allclose(fit.values, [value / 1000 for value in known.values()])
 
@@ -430,7 +431,7 @@ def test_the_writing_of_a_column_is_found_by_its_values(form, values):
 def test_magnitudes_behind_numbers_multiply_them(values, unit):
     names = ["", "k", "M", "bn"]
     texts = [f"{unit}{value / 1000:.3f}{names[i % 4]}" for i, value in enumerate(values)]
-    fit = number_fit(Evidence.of(pd.Series(texts, dtype=object)))
+    fit = number_fit(Evidence.of(Column(pd.Series(texts, dtype=object))))
     expected = [value / 1000 * 1000.0 ** (i % 4) for i, value in enumerate(values)]
     assert np.allclose(fit.values, expected)
     assert form_from_json(json.loads(json.dumps(asdict(fit.form)))) == fit.form
@@ -447,19 +448,19 @@ def test_magnitudes_behind_numbers_multiply_them(values, unit):
     ],
 )
 def test_a_unit_behind_most_numbers_is_dropped(texts, expected):
-    fit = number_fit(Evidence.of(pd.Series(texts, dtype=object)))
+    fit = number_fit(Evidence.of(Column(pd.Series(texts, dtype=object))))
     np.testing.assert_array_equal(fit.values, expected)
 
 
 @pytest.mark.parametrize("texts", [["1st", "2nd", "3rd"], ["5 ft", "2 cm", "7 in"], ["A1", "B2"]])
 def test_endings_that_differ_are_no_unit(texts):
-    fit = number_fit(Evidence.of(pd.Series(texts * 20, dtype=object)))
+    fit = number_fit(Evidence.of(Column(pd.Series(texts * 20, dtype=object))))
     assert fit is None or not is_number_column(fit)
 
 
 @pytest.mark.parametrize("texts", [["(12)", "7", "(0.5)"], ["\u221212", "7", "\u22120.5"]])
 def test_negative_numbers_of_bookkeepers_and_typesetters_are_read_and_said(texts):
-    fit = number_fit(Evidence.of(pd.Series(texts, dtype=object)))
+    fit = number_fit(Evidence.of(Column(pd.Series(texts, dtype=object))))
     np.testing.assert_array_equal(fit.values, [-12.0, 7.0, -0.5])
     assert describe(fit, "a") == f"column 'a' is read as numbers: {texts[0]!r} is -12"
 
@@ -470,7 +471,7 @@ def test_negative_numbers_of_bookkeepers_and_typesetters_are_read_and_said(texts
 )
 def test_words_that_repeat_far_more_than_numbers_are_answers_and_slips_are_not(words, is_number):
     values = [*words, *(str(700 + 13 * i) for i in range(44))]
-    fit = number_fit(Evidence.of(pd.Series(values, dtype=object)))
+    fit = number_fit(Evidence.of(Column(pd.Series(values, dtype=object))))
     assert is_number_column(fit) is is_number
 
 
@@ -518,5 +519,5 @@ def test_a_reading_survives_json():
 
 def test_a_long_text_is_shortened_in_messages():
     with pytest.raises(DataError) as caught:
-        read_values(pd.Series(["x" * 200_000]), Reading(), name="c")
+        Column(pd.Series(["x" * 200_000], name="c")).read()
     assert len(str(caught.value)) < 200

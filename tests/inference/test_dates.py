@@ -21,6 +21,7 @@ from automl.inference.dates import (
     varying_parts,
 )
 from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.inference.raw_table import RawTable
 from automl.inference.schema import TableSchema
 from automl.preprocessing import build_preprocessor
 
@@ -135,7 +136,7 @@ def test_many_columns_of_dates_have_the_differences_of_neighbors_and_a_note_says
         for i in range(7)
     }
     frame = pd.DataFrame({**dates, "y": rng.normal(size=60)})
-    checked = check_table(frame, columns=Columns("y"))
+    checked = check_table(RawTable.of(frame), columns=Columns("y"))
     pairs = [(each.first, each.second) for each in checked.schema.differences]
     assert pairs == nearest_pairs(list(dates))[:MOST_DIFFERENCES]
     assert any(

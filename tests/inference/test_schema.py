@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from automl.data.roles import GivenRole, Role, column_role
 from automl.errors import AutoMLWarning, DataError
 from automl.inference.columns import MISSING_TEXTS
+from automl.inference.raw_table import Column
 from automl.inference.schema import UNSEEN, TableSchema
 
 
@@ -114,7 +115,7 @@ DATES = {
 @pytest.mark.parametrize("values", DATES.values(), ids=DATES.keys())
 def test_dates_become_parts(values):
     frame = pd.DataFrame({"c": values})
-    reading = column_role(frame["c"], GivenRole(Role.DATE)).reading
+    reading = column_role(Column(frame["c"]), GivenRole(Role.DATE)).reading
     schema = TableSchema.fit(frame, {"c": "date"}, {"c": reading})
     typed = schema.transform(frame)
     parts = ["day", "dayofweek", "elapsed_days"]
