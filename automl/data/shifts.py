@@ -73,7 +73,7 @@ def shift_along_rows(
     order = order[:: len(order) // MAX_ROWS + 1]
     if len(order) < MIN_ROWS:
         return ""
-    ordered = _plain(frame).iloc[order]
+    ordered = _plain(frame.iloc[order])
     ordered = ordered[[name for name in ordered.columns if name not in skipped]]
     scores = ColumnScores.of(ordered).within(strata[order])
     if not scores.values.shape[1]:
