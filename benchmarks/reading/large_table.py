@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 
 FORMATS = ("csv", "parquet")
 POLL_SECONDS = 0.2
@@ -44,7 +45,7 @@ def main() -> None:
             ).stdout
         )
         if arguments.runs:
-            facts["first_trial_seconds"] = first_trial_seconds(path, out)
+            facts |= first_trial(path, out)
         print(kind, json.dumps({name: round(value, 2) for name, value in facts.items()}))
 
 
@@ -105,8 +106,8 @@ def prepare_seconds(path: Path) -> dict[str, float]:
     }
 
 
-def first_trial_seconds(path: Path, out: Path) -> float:
-    """Seconds from the command's start to that of its first trial; the run is ended then."""
+def first_trial(path: Path, out: Path) -> dict[str, float]:
+    """Seconds from the command's start to that of its first trial, and its own processor seconds; the run is ended then."""
     from automl.evaluation.journal import read
 
     out.mkdir(parents=True, exist_ok=True)
@@ -124,7 +125,11 @@ def first_trial_seconds(path: Path, out: Path) -> float:
             for journal in home.glob("runs/*/journal"):
                 starts = [r["trial"]["started_at"] for r in read(journal) if r["type"] == "trial"]
                 if starts:
-                    return float(min(starts)) - began
+                    times = psutil.Process(process.pid).cpu_times()
+                    return {
+                        "first_trial_seconds": float(min(starts)) - began,
+                        "first_trial_cpu_seconds": times.user + times.system,
+                    }
             time.sleep(POLL_SECONDS)
         raise RuntimeError(f"the run of {path} ended without a trial")
     finally:
