@@ -11,12 +11,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pydantic import ValidationError
-
-from automl.errors import SettingsError
 from automl.home import RunFolder
 from automl.problem_names import problem_name
 from automl.settings import Settings
+from automl.settings.sources import validated_settings
 
 KEY = "request"
 """Of the record in `run.json`; a run without it is a training request itself."""
@@ -67,14 +65,8 @@ class TrainingRequest:
         """
         limits = dict.fromkeys(_LIMITS) if set(_LIMITS) & self.overrides.keys() else {}
         own = {"task": self.task, "table": table, "challenge": True}
-        try:
-            return Settings(**{**self.settings, **limits, **own, **self.overrides})
-        except ValidationError as error:
-            first = error.errors()[0]
-            setting = ".".join(map(str, first["loc"]))
-            raise SettingsError(
-                f"setting {setting} of run {self.run_id}: {first['msg']}", setting=setting
-            ) from None
+        values = {**self.settings, **limits, **own, **self.overrides}
+        return validated_settings(values, of=f"run {self.run_id}")
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""

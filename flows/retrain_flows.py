@@ -11,10 +11,10 @@ from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
 from automl.addresses import entrust, whole_address
+from automl.durations import parse_duration
 from automl.errors import AutoMLError
 from automl.home import Home, default_home
 from automl.problem_names import clean_name
-from automl.settings import parse_duration
 from automl_flows.environment import prepare_environment
 from automl_flows.retraining import Retraining, absolute_source, retrain
 from automl_flows.services.arrivals import Arrivals, Status, ending_of

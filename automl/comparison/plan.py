@@ -17,7 +17,7 @@ from automl.data.collections import DATA_SETTINGS, check_name, read_yaml_file
 from automl.errors import SettingsError
 from automl.settings import Settings
 from automl.settings.idle import idle_settings
-from automl.settings.sources import resolve_settings
+from automl.settings.sources import flat_settings, resolve_settings
 
 ADDRESSES = ("table", "test")
 """Settings of a data set that may hold a password or a token."""
@@ -186,12 +186,13 @@ def read_methods(path: Path) -> tuple[dict[str, dict[str, Any]], str | dict[str,
         raise SettingsError(
             f"methods file {path}: methods must hold the settings of each method by its name"
         )
-    _check_settings(common, f"methods file {path}: common")
+    common = _settings_of(common, f"methods file {path}: common")
     found = {}
     for name, own in methods.items():
         check_name(str(name), "method")
-        _check_settings(own or {}, f"methods file {path}: method {name}")
-        found[str(name)] = _method(common, own or {})
+        found[str(name)] = _method(
+            common, _settings_of(own or {}, f"methods file {path}: method {name}")
+        )
     return found, common.get("metric", "index")
 
 
@@ -208,9 +209,11 @@ def _method(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in given.items() if name in own or name not in idle}
 
 
-def _check_settings(settings: Any, where: str) -> None:
-    if not isinstance(settings, dict):
-        raise SettingsError(f"{where} must hold settings and their values; got {settings!r}")
+def _settings_of(given: Any, where: str) -> dict[str, Any]:
+    """Settings by name, whether they stand in sections or not; those of others are refused."""
+    if not isinstance(given, dict):
+        raise SettingsError(f"{where} must hold settings and their values; got {given!r}")
+    settings = flat_settings(given, where)
     for key in settings:
         if key in DATA_SETTINGS:
             raise SettingsError(
@@ -218,6 +221,7 @@ def _check_settings(settings: Any, where: str) -> None:
             )
         if key in CELL_SETTINGS:
             raise SettingsError(f"{where}: {key} is set by the comparison and cannot be given")
+    return settings
 
 
 def _keys(content: Any) -> str:

@@ -33,6 +33,7 @@ from automl.run_state import (
     last_activity,
 )
 from automl.settings import Settings
+from automl.settings.sources import validated_settings
 from automl.tracking.problem import check_problem
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
@@ -154,7 +155,9 @@ def reopen(
         )
     if not trust:
         refuse_foreign(folder, facts)
-    session = _open(Settings(**facts["settings"]), home, folder, started)
+    session = _open(
+        validated_settings(facts["settings"], of=f"run {folder.run_id}"), home, folder, started
+    )
     session.earlier = [
         Trial.from_json(record["trial"])
         for record in read_journal(folder.journal)

@@ -5,7 +5,6 @@
 what the fields say.
 """
 
-from automl.settings.durations import parse_duration
 from automl.settings.fields import PresetName
 from automl.settings.model import SECTIONS, Settings
 from automl.settings.resources import DEFAULT_BUDGET_SECONDS
@@ -17,5 +16,4 @@ __all__ = [
     "SECTIONS",
     "PresetName",
     "Settings",
-    "parse_duration",
 ]

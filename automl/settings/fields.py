@@ -91,9 +91,11 @@ class Setting:
     names: Names | None = None
 
     def __call__(self, schema: dict[str, Any]) -> None:
-        """Add the unit to the JSON schema of the field, which pydantic hands over."""
+        """Add to the JSON schema of the field, which pydantic hands over, unit and list of names."""
         if self.unit:
             schema["unit"] = self.unit
+        if self.names is not None and self.names.command:
+            schema["description"] = f"{self.description}; `{self.names.command}` lists them"
 
     @property
     def description(self) -> str:

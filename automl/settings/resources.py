@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import field_validator
 
-from automl.settings.durations import parse_duration
+from automl.durations import parse_duration
 from automl.settings.fields import (
     DEFAULT_PRESET,
     Idle,

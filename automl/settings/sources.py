@@ -66,7 +66,7 @@ def resolve_settings(
     """
     from_file = _read_file(Path(file)) if file else {}
     from_environment = _read_environment(os.environ if environment is None else environment)
-    explicit = _without_none(_flat(_without_none(given), "settings"))
+    explicit = _without_none(flat_settings(_without_none(given), "settings"))
     merged = {**from_file, **from_environment, **explicit}
     preset = str(merged.get("preset", DEFAULT_PRESET))
     if preset not in PRESETS:
@@ -76,7 +76,7 @@ def resolve_settings(
             setting="preset",
         )
     defaults = {**_implied(merged), **PRESETS[preset]}
-    settings = _validated({**defaults, **merged})
+    settings = validated_settings({**defaults, **merged})
     if not allows_idle:
         usual = Settings.model_construct(**defaults)
         differing = {k for k in merged if getattr(settings, k) != getattr(usual, k, None)}
@@ -109,19 +109,32 @@ def _implied(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"ensemble": "agnostic_bayes"} if is_esmbo else {}
 
 
-def _validated(values: Mapping[str, Any]) -> Settings:
+def validated_settings(values: _Values, *, of: str = "") -> Settings:
+    """Settings of plain values alone.
+
+    Parameters
+    ----------
+    of
+        Whose they are, for the error, such as ``run 20260101-000000-aaaa``.
+
+    Raises
+    ------
+    SettingsError
+        With the setting, the reason and the value.
+    """
     try:
         return Settings(**values)
     except ValidationError as error:
         first = max(error.errors(), key=lambda found: len(found["loc"]))  # of a union the nearest
         setting = ".".join(str(part) for part in first["loc"] if part not in _UNION_PARTS)
+        whose = f"setting {setting} of {of}" if of else f"setting {setting}"
         if first["type"] == "missing":
-            raise SettingsError(f"setting {setting} is missing", setting=setting) from None
+            raise SettingsError(f"{whose} is missing", setting=setting) from None
         found = "" if first["type"] == "value_error" else f"; got {first['input']!r}"
         if first["type"] == "string_type" and isinstance(first["input"], int | float):
             found += ", write it in quotes"
         reason = first["msg"].removeprefix("Value error, ") + found
-        named = f"setting {setting}: {reason}" if setting else reason
+        named = f"{whose}: {reason}" if setting else f"{of}: {reason}".removeprefix(": ")
         raise SettingsError(named, setting=setting or "settings") from None
 
 
@@ -138,11 +151,16 @@ def _read_file(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(content, dict):
         raise SettingsError(f"settings file {path} must hold keys and values", file=str(path))
-    return _flat(content, f"settings file {path}")
+    return flat_settings(content, f"settings file {path}")
 
 
-def _flat(values: _Values, where: str) -> dict[str, Any]:
+def flat_settings(values: _Values, where: str) -> dict[str, Any]:
     """Values by the names of the settings, whether they stand in sections or not.
+
+    Parameters
+    ----------
+    where
+        What holds them, for the error.
 
     Raises
     ------
@@ -192,7 +210,7 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             found[field] = parse_yaml(text, name)
         elif text:
             found[field] = text
-    return _flat(found, "environment")
+    return flat_settings(found, "environment")
 
 
 def _refuse_unknown(name: str, where: str, section: str) -> None:

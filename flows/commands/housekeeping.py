@@ -68,7 +68,7 @@ def choose_runs(
         newest = {folder.run_id for folder in folders[max(0, len(folders) - keep) :]}
         chosen = [folder for folder in chosen if folder.run_id not in newest]
     if older_than is not None:
-        from automl.settings import parse_duration
+        from automl.durations import parse_duration
 
         limit = time.time() - parse_duration(older_than)
         chosen = [folder for folder in chosen if _began(folder) < limit]

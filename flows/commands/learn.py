@@ -81,7 +81,7 @@ def experience(
     The same command continues where it was interrupted; more draws or tables add to what is there.
     """
     from automl.data.collections import find_data_sets
-    from automl.settings import parse_duration
+    from automl.durations import parse_duration
     from automl.table_studies.conditions import Conditions
 
     into = None if into is None else checked_file(into)

@@ -126,7 +126,7 @@ def priors(
     files = [_file(source) for source in data if source.endswith(EXPERIENCE_SUFFIX)]
     sources = [source for source in data if not source.endswith(EXPERIENCE_SUFFIX)]
     from automl.data.collections import find_data_sets  # slow: imports pandas
-    from automl.settings import parse_duration
+    from automl.durations import parse_duration
     from automl.table_studies.conditions import Conditions
 
     conditions = Conditions(

@@ -95,7 +95,7 @@ def serve(
     home: HomeOption = None,
 ) -> None:
     """Retrain on a schedule, on new files, or both, until interrupted."""
-    from automl.settings import parse_duration
+    from automl.durations import parse_duration
     from automl_flows.retrain_flows import deployments
     from automl_flows.retraining import absolute_source
     from automl_flows.services.service_plan import Plan
@@ -116,8 +116,8 @@ def serve(
 
 
 def _overrides(budget: str | None, trials: int | None, seed: int | None) -> dict[str, Any]:
+    from automl.durations import parse_duration
     from automl.errors import SettingsError
-    from automl.settings import parse_duration
 
     if budget is not None and trials is not None:
         raise SettingsError("--budget and --trials cannot be combined; give one of them")

@@ -23,7 +23,10 @@ def methods(tmp_path: Path) -> Path:
     ("text", "words"),
     [
         ("methods: {a: {}}", "at least two methods are needed; got a"),
-        ("methods: {a: {trial: 3}, b: {}}", "method a: settings: unknown setting 'trial'"),
+        (
+            "methods: {a: {trial: 3}, b: {}}",
+            "method a: unknown setting 'trial'; did you mean 'trials'",
+        ),
         ("methods: {a: {optimizer: tep}, b: {}}", "method a: setting optimizer: must be one of"),
         ("methods: {a: {families: knm}, b: {}}", "did you mean 'knn'"),
         ("methods: {a: {metric: rmse}, b: {}}", "method a on data set table: metric rmse"),

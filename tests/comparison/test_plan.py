@@ -26,6 +26,21 @@ def test_methods_share_the_common_settings(tmp_path):
         read_methods(write(tmp_path / "m.json", as_json))
 
 
+def test_methods_may_follow_the_sections_of_the_settings(tmp_path):
+    text = (
+        "common: {resources: {trials: 9}, search: {optimizer: random}}\n"
+        "methods:\n  a: {optimizer: tpe}\n  b: {}\n"
+    )
+    methods, _ = read_methods(write(tmp_path / "m.yaml", text))
+    assert methods == {
+        "a": {"trials": 9, "optimizer": "tpe"},
+        "b": {"trials": 9, "optimizer": "random"},
+    }
+    nested = "methods: {a: {data: {groups: g}}}"
+    with pytest.raises(SettingsError, match="groups belongs to a data set"):
+        read_methods(write(tmp_path / "m.yaml", nested))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

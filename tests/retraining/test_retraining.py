@@ -118,10 +118,11 @@ def test_a_regression_stays_one(runs: Runs) -> None:
 def test_a_setting_that_is_no_longer_usable_is_named(runs: Runs) -> None:
     folder = runs.add()
     facts = folder.read_facts()
-    facts["settings"]["folds"] = 1
-    folder.write_facts(facts)
-    with pytest.raises(SettingsError, match="setting folds of run"):
-        retraining_settings(folder, "t.csv", {})
+    for name, value in (("folds", 1), ("optimizer", "of_a_package_that_is_gone")):
+        settings = {**facts["settings"], name: value}
+        folder.write_facts({**facts, "settings": settings})
+        with pytest.raises(SettingsError, match=f"^setting {name} of run .*; got .?{value}"):
+            retraining_settings(folder, "t.csv", {})
 
 
 @pytest.mark.parametrize(

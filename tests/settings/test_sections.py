@@ -58,6 +58,7 @@ def test_the_form_shows_help_and_unit():
     assert schema["memory_mib"]["unit"] == "MiB"
     assert schema["memory_mib"]["description"] == "Memory limit of one trial"
     assert "unit" not in schema["strict"]
+    assert schema["ensemble"]["description"].endswith("; `automl ensembles` lists them")
 
 
 def test_sections_and_single_names_mean_the_same(tmp_path):
