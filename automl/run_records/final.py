@@ -8,6 +8,9 @@ from typing import ClassVar, Literal
 
 from automl.stage_record import StageRecord
 
+FinalKind = Literal["bag", "refit"]
+"""Fold models together, or one model fitted again on all rows."""
+
 
 @dataclass(frozen=True)
 class FinalMember:
@@ -53,7 +56,7 @@ class FinalRecord(StageRecord):
     stage: ClassVar[str] = "final"
 
     members: tuple[FinalMember, ...]
-    kind: Literal["bag", "refit"] = "bag"
+    kind: FinalKind = "bag"
     bundle: str = ""
     threshold: float | None = None
     score: float = float("nan")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from automl.inference.combining import Combine
+from automl.run_records.final import FinalKind
 from automl.settings.fields import Idle, Option, Section, setting
 from automl.settings.names import ENSEMBLE_NAMES, NO_ENSEMBLE, is_second_layer
 
@@ -80,7 +81,7 @@ class Ensemble(Section):
             ),
         ),
     )
-    final: Literal["bag", "refit"] = setting(
+    final: FinalKind = setting(
         "bag",
         help="The fold models together, or one model fitted again on all rows",
         presets={"thesis": "refit", "fast": "refit"},
