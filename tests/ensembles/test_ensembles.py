@@ -174,6 +174,15 @@ def test_a_sample_of_rows_proposes_and_all_rows_decide(tmp_path):
     assert scores[0] > max(index.score(y, one) for one in maps)
 
 
+def test_the_sample_of_rows_finds_the_member_that_helps_though_it_is_the_worst_alone():
+    rng = np.random.default_rng(1)
+    y, error = rng.normal(size=(2, 1500))
+    alike = [y + error + rng.normal(0, 0.01, 1500) for _ in range(8)]
+    index = build_index(task=Task.REGRESSION, y_all=y)
+    weights = greedy([*alike, y - 1.2 * error], y, index, max_rows=200)
+    assert weights[-1] == pytest.approx(1 / 2.2, abs=0.05)
+
+
 def test_the_library_keeps_the_best_of_each_family():
     y, predictions = library(12)
     poor = [p[::-1].copy() for p in predictions[:2]]

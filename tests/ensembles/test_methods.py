@@ -250,3 +250,37 @@ def test_bootstraps_draw_as_many_rows_as_there_are(n, seed):
     drawn = bootstrap_multiplicities(n, 7, generator(seed))
     assert (drawn.sum(axis=1) == n).all()
     assert (drawn == bootstrap_multiplicities(n, 7, generator(seed))).all()
+
+
+# --- the problem ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ENSEMBLES)
+def test_of_members_that_will_vote_the_votes_are_weighted(name):
+    y, predictions = library(Task.MULTICLASS)
+    index = index_of(y, Task.MULTICLASS, "brier")
+    voted = get_ensemble(name).weights(problem(predictions, y, index, combine="vote"))
+    of_votes = get_ensemble(name).weights(problem([votes(p) for p in predictions], y, index))
+    averaged = get_ensemble(name).weights(problem(predictions, y, index))
+    assert (voted == of_votes).all()
+    assert (voted != averaged).any() or name == "single"
+
+
+def test_rows_without_weight_are_never_drawn():
+    y, predictions = library(Task.REGRESSION)
+    index, heavy = index_of(y, Task.REGRESSION), np.array([3, 40, 77])
+    weight = np.zeros(80)
+    weight[heavy] = 1.0
+    found = agnostic_bayes(problem(predictions, y, index, sample_weight=weight))
+    alone = agnostic_bayes(problem(predictions, y, index, rows=heavy))
+    assert (found == alone).all()
+
+
+def test_a_part_of_the_members_keeps_their_predictions_families_and_the_rest():
+    y, predictions = library(Task.BINARY)
+    whole = problem(predictions, y, index_of(y, Task.BINARY), groups=list("abcdef"), rows=y[:9])
+    part = whole.restricted(np.array([1, 4]))
+    assert part.groups == ["b", "e"]
+    assert [id(one) for one in part.predictions] == [id(predictions[1]), id(predictions[4])]
+    assert part.rng is whole.rng
+    assert (part.truth == whole.truth).all()
