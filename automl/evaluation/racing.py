@@ -18,7 +18,7 @@ FAMILY_SHARE = 0.05
 LEAST_RACED_FOLDS = 2
 
 
-def hopeless(scores: Sequence[float], incumbent: Sequence[float] | None, n_jobs: int) -> str:
+def why_raced(scores: Sequence[float], incumbent: Sequence[float] | None, n_jobs: int) -> str:
     """Why the remaining folds are not worth running, or an empty text.
 
     After at least two folds and before the last: the gap is more than three errors and more than

@@ -18,7 +18,7 @@ from automl.evaluation.fold_models import save_models
 from automl.evaluation.lateness import lateness
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
-from automl.evaluation.racing import hopeless
+from automl.evaluation.racing import why_raced
 from automl.families.registry import is_from_outside
 from automl.inference.model import FittedPipeline
 from automl.inference.packing import needs_pickle, pickle_refusal
@@ -111,7 +111,7 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
             return
         if len(results) <= n_unraced:
             continue
-        if reason := hopeless([r.score for r in results], payload["incumbent"], len(jobs)):
+        if reason := why_raced([r.score for r in results], payload["incumbent"], len(jobs)):
             scores = trial.fold_scores(results)
             yield TrialSummary({}, TrialStatus.RACED, reason, fold_scores=scores)
             return

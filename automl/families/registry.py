@@ -35,11 +35,12 @@ def families(
         for name, family in sorted(found.items(), key=lambda item: (item[1].cost.order, item[0]))
         if (task is None or kind_of(task) in family.kinds)
         and (include_extras or not family.is_extra)
-        and (include_floors or name not in FLOORS)
+        and (include_floors or name not in WITHOUT_MODEL)
     }
 
 
-FLOORS = ("constant", "stump")
+WITHOUT_MODEL = ("constant", "stump")
+"""Families that a choice is measured against, and that no ensemble takes: they learn next to nothing."""
 
 
 def get_family(name: str) -> Family:

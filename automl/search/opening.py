@@ -19,7 +19,7 @@ Given = Sequence[tuple[Configuration, str]]
 
 
 @dataclass(frozen=True)
-class Hopeless:
+class Discouraged:
     """What is hardly expected to improve on the best trial.
 
     Parameters
@@ -32,7 +32,7 @@ class Hopeless:
     families: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, guide: Guide, seen: Sequence[Trial]) -> Hopeless:
+    def of(cls, guide: Guide, seen: Sequence[Trial]) -> Discouraged:
         """By a guide, after these trials."""
         without = frozenset(found.id for found in guide.without_hope(seen))
         known = guide.model.configurations
@@ -40,7 +40,7 @@ class Hopeless:
         return cls(without, frozenset({found.family for found in known} - promising))
 
 
-NOTHING = Hopeless()
+NOTHING = Discouraged()
 
 
 class Opening:
@@ -77,7 +77,7 @@ class Opening:
         self._popped: list[Configuration] = []
         self._passed_over: list[Configuration] = []
         self._is_misled = False
-        self._hopeless: tuple[int, Hopeless] = (-1, NOTHING)
+        self._discouraged: tuple[int, Discouraged] = (-1, NOTHING)
 
     def pop(self, seen: Sequence[Trial]) -> tuple[Configuration, str] | None:
         """The next one; None when there is none left.
@@ -103,7 +103,7 @@ class Opening:
         self._popped.remove(configuration)
         self._passed_over.append(configuration)
 
-    def hopeless(self, seen: Sequence[Trial]) -> Hopeless:
+    def discouraged(self, seen: Sequence[Trial]) -> Discouraged:
         """What is not worth a turn by what other data sets teach; after `PATIENCE` trials nothing is.
 
         Parameters
@@ -113,9 +113,9 @@ class Opening:
         """
         if self._guide is None or self._is_misled or len(seen) >= PATIENCE:
             return NOTHING
-        if self._hopeless[0] != len(seen):
-            self._hopeless = len(seen), Hopeless.of(self._guide, seen)
-        return self._hopeless[1]
+        if self._discouraged[0] != len(seen):
+            self._discouraged = len(seen), Discouraged.of(self._guide, seen)
+        return self._discouraged[1]
 
     def _next(self, seen: Sequence[Trial]) -> tuple[Configuration, str] | None:
         while self._left:

@@ -206,7 +206,7 @@ class Proposer:
             if not arms:
                 break
             rng = stream(self._seed, Purpose.ALLOCATOR, number, len(late))
-            wanted = [a for a in arms if not self._is_hopeless(a)] or arms
+            wanted = [a for a in arms if not self._is_discouraged(a)] or arms
             name = self._allocator.choose(wanted, pending=waiting, rng=rng)
             arm = self.arms[name]
             own = [c for c in pending if self._arm_of.get(c.family) == name]
@@ -218,12 +218,12 @@ class Proposer:
             late.add(name)
         return None
 
-    def _is_hopeless(self, name: str) -> bool:
+    def _is_discouraged(self, name: str) -> bool:
         """Whether no family of an arm was ever tried, and other data sets speak against all."""
         families = {part.family for part in self.arms[name].space.parts}
         if families & self._begun:
             return False
-        return families <= self._opening.hopeless(self.seen).families
+        return families <= self._opening.discouraged(self.seen).families
 
     def _first_default(self, arm: Arm) -> tuple[Proposal, str] | None:
         """Default of the first family of the arm that has not had it, of a union one that fits.
@@ -231,11 +231,11 @@ class Proposer:
         Passed over where other data sets speak against it and something else of the family was tried.
         """
         parts = arm.space.parts
-        hopeless = self._opening.hopeless(self.seen)
+        discouraged = self._opening.discouraged(self.seen)
         for part in parts:
             proposal = Proposal(part.default())
-            is_known = part.family in self._begun or part.family in hopeless.families
-            if is_known and proposal.configuration.id in hopeless.configurations:
+            is_known = part.family in self._begun or part.family in discouraged.families
+            if is_known and proposal.configuration.id in discouraged.configurations:
                 continue
             if not self._decided.holds(proposal) and (
                 len(parts) == 1 or self._can_finish(proposal)

@@ -9,7 +9,7 @@ import numpy as np
 from automl.ensembles.layers import choose_base
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.predictions import PredictionStore
-from automl.families.registry import FLOORS
+from automl.families.registry import WITHOUT_MODEL
 from automl.inference.combining import Combine
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, Trial
@@ -110,7 +110,7 @@ def _second_layer(session: Session, library: Sequence[Trial]) -> tuple[list[Tria
     settings = session.settings
     if not settings.has_second_layer:
         return [], []
-    usable = [trial for trial in library if trial.configuration.family not in FLOORS]
+    usable = [trial for trial in library if trial.configuration.family not in WITHOUT_MODEL]
     chosen = choose_base(
         np.array([trial.achieved for trial in usable]),
         [trial.configuration.family for trial in usable],

@@ -9,8 +9,7 @@ from automl.experience.harvest import data_set_facts
 from automl.experience.past import is_past_of, past_best
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
-from automl.families.registry import FLOORS as WITHOUT_MODEL
-from automl.families.registry import get_family
+from automl.families.registry import WITHOUT_MODEL, get_family
 from automl.origins import DEFAULT, FLOOR, GIVEN, KNOWLEDGE, PAST, PORTFOLIO
 from automl.recommendation.configuration_portfolio import known_scores
 from automl.recommendation.methods import (

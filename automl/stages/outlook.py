@@ -19,6 +19,7 @@ from automl.evaluation.limits import usable_cores
 from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.run.session import Session
+from automl.run.stage_table import REGISTRATION, unknown_tail
 from automl.stages.blending import bag_seconds
 from automl.stages.candidate_plan import likely_seconds
 from automl.stages.finishing import prediction_seconds, refit_seconds, wants_refits
@@ -28,9 +29,14 @@ from automl.tracking.outbox import Outbox
 from automl.tracking.reading import read_stage
 
 REFRESH_SECONDS = 2.0
+"""Between two plans: a plan takes milliseconds, and a trial rarely ends sooner."""
 PROBE_SECONDS = 0.01
+"""Of processor time that a look at the machine's pace takes: half a percent of a refresh."""
 PROBE_WEIGHT = 0.2
+"""Of the newest look: five looks, ten seconds, forget a moment's crowd."""
 GREATEST_SLOWNESS = 3.0
+"""A look at a worse moment counts as this: else one could give the tail all that is left."""
+
 CANDIDATES_SHARE = 0.45
 REFIT_SHARE = 0.3
 """Shares of the reserve that scoring candidates and refitting may take at most."""
@@ -47,13 +53,18 @@ STACK_SHARE = 0.1
 """Share of the budget that the second layer may take at most."""
 
 BUNDLE_SECONDS = 0.4
+"""To write and time a model, measured on an idle core beside what its members take."""
 MEMBER_SECONDS = 0.05
 FIRST_MIB_SECONDS = 0.025
 FURTHER_MIB_SECONDS = 0.003
 FIRST_MIB = 10.0
+"""To write a member by its size: its first ten MiB are many small arrays, the rest few large ones."""
 PROMOTION_SECONDS = 1.5
+"""To load the champion's rows and compare both models on 200 bootstraps."""
 STORE_SECONDS = 4.0
+"""To import mlflow and to open a store of SQLite, on an idle core."""
 REGISTRATION_SECONDS = 1.5
+"""To register a small model in an open store."""
 COLD_SECONDS = 3.0
 """Of a clean process until it has loaded a small bundle; it starts with the open store, or else when
 the search ends."""
@@ -71,7 +82,9 @@ CUT_SHORT = 1.5
 REGISTRATION_SHARE = 0.25
 """Share of the budget that is kept at most: a registration can be completed later, a model cannot."""
 TRIAL_SECONDS = 0.02
+"""To write one trial into the store."""
 SUMMARY_SECONDS_PER_TRIAL = 0.0025
+"""To write the run's records and its leaderboard, by the number of trials."""
 
 
 class Outlook:
@@ -198,7 +211,8 @@ def expected_tail(
         "final": _final(session, best) + _refits(session, best, most=REFIT_SHARE * reserve),
     }
     kept = max(_registration(session, trials, expected), _as_earlier(session, best, earlier))
-    return {**expected, "registration": min(kept, REGISTRATION_SHARE * ledger.total)}
+    registration = min(kept, REGISTRATION_SHARE * ledger.total)
+    return {**unknown_tail(), **expected, REGISTRATION: registration}
 
 
 def measured_slowness(n_slots: int) -> float:

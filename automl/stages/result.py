@@ -34,7 +34,7 @@ from automl.stages.stacking import STAGE as STACK
 
 FEW_TRIALS = 20
 _FOUND_WORSE = (Status.WORSE, Status.SCREENED_OUT)
-_FLOORS = {
+_FLOOR_WORDS = {
     CONSTANT: "predicting the same for every row",
     "lightgbm": "a default LightGBM",
 }
@@ -214,7 +214,7 @@ def remarks(
         )
     if champion.most_rounds is not None:
         found.append(f"the champion is not what it could be: {champion.reason}")
-    for family, words in _FLOORS.items():
+    for family, words in _FLOOR_WORDS.items():
         floor = next(
             (t for t in complete if t.origin == FLOOR and t.configuration.family == family), None
         )

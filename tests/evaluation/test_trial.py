@@ -20,7 +20,7 @@ from automl.evaluation.lateness import lateness
 from automl.evaluation.model_jobs import fit_folds, refit
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
-from automl.evaluation.racing import hopeless, is_far_behind
+from automl.evaluation.racing import is_far_behind, why_raced
 from automl.evaluation.trial import TrialSummary, evaluate, folds_of
 from automl.families.registry import forget_families, get_family
 from automl.home import RunFolder
@@ -169,21 +169,21 @@ SCORES = st.lists(st.floats(-1, 1), min_size=5, max_size=5)
 def test_no_trial_is_hopeless_without_an_incumbent_before_two_folds_or_after_the_last(
     scores, incumbent, n
 ):
-    assert hopeless(scores, None, 10) == ""
-    assert hopeless(scores[:1], incumbent, 5) == ""
-    assert hopeless(scores, incumbent, 5) == ""
+    assert why_raced(scores, None, 10) == ""
+    assert why_raced(scores[:1], incumbent, 5) == ""
+    assert why_raced(scores, incumbent, 5) == ""
 
 
 @given(SCORES, st.floats(0, 1))
 def test_a_trial_that_is_not_behind_is_never_hopeless(incumbent, lead):
     scores = [score + lead for score in incumbent[:3]]
-    assert hopeless(scores, incumbent, 5) == ""
+    assert why_raced(scores, incumbent, 5) == ""
 
 
 def test_a_trial_far_behind_is_hopeless_and_says_how_far():
     incumbent = [0.80, 0.81, 0.79, 0.80, 0.82]
     assert (
-        hopeless([0.1, 0.11], incumbent, 5) == "behind the incumbent by 0.7000 after 2 of 5 folds"
+        why_raced([0.1, 0.11], incumbent, 5) == "behind the incumbent by 0.7000 after 2 of 5 folds"
     )
 
 
@@ -198,8 +198,8 @@ def test_a_family_is_far_behind_by_many_errors_and_a_twentieth_of_the_score():
 
 def test_a_small_or_an_uncertain_gap_is_not_hopeless():
     incumbent = [0.80, 0.81, 0.79, 0.80, 0.82]
-    assert hopeless([0.74, 0.75], incumbent, 5) == ""
-    assert hopeless([0.1, 0.78], incumbent, 5) == ""
+    assert why_raced([0.74, 0.75], incumbent, 5) == ""
+    assert why_raced([0.1, 0.78], incumbent, 5) == ""
 
 
 # --- lateness -------------------------------------------------------------------------------------

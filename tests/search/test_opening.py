@@ -91,23 +91,23 @@ def test_a_guide_that_misled_is_not_asked_again():
     assert taken(opening, [*good, trial(0.2, "knowledge")]) == FALLBACK
 
 
-def test_a_family_is_hopeless_where_none_of_its_known_configurations_gives_hope():
-    found = Opening(GIVEN, FALLBACK, Counting()).hopeless([FLOOR])
+def test_a_family_is_discouraged_where_none_of_its_known_configurations_gives_hope():
+    found = Opening(GIVEN, FALLBACK, Counting()).discouraged([FLOOR])
     assert found.families == {"poor"}
     assert found.configurations == {c.id for c in Counting.model.configurations[1:]}
-    assert Opening(GIVEN, FALLBACK, Counting()).hopeless([FLOOR] * 3) == type(found)()
+    assert Opening(GIVEN, FALLBACK, Counting()).discouraged([FLOOR] * 3) == type(found)()
 
 
 def test_nothing_is_hopeless_without_a_guide_or_after_patience_or_where_it_misled():
-    assert Opening(GIVEN, FALLBACK).hopeless([FLOOR]) == NOTHING
+    assert Opening(GIVEN, FALLBACK).discouraged([FLOOR]) == NOTHING
     patient = Counting()
     patient.without_hope = lambda seen: list(Counting.model.configurations)
-    assert Opening((), (), patient).hopeless([FLOOR] * (PATIENCE - 1)).families
-    assert Opening((), (), patient).hopeless([FLOOR] * PATIENCE) == NOTHING
+    assert Opening((), (), patient).discouraged([FLOOR] * (PATIENCE - 1)).families
+    assert Opening((), (), patient).discouraged([FLOOR] * PATIENCE) == NOTHING
     misled = Opening(GIVEN, FALLBACK, patient)
     bad = [FLOOR, *[trial(0.1, "knowledge")] * ON_TRIAL]
     misled.pop(bad)
-    assert misled.hopeless(bad) == NOTHING
+    assert misled.discouraged(bad) == NOTHING
 
 
 def test_what_the_guide_does_not_know_is_tried_in_turn_with_what_it_chooses():

@@ -16,7 +16,7 @@ from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import OPTIMIZERS
 from automl.origins import DEFAULT
 from automl.records import Configuration, Fidelity, FoldResult, TrialStatus
-from automl.search.opening import NOTHING, Hopeless, Opening
+from automl.search.opening import NOTHING, Discouraged, Opening
 from automl.search.proposing import Arm, Proposer
 from automl.search.turns import Turns
 
@@ -189,14 +189,14 @@ class Against(Opening):
         super().__init__(given)
         self._without, self._until = without, until
 
-    def hopeless(self, seen):
+    def discouraged(self, seen):
         return self._without if len(seen) < self._until else NOTHING
 
 
 @pytest.mark.parametrize("allocator", ["uniform", "expected_gain", "cash"])
 def test_a_family_that_gives_no_hope_waits_and_so_does_a_poor_default(simulation, allocator):
     space = simulation.spaces["alpha"]
-    without = Hopeless(frozenset({space.default().id}), frozenset({"beta"}))
+    without = Discouraged(frozenset({space.default().id}), frozenset({"beta"}))
     opening = Against([(space.complete({"C": 3.0}), "portfolio")], without, 15)
     turns = simulation.turns(opening=opening, allocator=allocator, optimizer="random", n_trials=40)
     given = simulation.run(turns, 2)
@@ -209,7 +209,7 @@ def test_a_family_that_gives_no_hope_waits_and_so_does_a_poor_default(simulation
 
 
 def test_where_no_family_gives_hope_they_have_their_turns_all_the_same(simulation):
-    opening = Against((), Hopeless(frozenset(), frozenset(simulation.spaces)), 99)
+    opening = Against((), Discouraged(frozenset(), frozenset(simulation.spaces)), 99)
     given = simulation.run(simulation.turns(opening=opening, n_trials=12), 2)
     assert len(given) == 12
 
