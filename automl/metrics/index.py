@@ -156,9 +156,12 @@ class PerformanceIndex:
         they are learned. Where no threshold is to be learned it is `scores`.
         """
         size = max(1, MANY_CELLS // max(predictions[0].size, 1))
+        if len(predictions) <= size:
+            return self._learned(y, predictions, weights)
         starts = range(0, len(predictions), size)
-        parts = [self._learned(y, predictions[i : i + size], weights) for i in starts]
-        return np.concatenate(parts)
+        return np.concatenate(
+            [self._learned(y, predictions[i : i + size], weights) for i in starts]
+        )
 
     def _learned(
         self, y: ArrayLike, predictions: FloatArray, weights: FloatArray | None
@@ -216,7 +219,8 @@ class PerformanceIndex:
         for name in self.weights:
             convert = self._metrics[name].of_reported
             value = metrics[name] if convert is None else convert(metrics, self._parameters)
-            total += self._homogenized(name, value)
+            factor, baseline = self._terms[name]
+            total += factor * (value - baseline)
         return total
 
     def row_losses(self, y: NDArray[Any], prediction: NDArray[Any]) -> FloatArray:
@@ -234,7 +238,7 @@ class PerformanceIndex:
         for name in self.weights:
             losses = self._metrics[name].row_losses
             if losses is not None and isinstance(batch, ValueBatch):
-                total += abs(self._factor(name)) * losses(batch)[0]
+                total += abs(self._terms[name][0]) * losses(batch)[0]
         return total
 
     @staticmethod
@@ -318,13 +322,17 @@ class PerformanceIndex:
         """Metrics of the index that depend on labels."""
         return [name for name in self.weights if self._metrics[name].needs == "labels"]
 
-    def _factor(self, name: str) -> float:
-        """Weight of a metric of the index divided by the distance of its ideal from its baseline."""
-        return self.weights[name] * self._metrics[name].scale(self.baselines.get(name, 0.0))
+    @cached_property
+    def _terms(self) -> dict[str, tuple[float, float]]:
+        """Factor and baseline of each metric of the index: it adds factor * (value - baseline).
 
-    def _homogenized(self, name: str, value: Any) -> Any:
-        """What a value, or (B,) values, of a metric add to the index."""
-        return self._factor(name) * (value - self.baselines.get(name, 0.0))
+        The factor is its weight divided by the distance of its ideal from its baseline.
+        """
+        known = {name: self.baselines.get(name, 0.0) for name in self.weights}
+        return {
+            name: (self.weights[name] * self._metrics[name].scale(baseline), baseline)
+            for name, baseline in known.items()
+        }
 
     def _batch(
         self,
@@ -352,7 +360,8 @@ class PerformanceIndex:
         """(B,) weighted sum of the homogenized metrics of the index, or of some of them."""
         total: FloatArray = np.zeros(batch.size)
         for name in self.weights if names is None else names:
-            total += self._homogenized(name, self._metrics[name].values(batch))
+            factor, baseline = self._terms[name]
+            total += factor * (self._metrics[name].values(batch) - baseline)
         if not np.isfinite(total).all():
             raise ValueError(f"performance index {self.name} is not finite: {total}")
         return total
