@@ -18,7 +18,8 @@ from automl.settings.sources import validated_settings
 
 KEY = "request"
 """Of the record in `run.json`; a run without it is a training request itself."""
-_LIMITS = ("budget_seconds", "trials")
+LIMITS = ("budget_seconds", "trials")
+"""Settings of which one that is overridden replaces the other."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class TrainingRequest:
         SettingsError
             If a value is not usable, or the settings are of an incompatible version.
         """
-        limits = dict.fromkeys(_LIMITS) if set(_LIMITS) & self.overrides.keys() else {}
+        limits = dict.fromkeys(LIMITS) if set(LIMITS) & self.overrides.keys() else {}
         own = {"task": self.task, "table": table, "challenge": True}
         values = {**self.settings, **limits, **own, **self.overrides}
         return validated_settings(values, of=f"run {self.run_id}")

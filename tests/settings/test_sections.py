@@ -8,6 +8,8 @@ from typing import Literal, get_args, get_origin
 import pytest
 from pydantic import Field
 
+from automl.comparison.plan import ADDRESSES, CELL_SETTINGS
+from automl.data.collections import DATA_SETTINGS
 from automl.errors import SettingsError
 from automl.settings import SECTIONS, Settings
 from automl.settings.fields import PresetName, Section, account_of, setting
@@ -15,6 +17,7 @@ from automl.settings.model import accounts
 from automl.settings.presets import PRESETS, usual_value
 from automl.settings.reference import renewed
 from automl.settings.sources import resolve_settings
+from automl.training_request import LIMITS
 from automl_flows import AutoML
 from automl_flows.commands.train_options import options, signature
 
@@ -141,6 +144,11 @@ def test_every_option_is_that_of_a_setting():
     with_option = {name for name, account in accounts().items() if account.option}
     assert {name for name, _ in options().values()} == with_option
     assert set(signature().parameters) == {*options(), *own}
+
+
+@pytest.mark.parametrize("names", [DATA_SETTINGS, CELL_SETTINGS, ADDRESSES, LIMITS])
+def test_what_names_settings_elsewhere_names_some_that_there_are(names):
+    assert {*names} <= set(Settings.model_fields)
 
 
 def literals():
