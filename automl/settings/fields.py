@@ -26,8 +26,8 @@ class Option:
     Parameters
     ----------
     flag
-        Its name, such as ``--budget``; ``--on/--off`` where it can be switched off. Empty: the name of
-        the setting.
+        Its name, such as ``--budget``; ``--on/--off`` where it can be switched off. Empty: the name
+        of the setting.
     metavar
         What stands for the value in the help; empty for words, which are listed.
     kind
@@ -40,6 +40,10 @@ class Option:
     metavar: str = ""
     kind: Any = None
     parse: Callable[[Any], Any] | None = None
+
+    def flag_of(self, name: str) -> str:
+        """``--budget`` of `budget_seconds`; with ``/--no-…`` where it can be switched off."""
+        return self.flag or f"--{name.replace('_', '-')}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ class Setting:
     names: Names | None = None
 
     def __call__(self, schema: dict[str, Any]) -> None:
-        """Add to the JSON schema of the field, which pydantic hands over, unit and list of names."""
+        """Add unit and list of names to the JSON schema of the field, which pydantic hands over."""
         if self.unit:
             schema["unit"] = self.unit
         if self.names is not None and self.names.command:

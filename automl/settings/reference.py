@@ -60,10 +60,7 @@ def _row(name: str, account: Setting) -> str:
 
 def _option(name: str, account: Setting) -> str:
     option = account.option
-    if option is None:
-        return ""
-    flag = option.flag or f"--{name.replace('_', '-')}"
-    return f"`{flag} {option.metavar}`" if option.metavar else f"`{flag}`"
+    return "" if option is None else f"`{f'{option.flag_of(name)} {option.metavar}'.rstrip()}`"
 
 
 def _values(name: str, account: Setting) -> str:

@@ -22,14 +22,9 @@ TABLE = "table"
 """The setting that is an argument."""
 
 
-def flag_of(name: str, option: Option) -> str:
-    """``--budget`` of `budget_seconds`; with ``/--no-…`` where it can be switched off."""
-    return option.flag or f"--{name.replace('_', '-')}"
-
-
 def parameter_of(name: str, option: Option) -> str:
     """What the option is called among the arguments of the command: ``budget``."""
-    return flag_of(name, option).partition("/")[0].removeprefix("--").replace("-", "_")
+    return option.flag_of(name).partition("/")[0].removeprefix("--").replace("-", "_")
 
 
 def options() -> dict[str, tuple[str, Option]]:
@@ -65,15 +60,13 @@ def given_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def signature() -> inspect.Signature:
     """Parameters of the command, annotated as Typer reads them."""
+    kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Signature(
         [
-            inspect.Parameter(name, _KIND, default=default, annotation=annotation)
+            inspect.Parameter(name, kind, default=default, annotation=annotation)
             for name, default, annotation in _parameters()
         ]
     )
-
-
-_KIND = inspect.Parameter.KEYWORD_ONLY
 
 
 def command(function: Callable[..., None], name: str) -> TyperCommand:
@@ -131,7 +124,7 @@ def _parameters() -> Iterator[tuple[str, Any, Any]]:
     for parameter, (name, option) in options().items():
         account = accounts()[name]
         declared = typer.Option(
-            flag_of(name, option),
+            option.flag_of(name),
             metavar=option.metavar or None,
             help=_help(name, account),
             show_default=False,
