@@ -20,6 +20,8 @@ from automl.inference.columns import stored_kind, unique_names, values_of
 from automl.inference.forms import DateForm, FloatArray, Form, days_of_dates
 from automl.inference.readings import Reading, ReadValues, read_distinct
 
+PLAIN = Reading()
+
 
 class Column:
     """One raw column.
@@ -91,15 +93,17 @@ class Column:
         DataError
             If a value is neither of the reading's form, nor a word that it allows, nor missing.
         """
-        reading = reading or Reading()
-        if reading not in self._read:
+        reading = reading or PLAIN
+        found = self._read.get(reading)
+        if found is None:
             stored = self._stored(reading.form)
-            self._read[reading] = (
+            found = (
                 read_distinct(self.distinct, reading, name=self.name)
                 if stored is None
-                else ReadValues(stored, np.broadcast_to(np.False_, len(stored)))
+                else ReadValues(stored, np.zeros(len(stored), dtype=bool))
             )
-        return self._read[reading]
+            self._read[reading] = found
+        return found
 
     def where(self, kept: NDArray[np.bool_]) -> Column:
         """The column of some rows."""
@@ -152,8 +156,8 @@ class RawTable(Mapping[str, Column]):
                 f"a pandas DataFrame with named columns is expected; got {type(frame).__name__}"
             )
         names = unique_names([str(name) for name in frame.columns])
-        series = (frame.iloc[:, position] for position in range(frame.shape[1]))
-        return cls({n: Column(s, n) for n, s in zip(names, series, strict=True)}, len(frame))
+        series = zip(names, frame.items(), strict=True)
+        return cls({name: Column(values, name) for name, (_, values) in series}, len(frame))
 
     def __getitem__(self, name: str) -> Column:
         return self._columns[name]
