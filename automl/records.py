@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,6 @@ BoolArray = NDArray[np.bool_]
 
 
 _STAGE_LETTERS = {"stack": "l"}  # of layer; s is for search
-
-
-ClassWeight = Literal["none", "balanced"]
-Decision = Literal["learned", "given"]
-"""How two classes are told apart: by a threshold that is learned, or given by the costs alone."""
 
 
 class Task(StrEnum):

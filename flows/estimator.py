@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from automl.alternatives import ClassWeighting
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.home import Home, default_home
 from automl.inference.model import TableModel
-from automl.records import ClassWeight
 from automl.run.choices import check_names
 from automl.settings import PresetName, Settings
 from automl.settings.data import WantedTask
@@ -125,7 +125,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         roles: Mapping[str, str] | None = None,
         groups: str | None = None,
         time: str | None = None,
-        class_weight: ClassWeight | None = None,
+        class_weight: ClassWeighting | None = None,
         positive: Any = None,
         cost_matrix: ArrayLike | None = None,
         test_share: float | None = None,

@@ -15,10 +15,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.alternatives import ClassWeighting
 from automl.data.splits import fold_rows
 from automl.data.table import Table
 from automl.metrics.index import PerformanceIndex
-from automl.records import ClassWeight, FloatArray, IntArray
+from automl.records import FloatArray, IntArray
 
 StageName = Literal["search", "candidates"]
 
@@ -81,7 +82,7 @@ class PlanSettings:
     seed: int
     threads: int
     time_ordered: bool
-    class_weight: ClassWeight
+    class_weight: ClassWeighting
     family_folder: str | None
     keep_models: bool
     cache_mib: float

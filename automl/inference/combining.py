@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Combine = Literal["mean", "median", "vote"]
+from automl.inference.combinations import Combine as Combine
 
 HALF_TOLERANCE = 1e-9
 """Sums of weights this near to one half count as one half."""

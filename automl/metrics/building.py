@@ -14,6 +14,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from automl.alternatives import Decision
 from automl.errors import SettingsError
 from automl.metrics.batch import ClassBatch, Confusion, MetricParameters, RowBatch, ValueBatch
 from automl.metrics.costs import check_costs, error_weights
@@ -21,7 +22,7 @@ from automl.metrics.custom import absolute_name, is_scorer_name
 from automl.metrics.index import PerformanceIndex
 from automl.metrics.metric import BrierBaseline, Metric, TargetFacts
 from automl.metrics.registry import DEFAULT_WEIGHTS, INDEX, METRICS, get_metric, places_of
-from automl.records import Decision, FloatArray, Task
+from automl.records import FloatArray, Task
 
 IndexSpec = str | Mapping[str, float]
 

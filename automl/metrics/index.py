@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from automl.alternatives import Decision
 from automl.inference.decision import DecisionRule
 from automl.metrics.batch import (
     ClassBatch,
@@ -33,7 +34,7 @@ from automl.metrics.batch import (
 from automl.metrics.metric import Metric
 from automl.metrics.registry import get_metric
 from automl.metrics.thresholds import THRESHOLDS, best_places, counts_by_threshold, usual_place
-from automl.records import Decision, FloatArray, IntArray, Task
+from automl.records import FloatArray, IntArray, Task
 
 MANY_CELLS = 1 << 17
 """Rows times classes of the predictions that are scored together: what they need stays in the cache."""

@@ -5,8 +5,7 @@ A ladder is a tuple whose last entry is the full fidelity; each step is `eta` ti
 
 from __future__ import annotations
 
-from typing import Literal
-
+from automl.alternatives import Resource
 from automl.records import Fidelity
 
 ETA = 3
@@ -14,7 +13,6 @@ LEAST_ROWS = 200
 N_STEPS = 3
 
 Levels = tuple[Fidelity, ...]
-Resource = Literal["auto", "folds", "rows", "iterations"]
 FULL = Fidelity()
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar
 
+from automl.alternatives import FinalKind
 from automl.stage_record import StageRecord
-
-FinalKind = Literal["bag", "refit"]
-"""Fold models together, or one model fitted again on all rows."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import field_validator
 
-from automl.records import ClassWeight
+from automl.alternatives import ClassWeighting
 from automl.settings.fields import Option, Section, setting
 from automl.settings.option_texts import absolute, parse_roles
 from automl.settings.preprocessing import parse_preprocessing
@@ -68,7 +68,7 @@ class Data(Section):
     weights: str | None = setting(
         None, help="Column of sample weights", option=Option(metavar="COLUMN")
     )
-    class_weight: ClassWeight = setting("none", help="Weights of the classes", option=Option())
+    class_weight: ClassWeighting = setting("none", help="Weights of the classes", option=Option())
     positive: str | None = setting(
         None, help="Positive class of a binary target", option=Option(metavar="LABEL")
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from automl.inference.combining import Combine
-from automl.run_records.final import FinalKind
+from automl.alternatives import FinalKind
+from automl.inference.combinations import Combine
 from automl.settings.fields import Idle, Option, Section, setting
 from automl.settings.names import ENSEMBLE_NAMES, NO_ENSEMBLE, is_second_layer
 

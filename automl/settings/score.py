@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import field_validator
 
-from automl.records import Decision
+from automl.alternatives import Decision
 from automl.settings.fields import Idle, Option, Section, setting
 from automl.settings.names import METRIC_NAMES, found_elsewhere
 from automl.settings.option_texts import parse_metric, read_cost_matrix

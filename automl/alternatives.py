@@ -1,0 +1,16 @@
+"""Words among which one is chosen, where settings and what does the work must mean the same.
+
+Only what loads at once is here, since the command line lists these words.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ClassWeighting = Literal["none", "balanced"]
+Decision = Literal["learned", "given"]
+"""How two classes are told apart: by a threshold that is learned, or given by the costs alone."""
+FinalKind = Literal["bag", "refit"]
+"""Fold models together, or one model fitted again on all rows."""
+Resource = Literal["auto", "folds", "rows", "iterations"]
+"""What a partial trial saves on."""
