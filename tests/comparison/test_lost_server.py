@@ -32,7 +32,7 @@ def test_the_results_do_not_wait_for_a_server_that_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from automl_flows import comparing
-    from automl_flows.services import server
+    from automl_flows.services import local_server
 
     class Endless(comparing.FlowThread):
         def run(self) -> None:
@@ -41,8 +41,8 @@ def test_the_results_do_not_wait_for_a_server_that_has_ended(
             threading.Event().wait()
 
     ended = SimpleNamespace(is_owned=True, is_alive=lambda: False)
-    monkeypatch.setattr(server, "local_server", lambda _: ended)
-    monkeypatch.setattr(server, "running", lambda *_: nullcontext())
+    monkeypatch.setattr(local_server, "local_server", lambda _: ended)
+    monkeypatch.setattr(local_server, "running", lambda *_: nullcontext())
     monkeypatch.setattr(comparing, "FlowThread", Endless)
     folder = ComparisonFolder(tmp_path / "out")
     plan = ComparisonPlan({"a": {}, "b": {}}, {"one": {"table": "t.csv", "target": "y"}})

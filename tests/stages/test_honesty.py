@@ -140,9 +140,11 @@ def test_with_halves_the_scores_are_those_of_the_half_that_was_chosen_on(halved)
     found = record(halved, "honest")
     assert found["ensemble"] is None
     assert found["single"]["gain"] == 0.0
-    assert found["n_trials"] == len(halved.selection()["candidates"])
-    scores = {c["trial_id"]: np.mean(c["scores"]) for c in halved.selection()["candidates"]}
-    champion = halved.selection()["champion"]
+    assert found["n_trials"] == len(record(halved, "selection")["candidates"])
+    scores = {
+        c["trial_id"]: np.mean(c["scores"]) for c in record(halved, "selection")["candidates"]
+    }
+    champion = record(halved, "selection")["champion"]
     assert found["single"]["naive"] == pytest.approx(scores[champion], abs=1e-6)
 
 
