@@ -50,7 +50,6 @@ from automl.inference.schema import TableSchema, default_reading
 
 NEARLY_UNIQUE = 0.95
 MIN_ROWS_FOR_ID = 20
-MIN_ROWS_FOR_COUNTER = 20
 MIN_CATEGORIES = 2
 TEXT_WORDS = 4.0
 ONE_WORD = 1.5

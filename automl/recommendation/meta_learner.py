@@ -24,8 +24,7 @@ from automl.spaces.encoding import ConfigurationEncoder
 from automl.surrogates.targets import winsorized
 
 SIMPLE_LEAVES = 4
-COMPLEX_LEAVES = 16
-"""Leaves a tree of the two forms that H18 compares (section 6.3.2)."""
+"""Leaves of a tree; the other form that H18 compares has 16 (section 6.3.2)."""
 _SEEDS = 2**31 - 1
 
 

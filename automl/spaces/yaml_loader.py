@@ -44,7 +44,6 @@ class Capabilities:
     categories : takes category columns
     random_state, threads : the constructor takes `random_state`, `n_jobs`
     max_rows, max_columns, max_classes : above these the family does not support the table
-    early_stopping : finds its own number of iterations
     iterations : constructor argument with the number of trees, rounds or epochs, None without one
     stops
         How a fit ends after any of its `iterations`, so that one whose time is over keeps those
@@ -58,7 +57,6 @@ class Capabilities:
     categories: bool = False
     random_state: bool = False
     threads: bool = False
-    early_stopping: bool = False
     max_rows: int | None = None
     max_columns: int | None = None
     max_classes: int | None = None

@@ -273,21 +273,16 @@ def list_versions(name: str, home: Path) -> list[RegisteredVersion]:
         ]
 
 
-def training_row_digests(reference: str, home: Path) -> NDArray[np.uint64] | None:
+def row_digests_of(found: FoundBundle, home: Path) -> NDArray[np.uint64] | None:
     """Digests of the rows a model was trained on (n_rows,); None where they are not known.
 
     Retraining compares the old and the new model on rows that are in neither's training table.
 
     Raises
     ------
-    SettingsError, ServiceError, DataError
-        As `find_bundle`.
+    ServiceError
+        If the registry is away and they are not kept in this home.
     """
-    return row_digests_of(find_bundle(reference, home), home)
-
-
-def row_digests_of(found: FoundBundle, home: Path) -> NDArray[np.uint64] | None:
-    """As `training_row_digests`, of a model that was found."""
     local = Home(home).runs / found.run_id / "table" / "row_digests.npy"
     if found.run_id and local.exists():
         return np.asarray(np.load(local), dtype=np.uint64)

@@ -23,7 +23,6 @@ PACKAGES = {"automl": "automl", "flows": "automl_flows", "tasks": "automl_tasks"
 STAGES = {"search", "candidates", "selection", "ensemble", "honest", "final"}
 """Names of stages; a display of four of them or more states their order."""
 MANY_STAGES = 4
-SETTING_BASES = ("BaseModel", "BaseSettings")
 JSON_EDGES = {"to_json", "from_json", "read", "write"}
 """Functions of these names are where JSON begins."""
 

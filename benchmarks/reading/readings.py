@@ -20,8 +20,6 @@ from automl.errors import AutoMLError
 
 OURS = "this system"
 KINDS = {"numeric": "number", "nominal": "category", "id": "nothing", "ignored": "nothing"}
-Answers = dict[str, dict[str, str] | str]
-"""Kinds by column, or what the error says, by system."""
 
 
 def ours(path: Path) -> dict[str, str] | str:

@@ -37,7 +37,7 @@ from automl.tracking.registry import (
     list_versions,
     resolve_model,
     rollback,
-    training_row_digests,
+    row_digests_of,
 )
 from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import sync
@@ -151,11 +151,11 @@ def test_finished_run_is_registered_as_champion_and_loads_by_every_reference(
     assert "Score on 30 untouched rows: 0.4500." in described.description
     assert not version.needs_trust
     assert list(elsewhere.iterdir()) == []
-    digests = training_row_digests("beans-label", home)
+    digests = row_digests_of(find_bundle("beans-label", home), home)
     assert digests is not None
     assert len(digests) == 60
     shutil.rmtree(folder.table)
-    stored = training_row_digests("beans-label", home)
+    stored = row_digests_of(find_bundle("beans-label", home), home)
     assert stored is not None
     assert (stored == digests).all()
 
