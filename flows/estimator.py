@@ -43,7 +43,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
     preset
         `thesis`, `fast`, `balanced` or `best`.
     metric
-        ``index``, a metric's name, weights by name, or ``FILE.py:FUNCTION``.
+        ``index``, a metric's name, weights by name, or ``FILE.py:NAME``.
     task
         `auto`, `binary`, `multiclass` or `regression`.
     families, exclude

@@ -39,14 +39,16 @@ def parse_metric(given: Any) -> Any:
     SettingsError
         If a weight is not a number.
     """
-    if not isinstance(given, str) or "=" not in given or ":" in given:
+    if not isinstance(given, str) or "=" not in given:
         return given
     weights: dict[str, float] = {}
     for part in given.split(","):
-        name, _, weight = part.partition("=")
+        name, _, weight = part.rpartition("=")
         try:
             weights[name.strip()] = float(weight)
         except ValueError:
+            if ":" in given:
+                return given  # a file of the user's own, with = in its path
             raise SettingsError(
                 f"metric must look like NAME=WEIGHT,NAME=WEIGHT; got {part!r}"
             ) from None

@@ -20,7 +20,7 @@ class Score(Section):
 
     metric: str | dict[str, float] = setting(
         "index",
-        help="What is maximized: index, a metric's name, NAME=WEIGHT,NAME=WEIGHT or FILE.py:FUNCTION",
+        help="What is maximized: index, a metric's name, NAME=WEIGHT,NAME=WEIGHT or FILE.py:NAME",
         option=Option(metavar="NAME"),
         names=METRIC_NAMES,
     )

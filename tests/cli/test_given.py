@@ -19,6 +19,8 @@ def test_roles_may_hold_equals_signs_in_the_column_name():
 
 def test_metric_weights_are_parsed_and_names_kept():
     assert parse_metric("auc=2, accuracy=1") == {"auc": 2.0, "accuracy": 1.0}
+    assert parse_metric("own.py:gain=1,brier=2") == {"own.py:gain": 1.0, "brier": 2.0}
+    assert parse_metric("a=b/own.py:gain") == "a=b/own.py:gain"
     assert parse_metric("index") == "index"
     assert parse_metric(None) is None
 

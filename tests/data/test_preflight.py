@@ -110,13 +110,17 @@ def test_a_defect_is_found_whatever_its_place_name_and_unit(kind, seed, name, pl
     assert any(words in note and repr(name) in note for note in notes_on(frame))
 
 
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 2**16), is_classification=st.booleans())
-def test_rows_in_random_order_give_no_note(seed, is_classification):
-    frame = plain(seed=seed, is_classification=is_classification)
-    test = plain(200, seed=seed + 1, is_classification=is_classification)
-    assert notes_on(frame) == ()
-    assert notes_on(frame, test) == ()
+@pytest.mark.parametrize("is_classification", [True, False])
+def test_rows_in_random_order_give_a_note_no_more_often_than_chance_allows(is_classification):
+    """A hundredth of such tables: that of test rows is tested at this level, and nothing else notes any."""
+    alone, with_test = 0, 0
+    for seed in range(40):
+        frame = plain(seed=seed, is_classification=is_classification)
+        test = plain(200, seed=seed + 1000, is_classification=is_classification)
+        alone += notes_on(frame) != ()
+        with_test += notes_on(frame, test) != ()
+    assert alone == 0
+    assert with_test <= 2
 
 
 def test_rows_sorted_by_the_target_are_in_no_order_of_time():
