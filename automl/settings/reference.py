@@ -109,7 +109,7 @@ def _default(name: str, account: Setting) -> str:
         if (value := usual_value(preset, name)) != usual:
             others.setdefault(_text(value), []).append(f"`{preset}`")
     own = account.usual or _text(usual)
-    return "; ".join([own, *(f"{', '.join(names)} {value}" for value, names in others.items())])
+    return "; ".join([own, *(f"{', '.join(names)}: {value}" for value, names in others.items())])
 
 
 def _text(value: Any) -> str:
@@ -127,7 +127,7 @@ def _text(value: Any) -> str:
 
 
 def _words(account: Setting) -> str:
-    idle = "; or: ".join(condition.reason for condition in account.idle)
+    idle = "; *or where* ".join(condition.reason for condition in account.idle)
     return f"{account.description}." + (f" *No effect where* {idle}." if idle else "")
 
 
