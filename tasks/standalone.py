@@ -85,7 +85,9 @@ def evaluate_configuration(
     values: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Evaluation:
-    """Cross-validated score of one configuration, in this process and without limits.
+    """Cross-validated score, metrics and out-of-fold predictions of one configuration.
+
+    It runs in this process, without limits of time and memory.
 
     Parameters
     ----------
@@ -120,10 +122,10 @@ def evaluate_configuration(
     return Evaluation(trial, predictions, y if labels is None else labels[y], labels)
 
 
-def select_by_scores(
+def select_models(
     scores: Mapping[str, Sequence[float]],
-    *,
     families: Mapping[str, str] | None = None,
+    *,
     alpha: float | Mapping[str, float] = 0.05,
     top_n: int = 3,
     test: Procedure = "closed",
@@ -132,25 +134,30 @@ def select_by_scores(
     rope: float = 0.01,
     test_train_ratio: float | None = None,
 ) -> SelectionRecord:
-    """Statistical selection among models with scores on the same folds.
+    """Statistical selection among models: `winner`, and every decision with its test.
 
     Parameters
     ----------
     scores : each (n_folds,), maximized
-        By the model's name.
+        By the model's name, all on the same folds.
     families
         Family by the model's name: models are compared within their family first. None: all together.
     alpha : in (0, 1)
         One value, or values by level: a family's models are its `leaf`, then comes the `root`.
-    test, normality
-        See `automl.selection.levels.select`.
+    top_n
+        How many of each family go on.
+    test
+        `closed`, `paired`, `mcb`, `bayesian`, `friedman` or `thesis`, as the setting `selection_test` of a run.
+    normality
+        `kolmogorov_smirnov` or `lilliefors`, for `thesis`.
     alpha_split
         As the setting of a run: `auto` is `tree` for `closed`, `paired` and `mcb` with one
         alpha, else `level`.
     rope : non-negative
         Greatest difference of scores that means nothing in practice, for `bayesian`.
-    test_train_ratio
-        Validation rows / training rows of a fold; None: 1 / (n_folds - 1).
+    test_train_ratio : non-negative
+        Validation rows / training rows of a fold, for all tests but `friedman` and `thesis`; None: 1 / (n_folds - 1),
+        give 1 / (k - 1) where k folds were repeated.
 
     Raises
     ------
@@ -193,7 +200,7 @@ def weigh_models(
     task: str = "auto",
     seed: int = 0,
 ) -> dict[str, float]:
-    """Weights of models by their out-of-fold predictions.
+    """Weights of an ensemble by out-of-fold predictions, by the model's name; they sum to one.
 
     Parameters
     ----------
@@ -202,13 +209,9 @@ def weigh_models(
     labels : (n_rows,)
         Original labels or numbers.
     method
-        A name of `automl.ensembles.registry` that needs no second layer.
+        A name that `automl ensembles` lists and that needs no second layer, or ``single``: the best one alone.
     combine
-        How the predictions will become one.
-
-    Returns
-    -------
-    Weights by name, sum 1.
+        How the predictions will become one: ``mean``, ``median`` of values, ``vote`` of classes.
 
     Raises
     ------
@@ -248,7 +251,7 @@ def weigh_models(
     return dict(zip(arrays, map(float, weights), strict=True))
 
 
-def score_model(
+def score(
     model: TableModel,
     frame: pd.DataFrame,
     *,
