@@ -79,7 +79,14 @@ def plain_json(value: Any) -> Any:
 
 def _read_fields(kind: type, data: Mapping[str, Any]) -> Any:
     hints = _hints(kind)
+    for entry in dataclasses.fields(kind):
+        if entry.name not in data and _is_required(entry):
+            raise KeyError(entry.name)
     return kind(**{name: _read(hints[name], data[name]) for name in hints if name in data})
+
+
+def _is_required(entry: dataclasses.Field[Any]) -> bool:
+    return entry.default is dataclasses.MISSING and entry.default_factory is dataclasses.MISSING
 
 
 @cache

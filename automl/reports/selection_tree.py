@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from automl.reports.pictures import save_picture
-from automl.selection.dispositions import member_chance, number_text
+from automl.selection.dispositions import number_text
 from automl.selection.selection_records import (
     Level,
     LevelDecision,
@@ -48,13 +48,11 @@ class Row:
     height: float
 
 
-def save_selection_tree(record: Mapping[str, Any], file: Path) -> None:
-    """Draw the selection of a record and write the picture.
+def save_selection_tree(record: SelectionRecord, file: Path) -> None:
+    """Draw a selection and write the picture.
 
     Parameters
     ----------
-    record
-        Of a selection in plain JSON form.
     file
         Its suffix gives the format.
 
@@ -63,7 +61,7 @@ def save_selection_tree(record: Mapping[str, Any], file: Path) -> None:
     SettingsError
         If the file has no suffix of a picture, or cannot be written.
     """
-    save_picture(lambda: selection_tree(SelectionRecord.from_json(record)), file)
+    save_picture(lambda: selection_tree(record), file)
 
 
 def selection_tree(record: SelectionRecord, *, title: str = "") -> Figure:
@@ -195,7 +193,7 @@ def _side_text(row: Row) -> str:
     texts = ["champion"] if is_winner else []
     if row.member.trial_id == row.decision.best:
         texts += ["best"] if len(row.decision.members) > 1 and not is_winner else []
-    elif chance := member_chance(row.member.to_json()):
+    elif chance := row.member.chance:
         texts.append(chance)
     return ", ".join(texts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from automl.selection.candidates import Candidate
@@ -14,9 +14,11 @@ from automl.selection.selection_records import LevelDecision, SelectionRecord, S
 from automl.stage_record import StageRecord
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ChampionRecord(StageRecord):
     """The whole selection; `automl.selection.checker` computes it again from its JSON form.
+
+    Records of earlier versions may lack the fields with a default.
 
     Parameters
     ----------
@@ -38,15 +40,15 @@ class ChampionRecord(StageRecord):
     settings: SelectionSettings
     decisions: tuple[LevelDecision, ...]
     champion: str
-    trials: tuple[Mapping[str, Any], ...]
-    fold_rows: tuple[int, ...]
-    max_predict_ms: float | None
-    k: int
-    clusters: tuple[SignatureClusters, ...]
-    screening: ScreeningRecord
-    scoring: ScoringRecord
-    dispositions: Mapping[str, Disposition]
-    seconds: str
+    trials: tuple[Mapping[str, Any], ...] = ()
+    fold_rows: tuple[int, ...] = ()
+    max_predict_ms: float | None = None
+    k: int = 0
+    clusters: tuple[SignatureClusters, ...] = ()
+    screening: ScreeningRecord = field(default_factory=lambda: ScreeningRecord((), (), 0))
+    scoring: ScoringRecord = field(default_factory=lambda: ScoringRecord((), 0, 0, 0, {}, (), ()))
+    dispositions: Mapping[str, Disposition] = field(default_factory=dict)
+    seconds: str = ""
     digest: str = ""
 
     @property

@@ -57,10 +57,15 @@ class EnsembleEvidence:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EnsembleEvidence:
-        """Inverse of `to_json`."""
+        """Inverse of `to_json`; earlier versions kept no scores on all rows and no numbers of their own."""
         own = {"n_bags", "seconds"}
+        unknown = {"learned_score": float("nan"), "replaced_score": float("nan")}
         decision = {key: value for key, value in data.items() if key not in own}
-        return cls(EnsembleDecision.from_json(decision), data["n_bags"], data["seconds"])
+        return cls(
+            EnsembleDecision.from_json({**unknown, **decision}),
+            data.get("n_bags", 1),
+            data.get("seconds", 0.0),
+        )
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class Baseline:
         return cls(data["trial_id"], data["score"], data["model_score"], data["is_constant"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LeaderboardRow:
     """A trial of either layer, and what became of it.
 
@@ -97,7 +97,7 @@ class LeaderboardRow:
     trial_id: str
     family: str
     score: float | None
-    honest: float | None
+    honest: float | None = None
     std: float | None
     fit_seconds: float
     predict_ms: float
@@ -162,13 +162,14 @@ class KnownBefore:
     trials: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunResult(StageRecord):
-    """What a run came to.
+    """What a run came to; results of earlier versions may lack the fields with a default.
 
     Parameters
     ----------
     score, metrics : validated, of the deployed model
+    baseline : None in results of earlier versions
     test : None without test rows
     families : that have a trial
     untried : why families that took part have none
@@ -191,21 +192,21 @@ class RunResult(StageRecord):
     metric: str
     champion: ResultChampion
     score: float
-    baseline: Baseline
+    baseline: Baseline | None = None
     metrics: Mapping[str, float]
-    honest: HonestRecord
-    test: UntouchedScore | None
+    honest: HonestRecord = field(default_factory=HonestRecord)
+    test: UntouchedScore | None = None
     leaderboard: tuple[LeaderboardRow, ...]
     trials: int
-    complete_trials: int
-    families: int
-    untried: Mapping[str, str]
-    defaults: BesideDefaults | None
+    complete_trials: int = 0
+    families: int = 0
+    untried: Mapping[str, str] = field(default_factory=dict)
+    defaults: BesideDefaults | None = None
     model: DeployedModel
-    given_up: tuple[str, ...]
-    warnings: tuple[str, ...]
-    experience: KnownBefore
-    reproducible: bool
+    given_up: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    experience: KnownBefore = field(default_factory=KnownBefore)
+    reproducible: bool = True
     seconds: float = 0.0
     promotion: PromotionRecord | None = None
     notices: tuple[str, ...] = ()

@@ -78,7 +78,7 @@ class Disposition:
     status
         A `Status`, or the `TrialStatus` of a trial that was not complete.
     place
-        Where it was decided.
+        Where it was decided; empty in records of earlier versions.
     detail
         What a trial that was not complete says of itself.
     predict_ms
@@ -104,7 +104,7 @@ class Disposition:
     """
 
     status: str
-    place: str
+    place: str = ""
     detail: str = ""
     predict_ms: float | None = None
     cluster: int | None = None
@@ -190,14 +190,6 @@ def chance_text(pvalue: float | None, probability: float | None) -> str:
     if probability is not None:
         return f"P(worse) = {number_text(probability)}"
     return f"p = {number_text(pvalue)}"
-
-
-def member_chance(member: Mapping[str, Any]) -> str:
-    """Chance of a member of a decision in plain JSON form; empty where it has none."""
-    posterior = member.get("posterior")
-    if posterior is None and member["pvalue"] is None:
-        return ""
-    return chance_text(member["pvalue"], posterior and posterior["greater"])
 
 
 def number_text(value: float | None) -> str:

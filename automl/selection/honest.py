@@ -218,8 +218,8 @@ class HonestScore:
     naive_low: float
     naive_high: float
     bias: float
-    gain: float
-    n_bootstraps: int
+    gain: float = 0.0
+    n_bootstraps: int = 0
 
     def to_json(self) -> dict[str, float]:
         """Plain JSON form."""

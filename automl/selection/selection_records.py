@@ -11,7 +11,7 @@ from typing import Any, Self
 from automl.errors import SettingsError
 from automl.selection.candidates import Candidate
 from automl.selection.comparison_settings import ComparisonSettings
-from automl.selection.dispositions import Disposition, Place, Status, json_number
+from automl.selection.dispositions import Disposition, Place, Status, chance_text, json_number
 from automl.selection.ranking import DEFAULT_CRITERIA, check_criteria
 from automl.statistics.results import Posterior, TestResult
 
@@ -140,6 +140,14 @@ class Member:
     pvalue: float | None
     rank: float | None
     posterior: Posterior | None = None
+
+    @property
+    def chance(self) -> str:
+        """p-value, or the probability of being worse, in words; empty where it has neither."""
+        if self.posterior is None and self.pvalue is None:
+            return ""
+        probability = None if self.posterior is None else self.posterior.greater
+        return chance_text(self.pvalue, probability)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form; `posterior` only where there is one."""

@@ -20,13 +20,14 @@ from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.run.session import Session
 from automl.run.stage_table import REGISTRATION, unknown_tail
+from automl.run_records.final import FinalRecord
+from automl.run_records.result import RunResult
 from automl.stages.blending import bag_seconds
 from automl.stages.candidate_plan import likely_seconds
 from automl.stages.finishing import prediction_seconds, refit_seconds, wants_refits
 from automl.stages.membership import most_members
 from automl.stages.stacking import likely_seconds as likely_seconds_of_stack
 from automl.tracking.outbox import Outbox
-from automl.tracking.reading import read_stage
 
 REFRESH_SECONDS = 2.0
 """Between two plans: a plan takes milliseconds, and a trial rarely ends sooner."""
@@ -162,7 +163,8 @@ def earlier_publications(folder: RunFolder) -> list[Publication]:
     for other in reversed(Home(folder.path.parents[1]).run_folders()):
         seconds = None if other.path == folder.path else _registration_seconds(other)
         if seconds is not None:
-            found.append(Publication(seconds, read_stage(other, "final").get("size_mib", 0.0)))
+            final = FinalRecord.read(other)
+            found.append(Publication(seconds, 0.0 if final is None else final.size_mib))
         if len(found) == N_EARLIER:
             break
     return found
@@ -171,10 +173,10 @@ def earlier_publications(folder: RunFolder) -> list[Publication]:
 def _registration_seconds(folder: RunFolder) -> float | None:
     """What the registration of a run took, or would have taken within the run; None if unknown."""
     taken = Outbox.load(folder.path / "outbox.json").seconds.get("publishing")
-    result = read_stage(folder, "result")
-    if (result.get("model") or {}).get("registration") != "pending":
+    result = RunResult.read(folder)
+    if result is None or result.model.registration != "pending":
         return taken
-    given = (result.get("ledger") or {}).get("registration", {}).get("used")
+    given = result.ledger.get(REGISTRATION, {}).get("used")
     return max(taken or 0.0, CUT_SHORT * given) if given else taken
 
 

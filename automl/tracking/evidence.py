@@ -8,6 +8,9 @@ from typing import Any
 
 from automl.addresses import public_address
 from automl.experience.data_set import META_FEATURES
+from automl.run_records.final import FinalRecord, UntouchedScore
+from automl.run_records.honest import HonestRecord
+from automl.run_records.result import RunResult
 from automl.run_state import read_stage
 from automl.tracking import layout
 from automl.tracking.reading import (
@@ -15,7 +18,6 @@ from automl.tracking.reading import (
     finalists,
     records_mark,
     stage_files,
-    untouched_rows,
 )
 from automl.tracking.writer import RunWriter
 
@@ -105,23 +107,16 @@ class EvidenceWriter:
         self.client.log_batch(self.outbox.parent, tags=[RunTag(k, v) for k, v in tags.items()])
 
     def _run_metrics(self) -> dict[str, float]:
-        result, test = read_stage(self.folder, "result"), untouched_rows(self.folder)
-        final = read_stage(self.folder, "final")
-        values = {
-            **layout.honest_metrics(read_stage(self.folder, "honest")),
-            **(result.get("metrics") or {}),
-            "score": result.get("score"),
-            "trials": sum(t.stage == "search" for t in self.view.trials.values()),
-            "seconds": result.get("seconds"),
-            "test_score": test.get("score"),
-            "predict_milliseconds": final.get("predict_ms"),
-            "model_mib": final.get("size_mib"),
-            **{
-                f"test_{layout.metric_key(key)}": value
-                for key, value in (test.get("metrics") or {}).items()
-            },
-        }
-        return layout.finite({k: v for k, v in values.items() if isinstance(v, int | float)})
+        trials = sum(trial.stage == "search" for trial in self.view.trials.values())
+        values: dict[str, float | None] = {"trials": trials}
+        values |= layout.honest_metrics(HonestRecord.read(self.folder))
+        if result := RunResult.read(self.folder):
+            values |= result.metrics
+            values |= {"score": result.score, "seconds": result.seconds}
+        if final := FinalRecord.read(self.folder):
+            values |= {"predict_milliseconds": final.predict_ms, "model_mib": final.size_mib}
+            values |= _test_metrics(final.test)
+        return layout.finite(values)
 
     def _family_metrics(self, family: str) -> dict[str, float]:
         # fresh folds are other rows, and a model of predictions says nothing about its family
@@ -137,6 +132,13 @@ class EvidenceWriter:
     def _done(self, event: str, value: str = "yes") -> None:
         self.outbox.done[event] = value
         self.outbox.save()
+
+
+def _test_metrics(test: UntouchedScore | None) -> dict[str, float]:
+    if test is None:
+        return {}
+    own = {f"test_{layout.metric_key(key)}": value for key, value in test.metrics.items()}
+    return {"test_score": test.score, **own}
 
 
 def _metrics(values: Mapping[str, float], moment: int) -> list[Any]:

@@ -17,6 +17,7 @@ from typing import Any
 from automl import problem_names
 from automl.addresses import public_address
 from automl.records import Trial, TrialStatus
+from automl.run_records.honest import HonestRecord
 from automl.run_state import FAILED, FINISHED, RUNNING
 
 PARAM_CHARACTERS = 6000
@@ -184,18 +185,16 @@ def trial_metrics(trial: Trial) -> dict[str, float]:
     return finite(values)
 
 
-def honest_metrics(honest: Mapping[str, Any]) -> dict[str, float]:
-    """Honest score of the model with its interval, and those of champion and ensemble.
-
-    Parameters
-    ----------
-    honest
-        Record of the stage; empty, or without scores, where there is none.
-    """
-    found = honest.get(honest.get("chosen", "")) or {}
-    values = {f"honest_{key}": found.get(key) for key in ("score", "low", "high", "bias", "gain")}
-    for kind in ("single", "ensemble"):
-        values[f"honest_score_{kind}"] = (honest.get(kind) or {}).get("score")
+def honest_metrics(honest: HonestRecord | None) -> dict[str, float]:
+    """Honest score of the model with its interval, and those of champion and ensemble; none without any."""
+    if honest is None:
+        return {}
+    values: dict[str, float | None] = {}
+    if model := honest.of_model:
+        for name in ("score", "low", "high", "bias", "gain"):
+            values[f"honest_{name}"] = getattr(model, name)
+    for kind, score in (("single", honest.single), ("ensemble", honest.ensemble)):
+        values[f"honest_score_{kind}"] = None if score is None else score.score
     return finite(values)
 
 

@@ -17,9 +17,10 @@ from typing import Literal, Self
 
 from automl.home import RunFolder
 from automl.privacy import UMASK
+from automl.run_records.final import FinalRecord
+from automl.run_records.registration import RegistrationRule
 from automl.tracking.holders import CHAMPION
 from automl.tracking.outbox import Outbox
-from automl.tracking.reading import read_stage
 
 ANSWER_SECONDS = 0.5
 """What the mirror needs to leave off in good order when its time is over."""
@@ -60,8 +61,7 @@ def registration(folder: RunFolder) -> Registration:
     version, alias = outbox.done.get("version"), outbox.done.get("alias")
     name = outbox.done.get("registered_name", "")
     registered = f"{name}/{version}" + (f"@{alias}" if alias else "") if version else None
-    rule = read_stage(folder, "registration")
-    if not read_stage(folder, "final") or rule.get("register", True) is False:
+    if FinalRecord.read(folder) is None or not RegistrationRule.of(folder).register:
         status: Literal["done", "pending", "off"] = "off"
     else:
         status = "done" if registered and "published" in outbox.done else "pending"

@@ -7,6 +7,7 @@ clean process that had nothing but the bundle's own code.
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -19,12 +20,17 @@ from automl.home import RunFolder
 from automl.inference.provenance import has_own_code
 from automl.installation import read_key
 from automl.privacy import make_private_folder
+from automl.run_records.ensemble import EnsembleRecord
+from automl.run_records.final import FinalRecord
+from automl.run_records.honest import HonestRecord
+from automl.run_records.registration import RegistrationRule
+from automl.run_records.result import Baseline, RunResult
 from automl.tracking import layout
 from automl.tracking.cold_load import ColdLoad
 from automl.tracking.holders import CHAMPION, remember_aliases
 from automl.tracking.outbox import Outbox
 from automl.tracking.packaging import bundle_digest, read_manifest, save_pyfunc
-from automl.tracking.reading import champion, read_stage, untouched_rows
+from automl.tracking.reading import champion
 from automl.tracking.writer import RunWriter
 
 if TYPE_CHECKING:
@@ -59,14 +65,13 @@ class Publisher:
     @property
     def is_wanted(self) -> bool:
         """Whether there is a final model that is not registered yet."""
-        if "published" in self.outbox.done or not read_stage(self.folder, "final"):
+        if "published" in self.outbox.done or FinalRecord.read(self.folder) is None:
             return False
-        return read_stage(self.folder, "registration").get("register", True) is True
+        return RegistrationRule.of(self.folder).register
 
     def prepare(self) -> None:
         """Start the clean process that will load the bundle, before there is one."""
-        is_off = read_stage(self.folder, "registration").get("register", True) is not True
-        if not is_off and "version" not in self.outbox.done:
+        if RegistrationRule.of(self.folder).register and "version" not in self.outbox.done:
             self._cold.start()
 
     def start_cold_load(self) -> None:
@@ -172,15 +177,15 @@ class Publisher:
         that is no better than the baseline it takes the alias unseen, and a model that is itself
         no better than that is no challenger.
         """
-        rule = read_stage(self.folder, "registration")
-        reason = str(rule.get("reason", ""))
+        rule = RegistrationRule.of(self.folder)
+        reason = rule.reason
         holder = versions_by_alias(client, name).get(CHAMPION, "")
         if holder == version:
             return CHAMPION, reason
-        if rule.get("is_compared") and not rule["promote"]:
+        if rule.is_compared and not rule.promote:
             return "", reason
         tags = client.get_model_version(name, holder).tags if holder else {}
-        if rule.get("promote", True):
+        if rule.promote:
             stays = self._why_alias_stays(client, name, version, holder, tags)
             if not stays:
                 return CHAMPION, reason
@@ -199,9 +204,8 @@ class Publisher:
         version that is older than itself. One that is no better than the baseline takes it from
         none that is.
         """
-        rule = read_stage(self.folder, "registration")
-        if "compared_with" in rule:
-            compared = str(rule["compared_with"])
+        compared = RegistrationRule.of(self.folder).compared_with
+        if compared is not None:
             if holder == compared:
                 return ""
             return (
@@ -242,16 +246,16 @@ class Publisher:
         return str(version.version)
 
     def _version_tags(self, facts: Mapping[str, Any]) -> dict[str, str]:
-        result = read_stage(self.folder, "result")
+        result, final = RunResult.read(self.folder), FinalRecord.read(self.folder)
+        honest = layout.honest_metrics(HonestRecord.read(self.folder))
+        test = None if final is None else final.test
         tags = {
             **layout.key_tags(facts),
             BASELINE_TAG: BEATEN if self._beats_baseline else NOT_BEATEN,
             BUNDLE_DIGEST_TAG: bundle_digest(self.folder.bundle),
-            "automl.score": result.get("score"),
-            "automl.honest_score": layout.honest_metrics(read_stage(self.folder, "honest")).get(
-                "honest_score"
-            ),
-            "automl.test_score": untouched_rows(self.folder).get("score"),
+            "automl.score": None if result is None else result.score,
+            "automl.honest_score": honest.get("honest_score"),
+            "automl.test_score": None if test is None else test.score,
             "automl.champion_trial": champion(self.folder),
             "automl.trust": "needed"
             if read_manifest(self.folder.bundle).get("needs_trust")
@@ -260,46 +264,50 @@ class Publisher:
         return {key: str(value) for key, value in tags.items() if value not in (None, "")}
 
     @property
-    def _baseline(self) -> Mapping[str, Any]:
-        """What the result says of the model beside the constant; empty in records without it."""
-        return read_stage(self.folder, "result").get("baseline") or {}
+    def _baseline(self) -> Baseline | None:
+        """What the result says of the model beside the constant; None in records without it."""
+        result = RunResult.read(self.folder)
+        return None if result is None else result.baseline
 
     @property
     def _beats_baseline(self) -> bool:
-        return bool(self._baseline.get("is_beaten", True))
+        return self._baseline is None or self._baseline.is_beaten
 
     def description(self, facts: Mapping[str, Any]) -> str:
         """A few lines for people: whether it is any good, target, metric, score, members."""
-        result = read_stage(self.folder, "result")
-        test = untouched_rows(self.folder)
-        final = read_stage(self.folder, "final")
-        lines = [] if self._beats_baseline else [_sentence(self._baseline["notice"])]
-        lines += [
-            f"Predicts {_target(facts)!r} ({(facts.get('data') or {}).get('task', 'table')})."
+        final = FinalRecord.read(self.folder)
+        lines = [
+            *self._score_lines(facts),
+            *honest_lines(HonestRecord.read(self.folder)),
+            *_test_lines(final),
+            *self._model_lines(),
+            *_final_lines(final, facts["run_id"]),
         ]
-        metric = facts["settings"].get("metric", "index")
-        if result.get("score") is not None:
-            constant = self._baseline.get("score", 0.0)
-            lines.append(
-                f"Score ({metric}, 1 is ideal): {result['score']:.4f}; predicting the same for "
+        return "\n".join(lines)
+
+    def _score_lines(self, facts: Mapping[str, Any]) -> Iterator[str]:
+        """What it predicts, and how well beside the constant."""
+        result, baseline = RunResult.read(self.folder), self._baseline
+        if baseline is not None and not baseline.is_beaten:
+            yield _sentence(baseline.notice)
+        yield f"Predicts {_target(facts)!r} ({(facts.get('data') or {}).get('task', 'table')})."
+        if result is not None:
+            constant = 0.0 if baseline is None else baseline.score
+            metric = facts["settings"].get("metric", "index")
+            yield (
+                f"Score ({metric}, 1 is ideal): {result.score:.4f}; predicting the same for "
                 f"every row: {constant:.4f}."
             )
-        lines += honest_lines(read_stage(self.folder, "honest"))
-        if test.get("score") is not None:
-            lines.append(f"Score on {test.get('rows')} untouched rows: {test['score']:.4f}.")
-        if champion(self.folder):
-            lines.append(f"Champion: trial {champion(self.folder)}.")
-        members = read_stage(self.folder, "ensemble").get("members") or []
-        if members and read_stage(self.folder, "ensemble").get("replaced_champion"):
-            shown = ", ".join(f"{m['trial_id']} ({float(m['weight']):.2f})" for m in members[:20])
-            lines.append(f"Ensemble of {len(members)}: {shown}.")
-        second = [m for m in final.get("members") or [] if m.get("inputs")]
-        if second:
-            names, inputs = ", ".join(m["trial_id"] for m in second), ", ".join(second[0]["inputs"])
-            lines.append(f"Second layer: {names}, over the predictions of {inputs}.")
-        if final.get("kind"):
-            lines.append(f"Final fit: {final['kind']}. Made by run {facts['run_id']}.")
-        return "\n".join(lines)
+
+    def _model_lines(self) -> Iterator[str]:
+        """The champion, and the ensemble that replaced it."""
+        if identity := champion(self.folder):
+            yield f"Champion: trial {identity}."
+        ensemble = EnsembleRecord.read(self.folder)
+        if ensemble is not None and ensemble.members and ensemble.replaced_champion:
+            members = ensemble.members
+            shown = ", ".join(f"{m.trial_id} ({m.weight:.2f})" for m in members[:20])
+            yield f"Ensemble of {len(members)}: {shown}."
 
     def _cold_load_problem(self) -> str:
         """Why the bundle does not load in a clean process; empty if it does."""
@@ -383,14 +391,31 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def honest_lines(honest: Mapping[str, Any]) -> list[str]:
+def honest_lines(honest: HonestRecord | None) -> list[str]:
     """The honest score of the model in a sentence, or why there is none."""
-    found = layout.honest_metrics(honest)
-    if "honest_score" in found:
-        interval = f"{found['honest_low']:.4f} to {found['honest_high']:.4f}"
-        score = f"{found['honest_score']:.4f}, 95 % interval {interval}"
+    if honest is None:
+        return []
+    found = honest.of_model
+    if found is not None and math.isfinite(found.score):
+        score = f"{found.score:.4f}, 95 % interval {found.low:.4f} to {found.high:.4f}"
         return [f"Corrected for having been chosen: {score}."]
-    return [f"No honest score: {honest['reason']}."] if honest.get("reason") else []
+    return [f"No honest score: {honest.reason}."] if honest.reason else []
+
+
+def _test_lines(final: FinalRecord | None) -> Iterator[str]:
+    if final is not None and final.test is not None:
+        yield f"Score on {final.test.rows} untouched rows: {final.test.score:.4f}."
+
+
+def _final_lines(final: FinalRecord | None, run_id: str) -> Iterator[str]:
+    """The second layer, and how the models were fitted."""
+    if final is None:
+        return
+    second = [member for member in final.members if member.inputs]
+    if second:
+        names, inputs = ", ".join(m.trial_id for m in second), ", ".join(second[0].inputs)
+        yield f"Second layer: {names}, over the predictions of {inputs}."
+    yield f"Final fit: {final.kind}. Made by run {run_id}."
 
 
 def _target(facts: Mapping[str, Any]) -> str:

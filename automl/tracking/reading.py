@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,13 @@ from typing import Any
 from automl.evaluation import journal
 from automl.home import RunFolder
 from automl.records import Trial
+from automl.run_records.candidates import CandidatesRecord
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.ensemble import EnsembleRecord
+from automl.run_records.final import FinalRecord
+from automl.run_records.result import RunResult
 from automl.run_state import FINISHED, RUNNING, state_of
-from automl.run_state import read_stage as read_stage
+from automl.selection.dispositions import Disposition
 from automl.tracking.layout import run_status
 
 DISPOSITION_KEYS = (
@@ -69,7 +74,7 @@ class Ending:
 def ending(folder: RunFolder) -> Ending:
     """How a run ended; with its result it is finished, also while its driver registers the model."""
     state = state_of(folder)
-    is_at_its_end = state.status == RUNNING and bool(read_stage(folder, "result"))
+    is_at_its_end = state.status == RUNNING and RunResult.read(folder) is not None
     status = run_status(FINISHED if is_at_its_end else state.status)
     return Ending(status, None if state.ended_at is None else round(1000 * state.ended_at))
 
@@ -94,52 +99,54 @@ def records_mark(folder: RunFolder, n_trials: int) -> str:
 
 def champion(folder: RunFolder) -> str:
     """Trial id of the champion; empty before the selection."""
-    selection = read_stage(folder, "selection")
-    return str(selection.get("champion") or selection.get("winner") or "")
-
-
-def untouched_rows(folder: RunFolder) -> dict[str, Any]:
-    """Number, score and metrics of the test rows; empty where there are none."""
-    return read_stage(folder, "final").get("test") or {}
+    selection = ChampionRecord.read(folder)
+    return "" if selection is None else selection.champion
 
 
 def finalists(folder: RunFolder) -> list[str]:
     """Trial ids that matter most: champion, ensemble members, candidates; without repeats."""
     found: dict[str, None] = dict.fromkeys([champion(folder)])
-    for name, key in (("ensemble", "members"), ("final", "members"), ("candidates", "candidates")):
-        for entry in read_stage(folder, name).get(key) or []:
-            identity = entry.get("trial_id") if isinstance(entry, dict) else entry
-            found[str(identity or "")] = None
+    if ensemble := EnsembleRecord.read(folder):
+        found |= dict.fromkeys(member.trial_id for member in ensemble.members)
+    if final := FinalRecord.read(folder):
+        found |= dict.fromkeys(member.trial_id for member in final.members)
+    if record := CandidatesRecord.read(folder):
+        found |= dict.fromkeys(candidate.trial_id for candidate in record.candidates)
     return [identity for identity in found if identity]
 
 
 def dispositions(folder: RunFolder) -> dict[str, dict[str, str]]:
     """Tags by trial id: what became of it, and the test and p-value behind it."""
     tags: dict[str, dict[str, str]] = {}
-    found = read_stage(folder, "selection").get("dispositions") or {}
-    for identity, disposition in found.items():
-        tags[str(identity)] = _disposition_tags(disposition)
-    ensemble = read_stage(folder, "ensemble")
-    for data in ensemble.get("stack") or []:
-        own = tags.setdefault(Trial.from_json(data).id, {})
-        own["automl.disposition"] = "second layer"
-        for identity in ensemble["base"]:
-            tags.setdefault(str(identity), {})["automl.role"] = "input of the second layer"
-    members = ensemble["members"] if ensemble.get("replaced_champion") else ()
-    for member in members:
-        own = tags.setdefault(str(member["trial_id"]), {})
-        own["automl.role"] = "ensemble member"
-        own["automl.ensemble_weight"] = str(member.get("weight", ""))
-    for entry in read_stage(folder, "result").get("leaderboard") or []:
-        tags.setdefault(str(entry["trial_id"]), {})["automl.rank"] = str(entry.get("rank", ""))
+    for trial_id, own in _late_tags(folder):
+        tags.setdefault(trial_id, {}).update(own)
     return tags
 
 
-def _disposition_tags(disposition: Mapping[str, Any]) -> dict[str, str]:
+def _late_tags(folder: RunFolder) -> Iterator[tuple[str, dict[str, str]]]:
+    """Trial ids with what each record says of them, in the order of the stages."""
+    if selection := ChampionRecord.read(folder):
+        for trial_id, disposition in selection.dispositions.items():
+            yield trial_id, _disposition_tags(disposition)
+    if ensemble := EnsembleRecord.read(folder):
+        yield from _ensemble_tags(ensemble)
+    if result := RunResult.read(folder):
+        for row in result.leaderboard:
+            yield row.trial_id, {"automl.rank": str(row.rank)}
+
+
+def _ensemble_tags(ensemble: EnsembleRecord) -> Iterator[tuple[str, dict[str, str]]]:
+    for trial in ensemble.stack:
+        yield trial.id, {"automl.disposition": "second layer"}
+    for trial_id in ensemble.base if ensemble.stack else ():
+        yield trial_id, {"automl.role": "input of the second layer"}
+    for member in ensemble.members if ensemble.replaced_champion else ():
+        role = {"automl.role": "ensemble member", "automl.ensemble_weight": str(member.weight)}
+        yield member.trial_id, role
+
+
+def _disposition_tags(disposition: Disposition) -> dict[str, str]:
     named = {"automl.disposition": "status", "automl.cluster": "cluster"}
     named |= {f"automl.disposition_{key}": key for key in DISPOSITION_KEYS}
-    return {
-        tag: str(disposition[key])[:1000]
-        for tag, key in named.items()
-        if disposition.get(key) not in (None, "")
-    }
+    told = disposition.to_json()
+    return {tag: str(told[key])[:1000] for tag, key in named.items() if key in told}

@@ -10,12 +10,12 @@ from typing import Any
 from automl.errors import AutoMLError, ServiceError
 from automl.home import Home, RunFolder
 from automl.problem_names import clean_name
+from automl.run_records.result import RunResult
 from automl.tracking.layout import problem_name
 from automl.tracking.mirror import Mirror, complete, end_killed_runs, only_mirror
 from automl.tracking.outbox import Outbox
 from automl.tracking.process import Registration, complete_apart, registration
 from automl.tracking.publication import REFUSED
-from automl.tracking.reading import read_stage
 
 REGISTRATION_SECONDS = 120.0
 """Most that a command which needs a name waits for a model of it; usually a tenth of this."""
@@ -131,7 +131,7 @@ def pending_runs(name: str, home: Path) -> list[RunFolder]:
         for folder in Home(home).run_folders()
         if _name_of(folder) == wanted
         and registration(folder).status == "pending"
-        and read_stage(folder, "result")
+        and RunResult.read(folder) is not None
         and not folder.is_driven()
     ]
 

@@ -72,7 +72,7 @@ def show(
     folder = state.run(run)
     if seconds:
         page = page_of(folder)
-        emit_json(page) if as_json else show_page(page)
+        emit_json(page.to_json()) if as_json else show_page(page)
         return
     report = report_of(folder)
     if as_json:

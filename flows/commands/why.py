@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -15,6 +15,7 @@ from automl_flows.words.messages import say
 
 if TYPE_CHECKING:
     from automl.home import RunFolder
+    from automl.selection.selection_records import SelectionRecord
     from automl_flows.words.run_choices import Known
 
 DOES_NOT_ADD_UP = 1
@@ -63,23 +64,27 @@ def why(
         )
     folder = open_home(home).run(run)
     known = known_of(folder)
-    _refuse_unreadable(known, folder)
+    _refuse_unreadable(known, folder, is_checked=check and picture is None and families is None)
     with _legible(known, folder):
         if trial is not None:
             _tell_trial(known, trial, as_json=as_json)
             return
         if picture is not None:
-            _draw(known, picture)
+            _draw(_selection(known), known.run_id, picture)
         if families is not None:
             _draw_families(known, families, as_json=as_json)
         if check:
-            _check(known, as_json=as_json)
+            _check(known, folder, as_json=as_json)
         elif families is None and (picture is None or as_json):
             _tell_run(known, as_json=as_json)
 
 
-def _refuse_unreadable(known: Known, folder: RunFolder) -> None:
+def _refuse_unreadable(known: Known, folder: RunFolder, *, is_checked: bool) -> None:
     """Tell a record that is damaged from one that is not there yet.
+
+    Parameters
+    ----------
+    is_checked : whether the check itself says what an incomplete record lacks
 
     Raises
     ------
@@ -87,15 +92,23 @@ def _refuse_unreadable(known: Known, folder: RunFolder) -> None:
         If there is a stage's record that cannot be read.
     """
     from automl.errors import AutoMLError
+    from automl.run.stage_table import STAGES
+    from automl.run_state import read_stage
 
-    for name, record in known.stages.items():
-        file = folder.stages / f"{name}.json"
-        if not record and file.exists():
+    for stage in STAGES:
+        file = folder.stages / f"{stage.name}.json"
+        if known.record(stage.record) is not None or not file.exists():
+            continue
+        content = read_stage(folder, stage.name)
+        if not content:
             raise AutoMLError(
                 f"a record of run {known.run_id} cannot be read: {file} must hold the JSON object "
-                f"that the stage {name} has written",
+                f"that the stage {stage.name} has written",
                 run=known.run_id,
             )
+        if not is_checked:
+            with _legible(known, folder):
+                stage.record.from_json(content)
 
 
 @contextmanager
@@ -114,9 +127,10 @@ def _legible(known: Known, folder: RunFolder) -> Iterator[None]:
     except AutoMLError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        cause = error.__cause__ or error
         raise AutoMLError(
             f"the records of run {known.run_id} in {folder.stages} are damaged or incomplete: what "
-            f"is told of them is not there ({type(error).__name__} {error}); automl why "
+            f"is told of them is not there ({type(cause).__name__} {cause}); automl why "
             f"{known.run_id} --check looks at that of the selection",
             run=known.run_id,
         ) from error
@@ -139,11 +153,11 @@ def _tell_run(known: Known, *, as_json: bool) -> None:
     emit_json({**about, "story": story}) if as_json else emit_facts({"run": known.run_id, **story})
 
 
-def _draw(known: Known, file: Path) -> None:
+def _draw(selection: SelectionRecord, run_id: str, file: Path) -> None:
     from automl.reports.selection_tree import save_selection_tree
 
-    save_selection_tree(_record(known), file)
-    say(f"the selection tree of run {known.run_id} is in {file}")
+    save_selection_tree(selection, file)
+    say(f"the selection tree of run {run_id} is in {file}")
 
 
 def _draw_families(known: Known, file: Path, *, as_json: bool) -> None:
@@ -151,13 +165,11 @@ def _draw_families(known: Known, file: Path, *, as_json: bool) -> None:
     from automl.reports.boxplots import default_and_optimized, rows_of_run
     from automl.reports.pictures import save_picture
     from automl.reports.tables import boost_table
-    from automl.selection.defaults import DefaultTrial, boost_row_of_run
-    from automl.selection.selection_records import SelectionRecord
+    from automl.selection.defaults import boost_row_of_run
     from automl_flows.words.rendering import emit_json, emit_table
 
-    record = SelectionRecord.from_json(_record(known))
-    kept = known.stages["search"].get("defaults", {})
-    defaults = {family: DefaultTrial.from_json(found) for family, found in kept.items()}
+    record = _selection(known)
+    defaults = {} if known.search is None else known.search.defaults
     rows, alpha = rows_of_run(record, known.searched, defaults), record.decisions[-1].alpha
     name = known.status.problem or known.run_id
     save_picture(lambda: default_and_optimized(rows, title=name, alpha=alpha), file)
@@ -168,23 +180,27 @@ def _draw_families(known: Known, file: Path, *, as_json: bool) -> None:
     say(f"the families of run {known.run_id} are in {file}")
 
 
-def _check(known: Known, *, as_json: bool) -> None:
-    """Print what does not add up.
+def _check(known: Known, folder: RunFolder, *, as_json: bool) -> None:
+    """Print what does not add up; the checkers compute anew from the records as they are.
 
     Raises
     ------
     typer.Exit
         With code 1 if anything does not.
     """
+    from automl.run_state import read_stage
     from automl.selection.checker import check
     from automl.selection.ensemble_checker import check_ensemble
     from automl_flows.words.rendering import emit, emit_json
     from automl_flows.words.results import short_id
 
-    record = _record(known)
+    record = read_stage(folder, "selection")
+    if not record:
+        _refuse_unselected(known)
     problems = check(record)
-    if ensemble := known.stages["ensemble"]:
-        problems += check_ensemble(ensemble, known.champion, known.stages["final"])
+    if ensemble := read_stage(folder, "ensemble"):
+        champion = str(record.get("champion", ""))
+        problems += check_ensemble(ensemble, champion, read_stage(folder, "final"))
     if as_json:
         emit_json({"run_id": known.run_id, "adds_up": not problems, "problems": problems})
     elif problems:
@@ -205,14 +221,17 @@ def _yet(known: Known) -> str:
     return "" if known.status.status == FINISHED else " yet"
 
 
-def _record(known: Known) -> dict[str, Any]:
+def _selection(known: Known) -> SelectionRecord:
+    if known.selection is None:
+        _refuse_unselected(known)
+    return known.selection.selection
+
+
+def _refuse_unselected(known: Known) -> NoReturn:
     from automl.errors import SettingsError
 
-    record = dict(known.stages["selection"])
-    if not record:
-        raise SettingsError(
-            f"run {known.run_id} has no record of a selection{_yet(known)}: it is "
-            f"{known.status.status}",
-            run=known.run_id,
-        )
-    return record
+    raise SettingsError(
+        f"run {known.run_id} has no record of a selection{_yet(known)}: it is "
+        f"{known.status.status}",
+        run=known.run_id,
+    )

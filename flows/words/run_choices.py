@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,8 +12,18 @@ from automl.home import RunFolder
 from automl.lookup import nearest_names
 from automl.records import Trial
 from automl.run.stage_table import STAGES
+from automl.run_records.candidates import CandidatesRecord
+from automl.run_records.champion import ChampionRecord
+from automl.run_records.ensemble import EnsembleRecord
+from automl.run_records.final import FinalRecord
+from automl.run_records.honest import HonestRecord
+from automl.run_records.promotion import PromotionRecord
+from automl.run_records.result import RunResult
+from automl.run_records.search import SearchRecord
 from automl.run_state import read_stage
 from automl.selection.dispositions import Disposition
+from automl.selection.selection_records import LevelDecision
+from automl.stage_record import StageRecord
 from automl_flows.words.results import short_id
 from automl_flows.words.run_status import RunStatus, describe
 
@@ -32,14 +42,29 @@ class Known:
         `run.json`; empty where it cannot be read.
     trials
         All trials of the journal by id, those on fresh folds and of a second layer included.
-    stages
-        Records of the finished stages by name.
+    given_up
+        What the finished stages shortened or left out, one sentence each.
+    search, candidates, selection, ensemble, honest, final, promotion, result
+        Record of each stage; None while it is not finished, or where it cannot be read.
     """
 
     status: RunStatus
     facts: Mapping[str, Any]
     trials: Mapping[str, Trial]
-    stages: Mapping[str, Mapping[str, Any]]
+    given_up: Sequence[str] = ()
+    search: SearchRecord | None = None
+    candidates: CandidatesRecord | None = None
+    selection: ChampionRecord | None = None
+    ensemble: EnsembleRecord | None = None
+    honest: HonestRecord | None = None
+    final: FinalRecord | None = None
+    promotion: PromotionRecord | None = None
+    result: RunResult | None = None
+
+    def record(self, kind: type[StageRecord]) -> StageRecord | None:
+        """Record of a stage by its type."""
+        found: StageRecord | None = getattr(self, kind.stage)
+        return found
 
     @property
     def run_id(self) -> str:
@@ -60,21 +85,32 @@ class Known:
 
     @cached_property
     def dispositions(self) -> dict[str, Disposition]:
-        """By trial id; empty before the selection."""
-        found = self.stages["selection"].get("dispositions") or {}
-        known = {key: value for key, value in found.items() if "place" in value}
-        return {trial_id: Disposition.from_json(entry) for trial_id, entry in known.items()}
+        """By trial id, those that tell a place; empty before the selection."""
+        found = {} if self.selection is None else self.selection.dispositions
+        return {trial_id: told for trial_id, told in found.items() if told.place}
 
     @cached_property
     def weights(self) -> dict[str, float]:
         """Weight of each member of the model, by trial id."""
-        members = (self.stages["final"] or self.stages["ensemble"]).get("members") or ()
-        return {member["trial_id"]: float(member["weight"]) for member in members}
+        if self.final is not None:
+            return {member.trial_id: member.weight for member in self.final.members}
+        return {} if self.ensemble is None else self.ensemble.shares
+
+    @property
+    def has_ensemble(self) -> bool:
+        """Whether an ensemble replaced the champion."""
+        return self.ensemble is not None and self.ensemble.replaced_champion
+
+    @property
+    def root(self) -> LevelDecision | None:
+        """The last decision of the selection; None before it."""
+        decisions = () if self.selection is None else self.selection.decisions
+        return decisions[-1] if decisions else None
 
     @property
     def champion(self) -> str:
         """Trial id of the champion; empty before the selection."""
-        return str(self.stages["selection"].get("champion", ""))
+        return "" if self.selection is None else self.selection.champion
 
     def shortened(self, text: str) -> str:
         """A text with the short forms of the run's trial ids."""
@@ -109,10 +145,26 @@ def known_of(folder: RunFolder) -> Known:
     view = JournalView(folder)
     if folder.journal.is_dir():
         view.refresh()
-    names = [stage.name for stage in STAGES]
-    stages = {name: read_stage(folder, name) for name in names}
-    trials = dict(view.trials)
-    for entry in stages["ensemble"].get("stack") or ():
-        trial = Trial.from_json(entry)
-        trials.setdefault(trial.id, trial)
-    return Known(describe(folder), facts, trials, stages)
+    ensemble, result = EnsembleRecord.read(folder), RunResult.read(folder)
+    stack = {} if ensemble is None else {trial.id: trial for trial in ensemble.stack}
+    return Known(
+        status=describe(folder),
+        facts=facts,
+        trials=dict(view.trials)
+        | {key: trial for key, trial in stack.items() if key not in view.trials},
+        given_up=_given_up(folder) if result is None else result.given_up,
+        search=SearchRecord.read(folder),
+        candidates=CandidatesRecord.read(folder),
+        selection=ChampionRecord.read(folder),
+        ensemble=ensemble,
+        honest=HonestRecord.read(folder),
+        final=FinalRecord.read(folder),
+        promotion=PromotionRecord.read(folder),
+        result=result,
+    )
+
+
+def _given_up(folder: RunFolder) -> list[str]:
+    """What the finished stages say of it; the run adds it to their records."""
+    records = (read_stage(folder, stage.name) for stage in STAGES)
+    return [text for record in records for text in record.get("stage_given_up") or ()]

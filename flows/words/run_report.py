@@ -8,6 +8,7 @@ from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl.run_records.champion import ChampionRecord
 from automl.run_state import read_stage
 from automl.stages.notices import notices_of
 from automl.tracking.holders import Registry
@@ -48,7 +49,7 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
         "settings": facts.get("settings") or {},
         "request": facts.get(REQUEST),
         "result": result,
-        "selection": read_stage(folder, "selection"),
+        "selection": read_stage(folder, ChampionRecord.stage),
         "stages": sorted(path.stem for path in folder.stages.glob("*.json")),
         "links": _links(folder, result),
         "folder": str(folder.path),
@@ -56,7 +57,7 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
 
 
 def show_report(report: Mapping[str, Any], home: Home) -> None:
-    """Print a report on stdout."""
+    """Print the report of a run on stdout, with the decisions of its selection."""
     result, data = report["result"], report["data"]
     emit_facts(
         {
@@ -73,7 +74,8 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
     if result.get("leaderboard"):
         emit("")
         show_leaderboard(result["leaderboard"], ensemble=ensemble_row(result))
-    show_decisions(report["selection"])
+    if selection := ChampionRecord.read(home.run(report["run_id"])):
+        show_decisions(selection.selection)
     if result.get("ledger"):
         emit("")
         show_ledger(result["ledger"])

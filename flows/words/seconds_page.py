@@ -8,12 +8,17 @@ from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import RunFolder
-from automl.reports.seconds import PARTS
-from automl.run_state import read_stage
+from automl.reports.seconds import (
+    PARTS,
+    FamilySeconds,
+    FoldSeconds,
+    GroupSeconds,
+    SecondsReport,
+    SlotUse,
+)
+from automl.run_records.result import RunResult
 from automl_flows.words.rendering import emit, emit_facts, emit_table, seconds_text
 from automl_flows.words.run_status import describe
-
-Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -25,8 +30,29 @@ class PageTable:
     rows: Sequence[Sequence[Any]]
 
 
-def page_of(folder: RunFolder) -> dict[str, Any]:
-    """Where the seconds of a run went, in plain JSON form; of a running one so far."""
+@dataclass(frozen=True)
+class SecondsPage:
+    """Where the seconds of a run went; of a running one so far.
+
+    Parameters
+    ----------
+    ledger : planned and used seconds by stage; empty before the end
+    """
+
+    run_id: str
+    status: str
+    wall_seconds: float | None
+    ledger: Mapping[str, Mapping[str, float | None]]
+    report: SecondsReport
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form, the report's fields among the others."""
+        own = {name: value for name, value in self.__dict__.items() if name != "report"}
+        return {**own, **self.report.to_json()}
+
+
+def page_of(folder: RunFolder) -> SecondsPage:
+    """Where the seconds of a run went, from its journal and its result."""
     from automl.evaluation.journal import Journal
     from automl.records import Trial
     from automl.reports.seconds import seconds_report
@@ -42,117 +68,110 @@ def page_of(folder: RunFolder) -> dict[str, Any]:
         processes=facts.get("processes") or (),
         asking=sum((record.get("decision") or {}).get("ask_seconds", 0.0) for record in records),
     )
-    status = describe(folder)
-    return {
-        "run_id": folder.run_id,
-        "status": status.status,
-        "wall_seconds": status.seconds,
-        "ledger": read_stage(folder, "result").get("ledger") or {},
-        **report.to_json(),
-    }
+    status, result = describe(folder), RunResult.read(folder)
+    ledger = {} if result is None else result.ledger
+    return SecondsPage(folder.run_id, status.status, status.seconds, ledger, report)
 
 
-def show_page(page: Record) -> None:
+def show_page(page: SecondsPage) -> None:
     """Print the page on stdout."""
-    total = page["total"]
+    total = page.report.total
     emit_facts(
         {
-            "run": page["run_id"],
-            "status": page["status"],
-            "took": seconds_text(page["wall_seconds"]),
-            "search": f"{total['trials']} trials, {seconds_text(total['seconds'])} on slots",
-            "slots": _slots_text(page["slots"]),
+            "run": page.run_id,
+            "status": page.status,
+            "took": seconds_text(page.wall_seconds),
+            "search": f"{total.trials} trials, {seconds_text(total.seconds)} on slots",
+            "slots": _slots_text(page.report.slots),
         }
     )
     for table in page_tables(page):
         emit("")
         emit(table.title)
         emit_table(table.columns, table.rows, right=table.columns[1:])
-    if total["trials"] and not page["tells_preprocessing"]:
+    if total.trials and not page.report.tells_preprocessing:
         emit("note: preprocessing is part of fitting here: the run did not tell it apart")
 
 
-def page_tables(page: Record) -> Iterator[PageTable]:
+def page_tables(page: SecondsPage) -> Iterator[PageTable]:
     """The tables of the page that have rows."""
-    searched = page["total"]["seconds"]
+    report = page.report
+    searched = report.total.seconds
     for table in (
-        _families(page["families"], searched),
-        _folds(page["folds"]),
-        _groups("search, by how trials ended", "ended", page["statuses"], searched),
-        _groups("search, by what proposed the trials", "origin", page["origins"], searched),
-        _stages(page["ledger"], page["stages"]),
+        _families(report.families, searched),
+        _folds(report.folds),
+        _groups("search, by how trials ended", "ended", report.statuses, searched),
+        _groups("search, by what proposed the trials", "origin", report.origins, searched),
+        _stages(page.ledger, report.stages),
     ):
         if table.rows:
             yield table
 
 
-def _families(families: Sequence[Record], total: float) -> PageTable:
+def _families(families: Sequence[FamilySeconds], total: float) -> PageTable:
     counts = ("complete", "raced", "failed")
     columns = ["family", "trials", *counts, "seconds", "share", *PARTS, "other", "median", "best"]
     rows = [
         [
-            entry["family"],
-            entry["spent"]["trials"],
-            *(entry[name] for name in counts),
-            _seconds(entry["spent"]["seconds"]),
-            _share(entry["spent"]["seconds"], total),
-            *(_seconds(entry["spent"][name]) for name in (*PARTS, "other", "median_seconds")),
-            entry["best_score"],
+            entry.family,
+            entry.spent.trials,
+            *(getattr(entry, name) for name in counts),
+            _seconds(entry.spent.seconds),
+            _share(entry.spent.seconds, total),
+            *(_seconds(getattr(entry.spent, name)) for name in (*PARTS, "other", "median_seconds")),
+            entry.best_score,
         ]
         for entry in families
     ]
     return PageTable("search, by family", columns, rows)
 
 
-def _folds(folds: Sequence[Record]) -> PageTable:
+def _folds(folds: Sequence[FoldSeconds]) -> PageTable:
     rows = [
         [
-            f"{entry['fold'] + 1} of repeat {entry['repeat'] + 1}",
-            entry["fits"],
-            *(_seconds(entry[name]) for name in PARTS),
+            f"{entry.fold + 1} of repeat {entry.repeat + 1}",
+            entry.fits,
+            *(_seconds(getattr(entry, name)) for name in PARTS),
         ]
         for entry in folds
     ]
     return PageTable("search, by fold", ["fold", "fits", *PARTS], rows)
 
 
-def _groups(title: str, column: str, groups: Sequence[Record], total: float) -> PageTable:
+def _groups(title: str, column: str, groups: Sequence[GroupSeconds], total: float) -> PageTable:
     rows = [
-        [
-            group["name"],
-            group["trials"],
-            _seconds(group["seconds"]),
-            _share(group["seconds"], total),
-        ]
+        [group.name, group.trials, _seconds(group.seconds), _share(group.seconds, total)]
         for group in groups
     ]
     return PageTable(title, [column, "trials", "seconds", "share"], rows)
 
 
-def _stages(ledger: Record, groups: Sequence[Record]) -> PageTable:
+def _stages(
+    ledger: Mapping[str, Mapping[str, float | None]], groups: Sequence[GroupSeconds]
+) -> PageTable:
     """Wall seconds of the stages that have ended, and what their trials spent on all slots."""
-    spent = {group["name"]: group for group in groups}
+    spent = {group.name: group for group in groups}
     rows = []
     for name in dict.fromkeys((*ledger, *spent)):
-        used = (ledger.get(name) or {}).get("used")
-        group = spent.get(name) or {"trials": None, "seconds": None}
-        if " " not in name and (used is not None or name in spent):
-            rows.append([name, _seconds(used), group["trials"], _seconds(group["seconds"])])
+        used, group = ledger.get(name, {}).get("used"), spent.get(name)
+        if " " not in name and (used is not None or group is not None):
+            own = (None, None) if group is None else (group.trials, group.seconds)
+            rows.append([name, _seconds(used), own[0], _seconds(own[1])])
     return PageTable("the run, by stage", ["stage", "wall", "trials", "seconds"], rows)
 
 
-def _slots_text(slots: Record | None) -> str:
+def _slots_text(slots: SlotUse | None) -> str:
     if slots is None:
         return ""
     parts = (
-        f"{_share(slots[name], slots['slot_seconds'])} {words}"
-        for name, words in (
-            ("busy", "in trials"),
-            ("asking", "waiting for a proposal"),
-            ("idle", "idle otherwise"),
+        f"{_share(seconds, slots.slot_seconds)} {words}"
+        for seconds, words in (
+            (slots.busy, "in trials"),
+            (slots.asking, "waiting for a proposal"),
+            (slots.idle, "idle otherwise"),
         )
     )
-    return f"{slots['slots']}: {', '.join(parts)}"
+    return f"{slots.slots}: {', '.join(parts)}"
 
 
 def _seconds(seconds: float | None) -> str:

@@ -8,11 +8,19 @@ from typing import Any
 
 from automl.run.stage_table import STAGES
 from automl.run_records.promotion import PromotionRecord
-from automl.selection.dispositions import Status, member_chance, number_text
+from automl.selection.dispositions import Status, number_text
+from automl.selection.preselection import FRESH
+from automl.selection.selection_records import (
+    Level,
+    LevelDecision,
+    Member,
+    SelectionRecord,
+    Verdict,
+)
 from automl_flows.words.decision_table import untested
 from automl_flows.words.results import short_id
 from automl_flows.words.run_choices import Known
-from automl_flows.words.why_trial import configuration_text
+from automl_flows.words.why_trial import configuration_text, test_numbers
 
 MOST_REASONS = 3
 MOST_FAMILIES = MOST_MEMBERS = 8
@@ -27,9 +35,9 @@ def story_of(known: Known) -> dict[str, str]:
         "clusters": _clusters,
         "screening": _screening,
         "fresh folds": _fresh_folds,
-        "leaves": lambda k: _level(k, "leaf", "leaf", "leaves"),
-        "categories": lambda k: _level(k, "category", "category", "categories"),
-        "families": lambda k: _level(k, "family", "family", "families"),
+        "leaves": lambda k: _level(k, Level.LEAF, "leaf", "leaves"),
+        "categories": lambda k: _level(k, Level.CATEGORY, "category", "categories"),
+        "families": lambda k: _level(k, Level.FAMILY, "family", "families"),
         "root": _root,
         "champion": _champion,
         "how sure": _how_sure,
@@ -90,11 +98,11 @@ def _failures(known: Known) -> str:
 
 
 def _clusters(known: Known) -> str:
-    groups = known.stages["candidates"].get("clusters") or ()
+    groups = () if known.candidates is None else known.candidates.clusters
     if not groups:
         return ""
-    n_trials = sum(len(group["trial_ids"]) for group in groups)
-    n_clusters = sum(len(group["best"]) for group in groups)
+    n_trials = sum(len(group.trial_ids) for group in groups)
+    n_clusters = sum(len(group.best) for group in groups)
     too_slow = _number(known, Status.TOO_SLOW)
     slow = f"; {too_slow} more predict too slowly" if too_slow else ""
     return (
@@ -104,95 +112,98 @@ def _clusters(known: Known) -> str:
 
 
 def _screening(known: Known) -> str:
-    found = known.stages["candidates"].get("screening") or {}
-    if not found:
+    if known.candidates is None:
         return ""
-    n_all, n_kept = len(found["trial_ids"]), len(found["kept"])
-    if not found["test"]:
+    found = known.candidates.screening
+    n_all, n_kept = len(found.trial_ids), len(found.kept)
+    if not found.test:
         return f"all {n_all} became candidates without a screening"
-    alpha, pvalues = found["alpha"], found["pvalues"]
-    if not alpha:
+    if not found.alpha:
         return (
             f"a test on so few folds can prove nothing; the best {n_kept} of {n_all} became "
-            f"candidates (limit {found['limit']})"
+            f"candidates (limit {found.limit})"
         )
-    n_worse = sum(pvalue < alpha for pvalue in pvalues)
+    n_worse = sum(pvalue < found.alpha for pvalue in found.pvalues or ())
     return (
         f"{n_worse} of {n_all} {'is' if n_worse == 1 else 'are'} clearly worse than "
-        f"{short_id(found['trial_ids'][0])} on the folds of the search ({found['test']}, "
-        f"p < {number_text(alpha)}); the best {n_kept} of the other {n_all - n_worse} became "
-        f"candidates (limit {found['limit']})"
+        f"{short_id(found.trial_ids[0])} on the folds of the search ({found.test}, "
+        f"p < {number_text(found.alpha)}); the best {n_kept} of the other {n_all - n_worse} became "
+        f"candidates (limit {found.limit})"
     )
 
 
 def _fresh_folds(known: Known) -> str:
-    found = known.stages["candidates"].get("scoring") or {}
-    if not found:
+    if known.candidates is None:
         return ""
-    if found["source"] != "fresh folds":
+    found = known.candidates.scoring
+    if found.source != FRESH:
         return "no candidate could be scored on fresh folds; the best of the search is the only one"
-    compared = found["compared"]
-    scores = min(len(found["scored"][trial_id]) for trial_id in compared)
-    missing = len(found["planned"]) - len(compared)
+    scores = min(len(found.scored[trial_id]) for trial_id in found.compared)
+    missing = len(found.planned) - len(found.compared)
     text = (
-        f"{len(compared)} candidates have {scores} scores each on folds that the search never saw"
+        f"{len(found.compared)} candidates have {scores} scores each on folds that the search "
+        "never saw"
     )
-    if found["leaders"]:
-        first = found["repeats"] * found["folds_per_repeat"]
-        return f"{text}; they led {len(found['planned'])} after {first} folds"
+    if found.leaders:
+        first = found.repeats * found.folds_per_repeat
+        return f"{text}; they led {len(found.planned)} after {first} folds"
     return f"{text}; {missing} could not be scored on all of them" if missing else text
 
 
-def _level(known: Known, level: str, one: str, many: str) -> str:
-    decisions = [d for d in known.stages["selection"].get("decisions") or () if d["level"] == level]
-    contested = [d for d in decisions if len(d["members"]) > 1]
+def _level(known: Known, level: Level, one: str, many: str) -> str:
+    decisions = () if known.selection is None else known.selection.decisions
+    contested = [d for d in decisions if d.level == level and len(d.members) > 1]
     if not contested:
         return ""
-    verdicts = Counter(m["verdict"] for d in contested for m in d["members"])
-    n_members = sum(verdicts.values())
+    verdicts = Counter(member.verdict for decision in contested for member in decision.members)
     dropped = [
-        f"{short_id(m['trial_id'])} at {d['node']} ({member_chance(m)})"
-        for d in contested
-        for m in d["members"]
-        if m["verdict"] == "worse"
+        f"{short_id(member.trial_id)} at {decision.node} ({member.chance})"
+        for decision in contested
+        for member in decision.members
+        if member.verdict is Verdict.WORSE
     ]
-    text = f"at {len(contested)} {one if len(contested) == 1 else many} {n_members} candidates met"
+    place = one if len(contested) == 1 else many
+    text = f"at {len(contested)} {place} {verdicts.total()} candidates met"
     if dropped:
         more = f" and {len(dropped) - MOST_REASONS} more" if len(dropped) > MOST_REASONS else ""
         text += f"; worse than the best by test: {', '.join(dropped[:MOST_REASONS])}{more}"
     else:
         text += "; no test dropped any"
-    if verdicts["outranked"]:
-        text += f"; {verdicts['outranked']} outranked"
-    return f"{text}; {verdicts['promoted']} went on"
+    if verdicts[Verdict.OUTRANKED]:
+        text += f"; {verdicts[Verdict.OUTRANKED]} outranked"
+    return f"{text}; {verdicts[Verdict.PROMOTED]} went on"
 
 
 def _root(known: Known) -> str:
-    decisions = known.stages["selection"].get("decisions")
-    if not decisions:
+    selection, root = known.selection, known.root
+    if selection is None or root is None:
         return ""
-    root = decisions[-1]
-    best = min(root["members"], key=lambda m: (-m["mean_score"], m["trial_id"]))
-    shown = root["members"][:MOST_MEMBERS]
-    is_alone = len(root["members"]) == 1
-    told = "; ".join(_member_text(m, is_best=m is best and not is_alone) for m in shown)
-    others = Counter(member["verdict"] for member in root["members"][MOST_MEMBERS:])
+    is_alone = len(root.members) == 1
+    told = "; ".join(
+        _member_text(member, is_best=member.trial_id == root.best and not is_alone)
+        for member in root.members[:MOST_MEMBERS]
+    )
+    others = Counter(member.verdict for member in root.members[MOST_MEMBERS:])
     told += "".join(f"; {number} more {verdict}" for verdict, number in others.items())
     if is_alone:
         return f"only {told} got there"
-    test = root["post_hoc"] or (root["tests"][-1]["name"] if root["tests"] else "no test")
-    if test == "no test":
-        test += f" ({untested(root, known.stages['selection'])})"
-    if not root["post_hoc"] and root["tests"]:
-        last = root["tests"][-1]
-        test += f", statistic {number_text(float(last['statistic']))}, p = {number_text(last['pvalue'])}"
-    return f"{_count(root['members'], 'candidate')} by {test}, alpha {root['alpha']:g}: {told}"
+    test = _root_test(root, selection.selection)
+    return f"{_count(root.members, 'candidate')} by {test}, alpha {root.alpha:g}: {told}"
 
 
-def _member_text(member: Mapping[str, Any], *, is_best: bool) -> str:
-    chance = "the best" if is_best else member_chance(member)
-    verdict = "" if member["verdict"] == "promoted" else member["verdict"]
-    score = f"{short_id(member['trial_id'])} {member['mean_score']:.4f}"
+def _root_test(root: LevelDecision, selection: SelectionRecord) -> str:
+    """The test of pairs, that of all with its numbers, or why there is none."""
+    if root.post_hoc:
+        return root.post_hoc
+    if not root.tests:
+        return f"no test ({untested(root, selection)})"
+    return f"{root.tests[-1].name}, {test_numbers(root.tests[-1])}"
+
+
+def _member_text(member: Member, *, is_best: bool) -> str:
+    chance = "the best" if is_best else member.chance
+    verdict = "" if member.verdict is Verdict.PROMOTED else str(member.verdict)
+    score = f"{short_id(member.trial_id)} {member.mean_score:.4f}"
     return ", ".join(filter(None, (score, chance, verdict)))
 
 
@@ -200,25 +211,22 @@ def _champion(known: Known) -> str:
     trial = known.trials.get(known.champion)
     if trial is None:
         return ""
-    own = next(
-        (
-            member
-            for member in known.stages["selection"]["decisions"][-1]["members"]
-            if member["trial_id"] == known.champion
-        ),
-        None,
-    )
-    fresh = f", {own['mean_score']:.4f} where the candidates were compared" if own else ""
+    members = known.root.members if known.root else ()
+    own = next((member for member in members if member.trial_id == known.champion), None)
+    fresh = f", {own.mean_score:.4f} where the candidates were compared" if own else ""
     score = f"{trial.score:.4f} in the search" if trial.score is not None else "no score"
     return f"{short_id(trial.id)}, {configuration_text(trial.configuration)}: {score}{fresh}"
 
 
 def _how_sure(known: Known) -> str:
-    decisions = known.stages["selection"].get("decisions")
-    if not decisions:
+    if known.root is None:
         return ""
-    members = decisions[-1]["members"]
-    equal = [m for m in members if m["verdict"] != "worse" and m["trial_id"] != known.champion]
+    members = known.root.members
+    equal = [
+        member.trial_id
+        for member in members
+        if member.verdict is not Verdict.WORSE and member.trial_id != known.champion
+    ]
     if not equal:
         is_alone = len(members) == 1
         return (
@@ -226,7 +234,7 @@ def _how_sure(known: Known) -> str:
             if is_alone
             else "all others at the root are worse by test"
         )
-    names = ", ".join(f"{short_id(m['trial_id'])} ({_family(known, m['trial_id'])})" for m in equal)
+    names = ", ".join(f"{short_id(trial_id)} ({_family(known, trial_id)})" for trial_id in equal)
     return f"no test at the root told it from {names}; the ranking decided among them"
 
 
@@ -236,62 +244,56 @@ def _family(known: Known, trial_id: str) -> str:
 
 
 def _ensemble(known: Known) -> str:
-    found = known.stages["ensemble"]
-    if not found:
+    found = known.ensemble
+    if found is None:
         return ""
-    evidence = found.get("evidence")
-    if not evidence:
+    if found.evidence is None:
         return "there is none; the champion alone is the model"
+    evidence = found.evidence.decision
     numbers = (
-        f"difference {evidence['difference']:+.4g} to the best single model on folds that its weights "
-        f"have not seen, one-sided corrected t, statistic {number_text(float(evidence['statistic']))}, "
-        f"p = {number_text(evidence['pvalue'])}, alpha {evidence['alpha']:g}"
+        f"difference {evidence.difference:+.4g} to the best single model on folds that its weights "
+        f"have not seen, one-sided corrected t, statistic {number_text(evidence.statistic)}, "
+        f"p = {number_text(evidence.pvalue)}, alpha {evidence.alpha:g}"
     )
-    if [member["trial_id"] for member in found.get("learned") or ()] == [known.champion]:
+    if [member.trial_id for member in found.learned] == [known.champion]:
         return "the champion alone is the model; the ensemble gave all the weight to it"
-    if not found["replaced_champion"]:
+    if not found.replaced_champion:
         return f"the champion alone is the model, no ensemble is better: {numbers}"
-    members = ", ".join(
-        f"{short_id(member['trial_id'])} {member['weight']:.2f}" for member in found["members"]
-    )
-    if len(found["members"]) == 1:
-        trial = known.trials.get(found["members"][0]["trial_id"])
+    if len(found.members) == 1:
+        (alone,) = found.shares
+        trial = known.trials.get(alone)
         layer = " of the second layer" if trial is not None and trial.stage != "search" else ""
-        return f"{members.split()[0]}{layer} replaced the champion: {numbers}"
-    return f"an ensemble of {len(found['members'])} replaced the champion ({members}): {numbers}"
+        return f"{short_id(alone)}{layer} replaced the champion: {numbers}"
+    members = ", ".join(f"{short_id(m.trial_id)} {m.weight:.2f}" for m in found.members)
+    return f"an ensemble of {len(found.members)} replaced the champion ({members}): {numbers}"
 
 
 def _honest(known: Known) -> str:
-    found = known.stages["honest"]
-    if not found:
+    found = known.honest
+    if found is None:
         return ""
-    chosen = found.get(found.get("chosen", "single")) or {}
-    if not chosen:
-        return f"none: {found.get('reason') or 'it was not estimated'}"
-    gain = chosen.get("gain", 0.0)
-    bag = f" and {gain:+.4f} for the bag of fold models" if gain else ""
+    chosen = found.of_model
+    if chosen is None:
+        return f"none: {found.reason or 'it was not estimated'}"
+    bag = f" and {chosen.gain:+.4f} for the bag of fold models" if chosen.gain else ""
     return (
-        f"{chosen['score']:.4f}, 95 % interval {chosen['low']:.4f} to {chosen['high']:.4f}, with "
-        f"{0.0 - chosen['bias']:+.4f} for the choice among {found['n_trials']} trials "
-        f"({found['n_bootstraps']} bootstraps){bag}; uncorrected it would be {chosen['naive']:.4f}"
+        f"{chosen.score:.4f}, 95 % interval {chosen.low:.4f} to {chosen.high:.4f}, with "
+        f"{0.0 - chosen.bias:+.4f} for the choice among {found.n_trials} trials "
+        f"({found.n_bootstraps} bootstraps){bag}; uncorrected it would be {chosen.naive:.4f}"
     )
 
 
 def _given_up(known: Known) -> str:
-    texts = known.stages["result"].get("given_up")
-    if texts is None:
-        texts = [t for record in known.stages.values() for t in record.get("stage_given_up") or ()]
-    return "; ".join(dict.fromkeys(texts))
+    return "; ".join(dict.fromkeys(known.given_up))
 
 
 def _next(known: Known) -> str:
     """What is missing of a run that is not finished."""
-    if known.stages["result"]:
+    if known.result is not None:
         return ""
     is_challenge = bool((known.facts.get("settings") or {}).get("challenge"))
-    after_search = STAGES[1:]
-    names = [s.name for s in after_search if is_challenge or s.record is not PromotionRecord]
-    missing = [name for name in names if not known.stages[name]]
+    stages = [s for s in STAGES[1:] if is_challenge or s.record is not PromotionRecord]
+    missing = [stage.name for stage in stages if known.record(stage.record) is None]
     return f"the run is {known.status.status}; still to come: {', '.join(missing)}"
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from automl.records import Configuration, Trial
-from automl.selection.dispositions import Disposition, Place, Status, member_chance, number_text
+from automl.selection.dispositions import Disposition, Place, Status, number_text
+from automl.statistics.results import TestResult
 from automl_flows.words.results import short_id
 from automl_flows.words.run_choices import Known
 
@@ -131,8 +132,9 @@ def _score_text(known: Known, trial: Trial) -> str:
 
 def _fresh_scores(known: Known) -> dict[str, list[float]]:
     """Scores on fresh folds by trial id."""
-    scoring = known.stages["selection"].get("scoring") or known.stages["candidates"].get("scoring")
-    return dict((scoring or {}).get("scored") or {})
+    records = (known.selection, known.candidates)
+    found = (dict(record.scoring.scored) for record in records if record is not None)
+    return {key: [*scores] for key, scores in next(filter(None, found), {}).items()}
 
 
 def _fate(known: Known, trial: Trial) -> str:
@@ -152,13 +154,13 @@ def _fate(known: Known, trial: Trial) -> str:
 
 def _undecided(known: Known, trial: Trial) -> str:
     status = known.status
-    if known.stages["selection"]:
+    if known.selection is not None:
         return (
             "The run was made by an earlier version, whose record does not say what became of it."
         )
-    if trial.id in (known.stages["candidates"].get("trial_ids") or ()):
+    if known.candidates is not None and trial.id in known.candidates.trial_ids:
         return f"It is a candidate, and the run is {status.status}: no test has judged it yet."
-    if known.stages["candidates"]:
+    if known.candidates is not None:
         return (
             f"It did not become a candidate, and the run is {status.status}: the tests are to come."
         )
@@ -220,29 +222,31 @@ def _what_failed(known: Known, candidate: Trial) -> str:
 
 def _won(known: Known, text: str) -> str:
     """How the champion won, with the member that came nearest and whether a test told them apart."""
-    decision = known.stages["selection"]["decisions"][-1]
-    others = [m for m in decision["members"] if m["trial_id"] != known.champion]
-    if not others:
+    decision = known.root
+    others = [m for m in decision.members if m.trial_id != known.champion] if decision else []
+    if decision is None or not others:
         return "It is the champion: no other candidate got to the root"
-    nearest = max(others, key=lambda m: m["mean_score"])
-    text += f"; the next best mean is that of {short_id(nearest['trial_id'])}"
-    if decision["post_hoc"] and (chance := member_chance(nearest)):
-        if nearest["statistic"] is not None:
-            chance = f"statistic {number_text(float(nearest['statistic']))}, {chance}"
-        return f"{text} ({decision['post_hoc']}, {chance})"
-    if decision["tests"]:
-        last = decision["tests"][-1]
-        numbers = (
-            f"statistic {number_text(float(last['statistic']))}, p = {number_text(last['pvalue'])}"
-        )
-        return f"{text} ({last['name']} of all, {numbers})"
+    nearest = max(others, key=lambda member: member.mean_score)
+    text += f"; the next best mean is that of {short_id(nearest.trial_id)}"
+    if decision.post_hoc and (chance := nearest.chance):
+        if nearest.statistic is not None:
+            chance = f"statistic {number_text(nearest.statistic)}, {chance}"
+        return f"{text} ({decision.post_hoc}, {chance})"
+    if decision.tests:
+        last = decision.tests[-1]
+        return f"{text} ({last.name} of all, {test_numbers(last)})"
     return text
+
+
+def test_numbers(test: TestResult) -> str:
+    """Statistic and p-value of a test."""
+    return f"statistic {number_text(test.statistic)}, p = {number_text(test.pvalue)}"
 
 
 def _role(known: Known, trial_id: str) -> str:
     """`champion`, `ensemble member`, `input of the second layer`, or nothing; two with a comma."""
     weight = known.weights.get(trial_id)
-    has_ensemble = weight is not None and bool(known.stages["ensemble"].get("replaced_champion"))
+    has_ensemble = weight is not None and known.has_ensemble
     names = {
         "champion": trial_id == known.champion,
         "ensemble member": has_ensemble and bool(weight),
@@ -252,7 +256,7 @@ def _role(known: Known, trial_id: str) -> str:
 
 
 def _role_text(known: Known, trial_id: str) -> str:
-    if not known.stages["ensemble"].get("replaced_champion"):
+    if not known.has_ensemble:
         return "" if trial_id != known.champion or not known.weights else ", and it is the model"
     weight = known.weights.get(trial_id)
     if weight:
@@ -276,7 +280,7 @@ def _of_fresh_folds(known: Known, trial: Trial) -> list[str]:
 
 
 def _of_second_layer(known: Known, trial: Trial) -> list[str]:
-    base = known.stages["ensemble"].get("base") or ()
+    base = () if known.ensemble is None else known.ensemble.base
     score = "it has no score" if trial.score is None else f"it scored {trial.score:.4f}"
     weight = known.weights.get(trial.id)
     fate = "It has no part in the model" if not weight else "It is a member of the ensemble"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from run_records import final_of, model_of, result_of, write
 
 from automl.evaluation.journal import Journal
 from automl.home import Home, RunFolder
@@ -102,20 +103,17 @@ def make_trial(run_id: str, index: int) -> Trial:
 def finish(folder: RunFolder, *, registration: str = "off") -> None:
     facts = folder.read_facts()
     folder.write_facts({**facts, "status": "finished"})
-    folder.stages.mkdir(exist_ok=True)
-    (folder.stages / "final.json").write_text(json.dumps({"kind": "bag"}))
-    result = {
-        "run_id": folder.run_id, "problem": "t-y", "task": "binary", "trials": 3, "families": 1,
-        "score": 0.5, "seconds": 12.0, "reproducible": True, "champion": {"family": "ridge"},
-        "leaderboard": [
-            {"rank": 1, "trial_id": f"{folder.run_id}-s00002", "family": "ridge", "score": 0.5,
-             "std": 0.1, "fit_seconds": 0.3, "predict_ms": 0.2, "status": "champion"}
-        ],
-        "ledger": {"search": {"planned": 10.0, "used": 9.0}, "search ridge": {"used": 1.0}},
-        "model": {"bundle": str(folder.bundle), "registration": registration, "registered": None},
-        "given_up": [], "warnings": [], "links": {},
-    }  # fmt: skip
-    (folder.stages / "result.json").write_text(json.dumps(result))
+    result = result_of(
+        f"{folder.run_id}-s00002",
+        run_id=folder.run_id,
+        problem="t-y",
+        trials=3,
+        complete_trials=3,
+        seconds=12.0,
+        ledger={"search": {"planned": 10.0, "used": 9.0}, "search ridge": {"used": 1.0}},
+        model=model_of(registration),
+    )
+    write(folder, final_of(), result)
 
 
 @pytest.fixture

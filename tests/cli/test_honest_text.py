@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from automl.run_records.honest import HonestRecord
 from automl.tracking.layout import honest_metrics
 from automl.tracking.publication import honest_lines
 from automl_flows.words.results import ensemble_row, honest_text
 
 SINGLE = {"score": 0.8, "low": 0.75, "high": 0.84, "naive": 0.82, "bias": 0.02}
+SINGLE |= {"naive_low": 0.78, "naive_high": 0.86}
 ENSEMBLE = {**SINGLE, "score": 0.8124, "low": 0.7808, "high": 0.8404, "naive": 0.8291}
 ENSEMBLE |= {"bias": 0.0187, "gain": 0.002}
 
@@ -51,7 +53,7 @@ def test_the_ensemble_has_a_row_where_it_is_the_model():
 
 
 def test_the_tracking_store_has_the_models_and_both_scores():
-    found = honest_metrics(result_of()["honest"])
+    found = honest_metrics(HonestRecord.from_json(result_of()["honest"]))
     assert found == {
         "honest_score": 0.8124,
         "honest_low": 0.7808,
@@ -61,12 +63,12 @@ def test_the_tracking_store_has_the_models_and_both_scores():
         "honest_score_single": 0.8,
         "honest_score_ensemble": 0.8124,
     }
-    assert honest_metrics({}) == {}
+    assert honest_metrics(None) == honest_metrics(HonestRecord()) == {}
 
 
 def test_the_registered_model_has_it_in_a_sentence_or_why_there_is_none():
-    (line,) = honest_lines(result_of()["honest"])
+    (line,) = honest_lines(HonestRecord.from_json(result_of()["honest"]))
     assert line == "Corrected for having been chosen: 0.8124, 95 % interval 0.7808 to 0.8404."
     known = result_of(ensemble=None, reason="one row decides")["honest"]
-    assert honest_lines(known) == ["No honest score: one row decides."]
-    assert honest_lines({}) == []
+    assert honest_lines(HonestRecord.from_json(known)) == ["No honest score: one row decides."]
+    assert honest_lines(None) == []

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from run_records import ensemble_of, final_of, honest_of, result_of, write
 from stage_json import select_champion
 
 from automl.evaluation.journal import Journal
 from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
+from automl.run_records.search import SearchRecord
 from automl.selection.candidates import kmeans_clusters
 from automl.selection.defaults import DefaultTrial
 from automl.selection.preselection import ScoringRecord, SignatureClusters
@@ -127,15 +129,15 @@ def selected(begun):
 @pytest.fixture
 def finished(selected):
     """The run with an ensemble that replaced its champion, and with an honest score."""
-    records = StageRecords(selected.stages)
-    members = [{"trial_id": id_of(1), "weight": 0.7}, {"trial_id": id_of(6), "weight": 0.3}]
-    evidence = {"difference": 0.01, "statistic": 2.5, "pvalue": 0.02, "alpha": 0.05}
-    records.write("ensemble", {"members": members, "replaced_champion": True, "evidence": evidence})
-    both = {"score": 0.77, "low": 0.7, "high": 0.83, "naive": 0.8, "bias": 0.03}
-    chosen = {"single": both, "ensemble": both, "chosen": "ensemble"}
-    records.write("honest", {**chosen, "n_bootstraps": 200, "n_trials": 7, "reason": ""})
-    records.write("final", {"members": members})
-    records.write("result", {"given_up": ["4 of 5 candidates were scored on fresh folds"]})
+    weights = {id_of(1): 0.7, id_of(6): 0.3}
+    given_up = ("4 of 5 candidates were scored on fresh folds",)
+    write(
+        selected,
+        ensemble_of(weights),
+        honest_of(),
+        final_of(weights),
+        result_of(id_of(0), given_up=given_up),
+    )
     selected.write_facts({**selected.read_facts(), "status": "finished"})
     return selected
 
@@ -337,10 +339,8 @@ def test_the_families_are_drawn_beside_their_defaults(automl, selected, tmp_path
     trial = dataclasses.replace(make_trial(3), index=9, origin="default")
     with Journal(selected.journal) as journal:
         journal.append({"type": "trial", "trial": trial.to_json(), "decision": {}})
-    file = selected.stages / "search.json"
-    known = DefaultTrial(trial.id, trial.score).to_json()
-    record = json.loads(file.read_text()) if file.exists() else {}
-    file.write_text(json.dumps({**record, "defaults": {"ridge": known}}))
+    known = DefaultTrial(trial.id, trial.score)
+    write(selected, SearchRecord(trials=10, complete=8, defaults={"ridge": known}))
     told = automl("why", RUN_ID, "--families", tmp_path / "families.png", "--json").json
     assert (told["family"], told["best default"]) == ("ridge", "ridge")
     assert float(told["default best"]) < float(told["score"])

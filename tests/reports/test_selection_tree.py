@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from matplotlib.patches import ConnectionPatch
@@ -67,11 +65,11 @@ def test_every_promoted_member_below_the_root_is_joined_to_its_next_place(record
 def test_a_selection_of_one_candidate_can_be_drawn(tmp_path):
     record = select([candidate("s1", "svm", (), 0.9)])
     file = tmp_path / "one.svg"
-    save_selection_tree(json.loads(json.dumps(record.to_json())), file)
+    save_selection_tree(record, file)
     assert "<svg" in file.read_text()
 
 
 @pytest.mark.parametrize("name", ["tree.jpeg", "tree", "missing/tree.png"])
 def test_files_that_cannot_be_written_are_one_sentence(record, tmp_path, name):
     with pytest.raises(SettingsError, match="tree"):
-        save_selection_tree(record.to_json(), tmp_path / name)
+        save_selection_tree(record, tmp_path / name)

@@ -8,48 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from run_records import final_of, result_of, write
 
 from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
-from automl.records import Configuration
-from automl.run_records.honest import HonestRecord
-from automl.run_records.result import (
-    Baseline,
-    DeployedModel,
-    KnownBefore,
-    ResultChampion,
-    RunResult,
-)
+from automl.run_records.registration import RegistrationRule
 from automl.run_records.search import FamilyFindings
 from automl.stages import line as module
 from automl.stages.line import Line
 from automl.tracking.outbox import Outbox
-
-
-def result_of_nothing() -> RunResult:
-    return RunResult(
-        run_id="r",
-        problem="p",
-        task="binary",
-        metric="mcc",
-        champion=ResultChampion("t", "knn", Configuration("knn", {}), 0.5),
-        score=0.5,
-        baseline=Baseline("", 0.0, 0.5, is_constant=False),
-        metrics={},
-        honest=HonestRecord(),
-        test=None,
-        leaderboard=(),
-        trials=1,
-        complete_trials=1,
-        families=1,
-        untried={},
-        defaults=None,
-        model=DeployedModel("bundle", "bag", (), 0.1, 0.1, None),
-        given_up=(),
-        warnings=(),
-        experience=KnownBefore(),
-        reproducible=True,
-    )
 
 
 @pytest.mark.parametrize("status", ["pending", "done", "off"])
@@ -59,13 +26,12 @@ def test_a_model_that_is_not_registered_yet_is_a_notice(
     folder = RunFolder(tmp_path / "runs" / "r")
     folder.write_facts({"settings": {"table": "beans.csv", "target": "label"}})
     records = StageRecords(folder.stages)
-    records.write("final", {"kind": "bag"})
-    records.write("registration", {"register": status != "off"})
+    write(folder, final_of(), RegistrationRule(register=status != "off"))
     done = {"version": "1", "registered_name": "beans-label", "published": "yes"}
     outbox = Outbox(folder.path / "outbox.json", reason="no answer")
     outbox.done = done if status == "done" else {}
     outbox.save()
-    monkeypatch.setattr(Line, "record", lambda *_: result_of_nothing())
+    monkeypatch.setattr(Line, "record", lambda *_: result_of())
     monkeypatch.setattr(Line, "trials", ())
     line: Any = object.__new__(Line)
     line._complete = None

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from run_records import final_of, write
 
-from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
 from automl.metrics.building import build_index
 from automl.records import Configuration, Task, Trial, TrialStatus
@@ -81,7 +81,7 @@ def make_run(home: Path, *, reason: str = "", **done: str) -> RunFolder:
     folder = Home(home).create_run()
     settings = {"table": "data/beans.csv", "target": "label", "name": ""}
     folder.write_facts({"run_id": folder.run_id, "settings": settings})
-    StageRecords(folder.stages).write("final", {"kind": "bag"})
+    write(folder, final_of())
     Outbox(folder.path / "outbox.json", done=done, reason=reason).save()
     return folder
 

@@ -3,8 +3,8 @@
 import time
 
 import pytest
+from run_records import final_of, model_of, result_of, write
 
-from automl.evaluation.stage_records import StageRecords
 from automl.home import Home
 from automl.run.ledger import Ledger
 from automl.stages import outlook
@@ -174,7 +174,7 @@ def test_learning_weights_takes_longer_on_more_trials_and_rows_but_within_its_sh
 
 def make_registered(home, seconds, mib):
     folder = home.create_run()
-    StageRecords(folder.stages).write("final", {"size_mib": mib})
+    write(folder, final_of(size_mib=mib))
     outbox = Outbox(folder.path / "outbox.json", done={"published": "yes"})
     outbox.seconds = {"publishing": seconds}
     outbox.save()
@@ -197,11 +197,8 @@ def test_the_newest_registrations_of_the_home_are_looked_at(tmp_path, monkeypatc
 def test_a_registration_that_was_cut_short_would_have_taken_longer(tmp_path):
     home = Home(tmp_path)
     cut, later = (home.create_run() for _ in range(2))
-    result = {
-        "model": {"registration": "pending"},
-        "ledger": {"registration": {"planned": 3.0, "used": 6.0}},
-    }
-    StageRecords(cut.stages).write("result", result)
+    ledger = {"registration": {"planned": 3.0, "used": 6.0}}
+    write(cut, result_of(model=model_of("pending"), ledger=ledger))
     (found,) = earlier_publications(later)
     assert found.seconds == outlook.CUT_SHORT * 6.0
     for taken, expected in ((4.0, 9.0), (40.0, 40.0)):  # a later command completed it

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from run_records import candidates_of, ensemble_of, result_of, selection_of, write
 
 from automl.evaluation.journal import Journal
-from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
+from automl.selection.dispositions import Disposition, Place, Status
 from automl.tracking.publication import Publisher
 from automl.tracking.store import open_store, store_address
 
@@ -83,8 +84,6 @@ class ExampleRuns:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        # what the record of the final stage says of test rows
-        self.test = {"rows": 30, "score": 0.45, "metrics": {"accuracy": 0.7}}
 
     def make(self, n_trials: int = 8, *, target: str = "label", **facts: Any) -> RunFolder:
         folder = Home(self.home).create_run()
@@ -107,19 +106,26 @@ class ExampleRuns:
     @staticmethod
     def finish(folder: RunFolder, champion: int = 4) -> None:
         """Stage records of a run that ended well, without a model."""
-        records = StageRecords(folder.stages)
         identity = make_trial(folder.run_id, champion).id
         other = make_trial(folder.run_id, 1).id
-        records.write("candidates", {"candidates": [{"trial_id": identity}, {"trial_id": other}]})
-        worse = {"status": "worse", "node": "root", "pvalue": 0.01, "statistic": "inf"}
-        worse |= {"test": "corrected t", "reason": "worse at root", "rank": None}
-        dispositions = {identity: {"status": "winner", "rank": 1.0}, other: worse}
-        records.write("selection", {"champion": identity, "dispositions": dispositions})
-        members = [{"trial_id": other, "weight": 0.5}]
-        records.write("ensemble", {"members": members, "replaced_champion": True})
-        leaderboard = [{"rank": 1, "trial_id": identity, "status": "champion"}]
-        result = {"score": 0.5, "metrics": {"accuracy": 0.8}, "leaderboard": leaderboard}
-        records.write("result", result)
+        worse = Disposition(
+            Status.WORSE,
+            Place.SELECTION,
+            node="root",
+            test="corrected t",
+            against=identity,
+            statistic=float("inf"),
+            pvalue=0.01,
+            alpha=0.05,
+        )
+        winner = Disposition(Status.WINNER, Place.SELECTION, node="root", rank=1.0)
+        write(
+            folder,
+            candidates_of(identity, other),
+            selection_of(identity, dispositions={identity: winner, other: worse}),
+            ensemble_of({other: 0.5}),
+            result_of(identity, metrics={"accuracy": 0.8}),
+        )
         facts = json.loads(folder.facts_file.read_text())
         folder.write_facts({**facts, "status": "finished"})
 

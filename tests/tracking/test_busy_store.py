@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from filelock import FileLock
+from run_records import TEST, final_of, write
 from sklearn.linear_model import Ridge
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from automl.errors import AutoMLWarning, ServiceError, StoreBusyError
-from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.inference.bundle import write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
@@ -67,7 +67,7 @@ def finished(runs: Any) -> RunFolder:
     model = TableModel(schema, members, task="regression", target="label")
     write_bundle(model, folder.bundle, extra={"run": folder.run_id}, key=make_key())
     runs.finish(folder, champion=0)
-    StageRecords(folder.stages).write("final", {"kind": "refit", "test": runs.test})
+    write(folder, final_of(kind="refit", test=TEST))
     return folder
 
 

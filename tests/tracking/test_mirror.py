@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from run_records import TEST, ensemble_of, final_of, write
 
 from automl.errors import ServiceError
-from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
+from automl.run_records.registration import RegistrationRule
+from automl.run_records.search import SearchRecord
 from automl.tracking.links import links
 from automl.tracking.mirror import Mirror, complete, end_killed_runs
 from automl.tracking.outbox import Outbox
@@ -71,7 +73,10 @@ def test_store_holds_the_trials_of_the_journal_with_their_values(home: Path, run
         "disposition_test": "corrected t",
         "disposition_statistic": "inf",
         "disposition_pvalue": "0.01",
-        "disposition_reason": "worse at root",
+        "disposition_place": "selection",
+        "disposition_against": trial.id,
+        "disposition_reason": f"worse at root: corrected t against {trial.id}, statistic inf, "
+        "p = 0.01 < 0.05",
     }
     assert (of_other["automl.role"], of_other["automl.ensemble_weight"]) == (
         "ensemble member",
@@ -92,8 +97,7 @@ def test_trials_hang_below_their_family_and_repeat_the_tags_of_the_run(
 ) -> None:
     folder = runs.make(4)
     runs.finish(folder)
-    StageRecords(folder.stages).write("final", {"kind": "bag", "test": runs.test})
-    StageRecords(folder.stages).write("registration", {"register": False})
+    write(folder, final_of(test=TEST), RegistrationRule(register=False))
     complete(Mirror(folder), 60)
     (parent,) = of_kind(home, "run")
     families = {run.info.run_id: run for run in of_kind(home, "family")}
@@ -119,13 +123,7 @@ def test_models_of_the_second_layer_hang_below_their_family_without_speaking_for
     assert [trial.id[-6:] for trial in (first, used, left)] == ["l00100", "l00101", "l00102"]
     runs.finish(folder)
     base = runs.trial(folder.run_id, 2).id
-    ensemble = {
-        "members": [{"trial_id": used.id, "weight": 1.0}],
-        "replaced_champion": True,
-        "stack": [used.to_json(), left.to_json()],
-        "base": [base],
-    }
-    StageRecords(folder.stages).write("ensemble", ensemble)
+    write(folder, ensemble_of({used.id: 1.0}, stack=(used, left), base=(base,)))
     assert complete(Mirror(folder), 60)
     found = {run.data.tags["automl.trial_id"]: run for run in of_kind(home, "trial")}
     families = {run.info.run_id: run for run in of_kind(home, "family")}
@@ -333,7 +331,7 @@ def test_a_mirror_ends_what_killed_runs_left_running(
 ) -> None:
     gone, driven, own = killed(runs), killed(runs), runs.make(1)
     if is_search_over:
-        StageRecords(own.stages).write("search", {"trials": 1})
+        write(own, SearchRecord(trials=1, complete=1))
     assert "RUNNING" in statuses(home, gone)
     with driven.lock(), own.lock(), MirrorProcess(own) as process:
         process.finish(60)
@@ -349,7 +347,7 @@ def test_a_mirror_ends_what_killed_runs_left_running(
 
 def test_the_followed_journal_is_written_while_the_run_goes_on(home: Path, runs: Any) -> None:
     folder = runs.make(3)
-    StageRecords(folder.stages).write("search", {"trials": 3})
+    write(folder, SearchRecord(trials=3, complete=3))
     with MirrorProcess(folder) as process:
         wait_for(lambda: len(Outbox.load(folder.path / "outbox.json").trials) == 3)
         runs.append(folder, range(3, 6))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from run_records import TEST, final_of, result_of, write
 from sklearn.linear_model import Ridge
 
 from automl.errors import AutoMLWarning, SettingsError
@@ -18,6 +19,7 @@ from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.inference.schema import TableSchema
 from automl.installation import make_key
 from automl.preprocessing import build_preprocessor
+from automl.run_records.result import Baseline
 from automl.tracking import synchronization
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.outbox import Outbox
@@ -50,11 +52,8 @@ def finished(runs: Any, *, baseline: bool = False) -> RunFolder:
     folder: RunFolder = runs.make(3)
     write_bundle(small_model(), folder.bundle, extra={"run": folder.run_id}, key=make_key())
     runs.finish(folder, champion=0)
-    records = StageRecords(folder.stages)
-    records.write("final", {"kind": "refit", "test": runs.test})
-    notice = "no better than the baseline: the model is the constant"
-    found = {"is_beaten": not baseline, "notice": notice, "score": 0.11}
-    records.write("result", {**(records.read("result") or {}), "baseline": found})
+    constant = Baseline("c", 0.11, 0.11 if baseline else 0.5, is_constant=baseline)
+    write(folder, final_of(kind="refit", test=TEST), result_of(baseline=constant))
     return folder
 
 
@@ -155,7 +154,7 @@ def test_a_model_no_better_than_the_baseline_is_called_so_and_takes_no_alias_fro
     assert aliases("beans-label", home) == {"champion": "3", "previous": "2"}
     client = open_store(store_address(home))
     last = client.get_model_version("beans-label", "4")
-    assert last.description.startswith("No better than the baseline: the model is the constant.\n")
+    assert last.description.startswith("No better than the baseline: the model is the constant, ")
     assert "predicting the same for every row: 0.1100" in last.description
     assert last.tags["automl.baseline"] == "not beaten"
     better = client.get_model_version("beans-label", "3")

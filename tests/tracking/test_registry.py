@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from run_records import TEST, final_of, result_of, write
 from sklearn.linear_model import LogisticRegression
 
 from automl.data.table import prepare_table
@@ -27,6 +28,7 @@ from automl.inference.provenance import KIND
 from automl.inference.signature import signed
 from automl.installation import make_key
 from automl.preprocessing import build_preprocessor
+from automl.run_records.result import Baseline
 from automl.tracking.holders import holders
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.process import registration
@@ -106,9 +108,7 @@ def finished(runs: Any, prepared: Path, **registration_rule: bool | str) -> RunF
     sign(folder.bundle, folder.run_id)
     shutil.copytree(prepared / "table", folder.table)
     runs.finish(folder)
-    StageRecords(folder.stages).write(
-        "final", {"kind": "refit", "predict_ms": 0.1, "test": runs.test}
-    )
+    write(folder, final_of(kind="refit", test=TEST))
     if registration_rule:
         StageRecords(folder.stages).write("registration", registration_rule)
     return folder
@@ -227,9 +227,8 @@ def test_only_from_a_baseline_a_model_that_is_none_takes_the_alias_unseen(
     second = {"promote": False, "compared_with": "1", "reason": "too few fresh rows"}
     for rule, beaten in ((first, False), (second, is_beaten)):
         folder = finished(runs, prepared, **rule)
-        result = json.loads((folder.stages / "result.json").read_text())
-        baseline = {"is_beaten": beaten, "notice": "" if beaten else "no better"}
-        StageRecords(folder.stages).write("result", {**result, "baseline": baseline})
+        baseline = Baseline("c", 0.3, 0.5, is_constant=not beaten)
+        write(folder, result_of(baseline=baseline))
         assert complete(Mirror(folder), 60)
     assert registration(folder).registered == "beans-label/2" + (f"@{alias}" if alias else "")
     assert aliases("beans-label", home)["champion"] == ("2" if is_beaten else "1")
