@@ -141,7 +141,7 @@ def _tell_trial(known: Known, trial: str, *, as_json: bool) -> None:
     from automl_flows.words.why_trial import why_trial
 
     told = why_trial(known, known.trial(trial))
-    emit_json(told) if as_json else emit(told["text"])
+    emit_json(told.to_json()) if as_json else emit(told.text)
 
 
 def _tell_run(known: Known, *, as_json: bool) -> None:

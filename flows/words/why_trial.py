@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from automl.records import Configuration, Trial
@@ -58,34 +59,57 @@ _FATES: Mapping[str, str] = {
 }
 
 
-def why_trial(known: Known, trial: Trial) -> dict[str, Any]:
+@dataclass(frozen=True)
+class TrialStory:
     """What a trial was and what became of it.
 
-    Returns
-    -------
-        ``text``: two sentences; ``disposition`` (None before the selection, and of a trial that was not
-        part of the search), ``role`` in the model and the numbers behind the text.
+    Parameters
+    ----------
+    fresh_scores : on folds that the search never saw; None where it has none
+    disposition : None before the selection, and of a trial that was not part of the search
+    role : in the model, see `_role`
+    weight : in the model; None where it is no member
+    text : two sentences
     """
+
+    run_id: str
+    trial_id: str
+    family: str
+    signature: str
+    status: str
+    score: float | None
+    fresh_scores: list[float] | None
+    disposition: Disposition | None
+    role: str
+    weight: float | None
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {**self.__dict__, "disposition": self.disposition and self.disposition.to_json()}
+
+
+def why_trial(known: Known, trial: Trial) -> TrialStory:
+    """What a trial was and what became of it."""
     if trial.stage == "search":
         sentences = [_what(known, trial), _fate(known, trial)]
     elif trial.stage == "candidates":
         sentences = _of_fresh_folds(known, trial)
     else:
         sentences = _of_second_layer(known, trial)
-    disposition = known.dispositions.get(trial.id)
-    return {
-        "run_id": known.run_id,
-        "trial_id": trial.id,
-        "family": trial.configuration.family,
-        "signature": trial.configuration.signature,
-        "status": str(trial.status),
-        "score": trial.score,
-        "fresh_scores": _fresh_scores(known).get(trial.id),
-        "disposition": disposition and disposition.to_json(),
-        "role": _role(known, trial.id),
-        "weight": known.weights.get(trial.id),
-        "text": known.shortened(" ".join(sentences)),
-    }
+    return TrialStory(
+        run_id=known.run_id,
+        trial_id=trial.id,
+        family=trial.configuration.family,
+        signature=trial.configuration.signature,
+        status=str(trial.status),
+        score=trial.score,
+        fresh_scores=_fresh_scores(known).get(trial.id),
+        disposition=known.dispositions.get(trial.id),
+        role=_role(known, trial.id),
+        weight=known.weights.get(trial.id),
+        text=known.shortened(" ".join(sentences)),
+    )
 
 
 def _what(known: Known, trial: Trial) -> str:
