@@ -17,6 +17,7 @@ from automl.bandits.protocol import Allocator
 from automl.bandits.thompson import Thompson, TopTwoThompson
 from automl.bandits.uniform import Uniform, UniformSeconds
 from automl.bandits.upper_bounds import Ucb1, Ucb1Tuned
+from automl.extensions import Registry
 from automl.lookup import entry_of
 
 
@@ -39,7 +40,7 @@ class AllocatorEntry:
     joins_families: bool = False
 
 
-ALLOCATORS: dict[str, AllocatorEntry] = {
+_OURS: dict[str, AllocatorEntry] = {
     "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.3"),
     "halving": AllocatorEntry(
         FamilyHalving,
@@ -100,6 +101,8 @@ ALLOCATORS: dict[str, AllocatorEntry] = {
         reads_clock=True,
     ),
 }
+ALLOCATORS = Registry("automl.allocators", AllocatorEntry, _OURS, reserved=(AUTO,))
+"""All allocators by name, those of installed packages among them."""
 
 
 def get_allocator(name: str) -> AllocatorEntry:

@@ -11,6 +11,7 @@ from automl.ensembles.agnostic import agnostic_bayes
 from automl.ensembles.greedy import greedy_selection
 from automl.ensembles.limits import LEAST_WEIGHT
 from automl.ensembles.problem import EnsembleProblem
+from automl.extensions import Registry
 from automl.lookup import entry_of
 from automl.records import FloatArray
 
@@ -72,7 +73,7 @@ def learn_single(problem: EnsembleProblem) -> FloatArray:
     return np.asarray(np.eye(problem.n_members)[int(np.argmax(scores))])
 
 
-ENSEMBLES: dict[str, EnsembleMethod] = {
+_OURS: dict[str, EnsembleMethod] = {
     "greedy": EnsembleMethod(
         greedy_selection,
         "the members that help the blend most, taken one by one, with replacement",
@@ -98,6 +99,8 @@ ENSEMBLES: dict[str, EnsembleMethod] = {
         learn_single, "the best member alone, to compare the others with", "H18 2.5.3"
     ),
 }
+ENSEMBLES = Registry("automl.ensembles", EnsembleMethod, _OURS, reserved=("none",))
+"""All ensemble methods by name, those of installed packages among them."""
 
 
 def get_ensemble(name: str) -> EnsembleMethod:

@@ -39,6 +39,7 @@ from pathlib import Path
 
 from automl.evaluation import processes
 from automl.evaluation.watch import SAMPLE_SECONDS, Slot
+from automl.extensions import installed
 
 PRELOADED = (
     "numpy",
@@ -282,6 +283,7 @@ def _ending_without(driver: int) -> Iterator[None]:
 def _load(names: Sequence[str]) -> None:
     for name in (*filter(None, names), "automl.evaluation.worker"):
         importlib.import_module(name)
+    installed()  # so that no worker looks for entry points
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The families that exist: one text file each in `definitions/`, and folders of the user's own."""
+"""The families that exist: one text file each in `definitions/`, in installed packages, in folders of the user's own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from functools import cache
 from pathlib import Path
 
 from automl.errors import SettingsError
+from automl.extensions import Extension, extensions
 from automl.families.family import Family, kind_of
 from automl.records import Task
 
 DEFINITIONS = Path(__file__).parent / "definitions"
+GROUP = "automl.families"
+"""Entry points that name packages of family files."""
 
 _own: dict[str, Family] = {}
 
@@ -29,7 +32,7 @@ def families(
     include_floors
         Whether `constant` and `stump` are listed.
     """
-    found = {**_shipped(), **_own}
+    found = {**_shipped(), **families_of_packages(), **_own}
     return {
         name: family
         for name, family in sorted(found.items(), key=lambda item: (item[1].cost.order, item[0]))
@@ -56,13 +59,16 @@ def get_family(name: str) -> Family:
     path = DEFINITIONS / f"{name}.yaml"
     if name in _names():
         return _load(path)
+    added = families_of_packages()
+    if name in added:
+        return added[name]
     from automl.spaces.text import nearest
 
-    raise SettingsError(f"there is no family {name!r}{nearest(name, {*_names(), *_own})}")
+    raise SettingsError(f"there is no family {name!r}{nearest(name, {*_names(), *added, *_own})}")
 
 
 def load_families(folder: str | Path) -> dict[str, Family]:
-    """Read every ``*.yaml`` of a folder and add its families; equal names replace ours.
+    """Read every ``*.yaml`` of a folder and add its families; equal names replace all others.
 
     Estimators may come from any importable module.
 
@@ -75,6 +81,53 @@ def load_families(folder: str | Path) -> dict[str, Family]:
     folder = Path(folder)
     if not folder.is_dir():
         raise SettingsError(f"the folder of families {folder} does not exist")
+    found = _families_in(folder)
+    _own.update(found)
+    return found
+
+
+@cache
+def families_of_packages() -> dict[str, Family]:
+    """Families that installed packages add, by name.
+
+    Raises
+    ------
+    SettingsError
+        If a package cannot be imported, holds no family file or a malformed one, or a name is
+        taken; names the package.
+    """
+    added: dict[str, Family] = {}
+    holders = dict.fromkeys(_names(), "automl")
+    for extension in extensions(GROUP):
+        for name, family in _families_of(extension).items():
+            if name in holders:
+                raise extension.refusal(f"the name {name!r} is already taken by {holders[name]}")
+            added[name], holders[name] = family, extension.package
+    return added
+
+
+def is_from_outside(name: str) -> bool:
+    """Whether a family came from an installed package or a folder of the user's own."""
+    return name in _own or name not in _names()
+
+
+def forget_families() -> None:
+    """Drop what `load_families` added."""
+    _own.clear()
+
+
+def _families_of(extension: Extension) -> dict[str, Family]:
+    folders = list(getattr(extension.value, "__path__", ()))
+    try:
+        found = [family for folder in folders for family in _families_in(Path(folder)).items()]
+    except SettingsError as error:
+        raise extension.refusal(error.message) from error
+    if not found:
+        raise extension.refusal("must be a package that holds family files, *.yaml; found none")
+    return dict(found)
+
+
+def _families_in(folder: Path) -> dict[str, Family]:
     found: dict[str, Family] = {}
     for path in sorted((*folder.glob("*.yaml"), *folder.glob("*.yml"))):
         family = _read(path)
@@ -82,18 +135,7 @@ def load_families(folder: str | Path) -> dict[str, Family]:
             other = found[family.name].text.path.name
             raise SettingsError(f"{path.name}: name: {family.name!r} is also the name in {other}")
         found[family.name] = family
-    _own.update(found)
     return found
-
-
-def is_from_outside(name: str) -> bool:
-    """Whether a family came from a folder of the user's own."""
-    return name in _own
-
-
-def forget_families() -> None:
-    """Drop what `load_families` added."""
-    _own.clear()
 
 
 def _read(path: Path) -> Family:

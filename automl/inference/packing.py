@@ -153,6 +153,12 @@ def _read(file: Path, read: Callable[[], T]) -> T:
         return read()
     except AutoMLError:
         raise
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        raise DataError(
+            f"{file} needs the package {package}, which is not installed here; install the distribution "
+            "that brings it to load the model"
+        ) from None
     except Exception as error:  # noqa: BLE001 - readers of other libraries, for files of anybody
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise DataError(f"{file} cannot be read: {reason}") from None

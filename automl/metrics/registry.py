@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from automl.errors import SettingsError
+from automl.extensions import Registry
 from automl.lookup import did_you_mean
 from automl.metrics.built_in import BUILT_IN
 from automl.metrics.custom import is_scorer_name, load_place, scorer_metric
@@ -22,11 +23,15 @@ INDEX = "index"
 _FORBIDDEN = frozenset(":=,*+ ")
 """Characters that names of scorers and texts of weights are made of."""
 
-_METRICS: dict[str, Metric] = {metric.name: metric for metric in BUILT_IN}
+METRICS = Registry(
+    "automl.metrics",
+    Metric,
+    {metric.name: metric for metric in BUILT_IN},
+    reserved=(INDEX,),
+    others=lambda metric: metric.aliases,
+)
+"""All registered metrics by name, those of installed packages among them."""
 _PLACES: dict[str, str] = {}
-
-METRICS: Mapping[str, Metric] = MappingProxyType(_METRICS)
-"""All registered metrics by name."""
 
 DEFAULT_WEIGHTS: Mapping[bool, Mapping[str, float]] = MappingProxyType(
     {
@@ -73,7 +78,7 @@ def register_metric(metric: Metric) -> Metric:
             raise SettingsError(
                 f"metric {metric.name}: the name {name} is already that of metric {holder.name}"
             )
-    _METRICS[metric.name], _PLACES[metric.name] = metric, place
+    METRICS.entries[metric.name], _PLACES[metric.name] = metric, place
     return metric
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from automl.errors import SettingsError
+from automl.extensions import Registry
 from automl.lookup import entry_of
 from automl.optimizers.annealing import SimulatedAnnealing
 from automl.optimizers.composition import (
@@ -88,7 +89,7 @@ def _composed(composition: Composition, summary: str, source: str) -> OptimizerE
     )
 
 
-OPTIMIZERS: dict[str, OptimizerEntry] = {
+_OURS: dict[str, OptimizerEntry] = {
     "grid": OptimizerEntry(GridSearch, "every combination of the axes' values", "X20 III"),
     "random": OptimizerEntry(RandomSearch, "independent draws from the prior", "B14 3.4.1, X20 IV"),
     "hypercube": OptimizerEntry(
@@ -160,6 +161,8 @@ OPTIMIZERS: dict[str, OptimizerEntry] = {
         "S15 4.4, Yogatama and Mann 2014",
     ),
 }
+OPTIMIZERS = Registry("automl.optimizers", OptimizerEntry, _OURS, reserved=(*RESERVED, COMPOSED))
+"""All optimizers by name, those of installed packages among them."""
 
 
 def get_optimizer(given: str | Mapping[str, Any]) -> OptimizerEntry:

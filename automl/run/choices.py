@@ -72,7 +72,7 @@ def check_names(settings: Settings) -> None:
     SettingsError
         With the nearest known name.
     """
-    from automl.families.registry import get_family, load_families
+    from automl.families.registry import get_family, is_from_outside, load_families
     from automl.run.choices import check_choices
 
     if settings.family_folder:
@@ -88,7 +88,7 @@ def check_names(settings: Settings) -> None:
 
         check_priors(settings)
     check_choices(settings)
-    if settings.family_folder:
+    if settings.family_folder or any(is_from_outside(name) for name in settings.families):
         from automl.run.model_storage import check_storage  # slow, only where it is needed
 
         check_storage(settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from automl.errors import SettingsError
 from automl.families.family import Family, kind_of
-from automl.families.registry import load_families
+from automl.families.registry import families_of_packages, load_families
 from automl.inference.packing import needs_pickle, pickle_refusal
 from automl.settings import Settings
 
@@ -15,6 +15,9 @@ FACTS = {"n_rows": 1000, "n_columns": 10, "n_classes": 2}
 def check_storage(settings: Settings) -> None:
     """Refuse own families whose models only a pickle can hold, before the run begins.
 
+    One of an installed package is refused where it is asked for; else it takes no part
+    (`needs_trust`).
+
     An estimator that shows so only when it is fitted ends its trial instead.
 
     Raises
@@ -22,20 +25,30 @@ def check_storage(settings: Settings) -> None:
     SettingsError
         With family and class, unless the setting `trust` allows pickles.
     """
-    if settings.trust or not settings.family_folder:
+    if settings.trust:
         return
-    for name, family in load_families(settings.family_folder).items():
-        if settings.takes_part(name) and family.unavailable is None:
-            _check_family(family, settings.task)
+    named = {name: one for name, one in families_of_packages().items() if name in settings.families}
+    own = load_families(settings.family_folder) if settings.family_folder else {}
+    for name, family in {**named, **own}.items():
+        if settings.takes_part(name) and (reason := needs_trust(family, settings.task)):
+            raise SettingsError(reason, family=name)
 
 
-def _check_family(family: Family, task: str) -> None:
+def needs_trust(family: Family, task: str) -> str | None:
+    """Why only a pickle can hold the models of a family, or None.
+
+    Parameters
+    ----------
+    task
+        A task or a kind of target; ``auto`` for all kinds that the family has.
+    """
+    if family.unavailable is not None:
+        return None
     for kind in family.kinds:
         if task != "auto" and kind != kind_of(task):
             continue
         space = family.space(kind).with_facts(**FACTS)
         estimator = family.build(space.default(), task=kind)
         if needs_pickle(estimator):
-            raise SettingsError(
-                f"family {family.name}: {pickle_refusal(estimator)}", family=family.name
-            )
+            return f"family {family.name}: {pickle_refusal(estimator)}"
+    return None

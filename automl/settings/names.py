@@ -139,6 +139,13 @@ def is_second_layer(ensemble: str) -> bool:
     return get_ensemble(ensemble).is_second_layer
 
 
+def packages_add_families() -> bool:
+    """Whether an installed package adds families."""
+    from automl.families.registry import families_of_packages
+
+    return bool(families_of_packages())
+
+
 def check_families(names: Iterable[str]) -> None:
     """Refuse a family that is not registered.
 

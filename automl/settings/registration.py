@@ -8,6 +8,7 @@ from pydantic import field_validator
 
 from automl.problem_names import name_problem
 from automl.settings.fields import Idle, Option, Section, setting
+from automl.settings.names import packages_add_families
 
 
 class Registration(Section):
@@ -35,9 +36,9 @@ class Registration(Section):
         option=Option(),
         idle=(
             Idle(
-                lambda s: s.family_folder is None,
+                lambda s: s.family_folder is None and not packages_add_families(),
                 "every family that is shipped is stored without a pickle; own ones come from "
-                "family_folder",
+                "family_folder or an installed package",
             ),
         ),
     )

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from automl.errors import SettingsError
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
-from automl.families.registry import families, get_family
+from automl.families.registry import families, families_of_packages, get_family
 from automl.records import Configuration
+from automl.run.model_storage import needs_trust
 from automl.run.search_spaces import space_of
 from automl.settings import Settings
 from automl.spaces.tree import SpaceTree
@@ -39,6 +40,7 @@ def usable_families(
         reason = (
             family.supports(table.task, len(training), table.frame.shape[1], table.n_classes)
             or _needs_weights(plan, family)
+            or _needs_trust(settings, plan, family)
             or _has_no_default(space_of(plan, family, settings))
         )
         if reason:
@@ -63,6 +65,13 @@ def _needs_weights(plan: EvaluationPlan, family: Family) -> str | None:
     if plan.weights is None or family.capabilities.sample_weight:
         return None
     return f"{family.name} cannot take row weights"
+
+
+def _needs_trust(settings: Settings, plan: EvaluationPlan, family: Family) -> str | None:
+    """Why a family that a package brought along cannot take part without leave."""
+    if settings.trust or families_of_packages().get(family.name) is not family:
+        return None
+    return needs_trust(family, plan.table.task)
 
 
 def defaults_of(

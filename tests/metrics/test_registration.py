@@ -78,7 +78,7 @@ EVERY = pytest.mark.parametrize("name", OWN)
 @pytest.fixture(autouse=True)
 def clean():
     """Registrations end with the test."""
-    kept = [(mapping, dict(mapping)) for mapping in (registry._METRICS, registry._PLACES)]
+    kept = [(mapping, dict(mapping)) for mapping in (METRICS.entries, registry._PLACES)]
     yield
     for mapping, before in kept:
         mapping.clear()

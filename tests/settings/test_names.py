@@ -30,7 +30,7 @@ def resolved(**given):
 def test_what_somebody_registers_is_accepted(setting, registry, like, monkeypatch):
     with pytest.raises(SettingsError, match=f"^setting {setting}: must be one of "):
         resolved(**{setting: "mine"})
-    monkeypatch.setitem(registry, "mine", registry[like])
+    monkeypatch.setitem(registry.entries, "mine", registry[like])
     assert getattr(resolved(**{setting: "mine"}), setting) == "mine"
 
 
@@ -38,7 +38,7 @@ def test_a_metric_that_somebody_registers_is_accepted(monkeypatch):
     with pytest.raises(SettingsError, match=r"^setting metric: must be one of index, "):
         resolved(metric="mine")
     mine = replace(registry.METRICS["accuracy"], name="mine", aliases=())
-    monkeypatch.setitem(registry._METRICS, "mine", mine)
+    monkeypatch.setitem(registry.METRICS.entries, "mine", mine)
     assert resolved(metric="mine=2,auc=1").metric == {"mine": 2.0, "auc": 1.0}
 
 
@@ -92,7 +92,7 @@ def test_what_is_no_name_of_a_registry_is_let_through(given):
 
 
 def test_an_ensemble_of_the_second_layer_is_known_by_its_entry(monkeypatch):
-    monkeypatch.setitem(ENSEMBLES, "mine", ENSEMBLES["stacking"])
+    monkeypatch.setitem(ENSEMBLES.entries, "mine", ENSEMBLES["stacking"])
     assert resolved(ensemble="mine").has_second_layer
     with pytest.raises(SettingsError, match=r"^setting layers: 2 has no effect"):
         resolved(ensemble="mine", layers=2)
