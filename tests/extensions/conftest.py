@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
+import sys
 import tomllib
+import venv
 from pathlib import Path
 
 import pytest
@@ -37,12 +38,14 @@ def install(project: Path, target: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package of `acme`, to be put on the path."""
-    return install(ACME, tmp_path_factory.mktemp("site") / "packages")
-
-
-@pytest.fixture(scope="session")
-def with_acme(site: Path) -> dict[str, str]:
-    """Environment of processes in which it is installed."""
-    return {**os.environ, "PYTHONPATH": str(site)}
+def python_with_acme(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The interpreter of an environment that has all that this one has, and the package of `acme`."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=True, with_pip=False)
+    python = folder / "bin" / "python"
+    (site_packages,) = folder.glob("lib/python3*/site-packages")
+    ours = {path for path in sys.path if path.endswith("-packages")}
+    lines = [f"import site; site.addsitedir({path!r})" for path in sorted(ours)]
+    (site_packages / "ours.pth").write_text("\n".join(lines))
+    install(ACME, site_packages)
+    return str(python)

@@ -9,7 +9,7 @@ from automl.ensembles.registry import EnsembleMethod
 from automl.metrics.metric import Metric
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import OptimizerEntry
-from automl.records import Task
+from automl.records import Task, TrialStatus
 
 
 class Prototypes(ClassifierMixin, BaseEstimator):
@@ -33,7 +33,7 @@ class Prototypes(ClassifierMixin, BaseEstimator):
 
 
 class Distinct:
-    """Optimizer: the default, then draws that were not told of yet."""
+    """Optimizer: the default, then draws that were not tried yet."""
 
     def __init__(self, space):
         self.space, self.told = space, set()
@@ -48,7 +48,8 @@ class Distinct:
         return Proposal(proposed)
 
     def tell(self, trial):
-        self.told.add(trial.configuration.id)
+        if trial.status is not TrialStatus.PARTIAL:  # of that nobody knows the score
+            self.told.add(trial.configuration.id)
 
 
 class Rotation:
