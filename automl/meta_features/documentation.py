@@ -6,14 +6,10 @@ between its two marks.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+from automl.generated_lists import renew_page
 from automl.meta_features.feature import Group, MetaFeature, Target
 from automl.meta_features.registry import META_FEATURES
 
-PAGE_START = "<!-- the list begins -->"
-PAGE_END = "<!-- the list ends -->"
 _TITLES = {
     Group.SIMPLE: "Simple",
     Group.STATISTICAL: "Statistical",
@@ -46,21 +42,5 @@ def _row(feature: MetaFeature) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def renewed(text: str) -> str:
-    """The page with the list as it is now.
-
-    Raises
-    ------
-    ValueError
-        If the page lacks a mark.
-    """
-    before, start, rest = text.partition(PAGE_START)
-    _, end, after = rest.partition(PAGE_END)
-    if not start or not end:
-        raise ValueError(f"the page must have the marks {PAGE_START} and {PAGE_END}")
-    return f"{before}{start}\n\n{feature_tables()}\n{end}{after}"
-
-
 if __name__ == "__main__":
-    page = Path(sys.argv[1])
-    page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")
+    renew_page(feature_tables)

@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+from automl.generated_lists import renew_page
 from automl.settings.fields import DEFAULT_PRESET, Section, Setting, account_of
 from automl.settings.model import SECTIONS, Settings
 from automl.settings.presets import PRESETS, usual_value
 
-PAGE_START = "<!-- the list begins -->"
-PAGE_END = "<!-- the list ends -->"
 _HEAD = "| setting | option | values | default | what it does |\n|---|---|---|---|---|"
 _KINDS = {str: "text", int: "whole number", float: "number", bool: "true, false"}
 _BOUNDS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}"}
@@ -25,21 +22,6 @@ _BOUNDS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}"}
 def section_tables() -> str:
     """A Markdown table for each section."""
     return "\n\n".join(_table(name, section) for name, section in SECTIONS.items()) + "\n"
-
-
-def renewed(text: str) -> str:
-    """The page with the list as it is now.
-
-    Raises
-    ------
-    ValueError
-        If the page lacks a mark.
-    """
-    before, start, rest = text.partition(PAGE_START)
-    _, end, after = rest.partition(PAGE_END)
-    if not start or not end:
-        raise ValueError(f"the page must have the marks {PAGE_START} and {PAGE_END}")
-    return f"{before}{start}\n\n{section_tables()}\n{end}{after}"
 
 
 def _table(name: str, section: type[Section]) -> str:
@@ -131,11 +113,5 @@ def _words(account: Setting) -> str:
     return f"{account.description}." + (f" *No effect where* {idle}." if idle else "")
 
 
-def main() -> None:
-    """Write the list into the page that the command line names."""
-    page = Path(sys.argv[1])
-    page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    renew_page(section_tables)

@@ -17,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from automl.data.table import Table, prepare_table
+from automl.generated_lists import PAGE_END, PAGE_START
 from automl.meta_features import (
     META_FEATURES,
     MetaFeatures,
@@ -26,7 +27,7 @@ from automl.meta_features import (
     model_based,
 )
 from automl.meta_features import view as sizes
-from automl.meta_features.documentation import PAGE_END, PAGE_START, feature_tables
+from automl.meta_features.documentation import feature_tables
 from automl.meta_features.information import entropies, entropy
 from automl.meta_features.statistical import (
     association,

@@ -11,11 +11,12 @@ from pydantic import Field
 from automl.comparison.plan import ADDRESSES, CELL_SETTINGS
 from automl.data.collections import DATA_SETTINGS
 from automl.errors import SettingsError
+from automl.generated_lists import renewed
 from automl.settings import SECTIONS, Settings
 from automl.settings.fields import PresetName, Section, account_of, setting
 from automl.settings.model import accounts
 from automl.settings.presets import PRESETS, usual_value
-from automl.settings.reference import renewed
+from automl.settings.reference import section_tables
 from automl.settings.sources import resolve_settings
 from automl.training_request import LIMITS
 from automl_flows import AutoML
@@ -122,10 +123,12 @@ def test_presets_are_what_the_fields_say(preset):
 
 def test_the_reference_is_up_to_date():
     text = DOCS.read_text(encoding="utf-8")
-    assert text == renewed(text), "python -m automl.settings.reference docs/settings.md"
+    assert text == renewed(text, section_tables()), (
+        "python -m automl.settings.reference docs/settings.md"
+    )
     assert all(f"| `{name}` |" in text for name in Settings.model_fields)
     with pytest.raises(ValueError, match="marks"):
-        renewed("no marks")
+        renewed("no marks", "")
 
 
 def test_the_parameters_of_the_estimator_are_settings():
