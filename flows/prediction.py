@@ -96,7 +96,7 @@ def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:
                 raise
             hint = f"a registered model is NAME@ALIAS, such as {model}@champion"
             raise SettingsError(f"{error.message}; {hint}") from None
-    from automl.tracking.registry import resolve_model
+    from automl.tracking.model_registry import resolve_model
 
     return resolve_model(model, home.path, trust=trust)
 

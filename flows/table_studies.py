@@ -14,7 +14,7 @@ from automl.errors import ServiceError
 from automl.home import Home
 from automl.table_studies.conditions import Conditions
 from automl.table_studies.folder import LearnedFolder
-from automl.table_studies.tables import Outcome, check_measures, in_turn
+from automl.table_studies.one_table import Outcome, check_measures, in_turn
 from automl_flows.environment import prepare_environment, silence_libraries
 from automl_flows.flow_thread import FlowThread
 from automl_tasks.table_studies import learn_experience_of_table

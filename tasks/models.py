@@ -13,7 +13,7 @@ from prefect.cache_policies import NO_CACHE
 
 from automl.home import default_home
 from automl.inference.model import TableModel
-from automl.tracking import registry
+from automl.tracking import model_registry as registry
 from automl_tasks import standalone
 
 evaluate_configuration = task(

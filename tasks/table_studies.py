@@ -34,7 +34,7 @@ def learn_experience_of_table(
     """
     from automl.table_studies.conditions import Conditions
     from automl.table_studies.folder import LearnedFolder
-    from automl.table_studies.tables import Request, learn_table
+    from automl.table_studies.one_table import Request, learn_table
 
     request = Request(name, data, Conditions(**(conditions or {})))
     try:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
+from automl.record_files import StageRecords
 from automl.run_state import Attempt, last_activity, state_of
 
 BEGAN, LAST = 1_000.0, 1_060.0

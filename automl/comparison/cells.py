@@ -14,7 +14,7 @@ from automl.comparison.incumbents import answers_over_trials
 from automl.comparison.plan import Cell, ComparisonPlan
 from automl.data.table import Table
 from automl.errors import AutoMLError, InterruptedRunError, ServiceError
-from automl.evaluation.limits import usable_cores
+from automl.evaluation.machine_limits import usable_cores
 from automl.home import Home
 from automl.inference.bundle import load_bundle
 from automl.installation import read_key

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from automl.comparison.plan import ADDRESSES, Cell, ComparisonPlan
 from automl.durable import write_whole
 from automl.errors import AutoMLWarning, DataError, SettingsError
-from automl.evaluation.stage_records import StageRecords
+from automl.record_files import StageRecords
 from automl.records import FloatArray, IntArray
 
 FORMAT = 1

@@ -34,7 +34,7 @@ from automl.data.arff import read_arff
 from automl.data.delimited import read_delimited
 from automl.data.dialect import Opener
 from automl.data.findings import Oddity, nearest, odd_names
-from automl.data.limits import check_size, most_bytes
+from automl.data.memory_limit import check_size, most_bytes
 from automl.data.public_tables import read_bundled, read_openml
 from automl.data.remote import fetch
 from automl.data.sheets import SHEETS, read_sheet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from automl.addresses import public_address, public_text
-from automl.data.limits import check_size, most_bytes
+from automl.data.memory_limit import check_size, most_bytes
 from automl.errors import DataError, ServiceError, SettingsError
 
 # roots of the errors of file systems' own client libraries, which do not derive from OSError

@@ -9,7 +9,7 @@ import pandas as pd
 
 from automl.data.dialect import Opener
 from automl.data.findings import Oddity
-from automl.data.limits import check_size
+from automl.data.memory_limit import check_size
 from automl.errors import DataError
 from automl.inference.columns import MISSING_TEXTS
 

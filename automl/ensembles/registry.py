@@ -9,7 +9,7 @@ import numpy as np
 
 from automl.ensembles.agnostic import agnostic_bayes
 from automl.ensembles.greedy import greedy_selection
-from automl.ensembles.limits import LEAST_WEIGHT
+from automl.ensembles.member_limits import LEAST_WEIGHT
 from automl.ensembles.problem import EnsembleProblem
 from automl.extensions import Registry
 from automl.lookup import entry_of

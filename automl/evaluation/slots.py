@@ -29,7 +29,7 @@ from automl.errors import AutoMLError, SettingsError
 from automl.evaluation import channel as messages
 from automl.evaluation.exchange import Exchange, Job, JobOutcome
 from automl.evaluation.launch import SupervisorLostError, SupervisorProcess
-from automl.evaluation.limits import memory_limit_mib as default_memory_limit_mib
+from automl.evaluation.machine_limits import memory_limit_mib as default_memory_limit_mib
 from automl.evaluation.seats import Seat
 from automl.evaluation.supervisor import PRELOADED
 from automl.evaluation.watch import GRACE_SECONDS

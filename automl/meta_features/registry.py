@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from automl.meta_features import (
-    information,
-    landmarks,
-    model_based,
-    simple,
-    statistical,
-)
+from automl.meta_features import information, landmarks, model_based, simple, statistical
 from automl.meta_features.feature import MetaFeature
 
 META_FEATURES: dict[str, MetaFeature] = {

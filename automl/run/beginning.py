@@ -14,9 +14,9 @@ from automl.errors import SettingsError
 from automl.evaluation.journal import Journal
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.slots import WorkerPool
-from automl.evaluation.stage_records import StageRecords
 from automl.experience.snapshot import ExperienceRecord
 from automl.home import Home, RunFolder
+from automl.record_files import StageRecords
 from automl.records import Trial
 from automl.run.ledger import is_late, ledger_of
 from automl.run.memory import recall_snapshot, take_snapshot

@@ -24,15 +24,15 @@ from automl.data.splits import split_test
 from automl.data.table import Table
 from automl.data.target import label_text, missing_targets
 from automl.errors import AutoMLError, SettingsError
-from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.inference.model import TableModel
 from automl.inference.raw_table import Column
+from automl.record_files import StageRecords
 from automl.records import BoolArray, IntArray
 from automl.settings import Settings
 from automl.stage_record import StageRecord
 from automl.tracking.holders import CHAMPION, holders
-from automl.tracking.registry import champion_bundle, row_digests_of, settle
+from automl.tracking.model_registry import champion_bundle, row_digests_of, settle
 
 SETTLING_SHARE = 0.1
 """Of the budget, for what earlier runs have left unregistered."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from automl.evaluation.limits import crowding
+from automl.evaluation.machine_limits import crowding
 from automl.run.stage_table import unknown_tail
 from automl.settings import Settings
 

@@ -16,7 +16,7 @@ from automl.data.readers import read_table
 from automl.data.splits import distinct_rows, fold_rows, make_folds, split_halves, split_test
 from automl.data.table import Table, prepare_table, prepare_test_table
 from automl.errors import AutoMLWarning, SettingsError
-from automl.evaluation.limits import capacity_mib, usable_cores
+from automl.evaluation.machine_limits import capacity_mib, usable_cores
 from automl.evaluation.plan import EvaluationPlan, PlanSettings, StageName, StageRows
 from automl.experience.fingerprints import fingerprint, layout
 from automl.home import RunFolder

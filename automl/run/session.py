@@ -15,11 +15,11 @@ from automl.errors import AutoMLWarning, InterruptedRunError, StorageError
 from automl.evaluation.journal import Journal
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.slots import WorkerPool
-from automl.evaluation.stage_records import StageRecords
 from automl.experience.cleaning import learnable
 from automl.experience.data_set import Experience
 from automl.experience.harvest import remember
 from automl.home import Home, RunFolder
+from automl.record_files import StageRecords
 from automl.records import Trial
 from automl.run.ledger import Ledger, is_late
 from automl.run.stage_table import REGISTRATION, stages_of

@@ -18,7 +18,7 @@ from automl.ensembles.deadline import Deadline
 from automl.ensembles.diversity import diverse_library
 from automl.ensembles.evidence import cross_fitted_scores, decide_ensemble, other_rows
 from automl.ensembles.library import MOST_CELLS
-from automl.ensembles.limits import is_fast_enough, only_effective
+from automl.ensembles.member_limits import is_fast_enough, only_effective
 from automl.ensembles.problem import EnsembleProblem
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError

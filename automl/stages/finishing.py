@@ -27,7 +27,7 @@ from automl.run.session import Session
 from automl.run_records.ensemble import BlendScores, EnsembleRecord
 from automl.run_records.final import FinalMember, FinalRecord, UntouchedScore
 from automl.stages.blend_scores import describe_blend
-from automl.stages.opening import CONSTANT
+from automl.stages.first_configurations import CONSTANT
 from automl.stages.stacking import stack_payload
 
 REFIT_SAFETY = 1.5

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from automl.ensembles.agnostic import N_BOOTSTRAPS, agnostic_bayes
-from automl.ensembles.limits import Inputs, limit_members, limit_prediction_time
+from automl.ensembles.member_limits import Inputs, limit_members, limit_prediction_time
 from automl.ensembles.registry import EnsembleMethod, get_ensemble
 from automl.optimizers.registry import get_optimizer
 from automl.records import FloatArray

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.fold_models import models_mib
-from automl.evaluation.limits import usable_cores
+from automl.evaluation.machine_limits import usable_cores
 from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.run.session import Session

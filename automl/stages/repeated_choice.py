@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.ensembles.limits import is_fast_enough
+from automl.ensembles.member_limits import is_fast_enough
 from automl.ensembles.problem import EnsembleProblem
 from automl.families.registry import get_family
 from automl.inference.combining import Combine

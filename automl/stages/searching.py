@@ -36,7 +36,7 @@ from automl.search.turns import Turn, Turns
 from automl.selection.defaults import default_trials
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.stages.arms import arms_of
-from automl.stages.opening import constant_of, opening_of
+from automl.stages.first_configurations import constant_of, opening_of
 from automl.stages.outlook import Outlook, warm_up
 from automl.stages.participation import defaults_of, unkept_requests, usable_families
 from automl.stages.speed import stored_timings, workload_of

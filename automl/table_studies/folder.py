@@ -21,10 +21,10 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from automl.errors import SettingsError
-from automl.evaluation.stage_records import StageRecords
 from automl.experience.data_set import Experience
 from automl.experience.store import ExperienceStore, file_name
 from automl.home import Home
+from automl.record_files import StageRecords
 
 FORMAT = 1
 LOCK_SECONDS = 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from automl.evaluation.limits import usable_cores
+from automl.evaluation.machine_limits import usable_cores
 
 SHARE = 0.05
 OPENING_SECONDS = 5.0

@@ -172,7 +172,7 @@ class FinishedRun:
     """
 
     def __init__(self, folder: Path) -> None:
-        from automl.evaluation.stage_records import StageRecords
+        from automl.record_files import StageRecords
         from automl.run.ledger import Ledger
 
         self.folder = RunFolder(folder)

@@ -44,8 +44,8 @@ from automl.records import Configuration, Trial
 from automl.run.beginning import begin
 from automl.run.session import Session
 from automl.settings.sources import resolve_settings
+from automl.stages.first_configurations import give_configurations
 from automl.stages.line import close_line, open_line
-from automl.stages.opening import give_configurations
 from automl.stages.searching import run_search
 from automl.table_studies.facts import target_for
 

@@ -139,7 +139,7 @@ def _home_folder(home: Home) -> Iterable[Finding]:
 def _machine(_: Home) -> Iterable[Finding]:
     import psutil
 
-    from automl.evaluation.limits import usable_cores
+    from automl.evaluation.machine_limits import usable_cores
 
     yield Finding("cores", "ok", f"{usable_cores()} usable, load {os.getloadavg()[0]:.1f}")
     free = psutil.virtual_memory().available / 2**20

@@ -65,8 +65,8 @@ def rollback(
     as_json: JsonOption = False,
 ) -> None:
     """Move the alias champion back to the version that had it before."""
-    from automl.tracking.registry import list_versions
-    from automl.tracking.registry import rollback as move_back
+    from automl.tracking.model_registry import list_versions
+    from automl.tracking.model_registry import rollback as move_back
     from automl_flows.words.rendering import emit_json, emit_table
 
     state = open_home(home)

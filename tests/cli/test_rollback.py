@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from automl.tracking import registry
-from automl.tracking.registry import RegisteredVersion
+from automl.tracking import model_registry as registry
+from automl.tracking.model_registry import RegisteredVersion
 
 
 def version(number, *aliases):

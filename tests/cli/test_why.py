@@ -13,8 +13,8 @@ from run_records import ensemble_of, final_of, honest_of, result_of, write
 from stage_json import select_champion
 
 from automl.evaluation.journal import Journal
-from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
+from automl.record_files import StageRecords
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.run_records.search import SearchRecord
 from automl.selection.candidates import kmeans_clusters

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from automl.ensembles.layers import MOST_INPUTS, choose_base
 from automl.ensembles.library import RunningMean, RunningMedian
-from automl.ensembles.limits import limit_members, limit_prediction_time, needed
+from automl.ensembles.member_limits import limit_members, limit_prediction_time, needed
 from automl.inference.combining import combined, votes, weighted_median
 
 COUNTS = st.lists(st.integers(0, 4), min_size=1, max_size=7).filter(sum)

@@ -19,7 +19,7 @@ from automl.ensembles.evidence import (
     other_rows,
 )
 from automl.ensembles.greedy import greedy_selection
-from automl.ensembles.limits import limit_members, limit_prediction_time
+from automl.ensembles.member_limits import limit_members, limit_prediction_time
 from automl.ensembles.problem import EnsembleProblem
 from automl.errors import AutoMLWarning, SettingsError
 from automl.inference.combining import combined

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from automl.data.table import Table, prepare_table
 from automl.errors import SettingsError
-from automl.evaluation.stage_records import StageRecords
 from automl.home import Home, RunFolder
 from automl.inference.model import TableModel
 from automl.metrics.building import build_index
+from automl.record_files import StageRecords
 from automl.records import IntArray
 from automl.run import challenge
 from automl.run.challenge import LEAST_ROWS, NO_ROWS, choose_rows, n_held_back

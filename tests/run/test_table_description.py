@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.meta_features import MetaFeatures
+from automl.record_files import StageRecords
 from automl.run import table_description as description
 from automl.run.preparation import prepare
 from automl.run.table_description import describe_table

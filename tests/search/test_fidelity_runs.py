@@ -20,8 +20,8 @@ from automl.evaluation import trial as evaluation
 from automl.evaluation.journal import Journal, read
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.slots import JobOutcome
-from automl.evaluation.stage_records import StageRecords
 from automl.home import Home
+from automl.record_files import StageRecords
 from automl.records import Fidelity, Trial, TrialStatus
 from automl.run.ledger import Ledger
 from automl.run.preparation import prepare

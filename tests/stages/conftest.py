@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
+from automl.record_files import StageRecords
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.run.ledger import Ledger
 from automl.run.preparation import prepare

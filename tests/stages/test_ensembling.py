@@ -10,7 +10,7 @@ from stage_json import build_ensemble
 
 from automl.ensembles import deadline as deadlines
 from automl.ensembles.evidence import cross_fitted_scores, decide_ensemble
-from automl.ensembles.limits import LEAST_WEIGHT, needed, only_effective
+from automl.ensembles.member_limits import LEAST_WEIGHT, needed, only_effective
 from automl.errors import DataError, SettingsError
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.predictions import PredictionStore

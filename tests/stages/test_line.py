@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from run_records import final_of, result_of, write
 
-from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
+from automl.record_files import StageRecords
 from automl.run_records.registration import RegistrationRule
 from automl.run_records.search import FamilyFindings
 from automl.stages import line as module

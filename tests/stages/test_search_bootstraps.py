@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from automl.evaluation.stage_records import StageRecords
 from automl.home import Home
+from automl.record_files import StageRecords
 from automl.stages.searching import Search
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from automl.errors import SettingsError
 from automl.evaluation.journal import Journal
-from automl.evaluation.stage_records import StageRecords
 from automl.experience.harvest import collect
 from automl.experience.store import ExperienceStore
 from automl.families.registry import get_family
 from automl.home import Home
 from automl.optimizers.protocol import Proposal
+from automl.record_files import StageRecords
 from automl.records import FoldResult, Trial, TrialStatus
 from automl.run.ledger import Ledger
 from automl.stages.searching import Search, known_timings

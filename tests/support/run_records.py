@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from automl.ensembles.evidence import EnsembleDecision
-from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
+from automl.record_files import StageRecords
 from automl.records import Configuration
 from automl.run_records.candidates import CandidatesRecord, ScoredCandidate
 from automl.run_records.champion import ChampionRecord

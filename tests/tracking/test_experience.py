@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from automl.errors import SettingsError
-from automl.evaluation.stage_records import StageRecords
 from automl.experience.data_set import KnownTrial
 from automl.experience.entries import digest_of
 from automl.experience.harvest import harvest
 from automl.families.registry import families
 from automl.home import RunFolder
+from automl.record_files import StageRecords
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.tracking import layout
 from automl.tracking import team_history as module

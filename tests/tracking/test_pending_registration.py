@@ -12,20 +12,20 @@ from run_records import TEST, final_of, result_of, write
 from sklearn.linear_model import Ridge
 
 from automl.errors import AutoMLWarning, SettingsError
-from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.inference.bundle import write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.inference.schema import TableSchema
 from automl.installation import make_key
 from automl.preprocessing import build_preprocessor
+from automl.record_files import StageRecords
 from automl.run_records.result import Baseline
 from automl.tracking import synchronization
 from automl.tracking.mirror import Mirror, complete
+from automl.tracking.model_registry import aliases, find_bundle, list_versions, rollback
 from automl.tracking.outbox import Outbox
 from automl.tracking.process import registration
 from automl.tracking.publication import Publisher
-from automl.tracking.registry import aliases, find_bundle, list_versions, rollback
 from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import pending_runs, register_pending, sync
 from automl.tracking.writer import RunWriter

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from automl.errors import AutoMLWarning
-from automl.evaluation.limits import (
+from automl.evaluation.machine_limits import (
     GREATEST_CROWDING,
     capacity_mib,
     crowding,

@@ -20,7 +20,6 @@ from sklearn.linear_model import LogisticRegression
 
 from automl.data.table import prepare_table
 from automl.errors import DataError, SettingsError
-from automl.evaluation.stage_records import StageRecords
 from automl.home import RunFolder
 from automl.inference.bundle import load_bundle, write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
@@ -28,12 +27,11 @@ from automl.inference.provenance import KIND
 from automl.inference.signature import signed
 from automl.installation import make_key
 from automl.preprocessing import build_preprocessor
+from automl.record_files import StageRecords
 from automl.run_records.result import Baseline
 from automl.tracking.holders import holders
 from automl.tracking.mirror import Mirror, complete
-from automl.tracking.process import registration
-from automl.tracking.publication import Publisher
-from automl.tracking.registry import (
+from automl.tracking.model_registry import (
     aliases,
     find_bundle,
     list_versions,
@@ -41,6 +39,8 @@ from automl.tracking.registry import (
     rollback,
     row_digests_of,
 )
+from automl.tracking.process import registration
+from automl.tracking.publication import Publisher
 from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import sync
 

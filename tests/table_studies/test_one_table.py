@@ -19,11 +19,11 @@ from automl.experience.store import ExperienceStore
 from automl.families.registry import get_family
 from automl.home import Home
 from automl.records import TrialStatus
-from automl.table_studies import tables as module
+from automl.table_studies import one_table as module
 from automl.table_studies.conditions import Conditions
 from automl.table_studies.folder import LearnedFolder
 from automl.table_studies.knowledge_file import make_knowledge, refresh_facts, take_over
-from automl.table_studies.tables import Request, check_measures, in_turn, learn_table
+from automl.table_studies.one_table import Request, check_measures, in_turn, learn_table
 
 MEASURE = Conditions(most_rows=100).measure()
 

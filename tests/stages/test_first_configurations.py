@@ -8,17 +8,17 @@ from typing import get_args
 
 import pytest
 
-from automl.evaluation.stage_records import StageRecords
 from automl.experience.data_set import DataSetFacts, Experience, KnownTrial
 from automl.experience.harvest import data_set_facts
 from automl.families.portfolio import whole_portfolio
 from automl.families.registry import families, get_family
 from automl.recommendation.methods import LEAST_DATA_SETS, WAYS
+from automl.record_files import StageRecords
 from automl.records import Configuration, Task, Trial, TrialStatus
 from automl.run.search_spaces import space_of
 from automl.settings import Settings
 from automl.spaces.encoding import ConfigurationEncoder
-from automl.stages import opening as module
+from automl.stages import first_configurations as module
 from automl.stages.participation import unkept_requests
 from automl.stages.searching import votes_of
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from automl.errors import AutoMLWarning, ServiceError
-from automl.evaluation.stage_records import StageRecords
+from automl.record_files import StageRecords
 
 
 def test_records_are_written_replaced_read_and_listed(tmp_path: Path) -> None:

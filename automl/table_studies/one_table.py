@@ -20,15 +20,15 @@ import pandas as pd
 from automl.addresses import public_address, whole_address
 from automl.data.readers import read_table
 from automl.errors import DataError, ServiceError
-from automl.evaluation.stage_records import StageRecords
 from automl.experience.data_set import DataSetFacts, Experience, KnownTrial
 from automl.families.family import kind_of
 from automl.origins import GIVEN
+from automl.record_files import StageRecords
 from automl.records import Configuration, Trial
 from automl.run.beginning import begin, reopen
 from automl.run.search_spaces import spaces_of
 from automl.run.session import Session
-from automl.stages.opening import give_configurations, given_configurations
+from automl.stages.first_configurations import give_configurations, given_configurations
 from automl.stages.participation import usable_families
 from automl.stages.searching import Search, run_search
 from automl.table_studies.conditions import Conditions, check_measure, sample_rows
