@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import get_args
 
 import pytest
 
@@ -270,8 +269,11 @@ def test_the_most_similar_data_set_decides_where_nearest_ones_are_asked(beginnin
     assert next(c.family for c, origin in opening(session) if origin == "knowledge") == "lightgbm"
 
 
-def test_the_setting_names_the_ways_that_there_are():
-    assert get_args(Settings.model_fields["warm_start"].annotation) == WAYS
+def test_the_setting_takes_the_ways_that_there_are_and_no_other():
+    given = {"table": "t.csv", "target": "y"}
+    assert [Settings(**given, warm_start=way).warm_start for way in WAYS] == list(WAYS)
+    with pytest.raises(ValueError, match="did you mean 'adaptive'"):
+        Settings(**given, warm_start="adaptve")
 
 
 @pytest.mark.parametrize("settings", [{}, {"portfolio": False}, {"trials": 3, "seed": 1}])
