@@ -44,8 +44,8 @@ def python_with_acme(tmp_path_factory: pytest.TempPathFactory) -> str:
     venv.create(folder, symlinks=True, with_pip=False)
     python = folder / "bin" / "python"
     (site_packages,) = folder.glob("lib/python3*/site-packages")
-    ours = {path for path in sys.path if path.endswith("-packages")}
-    lines = [f"import site; site.addsitedir({path!r})" for path in sorted(ours)]
+    ours = dict.fromkeys(path for path in sys.path if path.endswith("-packages"))
+    lines = [f"import site; site.addsitedir({path!r})" for path in ours]  # the first one counts
     (site_packages / "ours.pth").write_text("\n".join(lines))
     install(ACME, site_packages)
     return str(python)

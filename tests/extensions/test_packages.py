@@ -84,7 +84,7 @@ def test_a_family_that_only_a_pickle_holds_takes_part_where_that_is_allowed(
         rows[leave] = {row["family"]: row for row in plan["families"]}[NAMES["families"]]
     assert "only as a pickle" in rows[()]["reason"]
     assert rows["--trust",]["reason"] == ""
-    named = run(python_with_acme, *asked, "--families", NAMES["families"])
+    named = run(python_with_acme, *asked, "--families", f"{NAMES['families']},lda")
     assert named.returncode == 2
     assert "acme_automl.Prototypes can be stored only as a pickle" in named.stderr
 
