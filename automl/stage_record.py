@@ -9,9 +9,12 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from automl.home import RunFolder
+
+if TYPE_CHECKING:
+    from automl.record_files import StageRecords
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,16 @@ class StageRecord:
             return cls.from_json(content)
         except (OSError, ValueError):
             return None
+
+    def write(self, records: StageRecords) -> None:
+        """Write or replace the record of a run; durable when this returns.
+
+        Raises
+        ------
+        ServiceError
+            If it cannot be written; an earlier record stays.
+        """
+        records.write(self.stage, self.to_json())
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:

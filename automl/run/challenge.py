@@ -29,6 +29,7 @@ from automl.inference.model import TableModel
 from automl.inference.raw_table import Column
 from automl.record_files import StageRecords
 from automl.records import BoolArray, IntArray
+from automl.run_records.registration import RegistrationRule
 from automl.settings import Settings
 from automl.stage_record import StageRecord
 from automl.tracking.holders import CHAMPION, holders
@@ -114,17 +115,17 @@ def hold_back(
     records = StageRecords(folder.stages)
     if raw is None:
         reason = f"no model of {settings.problem!r} holds the alias {CHAMPION} yet"
-        records.write(Challenge.stage, Challenge(promote=True, reason=reason).to_json())
-        write_registration(records, promote=True, reason=reason, compared_with="")
+        Challenge(promote=True, reason=reason).write(records)
+        RegistrationRule(reason=reason, compared_with="").write(records)
         return NO_ROWS
     # whoever publishes this run before its end must not move the alias
-    write_registration(records, promote=False, reason="the comparison was not finished")
+    RegistrationRule(promote=False, reason="the comparison was not finished").write(records)
     try:
         challenge, held = _compare_to_champion(folder, settings, raw, table, test)
     except AutoMLError as error:
         reason = f"the champion cannot be compared: {error.message}"
         challenge, held = Challenge(reason=reason), NO_ROWS
-    records.write(Challenge.stage, challenge.to_json())
+    challenge.write(records)
     return held
 
 
@@ -313,8 +314,3 @@ def read_answers(folder: RunFolder) -> tuple[NDArray[np.float32], IntArray | Non
     codes = rows_folder(folder) / "champion_codes.npy"
     predictions = np.load(rows_folder(folder) / "champion_predictions.npy", allow_pickle=False)
     return predictions, np.load(codes, allow_pickle=False) if codes.exists() else None
-
-
-def write_registration(records: StageRecords, **rule: Any) -> None:
-    """Tell the tracking mirror whether this run's model may take the alias."""
-    records.write("registration", rule)

@@ -161,7 +161,7 @@ class Line:
             ledger=session.ledger.to_json(),
             seconds=session.ledger.elapsed,
         )
-        session.records.write(RunResult.stage, complete.to_json())
+        complete.write(session.records)
         session.end(FINISHED)
         remove_all_models(folder.path)
         return complete

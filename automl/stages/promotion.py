@@ -22,10 +22,11 @@ from automl.inference.bundle import load_bundle
 from automl.installation import read_key
 from automl.randomness import Purpose, stream
 from automl.records import IntArray, Trial
-from automl.run.challenge import Challenge, read_answers, rows_folder, write_registration
+from automl.run.challenge import Challenge, read_answers, rows_folder
 from automl.run.session import Session
 from automl.run_records.final import FinalRecord
 from automl.run_records.promotion import PromotionRecord
+from automl.run_records.registration import RegistrationRule
 from automl.tracking.holders import CHAMPION, holders
 
 BOOTSTRAPS = 200
@@ -52,13 +53,12 @@ def decide_promotion(
     )
     if challenge.rows:
         record = _duel(session, challenge, record)
-    write_registration(
-        session.records,
+    RegistrationRule(
         promote=record.promote,
         reason=record.reason,
         compared_with=challenge.version,
         is_compared=record.is_compared,
-    )
+    ).write(session.records)
     return record
 
 

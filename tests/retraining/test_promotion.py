@@ -23,6 +23,7 @@ from automl.records import IntArray
 from automl.run import challenge
 from automl.run.challenge import LEAST_ROWS, NO_ROWS, choose_rows, n_held_back
 from automl.run_records.final import FinalRecord
+from automl.run_records.registration import RegistrationRule
 from automl.settings import Settings
 from automl.stages import promotion
 from automl.tracking.holders import Holders
@@ -207,12 +208,9 @@ def test_the_better_model_takes_the_alias(duel: Duel) -> None:
     assert record["fresh_rows"] == 300
     assert record["score"] == pytest.approx(1.0)
     assert record["score"] > record["champion_score"]
-    assert duel.records.read("registration") == {
-        "promote": True,
-        "reason": record["reason"],
-        "compared_with": "3",
-        "is_compared": True,
-    }
+    assert RegistrationRule.read(duel.folder) == RegistrationRule(
+        promote=True, reason=record["reason"], compared_with="3", is_compared=True
+    )
 
 
 @pytest.mark.parametrize("right", [0.8, 0.5])
@@ -307,8 +305,9 @@ def test_without_a_champion_the_new_model_takes_the_alias(duel: Duel) -> None:
     duel.holders = Holders()
     duel.begin(frame_of(200), frame_of(500))
     # whoever publishes the run before its end finds the same rule
-    rule = duel.records.read("registration")
-    assert rule == {"promote": True, "reason": rule["reason"], "compared_with": ""}  # type: ignore[index]
+    rule = RegistrationRule.read(duel.folder)
+    assert rule is not None
+    assert (rule.promote, rule.compared_with) == (True, "")
     record = duel.end()
     assert record["promote"]
     assert record["rows"] == 0
