@@ -39,6 +39,7 @@ from automl.run.preparation import prepare
 from automl.selection.candidates import Candidate
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
+from automl.settings.option_texts import parse_metric
 from automl.settings.sources import resolve_settings
 from automl.significance import Normality, Procedure, WantedSplit, choose_split, parse_alpha
 
@@ -321,7 +322,7 @@ def _index(
 ) -> PerformanceIndex:
     labels = encoded.class_labels
     return build_index(
-        metric,
+        parse_metric(metric),
         task=encoded.task,
         y_all=y,
         n_classes=None if labels is None else len(labels),

@@ -332,7 +332,7 @@ def _with_target(table: RawTable, target: str, findings: Findings) -> tuple[RawT
         return table, False
     if n_missing:
         findings.notes.append(
-            f"{n_missing} of {table.n_rows} rows are dropped: target column {target!r} is empty there"
+            f"{n_missing} of {table.n_rows} rows are dropped: target column {target!r} holds no target there"
         )
     return (table.where(~missing) if n_missing else table), True
 

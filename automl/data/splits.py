@@ -398,7 +398,7 @@ def _warn_of_small_classes(strata: IntArray, task: Task, n_folds: int) -> None:
     smallest = int(np.bincount(strata).min())
     if task.is_classification and smallest < n_folds:
         text = (
-            f"a class has {smallest} rows, fewer than {n_folds} folds; it is learned, but not judged in "
+            f"a class has {smallest} row{'' if smallest == 1 else 's'}, fewer than {n_folds} folds; it is learned, but not judged in "
             "every fold"
         )
         warnings.warn(text, AutoMLWarning, stacklevel=3)

@@ -185,6 +185,11 @@ def flat_settings(values: _Values, where: str) -> dict[str, Any]:
 def _entries(values: _Values) -> Iterator[tuple[str, str, Any]]:
     """Section, name and value of each; the section is empty where a setting stands alone."""
     for key, value in values.items():
+        if key in SECTIONS and key not in Settings.model_fields and not isinstance(value, Mapping):
+            raise SettingsError(
+                f"section {key} must hold names and values of settings; got {value!r}",
+                setting=str(key),
+            )
         if key in SECTIONS and isinstance(value, Mapping):
             yield from ((key, str(name), inner) for name, inner in value.items())
         else:

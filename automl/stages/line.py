@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from automl.errors import InterruptedRunError, SettingsError
 from automl.evaluation.fold_models import remove_all_models
-from automl.home import Home
+from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.run.beginning import reopen
 from automl.run.session import Session
@@ -182,12 +183,16 @@ def _registered(result: RunResult, told: Registration) -> RunResult:
 
 
 _open_lines: dict[str, Line] = {}
+_closed_here: set[str] = set()
+"""Runs that this process has closed: tasks of theirs that come late must not begin another attempt."""
 
 
 def open_line(session: Session) -> Line:
     """The line of a session, known by its run folder until the session is closed."""
     line = Line(session)
-    _open_lines[str(session.folder.path)] = line
+    path = str(session.folder.path.resolve())
+    _open_lines[path] = line
+    _closed_here.discard(path)
     return line
 
 
@@ -205,7 +210,11 @@ class RunReference:
     @property
     def line(self) -> Line | None:
         """The line that drives the run in this process; None where there is none."""
-        return _open_lines.get(self.folder)
+        return _open_lines.get(str(self._path))
+
+    @property
+    def _path(self) -> Path:
+        return Path(self.folder).expanduser().resolve()
 
     @contextmanager
     def opened(self) -> Iterator[Line]:
@@ -213,14 +222,19 @@ class RunReference:
 
         Raises
         ------
-        AutoMLError
-            If another process drives the run.
+        SettingsError
+            If this is no folder of a run, or another process drives the run.
+        InterruptedRunError
+            If this process has closed the run.
         """
         if self.line is not None:
             yield self.line
             return
-        path = Path(self.folder)
-        session = reopen(path.name, Home(path.parents[1]))
+        if str(self._path) in _closed_here:
+            raise InterruptedRunError(f"run {self._path.name} was stopped here; resume it later")
+        if not RunFolder(self._path).facts_file.exists():
+            raise SettingsError(f"{self.folder} is no folder of a run: it holds no run.json")
+        session = reopen(self._path.name, Home(self._path.parents[1]))
         line = open_line(session)
         try:
             with session.driven():
@@ -235,7 +249,9 @@ def close_line(line: Line) -> None:
 
     What was stopped or failed is ended in the tracking store as well.
     """
-    _open_lines.pop(str(line.session.folder.path), None)
+    path = str(line.session.folder.path.resolve())
+    _open_lines.pop(path, None)
+    _closed_here.add(path)
     line.session.is_closing = True
     line.search.turns.end()
     line.session.close()

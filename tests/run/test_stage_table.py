@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from automl.errors import SettingsError
+from automl.errors import InterruptedRunError, SettingsError
 from automl.home import Home
 from automl.records import Trial
 from automl.run import stage_table
@@ -25,6 +25,7 @@ from automl.run_records.result import RunResult
 from automl.run_records.search import SearchRecord
 from automl.settings import Settings
 from automl.stage_record import StageRecord
+from automl.stages import line as line_module
 from automl.stages.line import RunReference, close_line, open_line
 
 MADE_BY_A_FUNCTION = [stage for stage in STAGES if stage.function]
@@ -114,25 +115,43 @@ def test_one_line_more_in_the_table_is_one_stage_more(with_another: None, tmp_pa
     assert "calibration" in made.ledger
 
 
-def test_a_reference_opens_the_run_that_is_driven_here_and_reopens_any_other(
-    tmp_path: Path,
-) -> None:
+def test_a_reference_opens_the_run_that_is_driven_here(tmp_path: Path) -> None:
     session = begin(SETTINGS, Home(tmp_path))
-    reference = RunReference(str(session.folder.path))
+    reference = RunReference(f"{session.folder.path}/")
     line = open_line(session)
     with reference.opened() as opened:
         assert opened is line
-        opened.finish_search()
     close_line(line)
+    n_attempts = len(session.folder.read_facts()["attempts"])
+    session.release()
+    with pytest.raises(InterruptedRunError, match="stopped here"), reference.opened():
+        pytest.fail("a task that comes late began another attempt")
+    assert len(session.folder.read_facts()["attempts"]) == n_attempts
+
+
+def test_a_reference_reopens_a_run_that_no_process_drives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = begin(SETTINGS, Home(tmp_path))
+    line = open_line(session)
+    line.finish_search()
+    close_line(line)
+    monkeypatch.setattr(line_module, "_closed_here", set())  # as in another process
+    reference = RunReference(str(session.folder.path))
     with pytest.raises(SettingsError, match="driv"), reference.opened():
         pytest.fail("its lock is held")
     session.release()
     found = SearchRecord.read(session.folder)
     with reference.opened() as again:
-        assert again is not line
         assert again.record(SearchRecord) == found
         champion = again.record(RunResult).champion
     assert RunResult.read(session.folder).champion == champion  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("text", ["/nowhere", "zzz"])
+def test_a_reference_to_no_run_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="no folder of a run"), RunReference(text).opened():
+        pytest.fail("there is no run")
 
 
 def test_a_damaged_record_is_made_again(tmp_path: Path) -> None:

@@ -99,7 +99,8 @@ def test_sections_can_be_given_in_a_call():
             "section score: unknown setting 'fodls'; did you mean 'folds'",
         ),
         ("serch: {optimizer: tpe}\n", "unknown setting 'serch'; did you mean 'search'"),
-        ("search: tpe\n", "unknown setting 'search'"),
+        ("search: tpe\n", "section search must hold names and values of settings; got 'tpe'"),
+        ("search:\n", "section search must hold names and values of settings; got None"),
         (
             "resources: {budget: 1m, budget_seconds: 60}\n",
             "resources.budget and resources.budget_seconds are one setting",

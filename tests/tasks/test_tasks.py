@@ -336,6 +336,11 @@ def test_a_model_is_loaded_used_and_scored(bundle, frame, features):
     found = models.score.fn(model, rows, metric="accuracy")
     assert found["accuracy"] == pytest.approx((predicted["prediction"] == frame["kind"]).mean())
     assert 0 < found["score"] < 1
+    both = models.score.fn(model, rows, metric="auc=2,accuracy=1")
+    parts = {
+        name: models.score.fn(model, rows, metric=name)["score"] for name in ("auc", "accuracy")
+    }
+    assert both["score"] == pytest.approx((2 * parts["auc"] + parts["accuracy"]) / 3)
     weighted = models.score.fn(model, rows.assign(w=1.0), weights="w")
     assert weighted["accuracy"] == pytest.approx(found["accuracy"])
 
