@@ -169,7 +169,7 @@ def flat_settings(values: _Values, where: str) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     places: dict[str, str] = {}
-    for section, name, value in _entries(values):
+    for section, name, value in _entries(values, where):
         setting = _SPELLINGS.get(name, name)
         _refuse_unknown(setting, where, section)
         place = f"{section}.{name}" if section else name
@@ -182,12 +182,12 @@ def flat_settings(values: _Values, where: str) -> dict[str, Any]:
     return found
 
 
-def _entries(values: _Values) -> Iterator[tuple[str, str, Any]]:
+def _entries(values: _Values, where: str) -> Iterator[tuple[str, str, Any]]:
     """Section, name and value of each; the section is empty where a setting stands alone."""
     for key, value in values.items():
         if key in SECTIONS and key not in Settings.model_fields and not isinstance(value, Mapping):
             raise SettingsError(
-                f"section {key} must hold names and values of settings; got {value!r}",
+                f"{where}: section {key} must hold names and values of settings; got {value!r}",
                 setting=str(key),
             )
         if key in SECTIONS and isinstance(value, Mapping):
