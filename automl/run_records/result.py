@@ -63,7 +63,7 @@ class Baseline:
         if self.is_constant:
             return (
                 "no better than the baseline: the model is the constant, which predicts the same "
-                f"for every row (score {self.score:.4f}); nothing that learns was better in time"
+                f"for every row (score {self.score:.4f}); nothing that learns was better"
             )
         return (
             f"no better than the baseline: the model scores {self.model_score:.4f}, predicting the "

@@ -8,6 +8,7 @@ from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl.run.stage_table import STAGES
 from automl.run_records.champion import ChampionRecord
 from automl.run_state import read_stage
 from automl.stages.notices import notices_of
@@ -50,7 +51,7 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
         "request": facts.get(REQUEST),
         "result": result,
         "selection": read_stage(folder, ChampionRecord.stage),
-        "stages": sorted(path.stem for path in folder.stages.glob("*.json")),
+        "stages": _finished_stages(folder),
         "links": _links(folder, result),
         "folder": str(folder.path),
     }
@@ -94,6 +95,12 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
     show_notices(result, as_json=False)
     if report["resumable"]:
         emit(f"continue it with: {command(home, 'resume', report['run_id'])}")
+
+
+def _finished_stages(folder: RunFolder) -> list[str]:
+    """Names of the finished stages in their order."""
+    names = ("data", *(stage.name for stage in STAGES))
+    return [name for name in names if (folder.stages / f"{name}.json").exists()]
 
 
 def _request_line(request: Mapping[str, Any] | None) -> str | None:

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from automl.evaluation.journal import Journal
+from automl.record_files import StageRecords
 from automl.tracking.outbox import Outbox
 from automl_flows.words.results import show_notices, show_result
 from automl_flows.words.run_status import describe
@@ -248,3 +249,11 @@ def test_clean_spares_young_runs(automl, own_home, runs):
     young = own_home.create_run()
     automl("clean", "--older-than", "1h", "--yes")
     assert [folder.run_id for folder in own_home.run_folders()] == [young.run_id]
+
+
+def test_the_finished_stages_are_shown_in_their_order_and_nothing_else(automl, runs):
+    records = StageRecords(runs[0].stages)
+    for name in ("registration", "selection", "candidates", "challenge", "data"):
+        records.write(name, {})
+    shown = automl("show", runs[0].run_id, "--json").json
+    assert shown["stages"] == ["data", "candidates", "selection"]
