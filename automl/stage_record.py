@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import types
 import typing
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from automl.home import RunFolder
+from automl.run_state import read_stage
 
 if TYPE_CHECKING:
     from automl.record_files import StageRecords
@@ -40,10 +40,10 @@ class StageRecord:
     @classmethod
     def read(cls, folder: RunFolder) -> Self | None:
         """The record in a run folder; None while the stage is not finished, or where it is damaged."""
+        content = read_stage(folder, cls.stage)
         try:
-            content = json.loads((folder.stages / f"{cls.stage}.json").read_text(encoding="utf-8"))
-            return cls.from_json(content)
-        except (OSError, ValueError):
+            return cls.from_json(content) if content else None
+        except ValueError:
             return None
 
     def write(self, records: StageRecords) -> None:

@@ -7,6 +7,7 @@ from run_records import final_of, model_of, result_of, write
 
 from automl.home import Home
 from automl.run.ledger import Ledger
+from automl.run.stage_table import unknown_tail
 from automl.stages import outlook
 from automl.stages.blending import bag_seconds
 from automl.stages.candidate_plan import HEADROOM, SAFETY
@@ -33,6 +34,14 @@ def test_every_stage_is_expected_to_take_some_time_but_candidates_that_are_not_t
     assert expected["candidates"] == expected["ensemble"] == 0.0
     assert expected["final"] > 0
     assert expected["registration"] > outlook.REGISTRATION_SECONDS
+
+
+def test_a_stage_that_no_forecast_knows_keeps_what_its_line_claims(session_of, monkeypatch):
+    claims = {"candidates": 0.0, "calibration": 3.0, **unknown_tail()}
+    monkeypatch.setattr(outlook, "unknown_tail", lambda: claims)
+    expected = expected_tail(session_of(), [])
+    assert expected["calibration"] == 3.0
+    assert list(expected)[-1] == "registration"
 
 
 def test_scoring_candidates_takes_what_their_folds_took_within_its_share(session_of, trial_of):
