@@ -47,6 +47,7 @@ from automl.inference.forms import BooleanForm, DurationForm, NumberForm
 from automl.inference.raw_table import Column, RawTable
 from automl.inference.readings import Reading
 from automl.inference.schema import TableSchema, default_reading
+from automl.lookup import did_you_mean
 
 NEARLY_UNIQUE = 0.95
 MIN_ROWS_FOR_ID = 20
@@ -211,15 +212,19 @@ def check_overrides(overrides: Mapping[str, str], names: Any) -> dict[str, Given
             roles[name] = GivenRole(Role(role), order)
         except ValueError:
             raise SettingsError(
-                f"the role of column {name!r} must be one of {', '.join(Role)}; got {text!r}"
-                f"{nearest(role, Role)}"
+                f"the role of column {name!r} must be one of {', '.join((*Role, *_dates()))}; "
+                f"got {text!r}{did_you_mean(role, Role)}"
             ) from None
         if order and (role != Role.DATE or order not in ORDERS):
-            allowed = ", ".join(f"date:{known_order}" for known_order in ORDERS)
             raise SettingsError(
-                f"the role of column {name!r} may have an order of day and month: {allowed}; got {text!r}"
+                f"the role of column {name!r} may have an order of day and month: "
+                f"{', '.join(_dates())}; got {text!r}"
             )
     return roles
+
+
+def _dates() -> list[str]:
+    return [f"{Role.DATE}:{order}" for order in ORDERS]
 
 
 def _given_numbers(column: Column) -> ColumnRole:

@@ -18,6 +18,7 @@ from automl.settings.fields import DEFAULT_PRESET
 from automl.settings.idle import idle_among
 from automl.settings.model import SECTIONS, Settings, section_of
 from automl.settings.presets import PRESETS
+from automl.settings.problems import error_of
 
 _PREFIX = "AUTOML_"
 _OTHER_VARIABLES = (
@@ -31,7 +32,6 @@ _OTHER_VARIABLES = (
 _SPELLINGS = {"budget": "budget_seconds"}
 """Other names of settings: what the option is called."""
 _Values = Mapping[str, Any]
-_UNION_PARTS = ("str", "dict[str,float]")
 
 
 def resolve_settings(
@@ -76,7 +76,14 @@ def resolve_settings(
             setting="preset",
         )
     defaults = {**_implied(merged), **PRESETS[preset]}
-    settings = validated_settings({**defaults, **merged})
+    places = {
+        **dict.fromkeys(from_file, f"in {file}"),
+        **dict.fromkeys(from_environment, "in the environment"),
+    }
+    unnamed = merged.keys() - explicit.keys()
+    settings = validated_settings(
+        {**defaults, **merged}, places={name: places[name] for name in unnamed}
+    )
     if not allows_idle:
         usual = Settings.model_construct(**defaults)
         differing = {k for k in merged if getattr(settings, k) != getattr(usual, k, None)}
@@ -109,33 +116,27 @@ def _implied(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"ensemble": "agnostic_bayes"} if is_esmbo else {}
 
 
-def validated_settings(values: _Values, *, of: str = "") -> Settings:
+def validated_settings(
+    values: _Values, *, of: str = "", places: Mapping[str, str] | None = None
+) -> Settings:
     """Settings of plain values alone.
 
     Parameters
     ----------
     of
         Whose they are, for the error, such as ``run 20260101-000000-aaaa``.
+    places
+        Where a setting was given, by its name, for the error.
 
     Raises
     ------
     SettingsError
-        With the setting, the reason and the value.
+        With each setting that cannot be used, the reason and the value.
     """
     try:
         return Settings(**values)
     except ValidationError as error:
-        first = max(error.errors(), key=lambda found: len(found["loc"]))  # of a union the nearest
-        setting = ".".join(str(part) for part in first["loc"] if part not in _UNION_PARTS)
-        whose = f"setting {setting} of {of}" if of else f"setting {setting}"
-        if first["type"] == "missing":
-            raise SettingsError(f"{whose} is missing", setting=setting) from None
-        found = "" if first["type"] == "value_error" else f"; got {first['input']!r}"
-        if first["type"] == "string_type" and isinstance(first["input"], int | float):
-            found += ", write it in quotes"
-        reason = first["msg"].removeprefix("Value error, ") + found
-        named = f"{whose}: {reason}" if setting else f"{of}: {reason}".removeprefix(": ")
-        raise SettingsError(named, setting=setting or "settings") from None
+        raise error_of(error, of=of, places=places or {}) from None
 
 
 def _read_file(path: Path) -> dict[str, Any]:

@@ -140,12 +140,15 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(automl, table, own_hom
     [
         ("target: y\nseed: 1\nseed: 2\n", "settings file .*: must be YAML; got .*'seed'.* line 3"),
         ("target: [y\n", "settings file .*: must be YAML"),
-        ("target: 1\n", "setting target: .*; got 1, write it in quotes"),
+        ("target: 1\n", "setting target .in .*settings.yaml.: .*; got 1, write it in quotes"),
         ("target: ''\n", "setting target"),
         ("target: y\ntest: ''\n", "setting test"),
-        ("target: y\nfamilies: ','\n", "setting families: must name families"),
-        ("target: y\ncriteria: {generalisation: 1}\n", "setting criteria: .*'generalisation'"),
-        ("target: y\nmetric: {accuracy: much}\n", "setting metric.accuracy: .*; got 'much'"),
+        ("target: y\nfamilies: ','\n", "setting families .in .*: must name families"),
+        (
+            "target: y\ncriteria: {generalisation: 1}\n",
+            "setting criteria .in .*: .*'generalisation'",
+        ),
+        ("target: y\nmetric: {accuracy: much}\n", "setting metric.accuracy .in .*: .*; got 'much'"),
         ("target: y\nmetric: [accuracy]\n", "setting metric"),
         ("target: y\nholdout_above_rows: -1\n", "setting holdout_above_rows"),
     ],
@@ -186,3 +189,20 @@ def test_texts_of_the_command_line_are_understood_in_every_source():
     assert resolve_settings({"table": "t", "target": "y"}, environment=one).roles == {
         "zip": "nominal"
     }
+
+
+def test_every_setting_that_cannot_be_used_is_named_with_the_place_where_it_stands(tmp_path):
+    file = tmp_path / "settings.yaml"
+    file.write_text("alpha: 3\nbudget: soon\n")
+    with pytest.raises(SettingsError) as caught:
+        resolve_settings(
+            {"table": "t.csv", "target": "y", "seed": "x"},
+            file=file,
+            environment={"AUTOML_FOLDS": "1"},
+        )
+    message = caught.value.message
+    assert message.startswith("4 settings cannot be used: ")
+    assert f"setting alpha (in {file}): alpha must be a number between 0 and 1; got 3" in message
+    assert f"setting budget_seconds (in {file}): a duration must look like" in message
+    assert "setting folds (in the environment): must be at least 2; got '1'" in message
+    assert "setting seed: must be a whole number; got 'x'" in message

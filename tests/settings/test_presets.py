@@ -83,7 +83,7 @@ def test_the_budget_of_a_nearer_source_counts_whatever_its_name(tmp_path):
     [
         ("budget: 60s\nbudget_seconds: 60\n", "budget and budget_seconds are one setting"),
         ("budget: soon\n", "a duration must look like"),
-        ("budget: 1s\n", "greater than or equal to 10"),
+        ("budget: 1s\n", "must be at least 10"),
     ],
 )
 def test_a_budget_that_is_none_is_refused_in_a_file(tmp_path, text, words):

@@ -1,0 +1,86 @@
+"""What is wrong with given settings, in sentences: the setting, where it stands, why, and the value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from automl.errors import SettingsError
+
+_UNION_PARTS = ("str", "dict[str,float]")
+_WORDS = {
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "string_type": "must be a text",
+    "string_too_short": "must not be empty",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "dict_type": "must hold names and values",
+}
+"""Sentences for kinds of error whose own words are about Python."""
+
+
+def error_of(error: ValidationError, *, of: str = "", places: Mapping[str, str]) -> SettingsError:
+    """Every problem that was found, as one error.
+
+    Parameters
+    ----------
+    of
+        Whose settings they are, such as ``run 20260101-000000-aaaa``.
+    places
+        Where a setting was given, such as ``AUTOML_SEED``, by its name.
+    """
+    nearest = list(_nearest(error))
+    sentences = [_sentence(details, of, places) for details in nearest]
+    setting = _name(nearest[0]) or "settings"
+    if len(sentences) > 1:
+        text = f"{len(sentences)} settings cannot be used: {'; '.join(sentences)}"
+        return SettingsError(text, setting=setting)
+    return SettingsError(sentences[0], setting=setting)
+
+
+def _nearest(error: ValidationError) -> Iterator[ErrorDetails]:
+    """One error of each setting; where it may be one of several types, that of the nearest type."""
+    for _, details in groupby(error.errors(), key=lambda details: details["loc"][:1]):
+        yield max(details, key=lambda each: len(each["loc"]))
+
+
+def _name(details: ErrorDetails) -> str:
+    return ".".join(str(part) for part in details["loc"] if part not in _UNION_PARTS)
+
+
+def _sentence(details: ErrorDetails, of: str, places: Mapping[str, str]) -> str:
+    if not (name := _name(details)):
+        return f"{of}: {_reason(details)}" if of else _reason(details)
+    place = places.get(str(details["loc"][0]), "")
+    subject = f"setting {name}" + (f" ({place})" if place else "") + (f" of {of}" if of else "")
+    if details["type"] == "missing":
+        return f"{subject} is missing"
+    return f"{subject}: {_reason(details)}{_value(details['type'], details['input'])}"
+
+
+def _reason(details: ErrorDetails) -> str:
+    words = details["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    words = words.replace("greater than or equal to", "at least").replace(
+        "less than or equal to", "at most"
+    )
+    return _WORDS.get(details["type"], words)
+
+
+def _value(kind: str, value: Any) -> str:
+    if kind == "value_error":  # whose words have the value
+        return ""
+    hint = (
+        ", write it in quotes" if kind == "string_type" and isinstance(value, int | float) else ""
+    )
+    return f"; got {value!r}{hint}"
