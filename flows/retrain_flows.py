@@ -11,6 +11,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Failed
 
 from automl.addresses import entrust, whole_address
+from automl.data.sources import TableSource, source_at
 from automl.durations import parse_duration
 from automl.errors import AutoMLError
 from automl.home import Home, default_home
@@ -36,6 +37,9 @@ def retrain_flow(
     trials: int | None = None,
     seed: int | None = None,
     force: bool = False,
+    mode: str = "replace",
+    window: str | None = None,
+    time: str | None = None,
 ) -> dict[str, Any] | State[Any]:
     """Retrain a problem on its table; does nothing if the table has not changed.
 
@@ -44,7 +48,7 @@ def retrain_flow(
     name
         Problem, that is registered model.
     table
-        File or URI of the table.
+        File or URI of the table; a folder or a prefix of files.
     home
         State folder; default: `AUTOML_HOME` or ./automl-home.
     budget
@@ -55,9 +59,12 @@ def retrain_flow(
         Root of all randomness; default: as the problem was trained.
     force
         Also if this content was trained on before.
+    mode, window, time
+        How files become the table; see `automl.data.sources`.
     """
     try:
-        outcome = _retrain(name, table, home, budget, trials, seed=seed, force=force)
+        source = source_at(whole_address(absolute_source(table)), mode, window, time)
+        outcome = _retrain(name, table, home, budget, trials, source=source, seed=seed, force=force)
     except Exception as error:
         say(f"retraining of {name} failed: {ending_of(error)[1]}")
         if isinstance(error, AutoMLError):
@@ -108,6 +115,7 @@ def _retrain(
     budget: str,
     trials: int | None,
     *,
+    source: TableSource | None = None,
     seed: int | None = None,
     force: bool = False,
 ) -> Retraining:
@@ -117,6 +125,7 @@ def _retrain(
         name,
         whole_address(absolute_source(table)),
         home=_home(home),
+        source=source,
         overrides={
             "budget_seconds": parse_duration(budget) if budget else None,
             "trials": trials,

@@ -32,6 +32,7 @@ from automl.training_request import TrainingRequest
 if TYPE_CHECKING:
     import pandas as pd
 
+    from automl.data.sources import TableSource
     from automl.settings import Settings
 
 LONGEST_WAIT_SECONDS = 24 * 3600.0
@@ -79,6 +80,7 @@ def retrain(
     table: str,
     *,
     home: Home,
+    source: TableSource | None = None,
     overrides: Mapping[str, Any] | None = None,
     force: bool = False,
     started: float | None = None,
@@ -95,6 +97,8 @@ def retrain(
         Problem, that is registered model.
     table
         File or URI; see `automl.data.readers.read_table`.
+    source
+        Files that become the table, and how; `table` is then only what the run calls it.
     overrides
         Settings that differ in this run alone: `budget_seconds`, `trials`, `seed`; see
         `automl.training_request`.
@@ -124,7 +128,7 @@ def retrain(
         settled = register_pending(name, home.path)
         for sentence in settled:
             tell(sentence)
-        frame, digest = _read(table)
+        frame, digest = _read(table, source)
         same = next((run for run in reversed(runs) if digest == table_digest(run)), None)
         if same is not None and not force:
             done = "; ".join(settled) or "nothing to do"
@@ -157,11 +161,11 @@ def _unknown_problem(home: Home, name: str) -> str:
     return f"there is no finished run of problem {name!r} in {home.path}{hint}"
 
 
-def _read(table: str) -> tuple[pd.DataFrame, str]:
+def _read(table: str, source: TableSource | None = None) -> tuple[pd.DataFrame, str]:
     from automl.data.digests import digest_frame
     from automl.data.readers import read_table
 
-    frame = read_table(table)
+    frame = read_table(table) if source is None else source.read()
     frame.attrs["source"] = table
     return frame, digest_frame(frame)
 

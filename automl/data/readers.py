@@ -9,6 +9,7 @@ source                    read as
 ``.jsonl`` ``.ndjson``    one JSON object per line (also ``.gz``); ``.json`` may hold a list of them
 ``.arff``                 attribute-relation file, dense or sparse
 ``.xlsx`` ``.xls`` ``.ods`` the first sheet, also of ``.xlsm`` and ``.xlsb``; needs the extra ``excel``
+a folder                  all its Parquet files, as one table (`automl.data.partitions`)
 ``scheme://…``            any of these through fsspec
 ``sklearn:NAME``          bundled: iris, wine, breast_cancer, digits, diabetes; the target is ``target``
 ``openml:NAME``           the active version on openml.org; ``openml:NAME@2`` is version 2
@@ -35,8 +36,9 @@ from automl.data.delimited import read_delimited
 from automl.data.dialect import Opener
 from automl.data.findings import Oddity, nearest, odd_names
 from automl.data.memory_limit import check_size, most_bytes
+from automl.data.partitions import local_parts, read_partitions
 from automl.data.public_tables import read_bundled, read_openml
-from automl.data.remote import fetch
+from automl.data.remote import fetch, folder_parts
 from automl.data.sheets import SHEETS, read_sheet
 from automl.errors import AutoMLWarning, DataError
 from automl.inference.columns import short, unique_names
@@ -123,14 +125,22 @@ def _load(source: str | Path | pd.DataFrame) -> tuple[pd.DataFrame, list[Oddity]
     if text.startswith("openml:"):
         return _plain_names(read_openml(text.removeprefix("openml:")))
     if "://" in text:
-        content = fetch(text)
-        return _read_file(lambda: io.BytesIO(content), public_address(text))
-    return _read_file(_local(Path(text)), text)
+        return _load_remote(text)
+    path = Path(text)
+    if path.is_dir():
+        return _plain_names(read_partitions(local_parts(path), read_table, source=text))
+    return _read_file(_local(path), text)
+
+
+def _load_remote(uri: str) -> tuple[pd.DataFrame, list[Oddity]]:
+    shown = public_address(uri)
+    if (parts := folder_parts(uri)) is not None:
+        return _plain_names(read_partitions(parts, read_table, source=shown))
+    content = fetch(uri)
+    return _read_file(lambda: io.BytesIO(content), shown)
 
 
 def _local(path: Path) -> Opener:
-    if path.is_dir():
-        raise DataError(f"{path} is a directory; a table file is expected", file=str(path))
     try:
         path.open("rb").close()
     except FileNotFoundError:

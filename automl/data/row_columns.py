@@ -71,7 +71,7 @@ def read_time(
     """Time of each row, (n_rows,): the number, or days since 1970-01-01; None after a problem."""
     if column is None or column not in raw:
         return None
-    values = _time_numbers(raw[column], findings)
+    values = time_numbers(raw[column], findings)
     if values is None:
         return None
     missing = ~np.isfinite(values)
@@ -89,7 +89,8 @@ def read_time(
     return values
 
 
-def _time_numbers(column: Column, findings: Findings) -> NDArray[Any] | None:
+def time_numbers(column: Column, findings: Findings) -> NDArray[Any] | None:
+    """Numbers of a column, or its dates as days since 1970-01-01, missing as NaN; None after a problem."""
     problem = value_problem(column)
     if problem:
         findings.problems.append(f"time {problem}")
