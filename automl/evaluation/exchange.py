@@ -46,7 +46,7 @@ class JobOutcome:
     traceback : of the exception, if there was one
     warnings : first distinct warnings of the job, at most 20
     is_cancelled
-        Whether `WorkerPool.cancel` or `WorkerPool.close` ended it.
+        Whether `Slots.cancel` or `Slots.close` ended it.
     """
 
     status: TrialStatus

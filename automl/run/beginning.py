@@ -13,15 +13,15 @@ import pandas as pd
 from automl.errors import SettingsError
 from automl.evaluation.journal import Journal
 from automl.evaluation.journal import read as read_journal
-from automl.evaluation.slots import WorkerPool
 from automl.experience.snapshot import ExperienceRecord
 from automl.home import Home, RunFolder
 from automl.record_files import StageRecords
 from automl.records import Trial
 from automl.run.ledger import is_late, ledger_of
+from automl.run.local_slots import MakeSlots, local_slots
 from automl.run.memory import recall_snapshot, take_snapshot
 from automl.run.own_priors import keep_own_priors
-from automl.run.preparation import check_workers, n_slots, prepare, versions
+from automl.run.preparation import check_workers, prepare, versions
 from automl.run.provenance import PLAN, plan_digest, refuse_foreign, signed_facts
 from automl.run.session import Session
 from automl.run.table_description import describe_table
@@ -41,8 +41,6 @@ from automl.training_request import TrainingRequest
 GIVEN_FRAME = "is_frame"
 """Key in `run.json`: the table was given from memory, so that it cannot be read once more."""
 
-PRELOAD = ("automl.evaluation.trial", "automl.evaluation.model_jobs", "automl.families.registry")
-
 
 def begin(
     settings: Settings,
@@ -51,6 +49,7 @@ def begin(
     frame: pd.DataFrame | None = None,
     started: float | None = None,
     request: TrainingRequest | None = None,
+    make_slots: MakeSlots = local_slots,
 ) -> Session:
     """Start a new run: slots in the background, then the table.
 
@@ -64,6 +63,8 @@ def begin(
         `time.monotonic()` of the command's first line.
     request
         Of a retraining: where its settings come from; kept in `run.json`.
+    make_slots
+        Makes the slots that trials run in.
 
     Raises
     ------
@@ -73,7 +74,11 @@ def begin(
     check_workers(settings)
     check_problem(home.path, settings)
     folder = home.create_run()
-    session = _open(settings.public, home, folder, started)
+    try:
+        session = _open(settings.public, home, folder, started, make_slots)
+    except BaseException:
+        _remove(folder)
+        raise
     began = time.time() - session.ledger.elapsed
     try:
         facts = {
@@ -125,7 +130,12 @@ def _take_table(
 
 
 def reopen(
-    run_id: str, home: Home, *, started: float | None = None, trust: bool = False
+    run_id: str,
+    home: Home,
+    *,
+    started: float | None = None,
+    trust: bool = False,
+    make_slots: MakeSlots = local_slots,
 ) -> Session:
     """Continue an interrupted run from its journal and stage records.
 
@@ -136,6 +146,8 @@ def reopen(
     ----------
     trust
         Whether a run that another installation has begun may be continued: its settings can name code.
+    make_slots
+        Makes the slots that trials run in.
 
     Raises
     ------
@@ -156,7 +168,11 @@ def reopen(
     if not trust:
         refuse_foreign(folder, facts)
     session = _open(
-        validated_settings(facts["settings"], of=f"run {folder.run_id}"), home, folder, started
+        validated_settings(facts["settings"], of=f"run {folder.run_id}"),
+        home,
+        folder,
+        started,
+        make_slots,
     )
     session.earlier = [
         Trial.from_json(record["trial"])
@@ -191,21 +207,20 @@ def _earlier_attempts(folder: RunFolder, facts: dict[str, Any]) -> list[Attempt]
     return [*earlier, last]
 
 
-def _open(settings: Settings, home: Home, folder: RunFolder, started: float | None) -> Session:
-    held = ExitStack()
-    held.enter_context(folder.lock())
-    ledger = ledger_of(settings, started)
-    pool = WorkerPool(
-        n_slots(settings),
-        context=str(folder.path),
-        threads=settings.threads,
-        memory_limit_mib=None if settings.memory_mib is None else int(settings.memory_mib),
-        log_path=folder.path / "workers.log",
-        preload=PRELOAD,
-        starts_at_once=not is_late(settings, ledger),
-    )
-    journal, records = Journal(folder.journal), StageRecords(folder.stages)
-    return Session(settings, home, folder, ledger, pool, journal, records, earlier=[], held=held)
+def _open(
+    settings: Settings,
+    home: Home,
+    folder: RunFolder,
+    started: float | None,
+    make_slots: MakeSlots,
+) -> Session:
+    with ExitStack() as held:
+        held.enter_context(folder.lock())
+        ledger = ledger_of(settings, started)
+        pool = make_slots(settings, folder, starts_at_once=not is_late(settings, ledger))
+        journal, records = Journal(folder.journal), StageRecords(folder.stages)
+        kept = held.pop_all()
+    return Session(settings, home, folder, ledger, pool, journal, records, earlier=[], held=kept)
 
 
 def _remove(folder: RunFolder) -> None:

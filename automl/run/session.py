@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from automl.errors import AutoMLWarning, InterruptedRunError, StorageError
 from automl.evaluation.journal import Journal
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.slots import WorkerPool
+from automl.evaluation.slots import Slots
 from automl.experience.cleaning import learnable
 from automl.experience.data_set import Experience
 from automl.experience.harvest import remember
@@ -57,7 +57,7 @@ class Session:
     home: Home
     folder: RunFolder
     ledger: Ledger
-    pool: WorkerPool
+    pool: Slots
     journal: Journal
     records: StageRecords
     earlier: list[Trial]

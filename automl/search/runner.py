@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from automl.errors import InterruptedRunError
 from automl.evaluation.plan import StageRows
-from automl.evaluation.slots import Job, JobOutcome, WorkerPool
+from automl.evaluation.slots import Job, JobOutcome, Slots
 from automl.evaluation.trial import TrialSummary, evaluate, folds_of
 from automl.origins import DEFAULT, FLOOR, ORIGINS
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
@@ -47,7 +47,7 @@ class TrialRunner:
         Families whose fits can end after any round.
     """
 
-    pool: WorkerPool
+    pool: Slots
     run_id: str
     stage: str
     rows: StageRows

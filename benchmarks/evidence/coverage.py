@@ -46,7 +46,7 @@ from automl.inference.combining import combined
 from automl.inference.decision import DecisionRule
 from automl.inference.model import TableModel
 from automl.records import FloatArray, Trial, TrialStatus
-from automl.run import beginning as beginning_module
+from automl.run import local_slots as slots_module
 from automl.run.beginning import begin
 from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
@@ -92,7 +92,7 @@ def make_run(settings: Settings, folder: Path) -> None:
     """The whole line; leaves in `folder` what the honest score needs, and the test predictions."""
     started = time.process_time()
     if settings.trials is not None:
-        beginning_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
+        slots_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
     home = Home(folder.with_suffix(".part"))
     shutil.rmtree(home.path, ignore_errors=True)
     session = begin(settings, home)

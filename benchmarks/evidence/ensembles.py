@@ -36,7 +36,7 @@ from data_sets import data_settings, read_catalog
 from automl.data.table import Table
 from automl.home import Home
 from automl.inference.bundle import load_bundle
-from automl.run import beginning as beginning_module
+from automl.run import local_slots as slots_module
 from automl.run.beginning import begin, reopen
 from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
@@ -209,7 +209,7 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="only the report")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    beginning_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
+    slots_module.WorkerPool = SameProcess  # type: ignore[attr-defined]
     options.out.mkdir(parents=True, exist_ok=True)
     methods = {name: METHODS[name] for name in options.methods}
     for seed in range(0 if options.report else options.seeds):

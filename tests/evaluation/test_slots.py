@@ -20,7 +20,8 @@ import pytest
 
 from automl.errors import AutoMLError, SettingsError, StorageError
 from automl.evaluation.launch import SupervisorProcess
-from automl.evaluation.slots import Job, JobOutcome, WorkerPool
+from automl.evaluation.slots import Job, JobOutcome
+from automl.evaluation.worker_pool import WorkerPool
 from automl.records import TrialStatus
 
 LIMIT_MIB = 150
@@ -497,7 +498,7 @@ def test_supervisors_that_are_killed_again_and_again_while_they_start_are_an_err
         process.process.kill()
         return process
 
-    monkeypatch.setattr("automl.evaluation.slots.SupervisorProcess", started)
+    monkeypatch.setattr("automl.evaluation.worker_pool.SupervisorProcess", started)
     with (
         WorkerPool(1, context="") as pool,
         pytest.raises(AutoMLError, match="lost 4 times in a row"),
@@ -547,7 +548,8 @@ def start_script(text: str, folder: Path) -> subprocess.Popen[str]:
 def test_nothing_is_left_one_second_after_the_driver_was_killed(tmp_path: Path, pids: Path) -> None:
     script = f"""
     import threading, time
-    from automl.evaluation.slots import Job, WorkerPool
+    from automl.evaluation.slots import Job
+    from automl.evaluation.worker_pool import WorkerPool
     pool = WorkerPool(3, context="", libraries=("numpy",))
     print(pool._holder.supervisor.marker, flush=True)
     jobs = [
@@ -572,7 +574,7 @@ def test_nothing_is_left_one_second_after_the_driver_was_killed(tmp_path: Path, 
 def test_a_driver_killed_while_its_supervisor_starts_leaves_nothing(tmp_path: Path) -> None:
     script = """
     import time
-    from automl.evaluation.slots import WorkerPool
+    from automl.evaluation.worker_pool import WorkerPool
     pool = WorkerPool(1, context="")
     print(pool._holder.supervisor.marker, flush=True)
     time.sleep(60)
@@ -589,7 +591,8 @@ def test_a_driver_killed_while_its_supervisor_starts_leaves_nothing(tmp_path: Pa
 def test_an_unguarded_script_runs_once_survives_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
     script = """
     print("imported", __name__, flush=True)
-    from automl.evaluation.slots import Job, WorkerPool
+    from automl.evaluation.slots import Job
+    from automl.evaluation.worker_pool import WorkerPool
     pool = WorkerPool(1, context="", libraries=("numpy",))
     print(pool._holder.supervisor.marker, flush=True)
     print(pool.run(0, Job("operator:is_", {}), limit_seconds=5).results, flush=True)

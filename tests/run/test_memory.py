@@ -33,7 +33,7 @@ from automl.stages.result import known_before
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     pool = SimpleNamespace(n_slots=1, close=lambda: None)
-    monkeypatch.setattr(module, "WorkerPool", lambda *_, **__: pool)
+    monkeypatch.setattr("automl.run.local_slots.WorkerPool", lambda *_, **__: pool)
     monkeypatch.setattr(module, "describe_table", lambda _: None)
     monkeypatch.setattr(knowledge, "FOLDER", tmp_path / "knowledge")
     return Home(tmp_path / "home")

@@ -26,7 +26,7 @@ DATA = {"digest": "d", "rows": 10, "task": "binary", "target": "y"}
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     pool = SimpleNamespace(n_slots=1, close=lambda: None)
-    monkeypatch.setattr(module, "WorkerPool", lambda *_, **__: pool)
+    monkeypatch.setattr("automl.run.local_slots.WorkerPool", lambda *_, **__: pool)
     monkeypatch.setattr(module, "describe_table", lambda _: None)
     return Home(tmp_path)
 

@@ -8,7 +8,8 @@ import pytest
 
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
-from automl.evaluation.slots import Job, WorkerPool
+from automl.evaluation.slots import Job
+from automl.evaluation.worker_pool import WorkerPool
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.optimizers.protocol import Proposal

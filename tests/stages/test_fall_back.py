@@ -8,7 +8,8 @@ from contextlib import closing
 import pytest
 
 from automl.errors import AutoMLError
-from automl.evaluation.slots import JobOutcome, WorkerPool
+from automl.evaluation.slots import JobOutcome
+from automl.evaluation.worker_pool import WorkerPool
 from automl.home import Home
 from automl.inference.bundle import load_bundle, read_manifest
 from automl.metrics.index import PerformanceIndex

@@ -53,7 +53,7 @@ class OneSlot:
 
 @pytest.fixture
 def one_slot(monkeypatch):
-    monkeypatch.setattr("automl.run.session.WorkerPool", OneSlot)
+    monkeypatch.setattr("automl.run.local_slots.WorkerPool", OneSlot)
 
 
 @pytest.fixture

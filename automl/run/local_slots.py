@@ -1,0 +1,47 @@
+"""The slots of a run: those of this machine, unless whoever begins the run makes others."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from automl.evaluation.slots import Slots
+from automl.evaluation.worker_pool import WorkerPool
+from automl.home import RunFolder
+from automl.run.preparation import n_slots
+from automl.settings import Settings
+
+LOG = "workers.log"
+PRELOAD = ("automl.evaluation.trial", "automl.evaluation.model_jobs", "automl.families.registry")
+"""Modules of the jobs, imported once for all workers."""
+
+
+class MakeSlots(Protocol):
+    """Makes the slots of a run."""
+
+    def __call__(self, settings: Settings, folder: RunFolder, *, starts_at_once: bool) -> Slots:
+        """Slots whose jobs get the path of the run folder as their context.
+
+        Parameters
+        ----------
+        starts_at_once
+            Whether workers are started now, and not by the first that asks for one.
+
+        Raises
+        ------
+        ServiceError
+            If they are to be had from a service that cannot be reached.
+        """
+        ...
+
+
+def local_slots(settings: Settings, folder: RunFolder, *, starts_at_once: bool) -> Slots:
+    """Slots of this machine."""
+    return WorkerPool(
+        n_slots(settings),
+        context=str(folder.path),
+        threads=settings.threads,
+        memory_limit_mib=None if settings.memory_mib is None else int(settings.memory_mib),
+        log_path=folder.path / LOG,
+        preload=PRELOAD,
+        starts_at_once=starts_at_once,
+    )
