@@ -1,0 +1,422 @@
+"""Whether the tests notice: breaks the project on purpose, one place at a time, and runs the tests that should say so.
+
+    python benchmarks/house/mutations.py [NAME ...]
+
+Each mutation is applied to a checkout of its own of the current commit, which is removed in the end. One line
+for each: caught or MISSED, and the seconds of its tests. The exit code is 1 where one was missed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = {"automl": "automl", "automl_flows": "flows", "automl_tasks": "tasks"}
+TESTS_FAILED = 1
+"""What pytest ends with where tests ran and one failed; an error of ours ends it otherwise."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One break.
+
+    Parameters
+    ----------
+    name
+        What is broken, in a few words.
+    file
+        From the root of the checkout.
+    old, new
+        Text that occurs once in the file, and what takes its place.
+    tests
+        Arguments of pytest, the quickest first.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+    def apply(self, checkout: Path) -> None:
+        """Break the file of a checkout.
+
+        Raises
+        ------
+        ValueError
+            If the text is not there exactly once, because the project has changed.
+        """
+        path = checkout / self.file
+        text = path.read_text("utf-8")
+        if text.count(self.old) != 1:
+            raise ValueError(
+                f"{self.name}: {self.file} holds {text.count(self.old)} times {self.old!r}"
+            )
+        path.write_text(text.replace(self.old, self.new), "utf-8")
+
+
+MUTATIONS = (
+    Mutation(
+        "a metric's better end is the worse one",
+        "automl/metrics/metric.py",
+        "return self.bounds[self.is_maximized]",
+        "return self.bounds[not self.is_maximized]",
+        "tests/metrics/test_contract.py tests/metrics/test_index.py",
+    ),
+    Mutation(
+        "a decision sees one result too few",
+        "automl/search/turns.py",
+        "if i > self._next - delay:",
+        "if i >= self._next - delay:",
+        "tests/search/test_turns.py",
+    ),
+    Mutation(
+        "a replayed trial is not compared with the decision",
+        "automl/search/turns.py",
+        "if not is_same or trial.fidelity != turn.proposal.fidelity:",
+        "if trial.fidelity != turn.proposal.fidelity:",
+        "tests/search/test_turns.py",
+    ),
+    Mutation(
+        "members of an ensemble count alike, whatever their weights",
+        "automl/inference/combining.py",
+        "total = total + values * weight",
+        "total = total + values / len(used) + 0.0 * weight",
+        "tests/ensembles/test_combining.py",
+    ),
+    Mutation(
+        "an ensemble replaces the champion without evidence",
+        "automl/ensembles/evidence.py",
+        "has_evidence = result.pvalue < alpha and not np.array_equal(ensemble, champion)",
+        "has_evidence = difference > 0",
+        "tests/ensembles/test_ensembles.py",
+    ),
+    Mutation(
+        "folds tear groups apart",
+        "automl/data/splits.py",
+        "folds = _allot_others(strata, groups, shares, kept, rng=rng)",
+        "folds = _allot_others(strata, None, shares, kept, rng=rng)",
+        "tests/data/test_splits.py",
+    ),
+    Mutation(
+        "a missing category is one that was never seen",
+        "automl/inference/columns.py",
+        "table = np.full(len(distinct) + 1, -1, dtype=np.intp)",
+        "table = np.full(len(distinct) + 1, unseen, dtype=np.intp)",
+        "tests/inference/test_schema.py",
+    ),
+    Mutation(
+        "a column that equals the target is no leak",
+        "automl/data/leaks.py",
+        'return "equals" if same else "renames"',
+        'return ""',
+        "tests/data/test_preflight.py tests/data/test_bad_tables.py",
+    ),
+    Mutation(
+        "the last record of a journal is lost",
+        "automl/evaluation/journal.py",
+        "[record for record in parsed if record is not None],",
+        "[record for record in parsed[:-1] if record is not None],",
+        "tests/evaluation/test_journal.py",
+    ),
+    Mutation(
+        "a journal's checksums are not compared",
+        "automl/evaluation/journal.py",
+        'if checksum != b"%08x" % zlib.crc32(body):',
+        'if len(checksum) != len(b"%08x" % zlib.crc32(body)):',
+        "tests/evaluation/test_journal.py",
+    ),
+    Mutation(
+        "the paired test has a degree of freedom too many",
+        "automl/statistics/paired.py",
+        "pvalue = max(float(_t_tail(statistic, n - 1, alternative)[0]), least)",
+        "pvalue = max(float(_t_tail(statistic, n, alternative)[0]), least)",
+        "tests/statistics/test_statistics.py tests/statistics/test_references.py",
+    ),
+    Mutation(
+        "the variance of overlapping folds is not corrected",
+        "automl/statistics/paired.py",
+        "error = deviation * np.sqrt(1.0 / n + test_train_ratio)",
+        "error = deviation * np.sqrt(1.0 / n)",
+        "tests/statistics/test_statistics.py tests/statistics/test_references.py",
+    ),
+    Mutation(
+        "a trial may take as long as it likes",
+        "automl/evaluation/watch.py",
+        "if self.deadline is not None and now >= self.deadline:",
+        "if self.deadline is not None and now >= self.deadline + 60.0:",
+        "tests/evaluation/test_slots.py",
+    ),
+    Mutation(
+        "a trial may take as much memory as it likes",
+        "automl/evaluation/watch.py",
+        "elif self.limit_kib is not None and self.sample() > self.limit_kib:",
+        "elif self.limit_kib is not None and self.sample() > 100 * self.limit_kib:",
+        "tests/evaluation/test_slots.py",
+    ),
+    Mutation(
+        "the cache of folds does not tell shares of the rows apart",
+        "automl/evaluation/fitting.py",
+        "key = (data, tuple(sorted(choices.items())))",
+        "key = (data.stage, data.repeat, data.fold, tuple(sorted(choices.items())))",
+        "tests/evaluation/test_trial.py tests/evaluation/test_fidelity.py",
+    ),
+    Mutation(
+        "a trial that is far behind runs to its end",
+        "automl/evaluation/trial.py",
+        'if reason := why_raced([r.score for r in results], payload["incumbent"], len(jobs)):',
+        "if reason := why_raced([r.score for r in results], None, len(jobs)):",
+        "tests/evaluation/test_trial.py",
+    ),
+    Mutation(
+        "promotion is inverted",
+        "automl/stages/promotion.py",
+        "promote=new > old and not moved,",
+        "promote=new < old and not moved,",
+        "tests/retraining/test_promotion.py",
+    ),
+    Mutation(
+        "a model that lost the comparison is registered as the challenger",
+        "automl/tracking/publication.py",
+        "if rule.is_compared and not rule.promote:",
+        "if False:",
+        "tests/tracking/test_model_registry.py",
+    ),
+    Mutation(
+        "a damaged record of a stage is taken for an empty one",
+        "automl/record_files.py",
+        "                stacklevel=2,\n            )\n            return None",
+        "                stacklevel=2,\n            )\n            return {}",
+        "tests/test_record_files.py",
+    ),
+    Mutation(
+        "a record may lack fields",
+        "automl/stage_record.py",
+        "if entry.name not in data and _is_required(entry):",
+        "if entry.name is None and _is_required(entry):",
+        "tests/run/test_earlier_records.py",
+    ),
+    Mutation(
+        "what a resumed run gave up before is forgotten",
+        "automl/run/session.py",
+        "        self._recall(content)\n        return found",
+        "        return found",
+        "tests/run/test_session.py",
+    ),
+    Mutation(
+        "random streams do not depend on their purpose",
+        "automl/randomness.py",
+        "np.random.SeedSequence(root, spawn_key=(int(purpose), *keys)))",
+        "np.random.SeedSequence(root, spawn_key=keys))",
+        "tests/test_randomness.py tests/data/test_splits.py tests/evaluation/test_trial.py",
+    ),
+    Mutation(
+        "candidates are dropped at half the level",
+        "automl/selection/comparison.py",
+        "    return _decide((), pairs, best, len(samples), alpha)",
+        "    return _decide((), pairs, best, len(samples), alpha / 2)",
+        "tests/selection/test_levels.py tests/selection/test_multiplicity.py",
+    ),
+    Mutation(
+        "a screening takes each comparison for the only one",
+        "automl/selection/screening.py",
+        "return alpha / max(n_trials * (n_trials - 1), 1)",
+        "return alpha",
+        "tests/selection/test_multiplicity.py",
+    ),
+    Mutation(
+        "the worst of each cluster is the candidate",
+        "automl/selection/candidates.py",
+        'np.argsort(-values, kind="stable")',
+        'np.argsort(values, kind="stable")',
+        "tests/selection/test_candidates.py",
+    ),
+    Mutation(
+        "an honest score forgets groups",
+        "automl/selection/honest.py",
+        "chosen = counts if groups is None else counts[:, groups]",
+        "chosen = counts if groups is None else rng.permuted(counts[:, groups], axis=1)",
+        "tests/selection/test_honest.py",
+    ),
+    Mutation(
+        "a file that was changed in place keeps its digest",
+        "flows/services/arrivals.py",
+        "if known is None or known[0] != state:",
+        "if known is None:",
+        "tests/retraining/test_arrivals.py",
+    ),
+    Mutation(
+        "a content that was seen begins another run",
+        "flows/services/arrivals.py",
+        "if known is not None and not known.may_run:",
+        "if known is not None and not known.may_run and known.status == 'running':",
+        "tests/retraining/test_arrivals.py",
+    ),
+    Mutation(
+        "bad data ends with the code of bad settings",
+        "automl/errors.py",
+        "    exit_code = 3",
+        "    exit_code = 2",
+        "tests/test_errors.py tests/cli/test_errors.py",
+    ),
+    Mutation(
+        "an address shows its user and password",
+        "automl/addresses.py",
+        '_QUERY.sub("", _USER.sub("", source))',
+        '_QUERY.sub("", source)',
+        "tests/test_addresses.py",
+    ),
+    Mutation(
+        "two merged components lose the variance between them",
+        "automl/priors/gaussian_components.py",
+        " + left * right * gaps**2",
+        " + 0.0 * gaps",
+        "tests/priors/test_gaussian_components.py",
+    ),
+    Mutation(
+        "an encoding of a row holds its own target",
+        "automl/preprocessing/encoding.py",
+        "inside, rest = np.flatnonzero(part == fold), np.flatnonzero(part != fold)",
+        "inside, rest = np.flatnonzero(part == fold), np.arange(n_rows)",
+        "tests/preprocessing/test_encoding.py",
+    ),
+    Mutation(
+        "a threshold is learned from the rows that it is judged on",
+        "automl/metrics/decisions.py",
+        "others = self._of(np.flatnonzero((self.folds >= 0) & (self.folds != fold)))",
+        "others = self._of(np.flatnonzero(self.folds >= 0))",
+        "tests/metrics/test_decisions.py",
+    ),
+    Mutation(
+        "what was not signed here is taken for our own",
+        "automl/inference/signature.py",
+        'return "own" if hmac.compare_digest(claimed, _code(content, key, kind).encode()) else "altered"',
+        'return "own"',
+        "tests/run/test_session.py tests/inference/test_foreign_bundles.py",
+    ),
+    Mutation(
+        "Parzen estimators take the worst trials for the good ones",
+        "automl/optimizers/tpe.py",
+        'np.argsort(-scores, kind="stable")[:n_good]',
+        'np.argsort(scores, kind="stable")[:n_good]',
+        "tests/optimizers/test_tpe.py",
+    ),
+    Mutation(
+        "the wider bound is the lower one",
+        "automl/acquisition/improvement.py",
+        "return np.asarray(mean) + width * np.asarray(std)",
+        "return np.asarray(mean) - width * np.asarray(std)",
+        "tests/acquisition",
+    ),
+    Mutation(
+        "a position on a logarithmic scale is lost",
+        "automl/spaces/numerical.py",
+        "position = (np.log(np.maximum(x, 0.0)) - low) / (high - low)",
+        "position = (np.maximum(x, 0.0) - np.exp(low)) / (np.exp(high) - np.exp(low))",
+        "tests/spaces/test_distributions.py",
+    ),
+    Mutation(
+        "trials that were killed count as finished in a forecast",
+        "automl/forecasts/runtime_model.py",
+        "if not is_censored.any():",
+        "if is_censored is not None:",
+        "tests/forecasts/test_model.py",
+    ),
+    Mutation(
+        "a raced trial counts as the best of its family",
+        "automl/bandits/rewards.py",
+        "return own.worst",
+        "return own.best",
+        "tests/bandits/test_rewards.py",
+    ),
+    Mutation(
+        "a run that was killed counts as running",
+        "automl/run_state.py",
+        "if is_driven and last.ended is None:",
+        "if last.ended is None:",
+        "tests/test_run_state.py",
+    ),
+    Mutation(
+        "the experience of partial trials is that of whole ones",
+        "automl/priors/general.py",
+        "if trial.status is not TrialStatus.PARTIAL:",
+        "if trial.status is not None:",
+        "tests/priors/test_general.py",
+    ),
+    Mutation(
+        "the search has the time that the stages after it need",
+        "automl/run/ledger.py",
+        "return self.total - later - self.elapsed",
+        "return self.total - self.elapsed",
+        "tests/run/test_ledger.py",
+    ),
+)
+
+
+def main() -> int:
+    """Try the mutations of these names, or all."""
+    chosen = [m for m in MUTATIONS if not sys.argv[1:] or m.name in sys.argv[1:]]
+    n_missed = 0
+    with checkout() as folder:
+        for mutation in chosen:
+            started = time.monotonic()
+            is_caught = _is_caught(mutation, folder)
+            n_missed += not is_caught
+            words = "caught" if is_caught else "MISSED"
+            print(f"{words}  {time.monotonic() - started:6.1f} s  {mutation.name}", flush=True)
+    print(f"{len(chosen) - n_missed} of {len(chosen)} caught")
+    return int(n_missed > 0)
+
+
+@contextmanager
+def checkout() -> Iterator[Path]:
+    """The current commit in a folder of its own, with its packages beside it under their names."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "checkout"
+        _git(ROOT, "worktree", "add", "--quiet", "--detach", str(folder), "HEAD")
+        try:
+            packages = Path(name) / "packages"
+            packages.mkdir()
+            for package, source in PACKAGES.items():
+                (packages / package).symlink_to(folder / source)
+            yield folder
+        finally:
+            _git(ROOT, "worktree", "remove", "--force", str(folder))
+
+
+def _is_caught(mutation: Mutation, folder: Path) -> bool:
+    """Whether a test fails in the broken checkout, which is whole again afterwards."""
+    mutation.apply(folder)
+    try:
+        tests = [name for name in mutation.tests.split() if (folder / name).exists()]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder.parent / "packages")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        _git(folder, "checkout", "--quiet", "--", mutation.file)
+    if done.returncode not in (0, TESTS_FAILED):
+        raise RuntimeError(
+            f"{mutation.name}: pytest ended with {done.returncode}\n{done.stdout[-2000:]}"
+        )
+    return done.returncode == TESTS_FAILED
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-C", str(folder), *arguments], check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
