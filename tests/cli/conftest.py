@@ -25,7 +25,6 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     for name in ("PREFECT_API_URL", "MLFLOW_TRACKING_URI", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AUTOML_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.chdir(tmp_path)
     return Home(tmp_path / "home")
 

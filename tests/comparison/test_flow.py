@@ -29,7 +29,7 @@ def compare(folder: Path, *arguments: str) -> tuple[dict[str, Any], str]:
     done = subprocess.run(
         [sys.executable, "-m", "automl_flows.commands.cli", "compare", *arguments, "--json"],
         cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "AUTOML_HOME": str(folder / "home")},
+        env={**os.environ, "AUTOML_HOME": str(folder / "home")},
         capture_output=True,
         text=True,
         timeout=420,
@@ -102,7 +102,6 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     script.write_text(CLUSTER, encoding="utf-8")
     environment = {
         **os.environ,
-        "OMP_NUM_THREADS": "1",
         "DASK_DISTRIBUTED__WORKER__DAEMON": "False",
     }
     with subprocess.Popen(

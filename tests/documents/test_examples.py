@@ -146,7 +146,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
     home = tmp_path_factory.mktemp("documents") / "home"
     given = {k: v for k, v in os.environ.items() if not k.startswith(("AUTOML_", "PREFECT_"))}
-    given |= {"AUTOML_HOME": str(home), "OMP_NUM_THREADS": "1"} | SETTINGS
+    given |= {"AUTOML_HOME": str(home)} | SETTINGS
     server = LocalServer(home / "prefect")
     server.start()
     try:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from automl.estimators.allowance import STOPPERS, Allowance, current, fitting_within
 from automl.families.registry import families, get_family
 from automl.spaces.yaml_loader import STOPS
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """As in a worker slot: threads of two tests at a time would wait for each other."""
-    with threadpool_limits(1):
-        yield
-
 
 BOOSTERS = [name for name, family in families().items() if family.capabilities.stops]
 KINDS = ("multiclass", "regression")

@@ -18,7 +18,6 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "_MLFLOW_SERVER_ARTIFACT_ROOT",
     ):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")

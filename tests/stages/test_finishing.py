@@ -2,7 +2,7 @@
 
 import pytest
 from stage_json import build_final
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from automl.evaluation.fold_models import remove_all_models
 from automl.home import Home
@@ -63,7 +63,8 @@ def test_the_final_model_is_timed_with_the_threads_of_a_trial_and_told_when_too_
         line = Line(session)
         line.search.run()
         members = [{"trial_id": trial.id, "weight": 0.5} for trial in line.trials[:2]]
-        made = build_final(session, line.trials, ensemble_of(members))
+        with threadpool_limits(2):
+            made = build_final(session, line.trials, ensemble_of(members))
     finally:
         session.close()
     assert counts

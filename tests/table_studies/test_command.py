@@ -20,7 +20,7 @@ def learn(folder: Path, *arguments: str, code: int = 0) -> tuple[dict, str]:
     done = subprocess.run(
         [sys.executable, "-m", "automl_flows.commands.cli", "learn", *arguments],
         cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "AUTOML_HOME": str(folder / "home")},
+        env={**os.environ, "AUTOML_HOME": str(folder / "home")},
         capture_output=True,
         text=True,
         timeout=380,

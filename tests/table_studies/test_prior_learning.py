@@ -103,7 +103,7 @@ def test_the_command_takes_every_constant(tmp_path, experiences):
     done = subprocess.run(
         [sys.executable, "-m", "automl_flows.commands.cli", *command],
         cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "AUTOML_HOME": str(tmp_path / "home")},
+        env={**os.environ, "AUTOML_HOME": str(tmp_path / "home")},
         capture_output=True,
         text=True,
         timeout=380,

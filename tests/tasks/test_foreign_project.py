@@ -97,7 +97,6 @@ def run(project, *command, **environment):
             "PREFECT_HOME": str(project / "prefect"),
             "DO_NOT_TRACK": "true",
             "MLFLOW_DISABLE_TELEMETRY": "true",
-            "OMP_NUM_THREADS": "1",
             **environment,
         },
         capture_output=True,

@@ -26,7 +26,6 @@ STATUSES = [TrialStatus.COMPLETE] * 5 + [TrialStatus.TIMED_OUT, TrialStatus.RACE
 def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "_MLFLOW_SERVER_ARTIFACT_ROOT"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")

@@ -56,7 +56,7 @@ PLAIN_LOAD = """
 
 def clean_environment(**more: str) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("AUTOML_", "MLFLOW_"))}
-    quiet = {"DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "OMP_NUM_THREADS": "1"}
+    quiet = {"DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true"}
     return {**kept, **quiet, **more}
 
 
