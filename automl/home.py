@@ -45,8 +45,8 @@ from automl.durable import write_whole
 from automl.errors import AutoMLWarning, SettingsError
 from automl.privacy import make_private_folder, tighten
 
-# A look at the lock by `is_driven` holds it for microseconds.
 _PROBE_SECONDS = 0.5
+"""A look at the lock by `is_driven` holds it for microseconds; who holds it longer drives the run."""
 
 RUN_ID = re.compile(r"^\d{8}-\d{6}-[0-9a-f]{4}$")
 

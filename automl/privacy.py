@@ -13,7 +13,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 FOLDER_MODE = 0o700
+"""Read, written and entered by the user alone."""
 FILE_MODE = 0o600
+"""Read and written by the user alone."""
 UMASK = 0o077
 """Of processes of others that write into a home."""
 _FOLDERS = ("artifacts", "experience", "prefect", "runs")

@@ -15,6 +15,7 @@ from typing import Any
 from automl.addresses import public_address
 
 MOST_CHARACTERS = 100
+"""With an ending and a digest a file name stays far below the 255 bytes of file systems (by judgement)."""
 _FORBIDDEN = frozenset("/\\:.%@#?\"'")
 _RUN_ID_START = re.compile(r"\d{8}[0-9a-f-]*")
 

@@ -25,6 +25,7 @@ from automl_flows.flow_thread import FlowThread
 from automl_tasks.comparison import report_comparison, run_comparison_cell
 
 POLL_SECONDS = 0.3
+"""Between looks for new records: a cell takes seconds at least."""
 
 Say = Callable[[str], None]
 

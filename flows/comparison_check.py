@@ -42,6 +42,7 @@ _PREPARED_BY = {
 """Settings of a method that the reading and splitting of a table depends on."""
 
 LOCK_SECONDS = 0.5
+"""Who holds the comparison for longer drives it."""
 
 Say = Callable[[str], None]
 

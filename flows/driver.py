@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from automl_flows.services.server import LocalServer
 
 REPORT_SECONDS = 0.5
+"""Between two reports of the progress, as fast as a bar is read."""
 LATE_SECONDS = 2.0
 """For a flow whose server was too slow, or whose run is stopped: it has little left to do."""
 

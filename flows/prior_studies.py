@@ -14,6 +14,7 @@ from automl_flows.flow_thread import FlowThread
 from automl_tasks.prior_studies import learn_priors_of
 
 POLL_SECONDS = 0.5
+"""Between looks whether server and flow still live."""
 
 
 @flow(name="automl-learn-priors", flow_run_name="priors of tables", persist_result=False)

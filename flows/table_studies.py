@@ -20,6 +20,7 @@ from automl_flows.flow_thread import FlowThread
 from automl_tasks.table_studies import learn_experience_of_table
 
 POLL_SECONDS = 0.5
+"""Between looks for new records: a table takes seconds at least."""
 
 Say = Callable[[str], None]
 

@@ -10,6 +10,8 @@ import numpy as np
 from automl.bandits.rewards import LearnsBestScores, Pulls
 
 FIRST_TURNS = 4
+"""Turns of every family in the first round: its default and three more, so that no family goes by one bad
+draw (by judgement)."""
 
 
 class FamilyHalving(LearnsBestScores):

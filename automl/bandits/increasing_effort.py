@@ -11,6 +11,7 @@ import numpy as np
 from automl.bandits.rewards import LearnsRewards, Pulls, Tally
 
 MOST_RAISES = 50
+"""Levels that are tried: beyond them 1 - 0.1 / 2^k is rounded to 1."""
 
 
 def effort_quantile(n_raises: int) -> float:

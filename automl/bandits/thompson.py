@@ -10,10 +10,16 @@ from automl.bandits.rewards import LearnsRewards, Pulls, Tally
 from automl.records import FloatArray
 
 FIRST_TURNS = 3
+"""Turns of an arm before its moments count (SPEC I3)."""
 LEAST_DEVIATION = 0.01
+"""Standard deviation that an arm has at least: one of equal rewards would be pulled for ever (SPEC I3)."""
 LEAST_MEAN = 0.001
+"""Distance that a mean keeps from 0 and from 1, where no Beta distribution exists."""
 GREATEST_SHARE = 0.99
+"""Of mean (1 - mean), the variance at most: at the whole of it both parameters are 0 (SPEC I3)."""
 RESAMPLES = 100
+"""Draws for another arm than the first; where one arm wins a hundred times over, the second would be no
+choice."""
 
 
 def beta_parameters(mean: float, variance: float) -> tuple[float, float]:

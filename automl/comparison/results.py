@@ -45,8 +45,12 @@ from automl.records import FloatArray, IntArray
 Place = tuple[str, int]
 Unit = Literal["trials", "seconds"]
 N_DRAWS = 1000
+"""Reweightings of the test rows: a probability has a standard error of at most 0.016."""
 N_MOMENTS = 80
+"""Points of a curve over seconds, at equal ratios: a picture shows no finer ones."""
 N_DRAWS_OF_CURVES = 200
+"""Fewer than for one comparison, since every moment of a curve is one; the standard error is at most
+0.035."""
 
 
 @dataclass(frozen=True)

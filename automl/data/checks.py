@@ -45,6 +45,7 @@ from automl.inference.schema import TableSchema
 from automl.records import FloatArray, IntArray, Task
 
 SHOWN_COLUMNS = 3
+"""Columns that a sentence names before it counts the others: a line of a terminal holds about three."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,14 @@ import pandas as pd
 from automl.records import BoolArray, FloatArray, IntArray
 
 MOST_CATEGORIES = 12
+"""Of a column, the most frequent: each is one more column, and rare ones say little of a mean."""
 LEAST_ROWS = 10
+"""Rows of a category whose share can be compared: of fewer, chance decides."""
 N_BINS = 10
+"""Strata of a regression target: tenths, so that a change of the target alone explains a column's (by
+judgement)."""
 N_NEIGHBORS = 10
+"""Rows on either side: more make the mean steadier, fewer keep it of one time (by judgement)."""
 
 
 @dataclass(frozen=True)

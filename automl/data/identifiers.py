@@ -21,6 +21,7 @@ CHANCE = 1e-9
 LARGEST = 2.0**53
 """Whole numbers beyond are not exact."""
 MIN_ROWS_FOR_EVEN = 100
+"""In fewer rows numbers at even steps are as likely doses or years (by judgement)."""
 MIN_STEPS_FOR_EVEN = 10_000
 """Counts and codes of a few thousand steps are even by chance too often."""
 EVEN_CHANCE = 0.01

@@ -15,6 +15,7 @@ from automl.lookup import did_you_mean
 
 BUNDLED = ("iris", "wine", "breast_cancer", "digits", "diabetes")
 _TIMEOUT_SECONDS = 30.0
+"""A server that is silent for half a minute is down (by judgement)."""
 
 
 def read_bundled(name: str) -> pd.DataFrame:

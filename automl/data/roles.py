@@ -50,11 +50,19 @@ from automl.inference.schema import TableSchema, default_reading
 from automl.lookup import did_you_mean
 
 NEARLY_UNIQUE = 0.95
+"""Share of different values of what names rows: identifiers of ``benchmarks/preflight`` repeat 3 % of
+theirs."""
 MIN_ROWS_FOR_ID = 20
+"""In fewer rows the values of any column may all differ."""
 MIN_CATEGORIES = 2
+"""A column of one text says nothing."""
 TEXT_WORDS = 4.0
+"""Words of a value from which on a column of different values is free text; names and labels have fewer (by
+judgement)."""
 ONE_WORD = 1.5
+"""Words of a value up to which a column holds single words: identifiers, not text (by judgement)."""
 TEXT_LETTERS = 50.0
+"""Letters of a value from which on it is free text, for languages without blanks (by judgement)."""
 
 _ID_NAME = re.compile(
     r"^(id|uid|uuid|guid|key|index|idx|row|row_?(id|nr|no|num|number)|record|nr|no|unnamed: \d+)$"

@@ -22,12 +22,15 @@ from automl.inference.raw_table import RawTable
 from automl.records import FloatArray, IntArray
 
 MIN_ROWS = 50
+"""In fewer rows an order in time cannot be told from chance."""
 MIN_TIMES = 20
+"""Different values of a column that is a time: with fewer it is a group, such as a year (by judgement)."""
 LIKENESS = 0.1
 """Correlation with the neighbours below which folds at random gain next to nothing."""
 DEVIATIONS = 5.0
 """Of a random order, beyond which the likeness is no chance in any of many columns."""
 SORTED_CORRELATION = 0.98
+"""Of the target's ranks and the row numbers: a table that was sorted, but for a few rows added later."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from automl.inference.columns import short
 from automl.records import FloatArray, IntArray
 
 MIN_ROWS = 10
+"""The shortest run that is looked at: shorter ones are nothing to act on (by judgement)."""
 LOG_CHANCE = np.log(1e-9)
 """Of the last run in a random order: small beside all columns and both ends."""
 TIMES_LONGEST = 3

@@ -15,13 +15,18 @@ from automl.data.column_scores import ColumnScores
 from automl.records import FloatArray, IntArray
 
 N_RUNS = 40
+"""Runs of neighbouring rows in the sample: a thousand rows, for which all distances take 0.08 s
+(``benchmarks/preflight``)."""
 RUN_ROWS = 25
-"""Runs of rows at equal distances are the sample: both near and far neighbours are among them."""
+"""Rows of a run. Runs stand at equal distances: both near and far neighbours are among them."""
 N_STRETCHES = 5
+"""Parts of the rows that are left out one after the other, as folds usually are."""
 N_DIVISIONS = 4
 """Into stretches that begin elsewhere; their mean is less noisy than one."""
 N_NEIGHBORS = 8
+"""By which a row is predicted; chosen on half of the tables of ``benchmarks/preflight``."""
 LEAST_RATIO = 1.1
+"""A tenth more errors on stretches: less makes no difference to a score (``benchmarks/preflight``)."""
 LEAST_DEVIATIONS = 5.0
 """Of the paired differences; more than for independent rows, since those of a stretch err alike."""
 

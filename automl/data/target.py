@@ -28,7 +28,10 @@ from automl.inference.raw_table import Column
 from automl.records import BoolArray, IntArray, Task
 
 MAX_INTEGER_CLASSES = 20
+"""Whole numbers of more values are taken for amounts; digits, grades and stars have fewer (by
+judgement)."""
 SHOWN_GROUPS = 3
+"""Spellings of a label that a sentence names before it counts the others."""
 LARGEST_TARGET = 1e30
 """Predictions are float32, and some learners square what they fit."""
 TASKS = ("auto", "classification", *Task)

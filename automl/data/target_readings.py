@@ -16,13 +16,11 @@ from automl.data.column_readings import (
     writing,
 )
 from automl.data.findings import Findings, listed
-from automl.data.target import MAX_INTEGER_CLASSES
+from automl.data.target import MAX_INTEGER_CLASSES, SHOWN_GROUPS
 from automl.inference.columns import short
 from automl.inference.forms import NumberForm
 from automl.inference.raw_table import Column
 from automl.inference.readings import Reading
-
-SHOWN_GROUPS = 3
 
 
 def target_reading(column: Column, task: str, findings: Findings) -> Reading | None:

@@ -15,6 +15,7 @@ from automl.metrics.bootstraps import DrawnRows, bootstrap_multiplicities
 from automl.records import FloatArray, IntArray
 
 N_BOOTSTRAPS = 50
+"""L14's N (SPEC K1)."""
 TIE = 1e-9
 """Scores this near to the best one are equal to it: sums in another order differ by less."""
 

@@ -22,8 +22,9 @@ from automl.estimators.holdout import inner_holdout
 from automl.estimators.tables import CategoryCodes
 from automl.estimators.weights import ClassWeight, FloatArray, row_weights
 
-#: Below this number of rows no rows are held out and the number of trees is fixed.
 MIN_ROWS_TO_HOLD_OUT = 300
+"""With fewer rows none is held out and the number of trees is fixed: what a few rows say of stopping is
+chance (by judgement)."""
 #: Objectives under which a constant added to the target is added to the prediction.
 SHIFTED = (None, "regression", "regression_l1", "huber", "fair", "quantile")
 

@@ -26,8 +26,9 @@ LENGTH_SCALE_BOUNDS = (1e-2, 1e4)
 VARIANCE_BOUNDS = (1e-3, 1e5)
 NOISE_BOUNDS = (1e-6, 1e2)
 
-#: Most rows on which the kernel's parameters are chosen; all rows are used for predictions.
 N_ROWS_TO_OPTIMIZE = 300
+"""Most rows on which the kernel's parameters are chosen, whose time grows with their cube; all rows are
+used for predictions."""
 
 
 def kernel_by_name(name: str, n_columns: int) -> Kernel:

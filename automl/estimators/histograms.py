@@ -7,6 +7,7 @@ Where a table has few rows this costs more than to read them.
 from __future__ import annotations
 
 ROWS_PER_BIN = 40
+"""A bin of fewer rows splits by chance; measured with `LEAST_BINS`."""
 LEAST_BINS = 40
 """With 40 bins in place of 127 LightGBM's loss on sixteen public tables of 350 to 3,800 rows was 1.8 %
 less (standard error 0.9 %), for 22 % less processor time, and half of it with ten classes; see

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from automl.estimators.weights import FloatArray
 
-#: Rows whose distances give the unit of a relative radius.
 N_ROWS_FOR_UNIT = 500
+"""Rows whose distances give the unit of a relative radius: of a typical distance a sample tells enough."""
 
 
 class _NearestRows(BaseEstimator):  # type: ignore[misc]

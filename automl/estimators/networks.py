@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from automl.estimators.targets import StandardizedTarget
 from automl.estimators.weights import ClassWeight, FloatArray, row_weights
 
-#: Fewer rows than this are not divided for early stopping.
 MIN_ROWS_TO_STOP_EARLY = 150
+"""Fewer rows are not divided: what a few of them say of stopping is chance (by judgement)."""
 
 
 class _Perceptron(BaseEstimator):  # type: ignore[misc]

@@ -16,7 +16,10 @@ from typing import Any
 _HEADER = struct.Struct("!4sIQ")
 _MAGIC = b"aml1"
 _OUT_OF_BAND_BYTES = 65_536
+"""Smaller arrays travel within the pickle: to copy them costs no more than a message of their own (by
+judgement)."""
 _MOST_BUFFERS = 1_000_000
+"""A header that names more is not one of ours; nothing is allocated by its word."""
 _MOST_BYTES = 1 << 38
 
 _Frame = bytes | bytearray | memoryview

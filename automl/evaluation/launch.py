@@ -20,8 +20,11 @@ from automl.evaluation import processes
 
 MARKER = "AUTOML_SLOTS"
 _LOG_TAIL_BYTES = 2000
+"""Of a log, where its last line is looked for."""
 _START_CHECK_SECONDS = 0.1
+"""Between looks whether a supervisor that is starting still lives."""
 _LONGEST_KILL_SECONDS = 5.0
+"""On a starved machine what was killed is there for seconds; what stays longer is not ours to end."""
 
 
 class SupervisorLostError(Exception):

@@ -13,8 +13,11 @@ from automl.errors import AutoMLWarning
 
 _MIB = 1 << 20
 _LEAST_SLOT_MIB = 256
+"""With less, few fits have room beside the imports (by judgement): there is a warning."""
 _RESERVE_MIB = 512
+"""For the driver, the server and the mirror (by judgement)."""
 _RESERVE_SHARE = 0.15
+"""The same of a large machine, whose tables and files in memory are larger too (by judgement)."""
 
 
 def memory_limit_mib(n_slots: int, *, root: Path = Path("/")) -> int:

@@ -19,6 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SUFFIX = ".npy"
 _MIB = 1 << 20
 _HEADER_BYTES = 128
+"""Of an ``.npy`` file, as numpy writes it for these shapes."""
 
 
 class PredictionStore:

@@ -10,8 +10,12 @@ import time
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
+"""Option of prctl(2), from ``linux/prctl.h``."""
 _PR_SET_CHILD_SUBREAPER = 36
+"""Option of prctl(2), from ``linux/prctl.h``."""
 _FREEZE_ROUNDS = 50
+"""Each round stops what the tree forked meanwhile; a tree that outruns them is killed as far as it is
+known."""
 _SIGNALS_OF_OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 _libc = ctypes.CDLL(None, use_errno=True)
 

@@ -16,7 +16,10 @@ from automl.evaluation import channel as messages
 from automl.evaluation.launch import SupervisorLostError, SupervisorProcess
 
 _OVERDUE_SECONDS = 3.0
+"""What a supervisor has to answer, beyond a limit: it kills within `GRACE_SECONDS`, on a busy machine
+later."""
 _LAST_WORDS_SECONDS = 0.25
+"""For the supervisor's line on a worker whose channel has ended; both end at the same moment."""
 _MESSAGE_BYTES = 1 << 16
 _numbers = itertools.count(1)
 

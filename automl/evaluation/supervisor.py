@@ -68,8 +68,11 @@ PRELOADED = (
     "lightgbm",
 )
 _IDLE_SECONDS = 0.25
+"""Between looks where nothing is due: a driver that died is noticed within it."""
 _STRAY_SECONDS = 0.002
+"""Between looks while what was killed is still there: a slot waits for it."""
 _BURIAL_SECONDS = 1.0
+"""For what a dead worker left to end, before the worker's end is told all the same."""
 _LOG_BYTES = 32 << 20
 _MESSAGE_BYTES = 1 << 16
 

@@ -30,9 +30,13 @@ from automl.evaluation import channel as messages
 from automl.records import TrialStatus
 
 MOST_WARNINGS = 20
+"""Kept of a trial: a fit may warn in every iteration, and the first say it all."""
 _REASON_CHARACTERS = 500
+"""Of an error's first line, which tables show."""
 _TRACEBACK_CHARACTERS = 20_000
+"""The end of a traceback, where the error is; all of a recursion's would fill the journal."""
 _SPARE_DESCRIPTORS = 256
+"""Files that trials may leave open: well below the usual limit of 1,024 for a process."""
 _LIMITS = (
     resource.RLIMIT_AS,
     resource.RLIMIT_CPU,

@@ -36,7 +36,9 @@ from automl.evaluation.watch import GRACE_SECONDS
 from automl.records import TrialStatus
 
 _MOST_LOSSES = 3
+"""Supervisors that a run may lose: more have a cause that stays."""
 _MOST_RETRIES = 3
+"""Workers that a slot may lose before a job begins: more have a cause that stays."""
 _CLOSED = "cancelled: the pool was closed"
 
 

@@ -9,6 +9,7 @@ from automl.experience.data_set import Experience
 from automl.forecasts.timings import Timing, Workload, known_timing
 
 MOST_RUNS = 25
+"""The newest: they tell of the machine as it is now, and each is read at the start (by judgement)."""
 MOST_PER_FAMILY = 40
 """Newest runs that count, and first timings of each family that are taken from each."""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _STRATEGIES = {"DummyClassifier": "prior", "DummyRegressor": "mean"}
 _SUM_TOLERANCE = 1e-9
+"""Rounding of a sum; a larger difference is none of ours."""
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ BLANKS = " \u00a0\u202f\u2009"
 """Blanks that stand between thousands: plain, no-break, narrow no-break, thin."""
 
 SECONDS_PER_DAY = 86_400.0
+"""Of days without leap seconds, as pandas counts them."""
 TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 """What may follow the day in a date of a named order."""
 

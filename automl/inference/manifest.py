@@ -21,6 +21,7 @@ from automl.inference.plain_records import ShapeError, read_record
 from automl.inference.schema import UNSEEN, USED_ROLES, ColumnSchema, TableSchema
 
 FORMAT = 7
+"""Of the bundles that are written."""
 READABLE = (2, 3, 4, 5, 6, FORMAT)
 """Format 2 has one layer, and the mean of its members; before format 4 columns have no types for MLflow, before
 format 5 no readings, before format 6 no named parts of dates, no differences and no texts, before format 7 no
@@ -30,6 +31,7 @@ CHECKED_VERSIONS = ("scikit-learn", "numpy", "pandas")
 MOST_BYTES = 2**27
 """A manifest of 2,000 columns with 1,000 categories each has about 2**25."""
 MOST_PATH_CHARACTERS = 512
+"""Far more than paths of ours have, far fewer than file systems take (by judgement)."""
 
 Label = bool | int | float | str | None
 PartKind = Literal[

@@ -21,6 +21,7 @@ from automl.inference.second_layer import StackInputs
 from automl.preprocessing import TablePreprocessor
 
 CHUNK_ROWS = 20_000
+"""Rows predicted at once: they bound the memory, and each chunk pays once for the call (by judgement)."""
 TASKS = ("binary", "multiclass", "regression")
 
 

@@ -22,6 +22,7 @@ MOST_DEPTH = 24
 """Of values that are kept as they are; what is written here has three levels."""
 LARGEST_INTEGER = 2**63 - 1
 _SHOWN_CHARACTERS = 60
+"""Of what nobody vouches for, in a message: enough to find it in its file."""
 
 T = TypeVar("T")
 

@@ -23,9 +23,11 @@ from automl.meta_features.view import View, binned
 from automl.records import FloatArray, IntArray
 
 N_FOLDS = 5
+"""Five, not Weka's ten: each is a fit of every model."""
 MOST_INDICATORS = 10
 """Categories of a column that have an indicator of their own; the rarer ones share one."""
 RIDGE = 1.0
+"""scikit-learn's default: a solution exists where columns depend on each other."""
 LEAST_SKILL = -1.0
 """An R² below is counted as this: of a model that is worse than the mean only that matters."""
 _PFAHRINGER = "Pfahringer et al. (2000); H18, section 2.3.1"

@@ -17,6 +17,7 @@ from automl.meta_features.view import View
 from automl.records import FloatArray
 
 LEAF_ROWS = 5
+"""With leaves of one row, noise makes a tree as deep as structure does (by judgement)."""
 _SOURCE = "Peng et al. (2002); H18, section 2.3.1"
 
 

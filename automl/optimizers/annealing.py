@@ -22,9 +22,14 @@ from automl.records import Configuration, FloatArray, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
 
 COOLING = 0.95
+"""Factor of the temperature with every result, from 1 to `COLDEST` in 77: a budget of some hundred holds
+one or two walks (by judgement)."""
 COLDEST = 0.02
+"""Steps are then a seventh of the first ones, and the walk is heated again (by judgement)."""
 STEP = 0.3
+"""Standard deviation of a step at temperature 1, of the range of a number (by judgement)."""
 ATTEMPTS = 20
+"""Neighbors that are drawn before a draw from the prior is taken; a small space runs out of them."""
 
 
 class SimulatedAnnealing:

@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from cmaes import CatCMAwM
 
 INITIAL_SPREAD = 1.5
+"""Standard deviation of the first generation, on the normal scale of the unit interval: wider than 1, so
+that bounds are tried (by judgement)."""
 MOST_STEPS = 50
+"""An integer of more values is moved as a continuous number: a margin kept for each would leave little to
+search (by judgement)."""
 ATTEMPTS = 10
+"""Members of a generation that are drawn before a draw from the prior is taken."""
 
 
 class Evolution:

@@ -9,8 +9,11 @@ from automl.alternatives import Resource
 from automl.records import Fidelity
 
 ETA = 3
+"""Factor between two steps of a ladder; Li et al. (2018), Hyperband, advise 3 or 4."""
 LEAST_ROWS = 200
+"""Training rows of a step: scores of fewer rank configurations by chance (by judgement)."""
 N_STEPS = 3
+"""Of a ladder of rows or iterations: it begins with a ninth of them (by judgement)."""
 
 Levels = tuple[Fidelity, ...]
 FULL = Fidelity()

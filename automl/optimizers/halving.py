@@ -20,12 +20,12 @@ import numpy as np
 from automl.errors import SettingsError
 from automl.optimizers.fidelities import ETA, FULL, Levels, row_levels
 from automl.optimizers.protocol import Proposal
+from automl.optimizers.random_search import DRAW_ATTEMPTS
 from automl.optimizers.tpe import N_STARTUP, TPE
 from automl.records import Configuration, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
 
 DEFAULT_LEVELS = row_levels(10_000)
-DRAW_ATTEMPTS = 50
 RANDOM_SHARE = 1 / 3
 
 

@@ -18,10 +18,15 @@ from automl.records import Configuration, FloatArray, JsonScalar, Trial, TrialSt
 from automl.spaces.tree import SpaceTree
 
 INITIAL_SIDE = 0.5
+"""SPEC D3."""
 SHRINK = 0.95
+"""SPEC D3."""
 THRESHOLD = 0.01
+"""SPEC D3: a cube with a smaller side is started again elsewhere."""
 GREATEST_SIDE = 2.0
+"""A cube of this side covers the unit cube wherever its center is."""
 DRAW_ATTEMPTS = 20
+"""Draws of a cube that are tried before one that is taken already: a small cube of integers runs out."""
 
 
 @dataclass

@@ -32,10 +32,13 @@ from automl.surrogates.targets import TARGETS
 FEWEST = 2
 """Complete trials without which there is no model."""
 DRAW_ATTEMPTS = 200
+"""Draws, or points beyond the known ones, before a space counts as exhausted: a small one is to be searched
+to its end."""
 USUAL = 1000
 """Draws that show what predictions are usual in the space."""
 _LIES = {"median": 0.5, "worst": 0.0, "best": 1.0}
 _SAME = 1e-9
+"""Encoded points closer than this are one: more than rounding, less than a step of any number."""
 BLOCK = 256
 """Points that are compared with the known ones at a time, best first."""
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from automl.errors import SettingsError
 from automl.optimizers.protocol import Proposal
+from automl.optimizers.random_search import DRAW_ATTEMPTS
 from automl.records import Configuration, JsonScalar, Trial, TrialStatus
 from automl.spaces.distributions import LogUniform, Numerical, Uniform
 from automl.spaces.nodes import Hyperparameter, Signature
@@ -31,12 +32,15 @@ from automl.spaces.tree import SpaceTree
 Floats = NDArray[np.float64]
 
 TOLERANCE = 0.1
+"""Mean difference of the distribution functions at which a prior agrees by 1 / e, beyond chance (by
+judgement)."""
 THRESHOLD = 0.5
+"""Agreement below which the uniform alternative is drawn from (SPEC D4; the value by judgement)."""
 LEAST_VALUES = 8
+"""Evaluated values of a number before its prior can be doubted; the functions of fewer differ by chance."""
 CHANCE = 2 / 3
 LEAST_LOG_DENSITY = -20.0
 GRID = np.linspace(0.0, 1.0, 201)
-DRAW_ATTEMPTS = 50
 
 
 @dataclass

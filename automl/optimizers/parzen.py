@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 NARROWEST = 0.01
+"""Standard deviation in the unit interval: nearer values are taken for equally good (by judgement)."""
 
 
 def bandwidths(mu: Floats) -> Floats:

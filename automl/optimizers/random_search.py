@@ -11,6 +11,7 @@ from automl.records import Configuration, Trial
 from automl.spaces.tree import SpaceTree
 
 DRAW_ATTEMPTS = 50
+"""Draws before one that is taken already: then hardly anything is left to draw."""
 
 
 def draw_new(space: SpaceTree, taken: Container[str], rng: np.random.Generator) -> Configuration:

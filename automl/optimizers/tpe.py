@@ -24,9 +24,13 @@ from automl.records import Configuration, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
 
 GOOD_SHARE = 0.15
+"""X20's gamma (SPEC D7)."""
 N_STARTUP = 10
+"""Random draws before there are densities; as many as Optuna's."""
 N_CANDIDATES = 64
+"""Drawn for one proposal: more follow the ratio of the densities further (by judgement)."""
 ATTEMPTS = 8
+"""Proposals, each of half as many candidates, before a known configuration is proposed."""
 
 
 class TPE:

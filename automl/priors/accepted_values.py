@@ -14,7 +14,9 @@ from automl.spaces.distributions import Numerical
 Floats = NDArray[np.float64]
 
 _BATCH = 512
+"""Draws made at once, by one call."""
 _FIRST_CHECK = 32
+"""Accepted values at the first look whether they have settled; it is doubled with every look."""
 _GRID = np.linspace(0.0, 1.0, 101)
 
 

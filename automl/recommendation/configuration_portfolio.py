@@ -38,10 +38,12 @@ LEAST_RANGE = 0.01
 """Least distance of scores, best to median, that is stretched to 1: smaller ones are mostly noise."""
 
 LEAST_GAIN = 1e-9
+"""Smaller gains are rounding: the portfolio is complete."""
 OVERHEAD = 0.1
 """What a trial costs beside its fits, in seconds of the median configuration."""
 
 N_SWEEPS = 10
+"""Of medians over rows and columns in turn; the number by judgement."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ from automl.recommendation.meta_learner import meta_feature_names, meta_matrix
 from automl.records import Configuration, FloatArray, IntArray, TrialStatus
 
 FARTHEST = 3.0
+"""Standard deviations from the mean at which a meta-feature is cut (by judgement)."""
 WIDTH = 0.7
+"""Of the weights, in median distances: the median data set keeps a weight of 0.13 (by judgement)."""
 
 
 def comparable(meta: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:

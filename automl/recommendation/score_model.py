@@ -35,7 +35,10 @@ from automl.records import Configuration, FloatArray
 from automl.surrogates.scale import Scale, spread_expected
 
 PRIOR = 2.0
+"""Data sets that pull a configuration's mean to the median: what is known of one or two is not believed (by
+judgement)."""
 SHARED = 0.9
+"""Of the variance, what data sets have in common; the rest is each configuration's own (by judgement)."""
 NOISE = 0.2
 """Variance of a score around what the data set gives, on the common scale."""
 

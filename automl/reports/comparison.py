@@ -11,6 +11,7 @@ from automl.comparison.curves import Bands
 from automl.comparison.results import Curves
 from automl.errors import DataError
 from automl.records import FloatArray, IntArray
+from automl.reports.pictures import DOTS_PER_INCH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 SIGNIFICANT, HIGHLY = 0.8, 0.9
 DASHES = ("-", "--", ":", "-.")
-DOTS_PER_INCH = 110
 LINEAR_BELOW = 1e-3
 """Distances to the best known are drawn on a linear scale below this, on a logarithmic one above."""
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_BOOTSTRAPS = 2000
+"""Of the data sets: fifty draws lie beyond either bound."""
 MOST_IMPORTANT = 10
+"""Features in a panel: names are still read."""
 LOSS_SCALE = "asinh"
 """Logarithmic above about 1 and linear near 0, which a search that has found the best reaches."""
 INPUTS = {

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".png", ".svg", ".pdf")
 DOTS_PER_INCH = 110
+"""A picture is then about as wide as a page of text on a screen."""
 
 
 def save_picture(draw: Callable[[], Figure], file: Path) -> None:

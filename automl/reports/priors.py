@@ -11,6 +11,7 @@ import numpy as np
 
 from automl.errors import DataError, ServiceError
 from automl.priors.general import LearnedPrior
+from automl.reports.pictures import DOTS_PER_INCH
 from automl.spaces.distributions import Numerical
 from automl.spaces.ranges import plain_range
 
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = 3
+"""Panels beside each other on a page."""
 PANEL_INCHES = (3.6, 2.3)
-DOTS_PER_INCH = 110
 POINTS = 400
+"""Of a density's curve: more than a panel has dots."""
 MOST_MARKS = 600
 """Accepted values that are drawn; of more, every so manieth."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")

@@ -35,6 +35,7 @@ TITLES = {
 }
 ROW_INCHES, MARGIN_INCHES, COLUMN_INCHES = 0.21, 1.2, 4.4
 GREATEST_INCHES = 120.0
+"""Height of a picture: more dots than viewers open (by judgement)."""
 GAP_ROWS = 1.8
 """Rows between two nodes, for the name of the lower one."""
 

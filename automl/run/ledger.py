@@ -13,6 +13,8 @@ from automl.run.stage_table import unknown_tail
 from automl.settings import Settings
 
 GREATEST_TAIL_SHARE = 0.45
+"""Of the total, what all stages after the search may plan: a search is worth more than half (by
+judgement)."""
 CLOSING_SECONDS = 0.8
 """From the end of the registration to the end of the process."""
 

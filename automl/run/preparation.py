@@ -32,11 +32,17 @@ from automl.settings import Settings
 from automl.settings.presets import usual_value
 
 CACHE_SHARE = 0.1
+"""Of the memory, for preprocessed folds that all workers share (by judgement)."""
 WANTED_TRIALS = 12
+"""The floors, defaults of some families and a few more; with fewer there is no search (by judgement)."""
 LEAST_FOLDS = 3
+"""Fewer would be two: one holdout costs half of them, and trains on more rows."""
 LIGHTGBM_SECONDS_PER_CELL = 2e-6
+"""Of a default LightGBM, by rows times columns of the training part; its order of magnitude decides."""
 CLASS_EXPONENT = 0.7
+"""Of the number of classes: seconds grow with it, less than in proportion."""
 MOST_PER_CORE = 4
+"""Workers or threads for each core; more only wait for each other."""
 
 
 def prepare(

@@ -24,6 +24,8 @@ from automl.stage_record import StageRecord
 REGISTRATION = "registration"
 """What follows the last stage: it may be made up for later, so that it has no record of its own."""
 REGISTRATION_SECONDS = 6.0
+"""Kept before anything is known: four to open a store, one and a half for a small model
+(`automl.stages.outlook`)."""
 
 
 @dataclass(frozen=True)

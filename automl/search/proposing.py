@@ -25,7 +25,9 @@ A run of a hundred trials gets to a dozen of them, and one of sixty loses no mor
 with a third, which were nine, a table of three lost some of its score.
 """
 ASK_ATTEMPTS = 20
+"""Of an optimizer that repeats itself, before a draw from the prior is taken."""
 DRAW_ATTEMPTS = 100
+"""From the prior, before a family counts as exhausted."""
 
 
 @dataclass(frozen=True)

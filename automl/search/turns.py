@@ -21,6 +21,7 @@ from automl.records import Configuration, Trial
 from automl.search.proposing import Proposer
 
 WAKE_SECONDS = 0.5
+"""Between looks whether the search is over; a turn that becomes free wakes its waiter at once."""
 END_SECONDS = 1.0
 """Time that the end waits for a decision that is being made."""
 

@@ -27,6 +27,7 @@ from automl.statistics.results import TestResult
 
 Record = Mapping[str, Any]
 TOLERANCE = 1e-8
+"""Relative: what another order of adding may change; records hold all digits."""
 
 
 def check(record: Record) -> list[str]:
@@ -409,7 +410,12 @@ def _equal(first: Any, second: Any) -> bool:
     one, other = numbers
     assert one is not None
     assert other is not None
-    return one == other or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=1e-12)
+    return near(one, other)
+
+
+def near(first: float, second: float) -> bool:
+    """Whether two numbers are equal but for rounding."""
+    return first == second or math.isclose(first, second, rel_tol=TOLERANCE, abs_tol=1e-12)
 
 
 def _number(value: Any) -> float | None:

@@ -6,16 +6,15 @@ scores on all rows, and the members from the verdict.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from automl.selection.checker import near
 from automl.statistics.paired import corrected_t
 
 Record = Mapping[str, Any]
-TOLERANCE = 1e-8
 
 
 def check_ensemble(record: Record, champion: str, final: Record) -> list[str]:
@@ -51,13 +50,13 @@ def _decided(record: Record, champion: str) -> Iterator[str]:
         yield f"ensemble: replaced_champion is {record['replaced_champion']}; it is {is_replaced}"
     expected = learned if is_replaced else alone
     for name, shares in (("members", _shares(record["members"])), ("learned", learned)):
-        if shares and (min(shares.values()) <= 0 or not _near(sum(shares.values()), 1.0)):
+        if shares and (min(shares.values()) <= 0 or not near(sum(shares.values()), 1.0)):
             yield f"ensemble: the weights of the {name} are not positive with sum 1"
     if not _equal(_shares(record["members"]), expected):
         yield "ensemble: the members are not those that the decision gives"
     if evidence is not None:
         score = evidence["learned_score" if is_replaced else "replaced_score"]
-        if not _near(record["score"], score):
+        if not near(record["score"], score):
             yield f"ensemble: score {record['score']}; what was chosen has {score} on all rows"
 
 
@@ -76,7 +75,7 @@ def _tested(evidence: Record) -> Iterator[str]:
         "pvalue": again.pvalue,
     }
     for name, number in numbers.items():
-        if not _near(float(evidence[name]), number):
+        if not near(float(evidence[name]), number):
             yield f"ensemble: {name} is {evidence[name]}; the scores of the folds give {number}"
     learned, replaced = evidence["learned_score"], evidence["replaced_score"]
     is_proven = again.pvalue < evidence["alpha"] and not np.array_equal(ensemble, champion)
@@ -108,9 +107,5 @@ def _equal(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
     """Whether two blends are the same up to rounding and a common factor of their weights."""
     sums = [sum(shares.values()) or 1.0 for shares in (first, second)]
     return first.keys() == second.keys() and all(
-        _near(first[key] / sums[0], second[key] / sums[1]) for key in first
+        near(first[key] / sums[0], second[key] / sums[1]) for key in first
     )
-
-
-def _near(first: float, second: float) -> bool:
-    return first == second or math.isclose(first, second, rel_tol=TOLERANCE, abs_tol=1e-12)

@@ -56,11 +56,14 @@ from automl.records import FloatArray, IntArray
 from automl.selection.luck import luck_of
 
 LEVEL = 0.95
+"""Of the interval."""
 NORMAL_QUANTILE = 1.959964
+"""Standard normal quantile of `LEVEL`, both sides."""
 BLOCK = 10
 """Bootstraps between two looks at the clock."""
 
 LEAST_BOOTSTRAPS = 20
+"""The mean of twenty shortfalls is known to a fifth of their deviation: better than no correction."""
 N_INTERVAL = 400
 """Bootstraps of the interval, which need no choice."""
 

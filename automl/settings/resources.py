@@ -17,7 +17,9 @@ from automl.settings.fields import (
 )
 
 DEFAULT_BUDGET_SECONDS = 600.0
+"""Long enough for a search on a small table, short enough to wait for (by judgement)."""
 MINIMUM_BUDGET_SECONDS = 10.0
+"""In less, start, floors and bundle leave nothing to search with."""
 
 
 class Resources(Section):

@@ -56,6 +56,7 @@ _UNARY: dict[type[ast.AST], Callable[[Any], Any]] = {
 }
 _NUMERIC_OPERATORS = (*_BINARY, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.USub, ast.UAdd)
 _MAX_LENGTH = 500
+"""Characters: more than an expression needs, and a parser is asked for no more (by judgement)."""
 
 
 class Expression:

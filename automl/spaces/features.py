@@ -38,9 +38,12 @@ class Key(NamedTuple):
 
 
 _TAIL = 0.001
+"""Quantile that stands for an infinite bound: nearly no draw lies beyond (by judgement)."""
 _SMALL = 1e-12
+"""Lower bound of a logarithmic number whose distribution reaches down to 0."""
 FAMILY = Key("", "family", True)
 _EXAMPLES = 4
+"""Values of every number in a design: two in either half of its range."""
 
 
 @dataclass

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-LOG_SQRT_TWO_PI = 0.9189385332046727
+LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @cache

@@ -24,7 +24,9 @@ from automl.spaces.numerical import Floats, Number, Numerical
 
 _TINY_SHARE = 2.0**-53
 _NEWTON_STEPS = 100
+"""Bound of a loop that the shrinking bracket ends long before."""
 _KNOTS = 65
+"""Quantiles of every component: so near a start needs few steps (by judgement)."""
 _MAX_EXPONENT = 700.0
 """exp() of more is no finite number."""
 

@@ -22,6 +22,8 @@ from automl.spaces.nodes import Hyperparameter
 KNOTS = 1025
 """Places at which a column is read that is neither linear nor logarithmic."""
 PROBES = 9
+"""Places at which a column is read to see whether it is a line of the position, the value or its
+logarithm."""
 TOLERANCE = 1e-4
 """Greatest error of a column; only those that are read at knots have one beyond rounding."""
 Form = Literal["unit", "value", "log", "knots"]

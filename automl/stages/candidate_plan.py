@@ -13,11 +13,14 @@ from automl.selection.screening import stand_ins
 from automl.stages.speed import workload_of
 
 SAFETY = 1.1
+"""Factor on expected seconds of fresh folds, so that the last one still ends in time (by judgement)."""
 HEADROOM = 0.1
+"""Of the seconds left, what a search that ends a little late may take without costing a candidate."""
 HEADROOM_SECONDS = 1.0
-"""What a search that ends a little late may take without costing a candidate."""
+"""The same at most."""
 
 LEAST_PAIRED_SCORES = 10
+"""Never fewer for the last two candidates: the paired test needs them."""
 
 FURTHER_SHARE = 0.05
 """Of the budget, for further repeats of the fresh folds. The lead that drops the worst of ten
@@ -25,9 +28,10 @@ candidates, t sqrt(1 / n + ratio) with five folds, is 2.8 standard deviations of
 10 scores, 2.1 with 20, 1.9 with 30, 1.8 with 50 and never less than 1.6: most of the gain is had by
 30, the default of `candidate_scores`, and a search loses next to nothing with a twentieth of its time."""
 FURTHER_OF_SEARCH = 0.5
+"""Where trials are counted, further repeats may take half of the work of the search, as the families' text
+files let expect."""
 FURTHER_SECONDS = 10.0
-"""The same where trials are counted: half of the work of the search, and this at most, both
-as the families' text files let expect. No clock and no number of workers comes in."""
+"""And this at most. No clock and no number of workers comes in."""
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,18 @@ from automl.stages.first_configurations import CONSTANT
 from automl.stages.stacking import stack_payload
 
 REFIT_SAFETY = 1.5
+"""Factor on the seconds of a refit, which has no limit and nothing behind it to be shortened (by
+judgement)."""
 ASSEMBLY_SECONDS = 1.5
+"""From the last refit to the bundle, on an idle core."""
 SAMPLE_ROWS = 1000
+"""What is told is milliseconds for a thousand rows."""
 LEAST_SAMPLE_ROWS = 100
+"""On fewer the cost of the call would be taken for that of the rows."""
 SAMPLE_SECONDS = 0.5
+"""For timing, by the members' own times."""
 LAST_RESORT_SECONDS = 5.0
+"""Of a refit when no time is left: a late model is better than none."""
 
 
 @dataclass(frozen=True)

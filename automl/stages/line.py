@@ -32,6 +32,7 @@ from automl.tracking.outbox import Outbox
 from automl.tracking.process import MirrorProcess, Registration, n_unwritten, registration
 
 UNLIMITED_REGISTRATION_SECONDS = 120.0
+"""Without a budget; what a slower store lacks then, `automl sync` completes."""
 GRACE_SECONDS = 2.0
 """Beyond the budget, where the store is open so that a registration may be near its end."""
 DETACHED_SECONDS = 600.0

@@ -39,16 +39,23 @@ GREATEST_SLOWNESS = 3.0
 """A look at a worse moment counts as this: else one could give the tail all that is left."""
 
 CANDIDATES_SHARE = 0.45
+"""Share of the reserve that scoring candidates may take at most: by judgement under a half, since an
+ensemble and a model must follow."""
 REFIT_SHARE = 0.3
-"""Shares of the reserve that scoring candidates and refitting may take at most."""
+"""Share of the reserve that refitting may take at most; a bag of fold models is nearly as good and costs
+nothing more."""
 
 ENSEMBLE_SECONDS = 1.0
+"""For predictions and evidence, beside what the bags take."""
 ENSEMBLE_SHARE = 0.04
-"""For predictions and evidence, and the share of the budget that bags beyond the first may take."""
+"""Share of the budget that bags beyond the first may take: they make weights steadier, a longer search
+better ones."""
 
 HONEST_SECONDS = 2.0
+"""The least that is kept for repetitions of the choice; a small table needs no more."""
 HONEST_SHARE = 0.02
-"""For some 200 repetitions of the choice: 5 s among 60 trials on 700 rows of two classes."""
+"""Share of the budget kept for some 200 repetitions of the choice: 5 s among 60 trials on 700 rows of two
+classes."""
 
 STACK_SHARE = 0.1
 """Share of the budget that the second layer may take at most."""
@@ -56,10 +63,13 @@ STACK_SHARE = 0.1
 BUNDLE_SECONDS = 0.4
 """To write and time a model, measured on an idle core beside what its members take."""
 MEMBER_SECONDS = 0.05
+"""To write a member of no size, measured as `BUNDLE_SECONDS`: files are made and digests taken."""
 FIRST_MIB_SECONDS = 0.025
+"""More for each MiB of a member's first ten, which are many small arrays."""
 FURTHER_MIB_SECONDS = 0.003
+"""More for each further MiB: these are few large arrays, which are written as they are."""
 FIRST_MIB = 10.0
-"""To write a member by its size: its first ten MiB are many small arrays, the rest few large ones."""
+"""Where the size of a member begins to be that of large arrays."""
 PROMOTION_SECONDS = 1.5
 """To load the champion's rows and compare both models on 200 bootstraps."""
 STORE_SECONDS = 4.0

@@ -30,6 +30,7 @@ from automl.stages.membership import limited, method_of
 from automl.stages.stacking import STAGE as STACK
 
 FEW_CELLS = 4_000
+"""Rows times classes up to which every block can afford `ENSEMBLES_PER_BLOCK`."""
 ENSEMBLES_PER_BLOCK = 2
 """In how many bootstraps of a block an ensemble is learned, which takes most of the time; above
 `FEW_CELLS` rows times classes in fewer, down to one."""

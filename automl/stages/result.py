@@ -33,6 +33,7 @@ from automl.stages.notices import CONSTANT, baseline_of
 from automl.stages.stacking import STAGE as STACK
 
 FEW_TRIALS = 20
+"""Complete ones, below which a result says so: most of them are the families' defaults (by judgement)."""
 _FOUND_WORSE = (Status.WORSE, Status.SCREENED_OUT)
 _FLOOR_WORDS = {
     CONSTANT: "predicting the same for every row",

@@ -29,7 +29,9 @@ from automl.stages.membership import most_members
 STAGE = "stack"
 EVALUATE_JOB = "automl.evaluation.stacking:evaluate_stack"
 LEAST_BASE = 2
+"""Models to learn from: of one there is nothing to combine."""
 HOLDOUT_PARTS = 5
+"""Parts of a holdout's rows, which have no folds of their own."""
 TIME_SHARE = 0.75
 """Share of the ensemble's time that the second layer may take."""
 

@@ -23,7 +23,9 @@ N_BURNED = 3
 N_DIRECTIONS = 5
 """Random directions along which a step of the chain moves one after the other."""
 SLICE_WIDTH = 2.0
+"""First width of a slice, in logarithms: about two standard deviations of the priors."""
 NARROWEST_SLICE = 1e-6
+"""A slice that shrank to this is the point itself."""
 
 
 def learn_hyperparameters(

@@ -19,7 +19,9 @@ MOST_PAIRS = 10_000
 MOST_VALUES = 2 * 10**7
 """Numbers in the differences of these pairs; where a pair has many columns there are fewer."""
 BLOCK = 128
+"""Trials ranked at once, whose pairs grow with the square (by judgement)."""
 _STEPS = 30
+"""Of the process's parameters, which are chosen anew with every trial (by judgement)."""
 
 
 def ranking_weights(differences: FloatArray, *, cost: float) -> FloatArray:

@@ -19,6 +19,7 @@ from automl.surrogates.weights import Shape, views
 _FIRST, _SECOND = 0.9, 0.99
 """Shares of the past in Adam's averages of the gradient and of its square."""
 _LEAST = 1e-8
+"""Keeps divisors from 0: Adam's epsilon (Kingma and Ba 2015), and a sum of weights."""
 
 
 @dataclass

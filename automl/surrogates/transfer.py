@@ -25,6 +25,8 @@ UNCERTAINTIES = ("ensemble", "laplace")
 MOST_PARAMETERS = 6000
 """Parameters of a network up to which the covariance of all of them is kept."""
 _LEAST_NOISE = 1e-4
+"""Variance of residuals on the standardized scale: a network that fits every row must not be sure of all
+others."""
 REFIT_RATE = 0.3
 """Share of the learning rate with which what was learned of other data sets is refined."""
 ALONE = 3

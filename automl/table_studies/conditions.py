@@ -16,8 +16,10 @@ from automl.settings import Settings
 from automl.settings.sources import resolve_settings
 
 SMALL_ROWS = 1_000
+"""Up to so many rows a score of three folds is noisy, and a fold costs little."""
 SMALL_FOLDS, LARGE_FOLDS = 5, 3
 LEAST_OF_A_CLASS = 5
+"""Rows of it in every fold, where it has as many."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,9 @@ from automl.home import Home
 from automl.record_files import StageRecords
 
 FORMAT = 1
+"""Of a record of a table; another one is refused."""
 LOCK_SECONDS = 0.5
+"""Who holds the folder for longer works in it."""
 
 
 @dataclass(frozen=True)

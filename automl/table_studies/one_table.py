@@ -38,6 +38,7 @@ from automl.table_studies.folder import LearnedFolder, LearnedTable
 
 ORIGIN = "learned"
 FINGERPRINT_DIGITS = 8
+"""Hexadecimal; two tables of one name share them in one of four billion cases."""
 ASKED = "asked"
 """Name of the record of what a run was begun for: the measure of its scores, and configurations."""
 

@@ -14,6 +14,8 @@ from automl.inference.example import input_example
 from automl.tracking.packaging import read_manifest
 
 COLD_LOAD_SECONDS = 120.0
+"""A clean process takes about three; on a stalled disk it may take minutes, which is no fault of the
+bundle."""
 TRUST_VARIABLE = "AUTOML_TRUST"
 _SCRIPT = """
 import importlib, json, os, sys

@@ -22,6 +22,7 @@ from automl.tracking.reading import (
 from automl.tracking.writer import RunWriter
 
 _MOST_STEPS = 900
+"""Of the search curve: the store takes 1,000 metrics in one call, and the newest count."""
 
 
 class EvidenceWriter:

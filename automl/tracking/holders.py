@@ -16,6 +16,7 @@ import urllib.request
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,9 +29,9 @@ from automl.tracking.store import StoreAddress, open_store, service_errors, stor
 
 CHAMPION = "champion"
 ASK_SECONDS = 3.0
+"""For one answer; without it lists are shown all the same."""
 _ASK_SQLITE = "SELECT alias, version FROM registered_model_aliases WHERE name = ?"
 _ASK_SERVER = "{}/api/2.0/mlflow/registered-models/get?name={}"
-_NOT_FOUND = 404
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def _ask_server(name: str, uri: str) -> dict[str, str]:
         with urllib.request.urlopen(request, timeout=ASK_SECONDS) as response:  # noqa: S310 http only
             model: dict[str, Any] = json.load(response)["registered_model"]
     except urllib.error.HTTPError as error:
-        if error.code == _NOT_FOUND:
+        if error.code == HTTPStatus.NOT_FOUND:
             return {}
         raise
     return {str(entry["alias"]): str(entry["version"]) for entry in model.get("aliases", ())}

@@ -21,7 +21,9 @@ from automl.run_records.honest import HonestRecord
 from automl.run_state import FAILED, FINISHED, RUNNING
 
 PARAM_CHARACTERS = 6000
+"""MLflow's limit of a parameter."""
 TAG_CHARACTERS = 8000
+"""MLflow's limit of a tag."""
 RUN_ID_TAG = "automl.run_id"
 TRIAL_ID_TAG = "automl.trial_id"
 TARGET_TAG = "automl.target"

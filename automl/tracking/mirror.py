@@ -41,11 +41,15 @@ from automl.tracking.store import open_store, service_errors, store_address
 from automl.tracking.writer import BATCH, RunWriter
 
 POLL_SECONDS = 0.5
+"""Between looks at the journal, which are cheap."""
 RETRY_SECONDS = 30.0
+"""Until a store that was away is tried again."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
 """Between attempts to write into a store that another process keeps locked; each is twice the last."""
 TAKEOVER_SECONDS = 20.0
+"""For a mirror before this one to finish what it writes."""
 KILLED_SECONDS = 2.0
+"""For killed runs of the home; what is not done then is done by the next mirror."""
 LOADING_BATCH = 4
 """Trials that are copied at once while the bundle loads: the registration waits for no more."""
 LAST_TRIALS = "candidates"

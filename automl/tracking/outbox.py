@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 VERSION = 1
+"""Of the outbox; of another one everything is copied anew, which does no harm."""
 
 
 @dataclass

@@ -7,11 +7,11 @@ import os
 import socket
 import sqlite3
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 CONNECT_SECONDS = 3.0
+"""Until a server on the network counts as away (by judgement)."""
 LOCK_SECONDS = 60.0
+"""For another writer of the store to end its batch, on a busy machine."""
+PAGE = 1000
+"""Runs or experiments asked for at once: MLflow's own default."""
 
 _ENVIRONMENT = {
     "DO_NOT_TRACK": "true",
@@ -263,3 +267,14 @@ def _use_write_ahead_log(file: Path) -> None:
         connection.execute("pragma journal_mode=wal")
     finally:
         connection.close()
+
+
+def pages(page_of: Callable[[str | None], Any]) -> Iterator[Any]:
+    """What a store gives page by page; `page_of` asks for the one of a token."""
+    token: str | None = None
+    while True:
+        page = page_of(token)
+        yield from page
+        token = page.token
+        if not token:
+            return

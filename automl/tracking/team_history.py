@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import combinations
@@ -17,7 +17,7 @@ from automl.experience.data_set import DataSetFacts, Experience, KnownTrial
 from automl.experience.entries import pack, unpack
 from automl.records import Configuration, Fidelity, JsonScalar, Task, TrialStatus
 from automl.tracking import layout
-from automl.tracking.store import open_store, service_errors, store_address
+from automl.tracking.store import PAGE, open_store, pages, service_errors, store_address
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -33,7 +33,6 @@ ILLEGIBLE_TRIALS = "trials that cannot be understood"
 
 MOST_TEXTS = 3
 """Values of a configuration that are texts and look like something else."""
-_PAGE = 1000
 _RUN_ID = re.compile(r"[\w.-]+")
 _DEFAULT_EXPERIMENT = "0"
 _BAD = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
@@ -109,8 +108,8 @@ class _History:
 
     def _experiments(self) -> list[str]:
         found = []
-        for experiment in _pages(
-            lambda token: self._client.search_experiments(max_results=_PAGE, page_token=token)
+        for experiment in pages(
+            lambda token: self._client.search_experiments(max_results=PAGE, page_token=token)
         ):
             if experiment.tags.get(layout.KIND_TAG) == "problem":
                 found.append(str(experiment.experiment_id))
@@ -119,9 +118,9 @@ class _History:
         return found
 
     def _search(self, experiments: Sequence[str], condition: str) -> Iterator[Run]:
-        yield from _pages(
+        yield from pages(
             lambda token: self._client.search_runs(
-                list(experiments), condition, max_results=_PAGE, page_token=token
+                list(experiments), condition, max_results=PAGE, page_token=token
             )
         )
 
@@ -256,13 +255,3 @@ def _fidelity(text: str) -> Fidelity:
 
 def _kind(name: str) -> str:
     return f"tags.`{layout.KIND_TAG}` = '{name}'"
-
-
-def _pages(page_of: Callable[[str | None], Any]) -> Iterator[Any]:
-    token: str | None = None
-    while True:
-        page = page_of(token)
-        yield from page
-        token = page.token
-        if not token:
-            return

@@ -19,14 +19,14 @@ from automl.tracking import layout
 from automl.tracking.layout import RunContent
 from automl.tracking.outbox import Outbox
 from automl.tracking.reading import Ending, JournalView, dispositions, ending, finalists
-from automl.tracking.store import StoreAddress
+from automl.tracking.store import PAGE, StoreAddress, pages
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Experiment, Run
 
 BATCH = 20
-_PAGE = 1000
+"""Trials copied between two looks at the driver's commands: half a second."""
 
 
 class RunWriter:
@@ -170,15 +170,11 @@ class RunWriter:
         return list(self._search(f"{own} and tags.`{layout.KIND_TAG}` = '{kind}'"))
 
     def _search(self, condition: str) -> Iterable[Run]:
-        token: str | None = None
-        while True:
-            page = self.client.search_runs(
-                [self.outbox.experiment], condition, max_results=_PAGE, page_token=token
+        return pages(
+            lambda token: self.client.search_runs(
+                [self.outbox.experiment], condition, max_results=PAGE, page_token=token
             )
-            yield from page
-            token = page.token
-            if not token:
-                return
+        )
 
     def _reopen(self) -> None:
         for run in (self.outbox.parent, *self.outbox.families.values()):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 CLUSTER_SECONDS = 10.0
+"""Until a scheduler counts as absent (by judgement)."""
 
 
 def register(app: typer.Typer) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 DEMO_TABLE = "sklearn:breast_cancer"
 DEMO_TARGET = "target"
 SAMPLE_ROWS = 20
+"""A screenful to predict."""
 
 
 def demo_settings(budget: str) -> Settings:

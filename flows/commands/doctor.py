@@ -21,8 +21,11 @@ from automl.home import Home
 Level = Literal["ok", "warn", "fail"]
 DISTRIBUTION = "automl-flows"
 LEAST_FREE_MIB = 500
+"""Below it a run may well fail (by judgement)."""
 ADVISED_FREE_MIB = 5_000
+"""Below it a few runs fill the disk (by judgement)."""
 ADVISED_MEMORY_MIB = 2_000
+"""For driver, server, mirror and a few workers (by judgement)."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,9 @@ from automl_flows.environment import silence_libraries
 from automl_flows.words.messages import one_line, say
 
 INTERRUPTED = 130
+"""128 + SIGINT, as shells count."""
 TERMINATED = 143
+"""128 + SIGTERM, as shells count."""
 
 GARBAGE_THRESHOLD = 10_000
 """New objects between two collections; Python's 700 cost a tenth of a command's start."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from automl_flows.words.run_choices import Known
 
 DOES_NOT_ADD_UP = 1
+"""Exit code of a record that contradicts itself: our fault."""
 
 
 def register(app: typer.Typer) -> None:

@@ -25,9 +25,13 @@ from automl.home import Home
 from automl.problem_names import clean_name
 
 MOST_ATTEMPTS = 2
+"""At a file whose run failed: twice, since a store or a disk may have been away."""
 MOST_INTERRUPTIONS = 5
+"""Of a file's run by a stop or a restart, which is not its fault, but may be if it recurs."""
 RETRY_SECONDS = 30.0
+"""Until a failed file is tried again: what was away may be back."""
 KEPT_ENTRIES = 5000
+"""The newest of the list, which is written whole with every change."""
 _CHUNK = 1 << 20
 
 _PARTIAL_PREFIXES = (".", "~", "_tmp")

@@ -11,6 +11,7 @@ from typing import Any
 from automl.addresses import basic, request_to
 
 CALL_SECONDS = 5.0
+"""For an answer, which a busy machine makes slow (by judgement)."""
 
 
 class PrefectAPI:

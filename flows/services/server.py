@@ -26,13 +26,18 @@ from automl_flows.services.prefect_api import PrefectAPI, answers
 
 HOST = "127.0.0.1"
 READY_SECONDS = 120.0
+"""Until a server counts as failed: its first start makes a database, slowly where the machine is
+starved."""
 STOP_SECONDS = 5.0
+"""From SIGTERM to SIGKILL."""
 DRAIN_SECONDS = 4.0
+"""For what was sent to the server, and for what it has not written yet."""
 
 SILENT_SECONDS = 10.0
 """A server that lives and has not answered so long is as good as none: a busy one takes seconds."""
 
 ASK_SECONDS = 1.0
+"""Between two questions whether it answers, and for the answer."""
 
 _UNUSED_SERVICES = (
     "CANCELLATION_CLEANUP",

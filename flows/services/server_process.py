@@ -16,6 +16,7 @@ import threading
 import time
 
 GRACE_SECONDS = 3.0
+"""For an orderly end after its starter has gone."""
 
 
 def main(arguments: list[str]) -> None:

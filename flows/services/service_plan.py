@@ -13,6 +13,7 @@ from automl.home import Home
 from automl.run.finished_runs import finished_runs
 
 LEAST_INTERVAL_SECONDS = 10.0
+"""As long as the shortest run."""
 
 
 @dataclass(frozen=True)

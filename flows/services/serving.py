@@ -37,11 +37,17 @@ if TYPE_CHECKING:
     from prefect.runner import Runner
 
 LOOK_SECONDS = 0.5
+"""Between looks at the folder, which cost next to nothing."""
 POLL_SECONDS = 2
+"""Between the runner's questions for planned runs, a whole number as Prefect wants it."""
 STOP_SECONDS = 20.0
+"""For runs under way to end in order and be told to the server."""
 RUNS_AT_ONCE = 2
+"""A scheduled run and one of a new file; more would share the same cores."""
 SERVER_LOST_AFTER = 3
+"""Questions in a row, five seconds apart, that nobody answers: a restart takes less."""
 SCHEDULER_SECONDS = 60.0
+"""Until the absence of Prefect's scheduler is told."""
 
 Say = Callable[[str], None]
 

@@ -19,12 +19,12 @@ from automl.errors import ServiceError
 from automl.privacy import UMASK, make_private_folder
 from automl_flows.environment import TELEMETRY_OFF
 from automl_flows.services.prefect_api import answers
-from automl_flows.services.server import HOST, LocalServer, listen
+from automl_flows.services.server import HOST, READY_SECONDS, LocalServer, listen
 
 SERVICE_NAMES = ("prefect", "mlflow")
 USUAL_PORTS = {"prefect": 4200, "mlflow": 5000}
-READY_SECONDS = 120.0
 STOP_SECONDS = 10.0
+"""From SIGTERM to SIGKILL for both services and their children."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from automl.errors import ServiceError
 from automl_flows.services.arrivals import Arrival, Arrivals, FolderWatch
 
 LOOK_AFTER_SECONDS = 5.0
+"""Between looks after runs under way, each of which asks the server."""
 
 _TEXTS = {
     "running": "a run has begun",

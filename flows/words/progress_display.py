@@ -12,6 +12,7 @@ from automl_flows.words.messages import say
 from automl_flows.words.rendering import seconds_text, use_color
 
 LINE_SECONDS = 10.0
+"""Between two lines where there is no terminal: ten minutes fill sixty lines of a log."""
 
 
 class ProgressDisplay:

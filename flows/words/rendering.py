@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import typer
 
 BROKEN_PIPE = 141
+"""128 + SIGPIPE, as shells count."""
 
 
 def emit(text: str) -> None:

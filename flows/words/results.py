@@ -12,6 +12,7 @@ from automl.home import Home, RunFolder, default_home
 from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
 
 LEADERBOARD_ROWS = 15
+"""Rows that fit on a screen with what is said above them."""
 
 
 def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None:

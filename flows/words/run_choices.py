@@ -28,6 +28,7 @@ from automl_flows.words.results import short_id
 from automl_flows.words.run_status import RunStatus, describe
 
 NEAR = 3
+"""Trials that are named where a wrong id was given."""
 
 
 @dataclass(frozen=True)

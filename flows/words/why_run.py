@@ -23,7 +23,9 @@ from automl_flows.words.run_choices import Known
 from automl_flows.words.why_trial import configuration_text, test_numbers
 
 MOST_REASONS = 3
-MOST_FAMILIES = MOST_MEMBERS = 8
+"""Named before the others are counted: the story of a run stays a dozen lines."""
+MOST_SHOWN = 8
+"""Families, and members of the root, that are named before the others are counted."""
 
 
 def story_of(known: Known) -> dict[str, str]:
@@ -74,9 +76,9 @@ def _search(known: Known) -> str:
     order = sorted(counts, key=lambda family: -best.get(family, float("-inf")))
     told = [
         f"{family} {counts[family]}" + (f" (best {best[family]:.4f})" if family in best else "")
-        for family in order[:MOST_FAMILIES]
+        for family in order[:MOST_SHOWN]
     ]
-    more = f" and {len(order) - MOST_FAMILIES} more" if len(order) > MOST_FAMILIES else ""
+    more = f" and {len(order) - MOST_SHOWN} more" if len(order) > MOST_SHOWN else ""
     return (
         f"{len(known.searched)} trials of {_count(counts, 'family', 'families')}: "
         f"{', '.join(told)}{more}"
@@ -181,9 +183,9 @@ def _root(known: Known) -> str:
     is_alone = len(root.members) == 1
     told = "; ".join(
         _member_text(member, is_best=member.trial_id == root.best and not is_alone)
-        for member in root.members[:MOST_MEMBERS]
+        for member in root.members[:MOST_SHOWN]
     )
-    others = Counter(member.verdict for member in root.members[MOST_MEMBERS:])
+    others = Counter(member.verdict for member in root.members[MOST_SHOWN:])
     told += "".join(f"; {number} more {verdict}" for verdict, number in others.items())
     if is_alone:
         return f"only {told} got there"
