@@ -11,6 +11,7 @@ from automl.errors import DataError
 from automl.inference.columns import category_text, stored_kind
 
 SHOWN_COLUMNS = 5
+"""Columns that a sentence names before it counts the others."""
 
 
 def joined(parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
