@@ -41,8 +41,8 @@ def whole_address(source: str) -> str:
 
 
 def _entrusted() -> dict[str, str]:
-    found: dict[str, str] = json.loads(os.environ.get(ENVIRONMENT) or "{}")
-    return found
+    entrusted: dict[str, str] = json.loads(os.environ.get(ENVIRONMENT) or "{}")
+    return entrusted
 
 
 def request_to(url: str) -> Request:

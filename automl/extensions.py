@@ -60,9 +60,9 @@ def installed() -> tuple[EntryPoint, ...]:
     """Entry points for registries of all distributions on the path, by package and name; read once in a process."""
     from importlib.metadata import entry_points  # slow, only where a registry is read
 
-    found = entry_points()
-    groups = [group for group in found.groups if group.startswith(PREFIX)]
-    points = [point for group in groups for point in found.select(group=group)]
+    entries = entry_points()
+    groups = [group for group in entries.groups if group.startswith(PREFIX)]
+    points = [point for group in groups for point in entries.select(group=group)]
     return tuple(sorted(points, key=lambda point: (_package_of(point), point.name)))
 
 

@@ -262,8 +262,8 @@ class Home:
         if exact or len(matches) == 1:
             return (exact or matches)[0]
         if matches:
-            found = ", ".join(f.run_id for f in matches[:5])
-            raise SettingsError(f"run {run_id!r} is ambiguous: {found}", run=run_id)
+            shown = ", ".join(f.run_id for f in matches[:5])
+            raise SettingsError(f"run {run_id!r} is ambiguous: {shown}", run=run_id)
         raise SettingsError(f"no run {run_id!r} in {self.path}; see `automl runs`", run=run_id)
 
     def run_folders(self) -> list[RunFolder]:

@@ -79,9 +79,9 @@ def make_key() -> bytes:
     SettingsError
         As `read_key`, or if it cannot be written.
     """
-    found = read_key()
-    if found is not None:
-        return found
+    key = read_key()
+    if key is not None:
+        return key
     path = key_file()
     draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     try:

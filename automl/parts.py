@@ -35,8 +35,8 @@ class Kind(Generic[T_co]):
     def defaults(self) -> dict[str, Option]:
         """Every option and its default."""
         own: Any = self.make
-        found: dict[str, Any] = {entry.name: entry.default for entry in fields(own) if entry.init}
-        return {**found, **self.options}
+        values: dict[str, Any] = {entry.name: entry.default for entry in fields(own) if entry.init}
+        return {**values, **self.options}
 
 
 @dataclass(frozen=True)
@@ -92,5 +92,5 @@ def _of_type(value: Any, default: Option, where: str) -> Option:
     if type(value) is not wanted:
         kind = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
         raise SettingsError(f"{where} must be {kind[wanted]}; got {value!r}", setting=where)
-    found: Option = value
-    return found
+    option: Option = value
+    return option

@@ -70,16 +70,16 @@ def tighten(home: Path) -> str:
     -------
         One sentence about what was open before, or could not be closed; empty if all was closed.
     """
-    found = [path for path in _parts(home) if _is_open(path)]
-    failed = [path for path in found if not _close(path)]
+    opened = [path for path in _parts(home) if _is_open(path)]
+    failed = [path for path in opened if not _close(path)]
     if failed:
         return (
             f"home folder {home} is open to other users, and {failed[0]} cannot be closed to them: "
             "it belongs to somebody else"
         )
-    if found:
-        kind = "it" if found[0] == home else found[0].relative_to(home)
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    if opened:
+        kind = "it" if opened[0] == home else opened[0].relative_to(home)
+        more = f" and {len(opened) - 1} more" if len(opened) > 1 else ""
         return (
             f"home folder {home} was open to other users ({kind}{more}); it is closed to them now, "
             "since tables, models and what was tried lie there"

@@ -74,10 +74,10 @@ class StageRecords:
         """Names of all records, sorted."""
         if not self._folder.is_dir():
             return []
-        found = (path.name for path in self._folder.iterdir())
+        names = (path.name for path in self._folder.iterdir())
         return sorted(
             name.removesuffix(_SUFFIX)
-            for name in found
+            for name in names
             if name.endswith(_SUFFIX) and not name.startswith(".")
         )
 

@@ -102,13 +102,13 @@ def choose_split(wanted: str, test: str, alpha: float | Mapping[str, float]) -> 
 
 
 def _pairs(text: str, name: str, example: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    verdicts: dict[str, str] = {}
     for part in text.split(","):
         level, equals, number = (piece.strip() for piece in part.partition("="))
-        if not equals or level in found:
+        if not equals or level in verdicts:
             raise SettingsError(f"{name} must look like {example}, each level once; got {text!r}")
-        found[level] = number
-    return found
+        verdicts[level] = number
+    return verdicts
 
 
 def _number(value: Any, name: str) -> float:

@@ -88,9 +88,9 @@ def checked_plan(plan: ComparisonPlan, folder: ComparisonFolder, say: Say) -> Co
         complete = {**data, "target": data.get("target") or _target(frame, data, say)}
         data_sets[name] = complete
         digests[name] = _check(replace(plan, data_sets={name: complete}), name, frame)
-    found = replace(plan, data_sets=data_sets, digests=digests)
+    checked = replace(plan, data_sets=data_sets, digests=digests)
     known = folder.read_plan()
-    return found if known is None else known.joined(found, str(folder.path))
+    return checked if known is None else known.joined(checked, str(folder.path))
 
 
 def _read(source: str) -> pd.DataFrame:

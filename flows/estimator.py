@@ -349,8 +349,8 @@ def _joined(
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """One frame with target and weights as columns, and the names of these two."""
     if (y is None) == (target is None):
-        found = "both" if target is not None else "neither"
-        raise SettingsError(f"fit needs either y or target; got {found}", setting="target")
+        given = "both" if target is not None else "neither"
+        raise SettingsError(f"fit needs either y or target; got {given}", setting="target")
     frame = _features(X).reset_index(drop=True)
     names: dict[str, str] = {}
     if y is None:

@@ -79,9 +79,9 @@ def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:
     """
     folder = Path(model).expanduser()
     if not model or folder.is_file():
-        found = f"the file {model}" if model else "nothing"
+        named = f"the file {model}" if model else "nothing"
         raise SettingsError(
-            f"a model is a run id, NAME@ALIAS, a model URI or a bundle folder; got {found}"
+            f"a model is a run id, NAME@ALIAS, a model URI or a bundle folder; got {named}"
         )
     if folder.is_dir():
         from automl.inference.bundle import load_bundle

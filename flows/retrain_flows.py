@@ -158,9 +158,9 @@ def deployments(plan: Plan, home: Home) -> list[RunnerDeployment]:
     from prefect.types.entrypoint import EntrypointType
 
     parameters = {"name": plan.name, "home": str(home.path), **plan.run_parameters}
-    found: list[Any] = []
+    served: list[Any] = []
     if plan.has_schedule:
-        found.append(
+        served.append(
             retrain_flow.to_deployment(
                 clean_name(plan.name),
                 cron=plan.cron,
@@ -174,7 +174,7 @@ def deployments(plan: Plan, home: Home) -> list[RunnerDeployment]:
             )
         )
     if plan.folder is not None:
-        found.append(
+        served.append(
             on_new_data_flow.to_deployment(
                 clean_name(plan.name),
                 parameters=parameters,
@@ -182,4 +182,4 @@ def deployments(plan: Plan, home: Home) -> list[RunnerDeployment]:
                 tags=["automl"],
             )
         )
-    return found
+    return served

@@ -48,11 +48,11 @@ def learn_experience_flow(
     """
     prepare_environment()
     seed = int((conditions or {}).get("seed", 0))
-    found = {
+    summary = {
         name: learn_experience_of_table(home, name, data_sets[name], conditions)
         for name in in_turn(data_sets, seed)
     }
-    rows = [{"table": name, **record} for name, record in found.items()]
+    rows = [{"table": name, **record} for name, record in summary.items()]
     create_table_artifact(table=rows, key="experience", description=home)
     return {"tables": rows}
 

@@ -179,8 +179,8 @@ def summary_text(result: dict[str, Any]) -> str:
         f"- cross-validated score {result['score']:.4f} ({result['metric']})",
     ]
     lines[1:1] = [f"- **attention: {notice}**" for notice in result["notices"]]
-    if found := honest_text(result):
-        lines.append(f"- honest score {found}")
+    if honest := honest_text(result):
+        lines.append(f"- honest score {honest}")
     if result["test"]:
         lines.append(f"- test score {result['test']['score']:.4f} on {result['test']['rows']} rows")
     lines.append(

@@ -37,8 +37,8 @@ def read_table(source: str | Path, columns: list[str] | None = None) -> pd.DataF
 @task(cache_policy=NO_CACHE, persist_result=False)
 def detect_roles(frame: pd.DataFrame, overrides: Mapping[str, str] | None = None) -> dict[str, str]:
     """Role of every column: numeric, nominal, date, text, id or ignored."""
-    found = data_roles.detect_roles(frame, overrides)
-    return {name: str(column.role) for name, column in found.items()}
+    roles = data_roles.detect_roles(frame, overrides)
+    return {name: str(column.role) for name, column in roles.items()}
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)

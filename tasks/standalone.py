@@ -364,9 +364,9 @@ def _evaluate(plan: EvaluationPlan, configuration: Configuration) -> Trial:
         "save_as": MODEL_NAME,
         "keep_models_above": None,
     }
-    found = list(evaluate(str(plan.folder), payload))
-    folds = folds_of(found)
-    summary = next(result for result in found if isinstance(result, TrialSummary))
+    results = list(evaluate(str(plan.folder), payload))
+    folds = folds_of(results)
+    summary = next(result for result in results if isinstance(result, TrialSummary))
     return Trial(
         MODEL_NAME,
         0,

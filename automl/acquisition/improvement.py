@@ -63,8 +63,8 @@ def expected_improvement(
 
     difference = np.asarray(mean, dtype=float) - best - margin
     z = np.clip(standardized(mean, std, best, margin), -1e8, 1e8)
-    found = difference * ndtr(z) + std * np.exp(-0.5 * z * z - _LOG_SQRT_TWO_PI)
-    return np.where(np.asarray(std) > 0.0, np.maximum(found, 0.0), np.maximum(difference, 0.0))
+    gain = difference * ndtr(z) + std * np.exp(-0.5 * z * z - _LOG_SQRT_TWO_PI)
+    return np.where(np.asarray(std) > 0.0, np.maximum(gain, 0.0), np.maximum(difference, 0.0))
 
 
 def log_expected_improvement(

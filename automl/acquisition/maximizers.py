@@ -157,19 +157,19 @@ class LocalSearch:
         ground: Ground,
         rng: np.random.Generator,
     ) -> list[Scored]:
-        found: list[Scored] = []
+        tops: list[Scored] = []
         for _ in range(self.most_steps):
             near, owner = ground.space.neighbors(points, rng, n_draws=self.n_draws, sd=self.sd)
             if len(near) == 0:
                 break
             scored = Scored(near, criterion(ground.encoder.encode(near)))
-            found.append(scored)
+            tops.append(scored)
             best = _best_of_each(scored.utilities, owner)
             better = best[scored.utilities[best] > utilities[owner[best]]]
             if len(better) == 0:
                 break
             points, utilities = near.take(better), scored.utilities[better]
-        return found
+        return tops
 
 
 def _best_of_each(utilities: FloatArray, owner: IntArray) -> IntArray:
@@ -272,5 +272,5 @@ def refine(
     start = points.unit[:, leaves].ravel()
     bounds = [(0.0, 1.0)] * len(start)
     options = {"maxiter": most_steps, "maxfun": 2 * most_steps}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return at(np.clip(found.x, 0.0, 1.0))
+    optimum = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return at(np.clip(optimum.x, 0.0, 1.0))

@@ -58,10 +58,10 @@ class IncreasingEffort(LearnsRewards):
         pulls = Pulls(self._rewards, arms, pending)
         for k in range(self._raises, MOST_RAISES):
             z = effort_quantile(k)
-            found = [arm for arm, tally in tallies.items() if _limit(tally, z) > best]
-            if found:
+            candidates = [arm for arm, tally in tallies.items() if _limit(tally, z) > best]
+            if candidates:
                 self._raises = k
-                return pulls.least(found)
+                return pulls.least(candidates)
         return pulls.least()
 
 

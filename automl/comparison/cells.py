@@ -59,9 +59,9 @@ def run_cell(
         If the record cannot be written, another process drives the run, or a remote table cannot
         be reached; the cell then has no record and is run the next time.
     """
-    found = folder.read(cell)
-    if found is not None:
-        return found
+    existing = folder.read(cell)
+    if existing is not None:
+        return existing
     record, rows = _attempt(folder, plan, cell, n_side_by_side, with_curve=with_curve)
     folder.write(record, rows)
     _remove_run(folder, cell)

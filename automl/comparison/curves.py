@@ -95,13 +95,13 @@ def hyperparameter_ranks(chosen: ArrayLike, tested: Sequence[ArrayLike]) -> Floa
         raise ValueError(
             f"there must be tested risks for each of {given.shape[1]} places; got {len(tested)}"
         )
-    found = np.empty_like(given)
+    ranks = np.empty_like(given)
     for place, risks in enumerate(tested):
         ordered = np.sort(check_risks(risks, n_dimensions=1))
         below = np.searchsorted(ordered, given[:, place], side="left")
         up_to = np.searchsorted(ordered, given[:, place], side="right")
-        found[:, place] = (below + up_to + 1) / 2
-    return found
+        ranks[:, place] = (below + up_to + 1) / 2
+    return ranks
 
 
 def against_best(

@@ -201,10 +201,12 @@ class ComparisonFolder:
 
     def _read_addresses(self) -> dict[str, dict[str, str]]:
         try:
-            found: dict[str, dict[str, str]] = json.loads((self.path / ADDRESSES_FILE).read_text())
+            addresses: dict[str, dict[str, str]] = json.loads(
+                (self.path / ADDRESSES_FILE).read_text()
+            )
         except (FileNotFoundError, ValueError):
             return {}
-        return found
+        return addresses
 
     def read_plan(self) -> ComparisonPlan | None:
         """The plan, or None if there is none.

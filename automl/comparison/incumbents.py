@@ -21,13 +21,13 @@ LEAST_LIMIT = 60.0
 
 def incumbents(trials: Sequence[Trial]) -> list[tuple[int, Trial]]:
     """Complete trials that were the best when they came, each with the number of trials by then."""
-    found: list[tuple[int, Trial]] = []
+    bests: list[tuple[int, Trial]] = []
     for n_trials, trial in enumerate(sorted(trials, key=lambda trial: trial.index), start=1):
         if not trial.is_complete:
             continue
-        if not found or trial.achieved > found[-1][1].achieved:
-            found.append((n_trials, trial))
-    return found
+        if not bests or trial.achieved > bests[-1][1].achieved:
+            bests.append((n_trials, trial))
+    return bests
 
 
 def answers_over_trials(
@@ -71,10 +71,10 @@ def _pipelines(session: Session, trial: Trial) -> list[FittedPipeline]:
     """Kept models of a trial, or new ones from a worker slot; none where that fails."""
     is_refit = wants_refits(session)
     name = f"{trial.id}-refit" if is_refit else trial.id
-    found = load_models(session.folder.path, name)
+    models = load_models(session.folder.path, name)
     limit = LEAST_LIMIT + 10 * trial.fit_seconds
-    if found is None and fitted(
+    if models is None and fitted(
         session, fitting_job(session, Part(trial, 1.0), name, is_refit), limit
     ):
-        found = load_models(session.folder.path, name)
-    return list(found.values()) if found else []
+        models = load_models(session.folder.path, name)
+    return list(models.values()) if models else []

@@ -187,13 +187,13 @@ def read_methods(path: Path) -> tuple[dict[str, dict[str, Any]], str | dict[str,
             f"methods file {path}: methods must hold the settings of each method by its name"
         )
     common = _settings_of(common, f"methods file {path}: common")
-    found = {}
+    by_name = {}
     for name, own in methods.items():
         check_name(str(name), "method")
-        found[str(name)] = _method(
+        by_name[str(name)] = _method(
             common, _settings_of(own or {}, f"methods file {path}: method {name}")
         )
-    return found, common.get("metric", "index")
+    return by_name, common.get("metric", "index")
 
 
 def _method(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

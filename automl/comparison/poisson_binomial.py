@@ -74,10 +74,10 @@ def number_of_wins(probabilities: ArrayLike) -> FloatArray:
     given = np.asarray(probabilities, dtype=np.float64)
     if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
         raise ValueError("probabilities must be one-dimensional and in [0, 1]")
-    found = np.ones(1)
+    distribution = np.ones(1)
     for p in given:
-        found = np.convolve(found, (1.0 - p, p))
-    return found
+        distribution = np.convolve(distribution, (1.0 - p, p))
+    return distribution
 
 
 def poisson_binomial_test(probabilities: ArrayLike) -> PoissonBinomialTest:
@@ -185,11 +185,11 @@ def drawn_risks(
     if given.ndim != 2 or not given.size or not np.isfinite(given).all():
         raise ValueError(f"losses must be (methods, rows) and finite; got shape {given.shape}")
     own = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    found = []
+    risks_of_draws = []
     for drawn in row_weights(given.shape[1], n_draws, rng=rng, reweighting=reweighting):
         weights = drawn * own
-        found.append(weights @ given.T / weights.sum(axis=1, keepdims=True))
-    return np.concatenate(found)
+        risks_of_draws.append(weights @ given.T / weights.sum(axis=1, keepdims=True))
+    return np.concatenate(risks_of_draws)
 
 
 def drawn_risks_of_scores(
@@ -218,11 +218,11 @@ def drawn_risks_of_scores(
     (n_draws, K), negated scores
     """
     own = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    found = [
+    risks_of_draws = [
         np.stack([-scores(y, prediction, portion * own) for prediction in predictions], axis=1)
         for portion in row_weights(len(y), n_draws, rng=rng, reweighting=reweighting)
     ]
-    return np.concatenate(found)
+    return np.concatenate(risks_of_draws)
 
 
 def winning_probabilities(drawn: ArrayLike) -> FloatArray:
@@ -239,10 +239,10 @@ def winning_probabilities(drawn: ArrayLike) -> FloatArray:
         p_d of row against column; with its transpose it adds up to 1.
     """
     risks = np.asarray(drawn, dtype=np.float64).T
-    found = np.empty((len(risks), len(risks)))
+    wins = np.empty((len(risks), len(risks)))
     for k, own in enumerate(risks):
         size = np.maximum(abs(own), abs(risks))
         slack = SAME * np.where(np.isfinite(size), size, 0.0)
         is_lower, is_higher = own + slack < risks, risks + slack < own
-        found[k] = (0.5 + 0.5 * (is_lower.astype(float) - is_higher)).mean(axis=1)
-    return found
+        wins[k] = (0.5 + 0.5 * (is_lower.astype(float) - is_higher)).mean(axis=1)
+    return wins

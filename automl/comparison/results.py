@@ -113,8 +113,8 @@ class Comparison:
 
     def poisson_binomial(self, first: int, second: int) -> PoissonBinomialTest:
         """Poisson-binomial test of two methods by their positions."""
-        found = data_set_means(self.probabilities[first, second], self.data_sets)
-        return poisson_binomial_test(found)
+        means = data_set_means(self.probabilities[first, second], self.data_sets)
+        return poisson_binomial_test(means)
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def _generator(cell: Cell) -> np.random.Generator:
 def curves(
     folder: ComparisonFolder,
     records: Mapping[Cell, CellRecord],
-    found: Comparison,
+    comparison: Comparison,
     *,
     reweighting: Reweighting = "dirichlet",
     n_draws: int = N_DRAWS_OF_CURVES,
@@ -290,10 +290,10 @@ def curves(
     """
     methods = [
         method
-        for method in found.methods
-        if any(_has_curves(records, [method], place) for place in found.places)
+        for method in comparison.methods
+        if any(_has_curves(records, [method], place) for place in comparison.places)
     ]
-    places = [place for place in found.places if _has_curves(records, methods, place)]
+    places = [place for place in comparison.places if _has_curves(records, methods, place)]
     if len(methods) < 2 or not places:
         return []
     units: tuple[Unit, ...] = ("trials", "seconds")

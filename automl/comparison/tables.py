@@ -20,32 +20,35 @@ from automl.comparison.results import Comparison, Curves
 Row = dict[str, Any]
 
 
-def method_rows(found: Comparison) -> list[Row]:
+def method_rows(comparison: Comparison) -> list[Row]:
     """One row for each method, the best expected rank first."""
-    failed = [record.cell.method for record in found.failures]
+    failed = [record.cell.method for record in comparison.failures]
     return [
         {
-            "method": found.methods[k],
-            "expected_rank": float(found.ranks.expected[k]),
-            "mean_score": _mean(found.scores[k]),
-            "wins": float(found.wins.frequency[k].sum() - 0.5) / (len(found.methods) - 1),
-            "failures": failed.count(found.methods[k]),
+            "method": comparison.methods[k],
+            "expected_rank": float(comparison.ranks.expected[k]),
+            "mean_score": _mean(comparison.scores[k]),
+            "wins": float(comparison.wins.frequency[k].sum() - 0.5) / (len(comparison.methods) - 1),
+            "failures": failed.count(comparison.methods[k]),
         }
-        for k in found.order
+        for k in comparison.order
     ]
 
 
-def pair_rows(found: Comparison) -> list[Row]:
+def pair_rows(comparison: Comparison) -> list[Row]:
     """One row for each pair of methods, the better expected rank named first."""
     rows = []
-    for place, first in enumerate(found.order):
-        for second in found.order[place + 1 :]:
-            sign, pb = found.sign_test(first, second), found.poisson_binomial(first, second)
+    for place, first in enumerate(comparison.order):
+        for second in comparison.order[place + 1 :]:
+            sign, pb = (
+                comparison.sign_test(first, second),
+                comparison.poisson_binomial(first, second),
+            )
             rows.append(
                 {
-                    "first": found.methods[first],
-                    "second": found.methods[second],
-                    "winning_frequency": float(found.wins.frequency[first, second]),
+                    "first": comparison.methods[first],
+                    "second": comparison.methods[second],
+                    "winning_frequency": float(comparison.wins.frequency[first, second]),
                     "wins": sign.n_wins,
                     "losses": sign.n_losses,
                     "ties": sign.n_ties,
@@ -58,11 +61,14 @@ def pair_rows(found: Comparison) -> list[Row]:
     return rows
 
 
-def score_rows(found: Comparison) -> list[Row]:
+def score_rows(comparison: Comparison) -> list[Row]:
     """One row for each data set: the mean test score of each method."""
     return [
-        {"data_set": name, **{found.methods[k]: float(found.scores[k, d]) for k in found.order}}
-        for d, name in enumerate(found.data_set_names)
+        {
+            "data_set": name,
+            **{comparison.methods[k]: float(comparison.scores[k, d]) for k in comparison.order},
+        }
+        for d, name in enumerate(comparison.data_set_names)
     ]
 
 
@@ -110,29 +116,29 @@ def curve_rows(made: Curves) -> list[Row]:
     return rows
 
 
-def frequency_rows(found: Comparison) -> list[Row]:
+def frequency_rows(comparison: Comparison) -> list[Row]:
     """The table of L14: winning frequencies with the marks of both tests, and expected ranks.
 
     A cell reads ``0.82 ++/+``: the winning frequency, the mark of the Poisson-binomial test and
     that of the sign test, ``+`` for significant, ``++`` for highly significant, ``.`` for neither.
     """
     rows = []
-    for first in found.order:
-        row: Row = {"": found.methods[first]}
-        for second in found.order:
-            row[found.methods[second]] = _frequency_text(found, first, second)
-        row["expected rank"] = f"{found.ranks.expected[first]:.2f}"
+    for first in comparison.order:
+        row: Row = {"": comparison.methods[first]}
+        for second in comparison.order:
+            row[comparison.methods[second]] = _frequency_text(comparison, first, second)
+        row["expected rank"] = f"{comparison.ranks.expected[first]:.2f}"
         rows.append(row)
     return rows
 
 
-def _frequency_text(found: Comparison, first: int, second: int) -> str:
-    text = f"{found.wins.frequency[first, second]:.2f}"
+def _frequency_text(comparison: Comparison, first: int, second: int) -> str:
+    text = f"{comparison.wins.frequency[first, second]:.2f}"
     if first == second:
         return text
-    is_better = found.wins.frequency[first, second] > 0.5
-    sign = found.sign_test(first, second).mark if is_better else Mark.NONE
-    marks = [found.poisson_binomial(first, second).mark, sign]
+    is_better = comparison.wins.frequency[first, second] > 0.5
+    sign = comparison.sign_test(first, second).mark if is_better else Mark.NONE
+    marks = [comparison.poisson_binomial(first, second).mark, sign]
     return text if not any(marks) else f"{text} {'/'.join(map(_short, marks))}"
 
 
@@ -140,25 +146,25 @@ def _short(mark: Mark) -> str:
     return {Mark.NONE: ".", Mark.SIGNIFICANT: "+", Mark.HIGHLY: "++"}[mark]
 
 
-def to_json(found: Comparison, every: Sequence[Curves]) -> dict[str, Any]:
+def to_json(comparison: Comparison, every: Sequence[Curves]) -> dict[str, Any]:
     """Everything that the tables say, as one document."""
     return {
-        "methods": method_rows(found),
-        "pairs": pair_rows(found),
-        "scores": score_rows(found),
+        "methods": method_rows(comparison),
+        "pairs": pair_rows(comparison),
+        "scores": score_rows(comparison),
         "curves": [row for made in every for row in curve_rows(made)],
-        "data_sets": len(found.data_set_names),
-        "places": len(found.places),
-        "left_out": [f"{data_set}, seed {seed}" for data_set, seed in found.left_out],
+        "data_sets": len(comparison.data_set_names),
+        "places": len(comparison.places),
+        "left_out": [f"{data_set}, seed {seed}" for data_set, seed in comparison.left_out],
         "failures": [
-            {"cell": str(record.cell), "reason": record.reason} for record in found.failures
+            {"cell": str(record.cell), "reason": record.reason} for record in comparison.failures
         ],
     }
 
 
 def write_tables(
     folder: Path,
-    found: Comparison,
+    comparison: Comparison,
     records: Mapping[Cell, CellRecord],
     every: Sequence[Curves],
 ) -> None:
@@ -167,15 +173,15 @@ def write_tables(
     for earlier in folder.glob("curves_*.csv"):  # it may be of records that are gone
         earlier.unlink()
     for name, rows in (
-        ("methods", method_rows(found)),
-        ("pairs", pair_rows(found)),
-        ("scores", score_rows(found)),
+        ("methods", method_rows(comparison)),
+        ("pairs", pair_rows(comparison)),
+        ("scores", score_rows(comparison)),
         ("cells", cell_rows(records)),
-        ("frequencies", frequency_rows(found)),
+        ("frequencies", frequency_rows(comparison)),
         *((f"curves_{made.name}", curve_rows(made)) for made in every),
     ):
         write_csv(folder / f"{name}.csv", rows)
-    text = json.dumps(_finite(to_json(found, every)), indent=1)
+    text = json.dumps(_finite(to_json(comparison, every)), indent=1)
     (folder.parent / "result.json").write_text(text, encoding="utf-8")
 
 

@@ -137,8 +137,8 @@ def _sparse_row(
                 f"{name}, line {number}: a sparse row has positions below {len(attributes)} and values, such "
                 f"as {{0 1.5}}; found {short(field)}"
             )
-        found = _unquoted(value.strip())
-        values[int(place)] = None if found == "?" else found
+        entry = _unquoted(value.strip())
+        values[int(place)] = None if entry == "?" else entry
     return values
 
 

@@ -240,7 +240,7 @@ def _transformed(raw: RawTable, schema: TableSchema, findings: Findings) -> pd.D
         except DataError as error:
             findings.problems.extend(error.problems)
             return None
-    findings.notes.extend(str(found.message) for found in caught)
+    findings.notes.extend(str(warning.message) for warning in caught)
     return typed
 
 

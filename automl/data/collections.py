@@ -48,22 +48,24 @@ def find_data_sets(sources: list[str], *, target: str | None = None) -> dict[str
     DataError
         If a file does not exist.
     """
-    found: dict[str, dict[str, Any]] = {}
+    data_sets: dict[str, dict[str, Any]] = {}
     for source in sources:
         for name, settings in _tables(source):
             if target is not None:
                 settings.setdefault("target", target)
-            if name in found:
-                first, second = (public_address(str(x["table"])) for x in (found[name], settings))
+            if name in data_sets:
+                first, second = (
+                    public_address(str(x["table"])) for x in (data_sets[name], settings)
+                )
                 raise SettingsError(
                     f"two data sets are called {name}: {first} and {second}; give one of them another name in a list of data sets"
                 )
-            found[name] = settings
-    if not found:
+            data_sets[name] = settings
+    if not data_sets:
         raise SettingsError(
             "no data set is given: files, folders, lists, sklearn:NAME or openml:NAME"
         )
-    return found
+    return data_sets
 
 
 def _tables(source: str) -> Iterator[tuple[str, dict[str, Any]]]:

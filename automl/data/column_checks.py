@@ -71,13 +71,13 @@ def check_finite(column: Column, role: ColumnRole, findings: Findings) -> None:
     if role.reading is None or not role.reading.marks_infinite:
         return
     infinite = np.isinf(column.read(role.reading).values)
-    found = (
+    sentence = (
         f"column {role.name!r} holds {int(infinite.sum())} infinite values, the first in row "
         f"{column.series.index[int(infinite.argmax())] + 1}"
     )
     findings.take(
-        f"{found}; they are taken as missing and marked in a column of their own",
-        f"{found}; replace them by numbers or leave them empty",
+        f"{sentence}; they are taken as missing and marked in a column of their own",
+        f"{sentence}; replace them by numbers or leave them empty",
     )
 
 

@@ -229,9 +229,9 @@ def span_fit(evidence: Evidence) -> Fit | None:
 
 def boolean_form(evidence: Evidence) -> BooleanForm | None:
     """The pair of words of which both occur and nothing else does."""
-    found = {text.casefold() for text in evidence.texts}
+    spellings = {text.casefold() for text in evidence.texts}
     for words in BOOLEAN_WORDS:
-        if found == set(words):
+        if spellings == set(words):
             return BooleanForm(*words)
     return None
 
@@ -301,9 +301,9 @@ def _number_forms(texts: Sequence[str]) -> list[Form]:
     if not letters & set("0123456789"):
         return [NumberForm()]
     units = ["", *(unit for unit in UNITS if any(unit in text for text in texts))]
-    endings = [found for found in map(_ending, texts) if found is not None]
-    has_magnitudes = any(found["magnitude"] for found in endings)
-    counts = Counter(found["unit"] or found["plus"] or "" for found in endings)
+    endings = [ending for ending in map(_ending, texts) if ending is not None]
+    has_magnitudes = any(ending["magnitude"] for ending in endings)
+    counts = Counter(ending["unit"] or ending["plus"] or "" for ending in endings)
     units += [unit for unit, count in counts.items() if unit and count >= UNIT_SHARE * len(texts)]
     writings = [plain for plain in _NUMBER_WRITINGS if _allow(letters, plain)]
     return [
@@ -323,8 +323,8 @@ def _allow(letters: AbstractSet[str], plain: NumberForm) -> bool:
 
 def _ending(text: str) -> re.Match[str] | None:
     """Unit or magnitude behind a number; None where the text is no such number, or a duration."""
-    found = _NUMBER_WITH_ENDING.fullmatch(text)
-    return found if found and np.isnan(DurationForm().parse([text])[0]) else None
+    match = _NUMBER_WITH_ENDING.fullmatch(text)
+    return match if match and np.isnan(DurationForm().parse([text])[0]) else None
 
 
 def _date_forms(texts: Sequence[str]) -> list[Form]:
@@ -332,9 +332,9 @@ def _date_forms(texts: Sequence[str]) -> list[Form]:
     forms: list[Form] = []
     if any(_ISO_DATE.fullmatch(text) for text in texts):
         forms += [DateForm("ISO8601"), DateForm("%Y/%m/%d")]
-    numeric = [found for found in map(_NUMERIC_DATE.fullmatch, texts) if found]
+    numeric = [match for match in map(_NUMERIC_DATE.fullmatch, texts) if match]
     for mark, year in sorted(
-        {(found[1], "%Y" if len(found[2]) == 4 else "%y") for found in numeric}
+        {(match[1], "%Y" if len(match[2]) == 4 else "%y") for match in numeric}
     ):
         forms += [DateForm(f"%d{mark}%m{mark}{year}"), DateForm(f"%m{mark}%d{mark}{year}")]
     if any(_NAMED_DATE.fullmatch(text) for text in texts):

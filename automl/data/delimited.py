@@ -65,8 +65,8 @@ def _parse(open_file: Opener, name: str, dialect: Dialect) -> pd.DataFrame:
 def _parser_message(name: str, text: str) -> str:
     ragged = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text)
     if ragged:
-        expected, line, found = map(int, ragged.groups())
-        return _ragged(name, line, found, expected)
+        expected, line, width = map(int, ragged.groups())
+        return _ragged(name, line, width, expected)
     if "EOF inside string" in text:
         row = re.search(r"row (\d+)", text)
         where = f"the record after line {row.group(1)}" if row else "a record"
@@ -74,9 +74,9 @@ def _parser_message(name: str, text: str) -> str:
     return f"{name} is not a readable table: {' '.join(text.split())}"
 
 
-def _ragged(name: str, line: int, found: int, expected: int) -> str:
+def _ragged(name: str, line: int, width: int, expected: int) -> str:
     return (
-        f"{name}, line {line}: {found} fields, but the header has {expected}; "
+        f"{name}, line {line}: {width} fields, but the header has {expected}; "
         "quote values that contain the delimiter"
     )
 

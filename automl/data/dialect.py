@@ -85,7 +85,7 @@ def find_dialect(open_file: Opener, *, name: str, delimiter: str) -> tuple[Diale
         head = list(islice(text, 4 * SAMPLE_RECORDS))
     n_skipped, given = _before_header(head)
     lines = head[n_skipped:]
-    found = given or _delimiter(lines, delimiter)
+    delimiter_used = given or _delimiter(lines, delimiter)
     if n_skipped:
         note = (
             f"{n_skipped} lines before the header are left out"
@@ -93,16 +93,16 @@ def find_dialect(open_file: Opener, *, name: str, delimiter: str) -> tuple[Diale
             else (f"the line {head[0].strip()[:40]!r} before the header is left out")
         )
         oddities.append(Oddity(note, f"{note}; remove what stands before the header"))
-    if found != delimiter:
+    if delimiter_used != delimiter:
         header = lines[0].strip()[:60] if lines else ""
         oddities.append(
             Oddity(
-                f"the values are delimited by {_delimiter_name(found)}",
+                f"the values are delimited by {_delimiter_name(delimiter_used)}",
                 f"the header {header!r} is a single column, it seems to be delimited by "
-                f"{_delimiter_name(found)}; {_delimiter_name(delimiter)} are expected for this extension",
+                f"{_delimiter_name(delimiter_used)}; {_delimiter_name(delimiter)} are expected for this extension",
             )
         )
-    return Dialect(encoding, found, n_skipped), oddities
+    return Dialect(encoding, delimiter_used, n_skipped), oddities
 
 
 def _encoding(open_file: Opener, name: str) -> tuple[str, list[Oddity]]:
@@ -121,10 +121,10 @@ def _encoding(open_file: Opener, name: str) -> tuple[str, list[Oddity]]:
     if strange is None:
         return "utf-8-sig", []
     line, byte, sample = strange
-    found = _guess(sample)
-    return found, [
+    guess = _guess(sample)
+    return guess, [
         Oddity(
-            f"the text is not UTF-8 and is read as {found}",
+            f"the text is not UTF-8 and is read as {guess}",
             f"line {line}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8",
         )
     ]
@@ -161,8 +161,8 @@ def _guess(sample: bytes) -> str:
     """Encoding that makes most sense of some lines; Western where it makes as much sense as another."""
     import charset_normalizer  # heavy, only for such files
 
-    found = charset_normalizer.from_bytes(sample, cp_isolation=list(ENCODINGS))
-    best = found.best()
+    matches = charset_normalizer.from_bytes(sample, cp_isolation=list(ENCODINGS))
+    best = matches.best()
     if best is None:  # too short to tell; latin-1 reads every byte
         return "cp1252" if _decodes(sample, "cp1252") else "latin-1"
     equals = set(best.could_be_from_charset)  # those that make the same text of these bytes

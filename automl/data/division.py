@@ -36,14 +36,14 @@ def split_frame(
     SettingsError
         If `share` leaves no row on one side.
     """
-    found = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=2)
+    facts = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=2)
     training, test = splits.split_test(
-        found.target.y,
-        found.target.task,
+        facts.target.y,
+        facts.target.task,
         share=share,
         seed=seed,
-        groups=found.groups,
-        time=found.time,
+        groups=facts.groups,
+        time=facts.time,
     )
     return frame.iloc[training], frame.iloc[test]
 
@@ -68,15 +68,15 @@ def frame_folds(
     SettingsError
         If there are fewer rows than folds.
     """
-    found = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=n_folds)
+    facts = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=n_folds)
     folds = splits.make_folds(
-        found.target.y,
-        found.target.task,
+        facts.target.y,
+        facts.target.task,
         n_folds=n_folds,
         repeat=repeat,
         seed=seed,
-        groups=found.groups,
-        time=found.time,
+        groups=facts.groups,
+        time=facts.time,
     )
     return pd.Series(folds, index=frame.index, name="fold")
 

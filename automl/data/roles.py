@@ -175,10 +175,10 @@ def fit_schema(frame: pd.DataFrame, roles: Mapping[str, str]) -> TableSchema:
     for name, wanted in given.items():
         if not wanted.role.is_used:
             continue
-        found = column_role(raw[name])
-        found = found if found.role is wanted.role else column_role(raw[name], wanted)
-        if found.reading is not None:
-            readings[name] = found.reading
+        role = column_role(raw[name])
+        role = role if role.role is wanted.role else column_role(raw[name], wanted)
+        if role.reading is not None:
+            readings[name] = role.reading
     plain = {name: str(wanted.role) for name, wanted in given.items()}
     return TableSchema.fit(raw, plain, readings)
 

@@ -94,8 +94,10 @@ def check_row_order(
     sorted_names = frozenset(name for name in names if _is_rising(features[name]))
     for order in orders:
         still = standstills(features, strata, order.positions)
-        findings.notes.extend(found.sentence(len(features), order.where) for found in still)
-        skipped = sorted_names | {found.column for found in still}
+        findings.notes.extend(
+            standstill.sentence(len(features), order.where) for standstill in still
+        )
+        skipped = sorted_names | {standstill.column for standstill in still}
         shift = shift_along_rows(features, strata, order.positions, order.where, skipped)
         if shift:
             findings.notes.append(shift)

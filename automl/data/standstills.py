@@ -60,7 +60,7 @@ def standstills(frame: pd.DataFrame, strata: IntArray, order: IntArray) -> list[
     order : (n_rows,)
         Positions of the rows in their order.
     """
-    found = []
+    runs = []
     log_factorials = _log_factorials(len(frame))
     for place, name in enumerate(frame.columns):
         codes = _codes(frame.iloc[:, place])
@@ -69,11 +69,11 @@ def standstills(frame: pd.DataFrame, strata: IntArray, order: IntArray) -> list[
             n_rows = _standstill(codes, strata, towards_end, log_factorials)
             if n_rows:
                 value = frame.iloc[order[-1 if is_end else 0], place]
-                found.append(
+                runs.append(
                     Standstill(str(name), n_rows, is_end, None if pd.isna(value) else value)
                 )
                 break
-    return found
+    return runs
 
 
 def _codes(series: pd.Series) -> NDArray[Any]:

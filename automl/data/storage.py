@@ -154,7 +154,7 @@ def _texts(texts: NDArray[Any], text_bytes: NDArray[Any]) -> list[NDArray[np.obj
     joined = texts.tobytes()
     sizes = text_bytes.T.ravel()
     ends = np.cumsum(np.maximum(sizes, 0), dtype=np.int64)
-    found = np.array(
+    all_texts = np.array(
         [
             None if size < 0 else joined[end - size : end].decode("utf-8", "surrogatepass")
             for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)
@@ -162,4 +162,4 @@ def _texts(texts: NDArray[Any], text_bytes: NDArray[Any]) -> list[NDArray[np.obj
         + [None],
         dtype=object,
     )
-    return np.split(found[:-1], text_bytes.shape[1])
+    return np.split(all_texts[:-1], text_bytes.shape[1])

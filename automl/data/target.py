@@ -320,14 +320,14 @@ def _encode_classes(
         )
         return None
     _note_classes(values, task, labels, [label_text(label) for label in labels], findings)
-    found = Task.BINARY if len(labels) == 2 else Task.MULTICLASS
-    if task in tuple(Task) and task != found:
+    kind = Task.BINARY if len(labels) == 2 else Task.MULTICLASS
+    if task in tuple(Task) and task != kind:
         findings.problems.append(
             f"task {task} does not fit target column {name!r}, which has {len(labels)} classes "
-            f"({listed(map(label_text, labels))}); use {found}"
+            f"({listed(map(label_text, labels))}); use {kind}"
         )
     index = _positive_index(labels, positive, name, findings)
-    return EncodedTarget(found, codes.astype(np.int32), labels, index)
+    return EncodedTarget(kind, codes.astype(np.int32), labels, index)
 
 
 def _is_continuous(values: Column) -> bool:

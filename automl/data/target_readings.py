@@ -74,10 +74,11 @@ def take_spellings(raw: Column, read: Column, findings: Findings) -> None:
     pairs = pairs.drop_duplicates().dropna()
     same = [list(group) for _, group in pairs.groupby("read", sort=False)["raw"] if len(group) > 1]
     if same:
-        found = f"labels of target column {raw.name!r} differ only in case or white space"
+        subject = f"labels of target column {raw.name!r} differ only in case or white space"
         shown = ", ".join(" and ".join(map(short, group)) for group in same[:SHOWN_GROUPS])
         findings.take(
-            f"{found} and are taken as one: {shown}", f"{found}: {shown}; write them the same way"
+            f"{subject} and are taken as one: {shown}",
+            f"{subject}: {shown}; write them the same way",
         )
 
 
@@ -96,11 +97,11 @@ def _take_infinite(column: Column, findings: Findings) -> bool:
     infinite = np.isinf(column.read().values)
     if infinite.any():
         row = column.series.index[int(infinite.argmax())] + 1
-        found = (
+        subject = (
             f"target column {column.name!r} holds {int(infinite.sum())} infinite values, "
             f"the first in row {row}"
         )
-        findings.take(f"{found}; these rows are dropped", f"{found}; remove these rows")
+        findings.take(f"{subject}; these rows are dropped", f"{subject}; remove these rows")
     return bool(infinite.any())
 
 

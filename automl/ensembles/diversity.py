@@ -49,7 +49,7 @@ def diverse_library(
 
 def _first_of_each(order: Sequence[int], groups: Sequence[Hashable]) -> list[int]:
     """First position of each group, in the given order."""
-    found: dict[Hashable, int] = {}
+    firsts: dict[Hashable, int] = {}
     for i in order:
-        found.setdefault(groups[i], i)
-    return list(found.values())
+        firsts.setdefault(groups[i], i)
+    return list(firsts.values())

@@ -57,9 +57,9 @@ def preprocess_fold(
     """Matrices of a fold, from the cache where they are there."""
     choices = preprocessing_of(configuration)
     key = (data, tuple(sorted(choices.items())))
-    found = cache.get(key)
-    if found is not None:
-        return found
+    cached = cache.get(key)
+    if cached is not None:
+        return cached
     training, validation = training_rows(plan, data)
     seed = integer_seed(plan.settings.seed, Purpose.ESTIMATOR, data.repeat, data.fold)
     preprocessor = build_preprocessor(choices, seed=seed)
@@ -84,16 +84,16 @@ def _components(
     """Components of a fold's texts, which do not depend on the other choices: fitted once, kept in the cache."""
     encoder = preprocessor.text_encoder
     key = (data, "texts", None if encoder is None else encoder.method)
-    found = cache.get(key)
-    if found is None:
+    fold = cache.get(key)
+    if fold is None:
         components = preprocessor.fit_texts(training)
-        found = PreprocessedFold(
+        fold = PreprocessedFold(
             preprocessor.text_encoder, components, preprocessor.components(validation)
         )
         if components.size:
-            cache.put(key, found)
-    preprocessor.text_encoder = found.preprocessor
-    return found
+            cache.put(key, fold)
+    preprocessor.text_encoder = fold.preprocessor
+    return fold
 
 
 def fit_pipeline(

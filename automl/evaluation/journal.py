@@ -287,8 +287,8 @@ def _segments(folder: Path) -> list[tuple[int, Path]]:
     """Segments by number."""
     if not folder.is_dir():
         return []
-    found = ((_NAME.fullmatch(path.name), path) for path in folder.iterdir())
-    return sorted((int(match[1]), path) for match, path in found if match)
+    named = ((_NAME.fullmatch(path.name), path) for path in folder.iterdir())
+    return sorted((int(match[1]), path) for match, path in named if match)
 
 
 def _new_segment(folder: Path) -> int:

@@ -96,27 +96,27 @@ def _machine_bytes(root: Path) -> int:
 
 def _group_bytes(root: Path) -> list[int]:
     """Memory limits of the process's control groups and all groups above them."""
-    found: list[int] = []
+    limits: list[int] = []
     for folder in _group_folders(root, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
             with contextlib.suppress(OSError, ValueError):  # not visible here, or "max"
-                found.append(int((folder / name).read_text()))
-    return found
+                limits.append(int((folder / name).read_text()))
+    return limits
 
 
 def _group_quotas(root: Path) -> list[float]:
     """Cores that the process's control groups and all groups above them are given."""
-    found: list[float] = []
+    quotas: list[float] = []
     for folder in _group_folders(root, "cpu"):
         with contextlib.suppress(OSError, ValueError):
             quota, period = map(int, (folder / "cpu.max").read_text().split())
-            found.append(quota / period)
+            quotas.append(quota / period)
         with contextlib.suppress(OSError, ValueError):
             quota = int((folder / "cpu.cfs_quota_us").read_text())
             period = int((folder / "cpu.cfs_period_us").read_text())
             if quota > 0:  # -1: no limit
-                found.append(quota / period)
-    return found
+                quotas.append(quota / period)
+    return quotas
 
 
 def _group_folders(root: Path, controller: str) -> Iterator[Path]:

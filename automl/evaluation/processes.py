@@ -32,24 +32,24 @@ def become_subreaper() -> None:
 
 def children(pid: int) -> list[int]:
     """Direct children of all threads of a process; empty if it is gone."""
-    found: list[int] = []
+    pids: list[int] = []
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:
-        return found
+        return pids
     for thread in threads:
         with contextlib.suppress(OSError):
             text = (thread / "children").read_bytes()
-            found.extend(map(int, text.split()))
-    return found
+            pids.extend(map(int, text.split()))
+    return pids
 
 
 def descendants(pid: int) -> list[int]:
     """Children, their children and so on, parents first."""
-    found = children(pid)
-    for child in found:  # grows while it is walked
-        found.extend(children(child))
-    return found
+    pids = children(pid)
+    for child in pids:  # grows while it is walked
+        pids.extend(children(child))
+    return pids
 
 
 def status_fields(pid: int) -> dict[bytes, bytes]:

@@ -79,8 +79,8 @@ def evaluate_stack(context: str, payload: Mapping[str, Any]) -> Iterator[FoldRes
         )
     layer.store.save(payload["save_as"], predictions)
     save_models(plan.folder, payload["save_as"], pipelines)
-    found = OutOfFold(plan.index, y, predictions, folds, weights)
-    yield TrialSummary(found.pooled()[1], fold_scores=tuple(found.scores().tolist()))
+    out_of_fold = OutOfFold(plan.index, y, predictions, folds, weights)
+    yield TrialSummary(out_of_fold.pooled()[1], fold_scores=tuple(out_of_fold.scores().tolist()))
 
 
 def fit_stack_folds(context: str, payload: Mapping[str, Any]) -> float:

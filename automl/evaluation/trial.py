@@ -247,27 +247,27 @@ class _FoldRunner:
 
     def conclude(self, results: Sequence[FoldResult]) -> TrialSummary:
         """Save what is to be kept; metrics and bootstraps over all validation rows."""
-        payload, found = self._payload, self._out_of_fold(self._first)
+        payload, out_of_fold = self._payload, self._out_of_fold(self._first)
         if payload["save_as"] is not None:
-            self._store.save(payload["save_as"], found.prediction)
+            self._store.save(payload["save_as"], out_of_fold.prediction)
             self._keep_models(results)
         return TrialSummary(
-            found.pooled()[1],
-            bootstrap_scores=self._on_bootstraps(found),
+            out_of_fold.pooled()[1],
+            bootstrap_scores=self._on_bootstraps(out_of_fold),
             fold_scores=self.fold_scores(results),
         )
 
-    def _on_bootstraps(self, found: OutOfFold) -> tuple[float, ...]:
+    def _on_bootstraps(self, out_of_fold: OutOfFold) -> tuple[float, ...]:
         """Index on the bootstraps of the run, which are the same for all complete trials."""
         settings = self._plan.settings
         n_bootstraps = settings.n_bootstraps if self._payload["stage"] == "search" else 0
         if n_bootstraps == 0:
             return ()
-        known = np.flatnonzero(found.folds >= 0)
+        known = np.flatnonzero(out_of_fold.folds >= 0)
         scores = bootstrap_scores(
             self._plan.index,
             self._y[known],
-            found.prediction[known],
+            out_of_fold.prediction[known],
             n_bootstraps=n_bootstraps,
             rng=stream(settings.seed, Purpose.BOOTSTRAP),
             sample_weight=None if self._weights is None else self._weights[known],

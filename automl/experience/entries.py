@@ -160,10 +160,10 @@ def _experience(head: Mapping[str, Any], trials: PackedTrials) -> Experience:
 
 def _n_trials(head: Mapping[str, Any], body: bytes) -> int:
     """How many trials a head tells of; not more than fit into the body."""
-    found = int(head["trials"])
-    if not 0 <= found <= len(body):
-        raise ValueError(f"there cannot be {found} trials in {len(body)} bytes")
-    return found
+    number = int(head["trials"])
+    if not 0 <= number <= len(body):
+        raise ValueError(f"there cannot be {number} trials in {len(body)} bytes")
+    return number
 
 
 def _facts(data: Mapping[str, Any]) -> DataSetFacts:
@@ -189,13 +189,15 @@ def _encode(trials: Sequence[KnownTrial]) -> bytes:
     kinds: dict[tuple[str, tuple[str, ...], tuple[str, ...]], int] = {}
     rows = []
     for trial in trials:
-        found = trial.configuration
-        kind = kinds.setdefault((found.family, found.path, tuple(found.values)), len(kinds))
+        configuration = trial.configuration
+        kind = kinds.setdefault(
+            (configuration.family, configuration.path, tuple(configuration.values)), len(kinds)
+        )
         full = trial.fidelity == _FULL
         rows.append(
             [
                 kind,
-                list(found.values.values()),
+                list(configuration.values.values()),
                 str(trial.status),
                 trial.score,
                 trial.seconds,

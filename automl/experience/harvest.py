@@ -102,12 +102,12 @@ def _is_known(store: ExperienceStore, folder: RunFolder) -> bool:
 
 
 def _trials(folder: RunFolder) -> tuple[KnownTrial, ...]:
-    found: dict[int, KnownTrial] = {}
+    trials: dict[int, KnownTrial] = {}
     for _, record in follow(folder.journal):
         if record.get("type") == "trial" and record["trial"]["stage"] == "search":
             trial = Trial.from_json(record["trial"])
-            found.setdefault(trial.index, KnownTrial.of(trial))
-    return tuple(found[index] for index in sorted(found))
+            trials.setdefault(trial.index, KnownTrial.of(trial))
+    return tuple(trials[index] for index in sorted(trials))
 
 
 def _facts(folder: RunFolder, facts: Mapping[str, Any], data: Mapping[str, Any]) -> DataSetFacts:

@@ -69,10 +69,10 @@ class Snapshot:
     @classmethod
     def of(cls, experiences: Iterable[Experience], excluded: Sequence[str] = ()) -> Snapshot:
         """Snapshot without the data sets that `excluded` names; of equal ids the first counts."""
-        found: dict[str, Experience] = {}
+        by_id: dict[str, Experience] = {}
         for experience in experiences:
-            found.setdefault(experience.id, experience)
-        ordered = [found[identity] for identity in sorted(found)]
+            by_id.setdefault(experience.id, experience)
+        ordered = [by_id[identity] for identity in sorted(by_id)]
         left_out = {e.id for e in ordered if any(is_named(e, text) for text in excluded)}
         return cls(
             tuple(e for e in ordered if e.id not in left_out),

@@ -79,7 +79,7 @@ class ExperienceStore:
 
     def read(self) -> Reading:
         """Every entry that can be read."""
-        found: dict[str, Experience] = {}
+        by_id: dict[str, Experience] = {}
         notes = []
         try:
             files = self._files()
@@ -91,11 +91,11 @@ class ExperienceStore:
             except (EntryError, OSError) as error:
                 notes.append(f"{path} is left out of the experience: {_reason(error)}")
                 continue
-            if experience.id in found:
+            if experience.id in by_id:
                 notes.append(f"{path} is left out of the experience: it repeats {experience.id}")
                 continue
-            found[experience.id] = experience
-        return Reading(tuple(found.values()), tuple(notes))
+            by_id[experience.id] = experience
+        return Reading(tuple(by_id.values()), tuple(notes))
 
     def read_one(self, identity: str) -> Experience | None:
         """The entry of an id; None where there is none that can be read."""
@@ -178,21 +178,21 @@ def read_export(path: Path) -> Reading:
         raise SettingsError(f"experience {path} cannot be read: {error.strerror}") from None
     if not data:
         raise SettingsError(f"{path} is no experience: it is empty")
-    found: dict[str, Experience] = {}
+    by_id: dict[str, Experience] = {}
     start = 0
     while start < len(data):
         try:
             experience, start = unpack(data, start)
         except EntryError as error:
-            if not found:
+            if not by_id:
                 raise SettingsError(
                     f"{path} is no experience that `automl experience export` or `automl learn "
                     f"experience --into` has written: {error}"
                 ) from None
             note = f"{path} is left out of the experience from byte {start} on: {error}"
-            return Reading(tuple(found.values()), (note,))
-        found.setdefault(experience.id, experience)
-    return Reading(tuple(found.values()))
+            return Reading(tuple(by_id.values()), (note,))
+        by_id.setdefault(experience.id, experience)
+    return Reading(tuple(by_id.values()))
 
 
 def take_in(store: ExperienceStore, experiences: Iterable[Experience], *, origin: str) -> list[str]:

@@ -141,9 +141,9 @@ class Family:
             ("columns", n_columns, limits.max_columns),
             ("classes", n_classes, limits.max_classes),
         )
-        for what, found, most in checks:
-            if most is not None and found > most:
-                return f"{self.name} handles at most {most:,} {what}; the table has {found:,}"
+        for what, number, most in checks:
+            if most is not None and number > most:
+                return f"{self.name} handles at most {most:,} {what}; the table has {number:,}"
         return None
 
     def build(
@@ -260,14 +260,14 @@ class Family:
     def _surroundings(self, seed: int, threads: int, class_weight: ClassWeight) -> dict[str, Any]:
         """Arguments that do not come from the configuration."""
         can = self.capabilities
-        found: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         if can.random_state:
-            found["random_state"] = seed
+            arguments["random_state"] = seed
         if can.threads:
-            found["n_jobs"] = threads
+            arguments["n_jobs"] = threads
         if can.class_weight and class_weight is not None:
-            found["class_weight"] = class_weight
-        return found
+            arguments["class_weight"] = class_weight
+        return arguments
 
     def _shorten(self, estimator: Any, share: float) -> None:
         name = self.capabilities.iterations
@@ -286,9 +286,9 @@ class Family:
         try:
             constructor = getattr(importlib.import_module(module_name), class_name)
         except (ImportError, AttributeError) as error:
-            found = self.text.estimators[kind]
+            estimator = self.text.estimators[kind]
             raise SettingsError(
-                f"{self.text.path.name}: estimators.{kind}: must be module:Class; {found} gives: {error}"
+                f"{self.text.path.name}: estimators.{kind}: must be module:Class; {estimator} gives: {error}"
             ) from error
         known = inspect.signature(constructor).parameters
         taken = {name: value for name, value in surroundings.items() if name in known}

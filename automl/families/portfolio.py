@@ -57,8 +57,8 @@ def whole_portfolio(task: Task | str, *, path: Path = PORTFOLIO) -> list[Configu
     SettingsError
         As `portfolio`.
     """
-    found = (_configuration(*entry, task) for entry in _entries(path, kind_of(task)))
-    return list({configuration.id: configuration for configuration in found}.values())
+    configurations = (_configuration(*entry, task) for entry in _entries(path, kind_of(task)))
+    return list({configuration.id: configuration for configuration in configurations}.values())
 
 
 def _configuration(place: Place, entry: Mapping[str, Any], task: Task | str) -> Configuration:
@@ -75,15 +75,15 @@ def _entries(path: Path, kind: str) -> tuple[tuple[Place, Mapping[str, Any]], ..
 
     place = Place(path.name)
     lists = place.mapping(read_yaml(path), ("classification", "regression"))
-    found = []
+    entries = []
     for number, body in enumerate(lists.get(kind) or ()):
         here = place.at(kind, number)
         entry = here.mapping(body, _KEYS)
         for key in ("name", "family"):
             if key not in entry:
                 here.at(key).fail("is missing")
-        found.append((here, entry))
-    return tuple(found)
+        entries.append((here, entry))
+    return tuple(entries)
 
 
 def _fits(entry: Mapping[str, Any], n_rows: int, n_columns: int) -> bool:

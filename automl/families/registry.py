@@ -32,10 +32,10 @@ def families(
     include_floors
         Whether `constant` and `stump` are listed.
     """
-    found = {**_shipped(), **families_of_packages(), **_own}
+    by_name = {**_shipped(), **families_of_packages(), **_own}
     return {
         name: family
-        for name, family in sorted(found.items(), key=lambda item: (item[1].cost.order, item[0]))
+        for name, family in sorted(by_name.items(), key=lambda item: (item[1].cost.order, item[0]))
         if (task is None or kind_of(task) in family.kinds)
         and (include_extras or not family.is_extra)
         and (include_floors or name not in WITHOUT_MODEL)
@@ -81,9 +81,9 @@ def load_families(folder: str | Path) -> dict[str, Family]:
     folder = Path(folder)
     if not folder.is_dir():
         raise SettingsError(f"the folder of families {folder} does not exist")
-    found = _families_in(folder)
-    _own.update(found)
-    return found
+    read = _families_in(folder)
+    _own.update(read)
+    return read
 
 
 @cache
@@ -119,23 +119,23 @@ def forget_families() -> None:
 def _families_of(extension: Extension) -> dict[str, Family]:
     folders = list(getattr(extension.value, "__path__", ()))
     try:
-        found = [family for folder in folders for family in _families_in(Path(folder)).items()]
+        pairs = [family for folder in folders for family in _families_in(Path(folder)).items()]
     except SettingsError as error:
         raise extension.refusal(error.message) from error
-    if not found:
+    if not pairs:
         raise extension.refusal("must be a package that holds family files, *.yaml; found none")
-    return dict(found)
+    return dict(pairs)
 
 
 def _families_in(folder: Path) -> dict[str, Family]:
-    found: dict[str, Family] = {}
+    by_name: dict[str, Family] = {}
     for path in sorted((*folder.glob("*.yaml"), *folder.glob("*.yml"))):
         family = _read(path)
-        if family.name in found:
-            other = found[family.name].text.path.name
+        if family.name in by_name:
+            other = by_name[family.name].text.path.name
             raise SettingsError(f"{path.name}: name: {family.name!r} is also the name in {other}")
-        found[family.name] = family
-    return found
+        by_name[family.name] = family
+    return by_name
 
 
 def _read(path: Path) -> Family:

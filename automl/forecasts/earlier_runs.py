@@ -21,13 +21,13 @@ def earlier_timings(experiences: Iterable[Experience]) -> dict[str, list[Timing]
     matters: it may have failed.
     """
     own = [known for known in experiences if known.origin == "run" and known.training_rows > 0]
-    found: dict[str, list[Timing]] = {}
+    by_run: dict[str, list[Timing]] = {}
     for known in sorted(own, key=lambda known: (known.created, known.id), reverse=True):
-        if len(found) == MOST_RUNS:
+        if len(by_run) == MOST_RUNS:
             break
         if timings := list(_timings(known)):
-            found[known.id] = timings
-    return found
+            by_run[known.id] = timings
+    return by_run
 
 
 def _timings(known: Experience) -> Iterator[Timing]:

@@ -91,8 +91,8 @@ class Forecast:
 
     def usual_seconds(self) -> float | None:
         """Median over the families of the seconds that a trial of their default takes; None as above."""
-        found = [self.seconds(space.default()) for space in self._spaces.values()]
-        known = [seconds for seconds in found if seconds is not None]
+        by_family = [self.seconds(space.default()) for space in self._spaces.values()]
+        known = [seconds for seconds in by_family if seconds is not None]
         return statistics.median(known) if known else None
 
     def _fold_seconds(self, configuration: Configuration, workload: Workload) -> float | None:

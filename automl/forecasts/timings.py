@@ -88,11 +88,13 @@ def timing_of(trial: Trial, workload: Workload) -> Timing | None:
     The folds that a killed trial had ended are timings like any others, unless the one in which it
     was killed was slower.
     """
-    found = known_timing(KnownTrial.of(trial), workload)
-    if found is None or not found.is_censored or not trial.folds or trial.most_rounds is not None:
-        return found
+    timing = known_timing(KnownTrial.of(trial), workload)
+    if timing is None or not timing.is_censored or not trial.folds or trial.most_rounds is not None:
+        return timing
     seconds = sum(fold.seconds for fold in trial.folds) / len(trial.folds)
-    return replace(found, seconds=seconds, is_censored=False) if seconds > found.seconds else found
+    return (
+        replace(timing, seconds=seconds, is_censored=False) if seconds > timing.seconds else timing
+    )
 
 
 def known_timing(trial: KnownTrial, workload: Workload) -> Timing | None:

@@ -193,12 +193,12 @@ def unique_names(names: Sequence[str]) -> list[str]:
     unique = []
     for position, name in enumerate(names):
         plain = name.strip() or f"Unnamed: {position}"
-        found = plain
-        while found in seen or (found != plain and found in taken):
+        numbered = plain
+        while numbered in seen or (numbered != plain and numbered in taken):
             seen[plain] += 1
-            found = f"{plain}.{seen[plain]}"
-        seen.setdefault(found, 0)
-        unique.append(found)
+            numbered = f"{plain}.{seen[plain]}"
+        seen.setdefault(numbered, 0)
+        unique.append(numbered)
     return unique
 
 

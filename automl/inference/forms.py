@@ -296,8 +296,8 @@ def plain_number(text: str) -> float:
 
 def _magnitude(body: str) -> tuple[float, str]:
     """What the letters behind a number multiply it by, and the number without them."""
-    found = _MAGNITUDE.fullmatch(body)
-    return (MAGNITUDES[found[2]], found[1]) if found else (1.0, body)
+    match = _MAGNITUDE.fullmatch(body)
+    return (MAGNITUDES[match[2]], match[1]) if match else (1.0, body)
 
 
 def _without_thousands(body: str, mark: str, decimal: str) -> str:
@@ -314,23 +314,23 @@ def _without_thousands(body: str, mark: str, decimal: str) -> str:
 
 
 def _hours(text: str) -> float:
-    found = _CLOCK.fullmatch(text)
-    if found is None:
+    match = _CLOCK.fullmatch(text)
+    if match is None:
         return np.nan
-    hours, half = int(found["h"]), (found["half"] or "").lower()
+    hours, half = int(match["h"]), (match["half"] or "").lower()
     if (half and not 1 <= hours <= 12) or hours > 23:
         return np.nan
     if half:
         hours = hours % 12 + (12 if half == "p" else 0)
-    return hours + int(found["m"]) / 60.0 + float(found["s"] or 0) / 3600.0
+    return hours + int(match["m"]) / 60.0 + float(match["s"] or 0) / 3600.0
 
 
 def _seconds(text: str) -> float:
-    found = _SPAN.fullmatch(text)
-    if found is not None:
-        days, hours, minutes = (int(found[part] or 0) for part in ("days", "h", "m"))
-        total = days * SECONDS_PER_DAY + hours * 3600.0 + minutes * 60.0 + float(found["s"] or 0)
-        return -total if found["sign"] == "-" else total
+    match = _SPAN.fullmatch(text)
+    if match is not None:
+        days, hours, minutes = (int(match[part] or 0) for part in ("days", "h", "m"))
+        total = days * SECONDS_PER_DAY + hours * 3600.0 + minutes * 60.0 + float(match["s"] or 0)
+        return -total if match["sign"] == "-" else total
     if _PARTS.fullmatch(text):
         parts = _PART.findall(text)
         return sum(float(value) * _UNIT_SECONDS[unit[0].lower()] for value, unit in parts)

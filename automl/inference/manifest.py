@@ -164,13 +164,13 @@ def _read(path: Path) -> dict[str, Any]:
         reason = str(error)[:200]
     if not isinstance(content, dict):
         raise SettingsError(f"{path.parent} is not a model bundle: {path.name}: {reason}")
-    found = content.get("format")
-    if isinstance(found, bool) or not isinstance(found, int):
+    version = content.get("format")
+    if isinstance(version, bool) or not isinstance(version, int):
         raise SettingsError(f"{path}: format must be one of {', '.join(map(str, READABLE))}")
-    if found not in READABLE:
-        relation = "later" if found > FORMAT else "earlier"
+    if version not in READABLE:
+        relation = "later" if version > FORMAT else "earlier"
         raise SettingsError(
-            f"{path}: format {found} is {relation} than {FORMAT}, the one that is known here"
+            f"{path}: format {version} is {relation} than {FORMAT}, the one that is known here"
         )
     return content
 
@@ -272,9 +272,9 @@ def _check_members(manifest: Manifest) -> None:
                 raise ShapeError(f"{place}.stack.scale", "without zeros", 0.0)
 
 
-def _check_position(found: int, n: int, place: str) -> None:
-    if not 0 <= found < n:
-        raise ShapeError(place, f"at least 0 and below {n}, the number of them", found)
+def _check_position(position: int, n: int, place: str) -> None:
+    if not 0 <= position < n:
+        raise ShapeError(place, f"at least 0 and below {n}, the number of them", position)
 
 
 def _check_columns(schema: TableSchema) -> None:

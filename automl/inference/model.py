@@ -287,13 +287,13 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
 
     def _blend(self, typed: pd.DataFrame, n_classes: int | None) -> NDArray[np.float32]:
         cache: dict[int, Any] = {}
-        found: dict[int, NDArray[np.float64]] = {}
+        matrices: dict[int, NDArray[np.float64]] = {}
         for place in self._prediction_order():
             member = self.members[place]
-            inputs = [found[source] for source in member.inputs]
-            found[place] = member.predict(typed, n_classes, cache, inputs)
-        weighted = [place for place in found if self.weights_[place] > 0]
-        parts = [found[place] for place in weighted]
+            inputs = [matrices[source] for source in member.inputs]
+            matrices[place] = member.predict(typed, n_classes, cache, inputs)
+        weighted = [place for place in matrices if self.weights_[place] > 0]
+        parts = [matrices[place] for place in weighted]
         return combined(parts, self.weights_[weighted], self.combine)
 
     def _prediction_order(self) -> list[int]:

@@ -43,11 +43,11 @@ def take_apart(estimator: Any) -> tuple[Any, list[tuple[str, Path_, Any]]]:
     kind = "constant" if is_constant(estimator) else _kind(None, "", estimator)
     if kind is not None:
         return None, [(kind, (), estimator)]
-    found = list(_find(estimator, ()))
+    parts = list(_find(estimator, ()))
     shell = estimator
-    for kind, path, value in found:
+    for kind, path, value in parts:
         shell = _replaced(shell, path, _left_in_shell(kind, value))
-    return shell, found
+    return shell, parts
 
 
 def put_together(shell: Any, parts: Sequence[tuple[str, Path_, Path]]) -> Any:

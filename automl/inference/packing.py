@@ -89,10 +89,10 @@ def read_preprocessor(file: Path, *, trust: bool) -> TablePreprocessor:
     SettingsError
         See `read_skops`.
     """
-    found = read_skops(file, trust=trust)
-    if not isinstance(found, TablePreprocessor):
-        raise DataError(f"{file} must hold a TablePreprocessor; got {class_name(found)}")
-    return found
+    preprocessor = read_skops(file, trust=trust)
+    if not isinstance(preprocessor, TablePreprocessor):
+        raise DataError(f"{file} must hold a TablePreprocessor; got {class_name(preprocessor)}")
+    return preprocessor
 
 
 def read_estimator(folder: Path, entry: EstimatorEntry, *, trust: bool) -> Any:
@@ -137,8 +137,8 @@ def read_skops(file: Path, *, trust: bool) -> Any:
 
     _check_expansion(file)
     data = file.read_bytes()
-    found = _read(file, lambda: skops.io.get_untrusted_types(data=data))
-    unknown = sorted(set(found) - TRUSTED_TYPES)
+    untrusted = _read(file, lambda: skops.io.get_untrusted_types(data=data))
+    unknown = sorted(set(untrusted) - TRUSTED_TYPES)
     if unknown and not trust:
         raise SettingsError(
             f"{file.name} contains {', '.join(unknown)}, which is not in the reviewed list; "
@@ -187,8 +187,8 @@ def versions(estimators: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     pickled = {entry["class"] for entry in estimators if entry["storage"] == "cloudpickle"}
     if pickled:
         names += ["cloudpickle", *_distributions(pickled)]
-    found = {name: importlib.metadata.version(name) for name in names}
-    return {"automl": automl.__version__, "python": platform.python_version(), **found}
+    by_name = {name: importlib.metadata.version(name) for name in names}
+    return {"automl": automl.__version__, "python": platform.python_version(), **by_name}
 
 
 def warn_of_versions(written: Mapping[str, str]) -> None:

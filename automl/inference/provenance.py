@@ -60,13 +60,13 @@ def is_own(folder: Path, content: Mapping[str, Any], key: bytes | None, run: str
     DataError
         If it was signed with the key and changed afterwards.
     """
-    found = proof(content, key, KIND)
-    if found == "altered":
+    verdict = proof(content, key, KIND)
+    if verdict == "altered":
         raise DataError(
             f"{folder / MANIFEST} was changed since this installation signed it; restore it, or remove its "
             f"field {FIELD} to have it read as somebody else's"
         )
-    return found == "own" and run in ("", content["extra"].get("run"))
+    return verdict == "own" and run in ("", content["extra"].get("run"))
 
 
 def has_own_code(folder: Path, key: bytes | None, run: str) -> bool:

@@ -94,16 +94,16 @@ class Column:
             If a value is neither of the reading's form, nor a word that it allows, nor missing.
         """
         reading = reading or PLAIN
-        found = self._read.get(reading)
-        if found is None:
+        values = self._read.get(reading)
+        if values is None:
             stored = self._stored(reading.form)
-            found = (
+            values = (
                 read_distinct(self.distinct, reading, name=self.name)
                 if stored is None
                 else ReadValues(stored, np.zeros(len(stored), dtype=bool))
             )
-            self._read[reading] = found
-        return found
+            self._read[reading] = values
+        return values
 
     def where(self, kept: NDArray[np.bool_]) -> Column:
         """The column of some rows."""

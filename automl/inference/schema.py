@@ -382,10 +382,10 @@ def _fit_column(raw: Column, role: str, reading: Reading | None, taken: set[str]
     if role == "text":
         return replace(column, is_optional=None in _texts(raw, stored))
     assert reading is not None
-    found = raw.read(reading)
-    facts: dict[str, Any] = {"is_optional": bool(np.isnan(found.values).any())}
+    values = raw.read(reading)
+    facts: dict[str, Any] = {"is_optional": bool(np.isnan(values.values).any())}
     if role == "date":
-        facts |= _date_facts(name, found.values, taken)
+        facts |= _date_facts(name, values.values, taken)
     marks = [f"{name}.is_word"] * bool(reading.words)
     marks += [f"{name}.is_infinite"] * reading.marks_infinite
     outputs = facts.pop("outputs", (name,)) + tuple(_free_name(mark, taken) for mark in marks)
@@ -440,26 +440,26 @@ def _transform_column(column: ColumnSchema, raw: Column) -> dict[str, Any]:
     if column.role == "text":
         return {column.outputs[0]: pd.Series(_texts(raw, column.stored), dtype=object)}
     reading = column.read_by or Reading()
-    found = raw.read(reading)
-    _warn_of_new(found.values, found.n_new_words, column)
-    infinite = np.isinf(found.values)
-    finite = np.where(infinite, np.nan, found.values) if infinite.any() else found.values
+    parsed = raw.read(reading)
+    _warn_of_new(parsed.values, parsed.n_new_words, column)
+    infinite = np.isinf(parsed.values)
+    finite = np.where(infinite, np.nan, parsed.values) if infinite.any() else parsed.values
     typed = [finite]
     if column.role == "date":
         parts = date_parts(finite, column.date_parts, origin=column.date_origin)
         typed = list(parts.values())
     if reading.words:
-        typed.append(found.is_word.astype(np.float64))
+        typed.append(parsed.is_word.astype(np.float64))
     if reading.marks_infinite:
-        typed.append(np.where(infinite, np.sign(found.values), 0.0))
+        typed.append(np.where(infinite, np.sign(parsed.values), 0.0))
     return dict(zip(column.outputs, typed, strict=True))
 
 
 def _texts(raw: Column, stored: str) -> NDArray[np.object_]:
     """Text of each row without outer blanks, at most `MOST_LETTERS` letters of it; None is missing."""
     codes, values = raw.distinct
-    found = [category_text(value, stored) for value in values]
-    table = np.array([*(text and text[:MOST_LETTERS] for text in found), None], dtype=object)
+    texts = [category_text(value, stored) for value in values]
+    table = np.array([*(text and text[:MOST_LETTERS] for text in texts), None], dtype=object)
     return np.asarray(table[codes])
 
 

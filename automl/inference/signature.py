@@ -41,10 +41,10 @@ def proof(content: Mapping[str, Any], key: bytes | None, kind: str) -> Proof:
         ``own``: signed with this key as it is. ``altered``: it names this key, and is not what was signed.
         ``foreign``: not signed, or with another key.
     """
-    found = content.get(FIELD)
-    if key is None or not isinstance(found, Mapping) or found.get("key") != key_name(key):
+    signature = content.get(FIELD)
+    if key is None or not isinstance(signature, Mapping) or signature.get("key") != key_name(key):
         return "foreign"
-    claimed = str(found.get("hmac")).encode("utf-8", "replace")
+    claimed = str(signature.get("hmac")).encode("utf-8", "replace")
     return "own" if hmac.compare_digest(claimed, _code(content, key, kind).encode()) else "altered"
 
 

@@ -52,13 +52,13 @@ class _Columns(NamedTuple):
 def _of(view: View) -> _Columns:
     def measured() -> _Columns:
         codes = np.concatenate([binned(view.numeric), view.nominal], axis=1)
-        target, found = view.target_codes, []
+        target, columns = view.target_codes, []
         for column in codes.T:
             view.deadline.check()
-            found.append(entropies(column, target))
-        if not found:
+            columns.append(entropies(column, target))
+        if not columns:
             raise UndefinedError("there is no column")
-        return _Columns(*np.array(found).T)
+        return _Columns(*np.array(columns).T)
 
     return view.memo("information", measured)
 

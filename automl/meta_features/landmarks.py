@@ -43,10 +43,10 @@ def folds(view: View) -> IntArray:
     def dealt() -> IntArray:
         y = view.model_y
         strata = y if view.has_classes else binned(y[:, None], N_FOLDS)[:, 0]
-        found = allot(strata, view.model_groups, np.full(N_FOLDS, 1.0 / N_FOLDS), rng=view.fold_rng)
-        if len(np.unique(found)) < 2:
+        codes = allot(strata, view.model_groups, np.full(N_FOLDS, 1.0 / N_FOLDS), rng=view.fold_rng)
+        if len(np.unique(codes)) < 2:
             raise UndefinedError("the rows cannot be split into folds")
-        return found
+        return codes
 
     return view.memo("folds", dealt)
 
@@ -58,12 +58,12 @@ def scores(view: View, name: str, learner: Learner) -> FloatArray:
         y, fold = view.model_y, folds(view)
         if view.has_classes and int(y.max()) == 0:
             raise UndefinedError("there is one class in the sample")
-        found = np.zeros((len(y), int(y.max()) + 1 if view.has_classes else 1))
+        predicted = np.zeros((len(y), int(y.max()) + 1 if view.has_classes else 1))
         for one in np.unique(fold):
             view.deadline.check()
             train, test = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
-            found[test] = _fitted(view, learner, train, test)
-        return found
+            predicted[test] = _fitted(view, learner, train, test)
+        return predicted
 
     return view.memo(f"scores of {name}", made)
 
@@ -143,16 +143,16 @@ def naive_bayes(view: View, train: IntArray, test: IntArray) -> FloatArray:
     numbers, codes, y = view.model_numbers, view.model_codes, view.model_y
     classes, counts = np.unique(y[train], return_counts=True)
     log_prior = np.log(counts / counts.sum())
-    found = np.tile(log_prior, (len(test), 1))
+    densities = np.tile(log_prior, (len(test), 1))
     if numbers.shape[1]:
         model = GaussianNB().fit(numbers[train], y[train])
-        found += model.predict_log_proba(numbers[test]) - log_prior
+        densities += model.predict_log_proba(numbers[test]) - log_prior
     if codes.shape[1]:
         sizes = codes.max(axis=0) + 1
         nominal = CategoricalNB(min_categories=sizes).fit(codes[train], y[train])
-        found += nominal.predict_log_proba(codes[test]) - log_prior
-    found = np.exp(found - found.max(axis=1, keepdims=True))
-    return _spread(view, found / found.sum(axis=1, keepdims=True), classes)
+        densities += nominal.predict_log_proba(codes[test]) - log_prior
+    densities = np.exp(densities - densities.max(axis=1, keepdims=True))
+    return _spread(view, densities / densities.sum(axis=1, keepdims=True), classes)
 
 
 def linear(view: View, train: IntArray, test: IntArray) -> FloatArray:

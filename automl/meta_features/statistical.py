@@ -28,8 +28,8 @@ def skewness(X: FloatArray) -> FloatArray:
     """(q,) sample skewness of the columns, corrected for bias; NaN below three values or without spread."""
     n, (m2, m3, _) = _moments(X)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.sqrt(n * (n - 1.0)) / (n - 2.0) * m3 / m2**1.5
-    return np.where((n > 2) & (m2 > 0.0), found, np.nan)
+        values = np.sqrt(n * (n - 1.0)) / (n - 2.0) * m3 / m2**1.5
+    return np.where((n > 2) & (m2 > 0.0), values, np.nan)
 
 
 def kurtosis(X: FloatArray) -> FloatArray:
@@ -37,8 +37,8 @@ def kurtosis(X: FloatArray) -> FloatArray:
     n, (m2, _, m4) = _moments(X)
     with np.errstate(invalid="ignore", divide="ignore"):
         excess = m4 / m2**2 - 3.0
-        found = (n - 1.0) / ((n - 2.0) * (n - 3.0)) * ((n + 1.0) * excess + 6.0)
-    return np.where((n > 3) & (m2 > 0.0), found, np.nan)
+        values = (n - 1.0) / ((n - 2.0) * (n - 3.0)) * ((n + 1.0) * excess + 6.0)
+    return np.where((n > 3) & (m2 > 0.0), values, np.nan)
 
 
 def _moments(X: FloatArray) -> tuple[FloatArray, tuple[FloatArray, ...]]:
@@ -52,14 +52,14 @@ def _moments(X: FloatArray) -> tuple[FloatArray, tuple[FloatArray, ...]]:
 
 def outlier_shares(X: FloatArray) -> FloatArray:
     """(q,) share of the known values of each column outside of Tukey's fences; NaN without any."""
-    found = np.full(X.shape[1], np.nan)
+    shares = np.full(X.shape[1], np.nan)
     for column, values in enumerate(X.T):
         known = values[~np.isnan(values)]
         if len(known):
             low, high = np.quantile(known, [0.25, 0.75])
             reach = OUTLIER_RANGES * (high - low)
-            found[column] = np.mean((known < low - reach) | (known > high + reach))
-    return found
+            shares[column] = np.mean((known < low - reach) | (known > high + reach))
+    return shares
 
 
 def autocorrelation(y: FloatArray, *, has_classes: bool) -> float:
@@ -141,8 +141,8 @@ def _of_columns(
 
     def values(view: View) -> FloatArray:
         view.deadline.check()
-        found = statistic(view.numeric)
-        return _some(found[np.isfinite(found)])
+        statistics = statistic(view.numeric)
+        return _some(statistics[np.isfinite(statistics)])
 
     return lambda view: view.memo(statistic.__name__, lambda: values(view))
 

@@ -83,10 +83,10 @@ class View:
                 self._made[name] = make()
             except (UndefinedError, TooLateError) as error:
                 self._made[name] = error
-        found = self._made[name]
-        if isinstance(found, UndefinedError | TooLateError):
-            raise found
-        value: T = found
+        made = self._made[name]
+        if isinstance(made, UndefinedError | TooLateError):
+            raise made
+        value: T = made
         return value
 
     # --- the table ----------------------------------------------------------------------------
@@ -185,11 +185,11 @@ class View:
         return np.asarray(frame.to_numpy(dtype=float)).reshape(len(rows), len(columns))
 
     def _codes(self, rows: IntArray, columns: IntArray) -> IntArray:
-        found = np.empty((len(rows), len(columns)), dtype=np.intp)
+        matrix = np.empty((len(rows), len(columns)), dtype=np.intp)
         for position, column in enumerate(columns):
             codes = self.table.frame.iloc[:, int(column)].cat.codes.to_numpy()
-            found[:, position] = codes[rows]
-        return found
+            matrix[:, position] = codes[rows]
+        return matrix
 
     # --- the sample for models ------------------------------------------------------------------
 

@@ -91,8 +91,8 @@ class RowBatch:
     def each(self, value: Callable[[Any, Any, Any], float]) -> FloatArray:
         """(B,) what a function of y, one prediction and one weighting, or None, says of each."""
         weightings = [None] if self.weights is None else self.weights
-        found = [value(self.y, one, weight) for one in self.predictions for weight in weightings]
-        return np.array(found, dtype=np.float64)
+        values = [value(self.y, one, weight) for one in self.predictions for weight in weightings]
+        return np.array(values, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ class ClassBatch(RowBatch):
         true = (self.y == np.arange(n_classes)[:, None]).T
         weight = np.float32(1) if self.weights is None else self.weights[0][:, None]
         sizes = true * weight  # 32 bits hold the whole numbers of unweighted rows exactly
-        found = [(self.labels == code).astype(sizes.dtype) @ sizes for code in range(n_classes)]
-        return np.stack(found, axis=2).astype(np.float64)
+        columns = [(self.labels == code).astype(sizes.dtype) @ sizes for code in range(n_classes)]
+        return np.stack(columns, axis=2).astype(np.float64)
 
 
 class ValueBatch(RowBatch):
@@ -212,8 +212,8 @@ def batch_of(
     """
     truth, predicted = np.asarray(y), np.asarray(predictions)
     if len(truth) == 0 or predicted.ndim < 2 or predicted.shape[1] != len(truth):
-        found = predicted.shape[1] if predicted.ndim > 1 else 0
-        raise ValueError(f"{found} predictions for {len(truth)} rows")
+        n_columns = predicted.shape[1] if predicted.ndim > 1 else 0
+        raise ValueError(f"{n_columns} predictions for {len(truth)} rows")
     if not np.isfinite(predicted.sum()) and not np.isfinite(predicted).all():
         raise ValueError("predictions must be finite; found NaN or infinity")
     if rule is None:

@@ -17,10 +17,10 @@ def bootstrap_multiplicities(
     n_rows: int, n_bootstraps: int, rng: np.random.Generator
 ) -> NDArray[np.int16]:
     """How often each row occurs in each bootstrap, (n_bootstraps, n_rows); each sums to n_rows."""
-    found = np.empty((n_bootstraps, n_rows), dtype=np.int16)
-    for one in found:
+    multiplicities = np.empty((n_bootstraps, n_rows), dtype=np.int16)
+    for one in multiplicities:
         one[:] = np.bincount(rng.integers(0, n_rows, n_rows), minlength=n_rows)
-    return found
+    return multiplicities
 
 
 @dataclass(frozen=True)

@@ -139,8 +139,8 @@ def get_metric(name: str, task: Task, place: str | None = None) -> Metric:
 
 
 def _find(name: str) -> Metric | None:
-    found = (metric for metric in METRICS.values() if name in metric.aliases)
-    return METRICS.get(name) or next(found, None)
+    aliased = (metric for metric in METRICS.values() if name in metric.aliases)
+    return METRICS.get(name) or next(aliased, None)
 
 
 def _place_of(module: Mapping[str, object]) -> str:

@@ -72,12 +72,12 @@ def counts_by_threshold(
     cells = _BIN_OF.take(ceilings, mode="clip")
     cells += y * n_bins
     if weights is not None and len(weights) > 1:
-        found = np.array([np.bincount(cells[0], weight, 2 * n_bins) for weight in weights])
+        counts = np.array([np.bincount(cells[0], weight, 2 * n_bins) for weight in weights])
     else:
         cells += np.arange(0, len(cells) * 2 * n_bins, 2 * n_bins)[:, None]
         sizes = None if weights is None else np.tile(weights[0], len(cells))
-        found = np.bincount(cells.ravel(), sizes, len(cells) * 2 * n_bins)
-    sizes_by_bin = found.reshape(-1, 2, n_bins).astype(np.float64)
+        counts = np.bincount(cells.ravel(), sizes, len(cells) * 2 * n_bins)
+    sizes_by_bin = counts.reshape(-1, 2, n_bins).astype(np.float64)
     at_most = sizes_by_bin.cumsum(axis=2)
     below, total = at_most[:, :, :-1], at_most[:, :, -1:]
     return np.stack([below, total - below], axis=-1).transpose(0, 2, 1, 3)

@@ -71,9 +71,9 @@ class SimulatedAnnealing:
     def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
         """A neighbor of where the walk stands that is neither known nor pending."""
         taken = self._known | {configuration.id for configuration in pending}
-        found = self._new_neighbor(taken, rng) or draw_new(self._space, taken, rng)
-        self._luck[found.id] = float(rng.random())
-        return Proposal(found)
+        proposed = self._new_neighbor(taken, rng) or draw_new(self._space, taken, rng)
+        self._luck[proposed.id] = float(rng.random())
+        return Proposal(proposed)
 
     def tell(self, trial: Trial) -> None:
         """Accept or refuse a configuration, and cool down; one nobody asked for only if better."""
@@ -106,9 +106,9 @@ class SimulatedAnnealing:
         if self._current is None:
             return None
         for _ in range(ATTEMPTS):
-            found = self._neighbor(self._current[1], rng)
-            if found.id not in taken and self._space.is_legal(found) is None:
-                return found
+            neighbor = self._neighbor(self._current[1], rng)
+            if neighbor.id not in taken and self._space.is_legal(neighbor) is None:
+                return neighbor
         return None
 
     def _neighbor(self, center: Configuration, rng: np.random.Generator) -> Configuration:

@@ -200,22 +200,22 @@ def parse_composition(given: Mapping[str, Any]) -> Composition:
     known = [entry.name for entry in fields(Composition)]
     for key in given:
         _check_name(["base", "name", *known], key, "a key of optimizer")
-    found: dict[str, Any] = {
+    parts: dict[str, Any] = {
         key: Part.parse(value, f"optimizer.{key}") if key in _KINDS else value
         for key, value in given.items()
         if key in known
     }
     if "base" in given:
         _check_name(NAMED, given["base"], "optimizer.base")
-        return replace(NAMED[given["base"]], **found)
-    missing = [key for key in ("surrogate", "acquisition", "maximizer") if key not in found]
+        return replace(NAMED[given["base"]], **parts)
+    missing = [key for key in ("surrogate", "acquisition", "maximizer") if key not in parts]
     if missing:
         for key in _KINDS:
-            if key in found:
-                _check_name(_KINDS[key], found[key].name, f"optimizer.{key}")
+            if key in parts:
+                _check_name(_KINDS[key], parts[key].name, f"optimizer.{key}")
         raise SettingsError(
             f"optimizer must give {', '.join(missing)}, or a base to begin with"
             f" (one of {', '.join(NAMED)})",
             setting="optimizer",
         )
-    return Composition(**found)
+    return Composition(**parts)

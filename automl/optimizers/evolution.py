@@ -79,14 +79,14 @@ class Evolution:
             population.reseed_rng(int(rng.integers(2**31)))
             for _ in range(ATTEMPTS):
                 member = population.ask()
-                found = self._variables.configuration(member)
+                proposed = self._variables.configuration(member)
                 if (
-                    found is not None
-                    and found.id not in taken
-                    and self._space.is_legal(found) is None
+                    proposed is not None
+                    and proposed.id not in taken
+                    and self._space.is_legal(proposed) is None
                 ):
-                    self._asked[found.id] = member
-                    return Proposal(found)
+                    self._asked[proposed.id] = member
+                    return Proposal(proposed)
             self._population, self._told = None, []
         return Proposal(draw_new(self._space, taken, rng))
 
@@ -172,10 +172,10 @@ class _Variables:
         if not self._categorical:
             return None
         widest = max(distribution.size for distribution in self._categorical.values())
-        found = np.zeros((len(self._categorical), widest))
-        for row, distribution in zip(found, self._categorical.values(), strict=True):
+        probabilities = np.zeros((len(self._categorical), widest))
+        for row, distribution in zip(probabilities, self._categorical.values(), strict=True):
             row[: distribution.size] = distribution.probabilities
-        return found
+        return probabilities
 
     def configuration(self, member: Any) -> Configuration | None:
         """What a member stands for; None where a rule forbids its path."""

@@ -113,9 +113,9 @@ class GridSearch:
         """A point that is neither known nor pending; None when there is none left."""
         waiting = {configuration.id for configuration in pending}
         while True:
-            found = self._draw(waiting, rng)
-            if found is not None:
-                return Proposal(found)
+            point = self._draw(waiting, rng)
+            if point is not None:
+                return Proposal(point)
             if not self._refine():
                 return None
 
@@ -132,12 +132,12 @@ class GridSearch:
     def _draw(self, waiting: set[str], rng: np.random.Generator) -> Configuration | None:
         size = len(self._grid)
         for number in rng.integers(size, size=DRAW_ATTEMPTS).tolist():
-            if (found := self._open(number, waiting)) is not None:
-                return found
+            if (point := self._open(number, waiting)) is not None:
+                return point
         start = int(rng.integers(size))
         for step in range(size):
-            if (found := self._open((start + step) % size, waiting)) is not None:
-                return found
+            if (point := self._open((start + step) % size, waiting)) is not None:
+                return point
         return None
 
     def _open(self, number: int, waiting: set[str]) -> Configuration | None:

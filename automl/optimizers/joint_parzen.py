@@ -47,8 +47,8 @@ class JointParzen:
             Of the components, up to a common constant.
         """
         edges = np.cumsum(np.exp(log_weights - log_weights.max()))
-        found = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
-        return np.asarray(found, dtype=np.intp)
+        numbers = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
+        return np.asarray(numbers, dtype=np.intp)
 
     def categories(
         self, key: Key, prior: Categorical, components: Ints, rng: np.random.Generator
@@ -58,21 +58,21 @@ class JointParzen:
         A component's own category with probability n_active / (k + n_active), else the prior's.
         """
         column, active = self._column(key)
-        found = np.searchsorted(np.cumsum(prior.probabilities)[:-1], rng.random(len(components)))
+        codes = np.searchsorted(np.cumsum(prior.probabilities)[:-1], rng.random(len(components)))
         is_own = rng.random(len(components)) * (prior.size + active.sum()) < active.sum()
         is_own &= np.append(active, False)[components]
-        found[is_own] = column[components[is_own]]
-        return np.asarray(found, dtype=np.intp)
+        codes[is_own] = column[components[is_own]]
+        return np.asarray(codes, dtype=np.intp)
 
     def numbers(self, key: Key, components: Ints, rng: np.random.Generator) -> Floats:
         """(m,) positions from one component's kernel each."""
         column, active = self._column(key)
-        found = rng.random(len(components))
+        positions = rng.random(len(components))
         is_own = np.append(active, False)[components]
         own = components[is_own]
         if len(own):
-            found[is_own] = kernel_draws(column[own], self._widths(key)[own], found[is_own])
-        return found
+            positions[is_own] = kernel_draws(column[own], self._widths(key)[own], positions[is_own])
+        return positions
 
     def log_category(self, key: Key, prior: Categorical, index: Ints) -> Floats:
         """(m, n + 1) logarithm of each component at categories, relative to the prior's.
@@ -95,9 +95,9 @@ class JointParzen:
         return self._logarithm(kernels, active)
 
     def _logarithm(self, kernels: Floats, active: Bools) -> Floats:
-        found = np.zeros((len(kernels), self.n + 1))
-        found[:, :-1] = np.where(active, np.log(np.maximum(kernels, LEAST)), 0.0)
-        return found
+        logarithms = np.zeros((len(kernels), self.n + 1))
+        logarithms[:, :-1] = np.where(active, np.log(np.maximum(kernels, LEAST)), 0.0)
+        return logarithms
 
     def _column(self, key: Key) -> tuple[Floats, Bools]:
         column = self._columns.get(key, self._nowhere)

@@ -147,8 +147,8 @@ class ModelBasedOptimizer:
         taken = self._taken(pending)
         if self._geometry.listed is not None and taken.issuperset(self._geometry.listed_ids):
             return None
-        found = self._propose(pending, taken, rng)
-        return None if found is None else Proposal(found)
+        proposed = self._propose(pending, taken, rng)
+        return None if proposed is None else Proposal(proposed)
 
     def is_designing(self, pending: Sequence[Configuration]) -> bool:
         """Whether the next proposal belongs to the initial design, whatever the scores."""
@@ -184,8 +184,8 @@ class ModelBasedOptimizer:
             return self._draw(taken, rng)
         with _linear_algebra().limit(limits=1, user_api="blas"):
             propose = self._maximize if has_model else self._follow_vote
-            found = propose(pending, taken, rng)
-        return found or self._draw(taken, rng)
+            proposed = propose(pending, taken, rng)
+        return proposed or self._draw(taken, rng)
 
     def _planned(self, taken: set[str], rng: np.random.Generator) -> Configuration | None:
         if self._plan is None:

@@ -84,8 +84,8 @@ class _Leaf:
     def _log_density(self, value: float) -> float:
         """Logarithm of p at a value; the alternative's density is 1 in t."""
         inside = self.alternative.closest(value)
-        found = float(self.prior.log_density(inside) - self.alternative.log_density(inside))
-        return max(found, LEAST_LOG_DENSITY)
+        ratio = float(self.prior.log_density(inside) - self.alternative.log_density(inside))
+        return max(ratio, LEAST_LOG_DENSITY)
 
 
 def fidelity(
@@ -170,13 +170,13 @@ class ParametricDensity:
         for _ in range(DRAW_ATTEMPTS):
             drawn = self._space.sample(rng)
             uniform = frozenset(self.refuted(self._space.signature(drawn)))
-            found = self._redrawn(drawn, uniform, rng)
-            if self._space.is_legal(found) is not None:
-                found, uniform = drawn, frozenset()
-            if found.id not in taken:
+            proposed = self._redrawn(drawn, uniform, rng)
+            if self._space.is_legal(proposed) is not None:
+                proposed, uniform = drawn, frozenset()
+            if proposed.id not in taken:
                 break
-        self._asked[found.id] = uniform
-        return Proposal(found)
+        self._asked[proposed.id] = uniform
+        return Proposal(proposed)
 
     def tell(self, trial: Trial) -> None:
         """Hold a complete trial against the priors of its numbers; a partial one is passed over."""

@@ -43,9 +43,9 @@ def bandwidths(mu: Floats) -> Floats:
         return np.maximum(mu, 1.0 - mu)
     order = np.argsort(mu, kind="stable")
     gaps = np.diff(mu[order])
-    found = np.empty(n)
-    found[order] = np.maximum(np.append(0.0, gaps), np.append(gaps, 0.0))
-    return np.asarray(np.clip(found, max(1.0 / (n + 1), NARROWEST), 1.0))
+    widths = np.empty(n)
+    widths[order] = np.maximum(np.append(0.0, gaps), np.append(gaps, 0.0))
+    return np.asarray(np.clip(widths, max(1.0 / (n + 1), NARROWEST), 1.0))
 
 
 def kernel_draws(mu: Floats, sigma: Floats, u: Floats) -> Floats:
@@ -98,11 +98,11 @@ class Parzen:
     def sample(self, size: int, rng: np.random.Generator) -> Floats:
         """(size,) independent draws."""
         n = len(self.mu)
-        found, kernel = rng.random(size), rng.integers(n + 1, size=size)
+        draws, kernel = rng.random(size), rng.integers(n + 1, size=size)
         inside = kernel < n
         i = kernel[inside]
-        found[inside] = kernel_draws(self.mu[i], self.sigma[i], found[inside])
-        return found
+        draws[inside] = kernel_draws(self.mu[i], self.sigma[i], draws[inside])
+        return draws
 
     def log_density(self, low: Floats, high: Floats) -> Floats:
         """(m,) logarithm of the mean density on intervals, of the density at points.
@@ -129,5 +129,5 @@ def posterior(prior: Floats, observed: Ints) -> Floats:
     .. [1] Xiang (2020), section VII-B.
     """
     k = len(prior)
-    found: Floats = k * prior + np.bincount(observed, minlength=k)
-    return np.asarray(found / found.sum())
+    weights: Floats = k * prior + np.bincount(observed, minlength=k)
+    return np.asarray(weights / weights.sum())

@@ -122,19 +122,15 @@ class TPE:
             model = JointModel(nodes) if self._joint else nodes
             for attempt in range(ATTEMPTS):
                 n_candidates = max(1, self._n_candidates >> attempt)
-                found = model.best(n_candidates, rng, from_prior=self._draw == "random")
-                if (
-                    found is not None
-                    and found.id not in taken
-                    and self._space.is_legal(found) is None
-                ):
-                    return found
+                best = model.best(n_candidates, rng, from_prior=self._draw == "random")
+                if best is not None and best.id not in taken and self._space.is_legal(best) is None:
+                    return best
         return draw_new(self._space, taken, rng)
 
     def _is_good(self) -> NDArray[np.bool_]:
         """(n,) the best share of the trials, of equal ones the earlier."""
         scores = np.asarray(self._scores)
         n_good = min(math.ceil(self._good_share * len(scores)), self.n_scored)
-        found = np.zeros(len(scores), dtype=bool)
-        found[np.argsort(-scores, kind="stable")[:n_good]] = True
-        return found
+        is_good = np.zeros(len(scores), dtype=bool)
+        is_good[np.argsort(-scores, kind="stable")[:n_good]] = True
+        return is_good

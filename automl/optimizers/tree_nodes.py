@@ -122,17 +122,17 @@ class Observations:
         self, tree: NodeTree, pending: Sequence[Configuration] = ()
     ) -> dict[Key, NDArray[np.float64]]:
         """(n_rows + n_pending,) position at each node, NaN where it is not active."""
-        found = {}
+        positions = {}
         for key, rows in self._rows.items():
             column = np.full(self.n_rows + len(pending), np.nan)
             column[rows] = self._positions[key]
-            found[key] = column
+            positions[key] = column
         for i, configuration in enumerate(pending, start=self.n_rows):
             for key, position in tree.observe(configuration):
-                if key not in found:
-                    found[key] = np.full(self.n_rows + len(pending), np.nan)
-                found[key][i] = position
-        return found
+                if key not in positions:
+                    positions[key] = np.full(self.n_rows + len(pending), np.nan)
+                positions[key][i] = position
+        return positions
 
 
 def _follow(nodes: Sequence[Hyperparameter], context: Key, choose: Choose, path: list[str]) -> None:

@@ -253,11 +253,11 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     def _check(self, blocks: Blocks) -> None:
         expected = (self.numeric_names_, self.encoder.nominal_names_)
-        found = (blocks.numeric_names, blocks.nominal_names)
-        if found != expected:
+        names = (blocks.numeric_names, blocks.nominal_names)
+        if names != expected:
             raise DataError(
                 f"the typed frame must have the numeric columns {expected[0]} and the nominal columns "
-                f"{expected[1]}; got {found[0]} and {found[1]}"
+                f"{expected[1]}; got {names[0]} and {names[1]}"
             )
 
 

@@ -141,12 +141,12 @@ class TextEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         check_is_fitted(self, "components_")
         if _names(X) != self.text_names_:
             raise DataError(f"columns of texts must be {self.text_names_}; got {_names(X)}")
-        found = [np.empty((len(X), 0), dtype=np.float32)]
+        parts = [np.empty((len(X), 0), dtype=np.float32)]
         for column in map(X.__getitem__, X.columns):
             texts = _read(column, self.longest_)
             for kind in KINDS[self.method]:
-                found.append(self._components_of(texts, kind, len(found) - 1))
-        return pd.DataFrame(np.hstack(found), columns=self.names(), index=X.index)
+                parts.append(self._components_of(texts, kind, len(parts) - 1))
+        return pd.DataFrame(np.hstack(parts), columns=self.names(), index=X.index)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Names of the output columns, such as ``note.words0``."""

@@ -131,21 +131,21 @@ def accepted_values(
     """
     order = np.argsort(positions, kind="stable")
     ordered, chances = positions[order], chances[order]
-    found = np.empty(0)
+    accepted = np.empty(0)
     size = _FIRST_CHECK
     for _ in range(-(-settings.most_draws // _BATCH)):
         if not chances.any():
             break
         drawn = rng.random(_BATCH)
         nearest = _nearest(ordered, number.cdf(number.ppf(drawn)), rng)
-        found = np.append(found, drawn[rng.random(_BATCH) < chances[nearest]])
-        while size <= min(len(found), settings.most_values):
-            if _is_settled(found[:size], settings.settled):
-                return found[:size]
+        accepted = np.append(accepted, drawn[rng.random(_BATCH) < chances[nearest]])
+        while size <= min(len(accepted), settings.most_values):
+            if _is_settled(accepted[:size], settings.settled):
+                return accepted[:size]
             size *= 2
-        if len(found) >= settings.most_values:
+        if len(accepted) >= settings.most_values:
             break
-    return found[: settings.most_values]
+    return accepted[: settings.most_values]
 
 
 def _is_settled(values: Floats, tolerance: float) -> bool:

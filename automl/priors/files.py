@@ -54,11 +54,11 @@ class Priors:
     @classmethod
     def of(cls, learned: Iterable[LearnedPrior]) -> Priors:
         """Those that were learned."""
-        found: dict[str, dict[str, dict[str, Distribution]]] = {}
+        distributions: dict[str, dict[str, dict[str, Distribution]]] = {}
         for prior in learned:
-            signatures = found.setdefault(prior.kind, {})
+            signatures = distributions.setdefault(prior.kind, {})
             signatures.setdefault(prior.signature, {})[prior.name] = prior.distribution
-        return cls(found)
+        return cls(distributions)
 
     @classmethod
     def parse(cls, text: str, source: str) -> Priors:
@@ -76,7 +76,8 @@ class Priors:
         place = place.at("priors")
         kinds = place.mapping(body["priors"], KINDS)
         return cls(
-            {kind: _signatures(found, place.at(kind)) for kind, found in kinds.items()}, source
+            {kind: _signatures(signatures, place.at(kind)) for kind, signatures in kinds.items()},
+            source,
         )
 
     @classmethod
@@ -105,7 +106,7 @@ class Priors:
         """
         lines = {
             kind: {
-                signature: {name: to_text(found) for name, found in leaves.items()}
+                signature: {name: to_text(distribution) for name, distribution in leaves.items()}
                 for signature, leaves in signatures.items()
             }
             for kind, signatures in self.distributions.items()
@@ -142,7 +143,7 @@ class Priors:
             If a signature or hyperparameter is not the family's, or a distribution is of another
             kind than the one it takes the place of; with file, key and reason.
         """
-        found = dict(space.priors)
+        distributions = dict(space.priors)
         for name, leaves in self.distributions.get(kind, {}).items():
             if name.split("/", 1)[0] != space.family:
                 continue
@@ -155,10 +156,10 @@ class Priors:
                 try:
                     check_prior(signature, leaf, prior)
                     original = signature.leaf(leaf).distribution
-                    found[signature.path, leaf] = _cut(prior, original)
+                    distributions[signature.path, leaf] = _cut(prior, original)
                 except SettingsError as error:
                     place.at(leaf).fail(error.message)
-        return replace(space, priors=found)
+        return replace(space, priors=distributions)
 
 
 def _signatures(body: Any, place: Place) -> dict[str, dict[str, Distribution]]:

@@ -112,15 +112,15 @@ class Components:
         threshold : in (0, 1]
             Least fidelity of a pair that is merged.
         """
-        found = self
-        while len(found.weights) > 1:
-            fidelities = np.exp(-((found.distances() / tolerance) ** 2))
+        mixture = self
+        while len(mixture.weights) > 1:
+            fidelities = np.exp(-((mixture.distances() / tolerance) ** 2))
             before, after = np.append(-1.0, fidelities[:-1]), np.append(fidelities[1:], -1.0)
             chosen = (fidelities >= threshold) & (fidelities > before) & (fidelities >= after)
             if not chosen.any():
-                return found
-            found = found._with_merged(np.flatnonzero(chosen))
-        return found
+                return mixture
+            mixture = mixture._with_merged(np.flatnonzero(chosen))
+        return mixture
 
     def _with_merged(self, pairs: NDArray[np.int_]) -> Components:
         """The pairs (i, i + 1) merged; no two of them overlap."""

@@ -114,15 +114,15 @@ def learn_priors(
     .. [1] Bermúdez-Chacón, chapter 4, Algorithm 4.
     """
     chosen, by_kind = settings or PriorSettings(), _by_kind(experiences)
-    found: list[LearnedPrior] = []
+    learned: list[LearnedPrior] = []
     for kind, entries in sorted(by_kind.items()):
         known = spaces[kind] if spaces else spaces_for(entries[0].data.task)
         taking_part = {n: s for n, s in known.items() if not families or n in families}
         data_sets = _data_sets(entries, taking_part)
         for space in taking_part.values():
             for signature in space.signatures():
-                found += _Context(kind, signature, chosen, seed).priors(data_sets)
-    return tuple(found)
+                learned += _Context(kind, signature, chosen, seed).priors(data_sets)
+    return tuple(learned)
 
 
 def mixture_of(samples: Sequence[Floats], settings: PriorSettings) -> Components:
@@ -139,25 +139,25 @@ def mixture_of(samples: Sequence[Floats], settings: PriorSettings) -> Components
 
 
 def _by_kind(experiences: Iterable[Experience]) -> dict[str, list[Experience]]:
-    found: dict[str, list[Experience]] = {}
+    by_kind: dict[str, list[Experience]] = {}
     for experience in experiences:
-        found.setdefault(kind_of(experience.data.task), []).append(experience)
-    return found
+        by_kind.setdefault(kind_of(experience.data.task), []).append(experience)
+    return by_kind
 
 
 def _data_sets(
     experiences: Iterable[Experience], spaces: Mapping[str, SpaceTree]
 ) -> list[_DataSet]:
     """Usable trials at full fidelity by data set, in an order of their own."""
-    found: dict[tuple[str, str], dict[str, list[KnownTrial]]] = {}
+    trials: dict[tuple[str, str], dict[str, list[KnownTrial]]] = {}
     for experience in experiences:
         usable = cleaned(experience, spaces)
         identity = usable.data.fingerprint or usable.id
-        by_signature = found.setdefault((identity, usable.metric), {})
+        by_signature = trials.setdefault((identity, usable.metric), {})
         for trial in usable.trials:
             if trial.status is not TrialStatus.PARTIAL:
                 by_signature.setdefault(trial.configuration.signature, []).append(trial)
-    return [_DataSet(*key, found[key]) for key in sorted(found)]
+    return [_DataSet(*key, trials[key]) for key in sorted(trials)]
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ def agreements(known: KnownScores) -> FloatArray:
 
 def agreement(known: KnownScores) -> float:
     """Mean of `agreements`; NaN where no data set can be compared."""
-    found = agreements(known)
-    return float(np.nanmean(found)) if np.isfinite(found).any() else float("nan")
+    values = agreements(known)
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
 
 
 def _correlation(x: FloatArray, y: FloatArray) -> float:

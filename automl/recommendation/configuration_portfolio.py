@@ -124,14 +124,14 @@ def stretched(S: FloatArray) -> FloatArray:
 
     NaN where unknown.
     """
-    found = np.full_like(S, np.nan)
+    scaled = np.full_like(S, np.nan)
     if not S.size:
-        return found
+        return scaled
     known = np.isfinite(S).any(axis=1)
     rows = S[known]
     best = np.nanmax(rows, axis=1, keepdims=True)
-    found[known] = 1.0 - (best - rows) / ranges(rows)[:, np.newaxis]
-    return found
+    scaled[known] = 1.0 - (best - rows) / ranges(rows)[:, np.newaxis]
+    return scaled
 
 
 def ranges(S: FloatArray) -> FloatArray:
@@ -178,7 +178,7 @@ def expected_seconds(known: KnownScores, growth: Mapping[str, float]) -> FloatAr
     growth
         By family, how much longer its fits take than on the known data sets; 1 where not given.
     """
-    factors = [growth.get(found.family, 1.0) for found in known.configurations]
+    factors = [growth.get(configuration.family, 1.0) for configuration in known.configurations]
     return np.asarray(relative_seconds(known.seconds) * np.array(factors) + OVERHEAD)
 
 
@@ -240,18 +240,18 @@ def with_every_family(
     families : m
         Family of each column.
     """
-    found = list(chosen)
-    reached = G[:, found].max(axis=1, initial=0.0)
+    completed = list(chosen)
+    reached = G[:, completed].max(axis=1, initial=0.0)
     gains = w @ np.maximum(G - reached[:, np.newaxis], 0.0)
     means = w @ G
-    present = {families[column] for column in found}
+    present = {families[column] for column in completed}
     best: dict[str, int] = {}
     for column, family in enumerate(families):
         if family not in present:
             rival = best.setdefault(family, column)
             if (means[column], gains[column]) > (means[rival], gains[rival]):
                 best[family] = column
-    return found + sorted(best.values(), key=lambda j: (-gains[j], -means[j], j))
+    return completed + sorted(best.values(), key=lambda j: (-gains[j], -means[j], j))
 
 
 def learned_portfolio(

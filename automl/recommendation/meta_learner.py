@@ -43,11 +43,11 @@ def common_scores(scores: FloatArray, task: IntArray) -> FloatArray:
     ----------
     .. [1] van Hoof (2018), section 6.2.1, without the limit.
     """
-    found = np.empty(len(scores))
+    common = np.empty(len(scores))
     for one in np.unique(task):
         rows = task == one
-        found[rows] = winsorized(scores[rows])
-    return found
+        common[rows] = winsorized(scores[rows])
+    return common
 
 
 @dataclass
@@ -167,11 +167,11 @@ class MetaLearner:
         self._names = meta_feature_names([one.data for one in known])
         rows, scores, task = [], [], []
         for number, one in enumerate(known):
-            found = one.scored(self._families)
-            if found:
-                rows.append(self._inputs([configuration for configuration, _ in found], one.data))
-                scores += [score for _, score in found]
-                task += [number] * len(found)
+            scored = one.scored(self._families)
+            if scored:
+                rows.append(self._inputs([configuration for configuration, _ in scored], one.data))
+                scores += [score for _, score in scored]
+                task += [number] * len(scored)
         if not rows:
             families = ", ".join(sorted(self._families))
             raise SettingsError(f"the meta-learner needs a complete trial of {families}; got none")
@@ -232,5 +232,5 @@ def meta_feature_names(data_sets: Sequence[DataSetFacts]) -> tuple[str, ...]:
 def meta_matrix(values: Sequence[Mapping[str, float]], names: Sequence[str]) -> FloatArray:
     """(t, p) array of meta-features by name; NaN where a data set lacks one, or it cannot be right."""
     rows = [[float(one.get(name, math.nan)) for name in names] for one in values]
-    found = np.array(rows, dtype=float).reshape(len(values), len(names))
-    return np.where(np.abs(found) <= LARGEST, found, np.nan)
+    matrix = np.array(rows, dtype=float).reshape(len(values), len(names))
+    return np.where(np.abs(matrix) <= LARGEST, matrix, np.nan)

@@ -117,15 +117,15 @@ def _obstacle(scores: KnownScores) -> str:
             f"{LEAST_DATA_SETS} known data sets of this kind of target are needed, found "
             f"{scores.n_data_sets}"
         )
-    found = agreement(scores)
-    if np.isnan(found):
+    alike = agreement(scores)
+    if np.isnan(alike):
         return (
             f"the {scores.n_data_sets} known data sets share too few configurations to be compared"
         )
-    if found < LEAST_AGREEMENT:
+    if alike < LEAST_AGREEMENT:
         return (
             f"what is known of {scores.n_data_sets} data sets does not agree: the mean correlation of "
-            f"their scores is {found:.2f}, and {LEAST_AGREEMENT} at least where it can be trusted"
+            f"their scores is {alike:.2f}, and {LEAST_AGREEMENT} at least where it can be trusted"
         )
     return ""
 
@@ -142,8 +142,8 @@ def _usable_scores(known: Sequence[Experience], target: Target) -> KnownScores |
 
 def _usable(known: Sequence[Experience], target: Target) -> list[Experience]:
     """Data sets of the same kind of target, with trials of the spaces."""
-    found = [cleaned(one, target.spaces) for one in of_kind(known, target.data.task)]
-    return [one for one in found if one.scored(target.spaces)]
+    usable = [cleaned(one, target.spaces) for one in of_kind(known, target.data.task)]
+    return [one for one in usable if one.scored(target.spaces)]
 
 
 def _by_meta_learner(

@@ -81,7 +81,7 @@ class ScoreModel:
     @cached_property
     def positions(self) -> dict[str, int]:
         """Position of each configuration by its id."""
-        return {found.id: i for i, found in enumerate(self.configurations)}
+        return {configuration.id: i for i, configuration in enumerate(self.configurations)}
 
     def scale(self, seen: Sequence[int], scores: FloatArray) -> Scale:
         """Where this data set's scores are on the common scale.

@@ -38,12 +38,14 @@ def sources_of(
     """
     families = frozenset(space.family for space in encoder.spaces)
     scored = [(one, one.scored(families)) for one in known]
-    used = [(one, found) for one, found in scored if found]
+    used = [(one, trials) for one, trials in scored if trials]
     if not used:
         return Sources.none(len(encoder.feature_names))
-    X = [encoder.transform([c for c, _ in found], encoding_facts(one.data)) for one, found in used]
-    task = np.repeat(np.arange(len(used)), [len(found) for _, found in used])
-    scores = np.array([score for _, found in used for _, score in found])
+    X = [
+        encoder.transform([c for c, _ in trials], encoding_facts(one.data)) for one, trials in used
+    ]
+    task = np.repeat(np.arange(len(used)), [len(trials) for _, trials in used])
+    scores = np.array([score for _, trials in used for _, score in trials])
     meta, target_meta = _scaled([one.data for one, _ in used], data)
     return Sources(np.concatenate(X), common_scores(scores, task), task, meta, target_meta)
 

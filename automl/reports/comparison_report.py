@@ -15,8 +15,8 @@ from automl.reports.tables import boost_rows_of_cells, boost_table, markdown
 
 def read_records(folder: ComparisonFolder, plan: ComparisonPlan) -> dict[Cell, CellRecord]:
     """Records of the plan's cells that are there, in the plan's order."""
-    found = {cell: folder.read(cell) for cell in plan.cells()}
-    return {cell: record for cell, record in found.items() if record is not None}
+    records = {cell: folder.read(cell) for cell in plan.cells()}
+    return {cell: record for cell, record in records.items() if record is not None}
 
 
 def make_report(folder: ComparisonFolder, plan: ComparisonPlan) -> dict[str, Any]:
@@ -28,14 +28,14 @@ def make_report(folder: ComparisonFolder, plan: ComparisonPlan) -> dict[str, Any
         If there is no data set that at least two methods have finished.
     """
     records = read_records(folder, plan)
-    found = compare(folder, records)
-    every = curves(folder, records, found)
-    write_tables(folder.tables, found, records, every)
+    comparison = compare(folder, records)
+    every = curves(folder, records, comparison)
+    write_tables(folder.tables, comparison, records, every)
     boosts = _write_boosts(folder, records)
     pictures = draw_comparison(folder.pictures, every)
     return {
-        **to_json(found, every),
-        "frequencies": frequency_rows(found),
+        **to_json(comparison, every),
+        "frequencies": frequency_rows(comparison),
         "boosts": boosts,
         "pictures": [str(path) for path in pictures],
         "missing": sum(1 for _ in plan.cells()) - len(records),
@@ -49,8 +49,8 @@ def _write_boosts(
     for earlier in folder.tables.glob("boost_*"):
         earlier.unlink()
     rows = boost_rows_of_cells(records.values())
-    found = {method: boost_table(own) for method, own in rows.items()}
-    for method, cells in found.items():
+    tables = {method: boost_table(own) for method, own in rows.items()}
+    for method, cells in tables.items():
         (folder.tables / f"boost_{method}.md").write_text(markdown(cells), encoding="utf-8")
         write_csv(folder.tables / f"boost_{method}.csv", cells)
-    return found
+    return tables

@@ -57,8 +57,8 @@ class LeftOut:
         """From ``{"learners": {learner: {"rmse": ..., "tau": ...}}}``."""
         learners = data["learners"]
         return cls(
-            {name: float(found["rmse"]) for name, found in learners.items()},
-            {name: float(found["tau"]) for name, found in learners.items()},
+            {name: float(measures["rmse"]) for name, measures in learners.items()},
+            {name: float(measures["tau"]) for name, measures in learners.items()},
         )
 
 
@@ -79,11 +79,11 @@ class Searches:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """From ``{"best": ..., "median": ..., "curves": {"surrogate/start/seed": [...]}}``."""
         scale = data["best"] - data["median"]
-        found: dict[str, list[FloatArray]] = {}
+        by_name: dict[str, list[FloatArray]] = {}
         for name, curve in data["curves"].items():
             regret = (data["best"] - np.asarray(curve, dtype=float)) / scale
-            found.setdefault(name.rpartition("/")[0], []).append(regret)
-        return cls({name: np.mean(curves, axis=0) for name, curves in found.items()})
+            by_name.setdefault(name.rpartition("/")[0], []).append(regret)
+        return cls({name: np.mean(curves, axis=0) for name, curves in by_name.items()})
 
 
 def error_and_correlation(known: Mapping[str, Sequence[LeftOut]]) -> Figure:
@@ -94,12 +94,12 @@ def error_and_correlation(known: Mapping[str, Sequence[LeftOut]]) -> Figure:
     .. [1] van Hoof (2019), figure 6.1.
     """
     figure, every = _panels(known, rows=2)
-    for column, (flow, found) in enumerate(known.items()):
+    for column, (flow, measured) in enumerate(known.items()):
         for row, (measure, label) in enumerate((("error", "RMSE"), ("tau", "Kendall's tau-b"))):
-            values = {name: _values(found, measure, learner) for name, learner in INPUTS.items()}
+            values = {name: _values(measured, measure, learner) for name, learner in INPUTS.items()}
             _bars(every[row][column], values)
             every[row][column].set_ylabel(label if column == 0 else "")
-        every[0][column].set_title(f"{flow} ({len(found)} data sets)", fontsize="medium")
+        every[0][column].set_title(f"{flow} ({len(measured)} data sets)", fontsize="medium")
     return figure
 
 
@@ -111,10 +111,10 @@ def gain_of_standardizing(known: Mapping[str, Sequence[LeftOut]]) -> Figure:
     .. [1] van Hoof (2019), figure 6.2.
     """
     figure, (every,) = _panels(known, rows=1)
-    for axes, (flow, found) in zip(every, known.items(), strict=True):
+    for axes, (flow, measured) in zip(every, known.items(), strict=True):
         gains = {
-            f"{name},\n{leaves} leaves": _values(found, "tau", f"{kind}/standardized/{leaves}")
-            - _values(found, "tau", f"{kind}/accuracy/4")
+            f"{name},\n{leaves} leaves": _values(measured, "tau", f"{kind}/standardized/{leaves}")
+            - _values(measured, "tau", f"{kind}/accuracy/4")
             for name, kind in (("hyperparameters", "configuration"), ("both", "both"))
             for leaves in (4, 16)
         }
@@ -137,9 +137,9 @@ def important_features(known: Mapping[str, Mapping[str, float]]) -> Figure:
     .. [1] van Hoof (2019), figure 6.3.
     """
     figure, (every,) = _panels(known, rows=1)
-    for axes, (flow, found) in zip(every, known.items(), strict=True):
-        total = sum(found.values()) or 1.0
-        shown = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MOST_IMPORTANT]
+    for axes, (flow, importances) in zip(every, known.items(), strict=True):
+        total = sum(importances.values()) or 1.0
+        shown = sorted(importances.items(), key=lambda item: (-item[1], item[0]))[:MOST_IMPORTANT]
         names, values = [name for name, _ in shown], [value / total for _, value in shown]
         axes.barh(range(len(names)), values, color="tab:blue")
         axes.set_yticks(range(len(names)), names, fontsize="small")
@@ -157,14 +157,14 @@ def against_nearest(known: Mapping[str, Sequence[LeftOut]]) -> Figure:
     .. [1] van Hoof (2019), figure 6.4.
     """
     figure, (every,) = _panels(known, rows=1)
-    for axes, (flow, found) in zip(every, known.items(), strict=True):
-        _bars(axes, {name: _values(found, "tau", learner) for name, learner in RIVALS.items()})
+    for axes, (flow, measured) in zip(every, known.items(), strict=True):
+        _bars(axes, {name: _values(measured, "tau", learner) for name, learner in RIVALS.items()})
         axes.set_title(flow, fontsize="medium")
     every[0].set_ylabel("Kendall's tau-b, standardized scores")
     return figure
 
 
-def ranking_and_loss(found: Sequence[Searches], methods: Mapping[str, str]) -> Figure:
+def ranking_and_loss(searches: Sequence[Searches], methods: Mapping[str, str]) -> Figure:
     """Mean rank among the methods (left) and mean regret (right) over trials.
 
     Parameters
@@ -183,7 +183,7 @@ def ranking_and_loss(found: Sequence[Searches], methods: Mapping[str, str]) -> F
     """
     from matplotlib.figure import Figure
 
-    regrets = _regrets(found, methods)
+    regrets = _regrets(searches, methods)
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     ranks = rankdata(np.stack(list(regrets.values())), axis=0)
@@ -194,7 +194,7 @@ def ranking_and_loss(found: Sequence[Searches], methods: Mapping[str, str]) -> F
     left.set(xlabel="trials", ylabel="mean rank (1 is best)")
     right.set(xlabel="trials", ylabel="scaled regret", yscale=LOSS_SCALE)
     left.legend(fontsize="small")
-    figure.suptitle(f"{len(found)} data sets", fontsize="medium")
+    figure.suptitle(f"{len(searches)} data sets", fontsize="medium")
     return figure
 
 
@@ -211,11 +211,11 @@ def loss_by_start(known: Mapping[str, Sequence[Searches]], methods: Mapping[str,
     .. [1] van Hoof (2019), figure 6.7.
     """
     figure, (every,) = _panels(known, rows=1)
-    for axes, (flow, found) in zip(every, known.items(), strict=True):
-        for k, (name, values) in enumerate(_regrets(found, methods).items()):
+    for axes, (flow, searches) in zip(every, known.items(), strict=True):
+        for k, (name, values) in enumerate(_regrets(searches, methods).items()):
             _loss(axes, np.arange(1, values.shape[1] + 1), values, name, k)
         axes.set(xlabel="trials", yscale=LOSS_SCALE)
-        axes.set_title(f"{flow} ({len(found)} data sets)", fontsize="medium")
+        axes.set_title(f"{flow} ({len(searches)} data sets)", fontsize="medium")
     every[0].set_ylabel("scaled regret")
     every[0].legend(fontsize="small")
     return figure
@@ -230,7 +230,7 @@ def _panels(known: Mapping[str, Any], *, rows: int) -> tuple[Figure, Any]:
     return figure, figure.subplots(rows, len(known), squeeze=False)
 
 
-def _values(found: Sequence[LeftOut], measure: str, learner: str) -> FloatArray:
+def _values(measured: Sequence[LeftOut], measure: str, learner: str) -> FloatArray:
     """(n data sets,) measures of a learner.
 
     Raises
@@ -239,19 +239,19 @@ def _values(found: Sequence[LeftOut], measure: str, learner: str) -> FloatArray:
         If a record lacks the learner.
     """
     try:
-        return np.array([getattr(one, measure)[learner] for one in found])
+        return np.array([getattr(one, measure)[learner] for one in measured])
     except KeyError:
         raise DataError(f"a record of meta-learning lacks the learner {learner!r}") from None
 
 
-def _regrets(found: Sequence[Searches], methods: Mapping[str, str]) -> dict[str, FloatArray]:
+def _regrets(searches: Sequence[Searches], methods: Mapping[str, str]) -> dict[str, FloatArray]:
     """(n data sets, T) by the name that is drawn."""
-    if not found:
+    if not searches:
         raise DataError("a picture of searches needs at least one record")
-    lacking = {key for key in methods.values() for one in found if key not in one.regret}
+    lacking = {key for key in methods.values() for one in searches if key not in one.regret}
     if lacking:
         raise DataError(f"a record of searches lacks {min(lacking)!r}")
-    return {name: np.stack([one.regret[key] for one in found]) for name, key in methods.items()}
+    return {name: np.stack([one.regret[key] for one in searches]) for name, key in methods.items()}
 
 
 def _interval(values: FloatArray) -> FloatArray:
@@ -263,8 +263,8 @@ def _interval(values: FloatArray) -> FloatArray:
 
 def _bars(axes: Axes, values: Mapping[str, FloatArray]) -> None:
     """Means with 95 % intervals over data sets."""
-    means = np.array([found.mean() for found in values.values()])
-    bounds = np.array([_interval(found) for found in values.values()]).T
+    means = np.array([sample.mean() for sample in values.values()])
+    bounds = np.array([_interval(sample) for sample in values.values()]).T
     errors = np.maximum(np.stack([means - bounds[0], bounds[1] - means]), 0.0)
     axes.bar(range(len(means)), means, yerr=errors, color="tab:blue", capsize=3)
     axes.set_xticks(range(len(means)), list(values), rotation=30, ha="right", fontsize="small")

@@ -218,13 +218,15 @@ def without_reuse(trials: Iterable[Trial]) -> list[Trial]:
     A trial that went on from an earlier one repeats the results of its folds to the digit.
     """
     known: set[tuple[str, FoldResult]] = set()
-    found = []
+    trials_alone = []
     for trial in sorted(trials, key=lambda trial: trial.index):
         results = {(trial.configuration.id, fold): fold for fold in trial.folds}
         own = tuple(fold for key, fold in results.items() if key not in known)
         known |= results.keys()
-        found.append(replace(trial, folds=own, seconds=trial.spent_seconds, reused_seconds=0.0))
-    return found
+        trials_alone.append(
+            replace(trial, folds=own, seconds=trial.spent_seconds, reused_seconds=0.0)
+        )
+    return trials_alone
 
 
 def slot_use(
@@ -254,8 +256,8 @@ def slot_use(
 
 def _folds(searched: Sequence[Trial]) -> Iterable[FoldSeconds]:
     ran = (fold for trial in searched for fold in trial.folds)
-    found = _grouped(ran, lambda result: (result.repeat, result.fold))
-    for (repeat, fold), results in sorted(found.items()):
+    folds = _grouped(ran, lambda result: (result.repeat, result.fold))
+    for (repeat, fold), results in sorted(folds.items()):
         preprocessing = sum(result.preprocessing_seconds for result in results)
         yield FoldSeconds(
             repeat,
@@ -269,11 +271,11 @@ def _folds(searched: Sequence[Trial]) -> Iterable[FoldSeconds]:
 
 
 def _groups(trials: Sequence[Trial], name_of: Callable[[Trial], str]) -> tuple[GroupSeconds, ...]:
-    found = [
+    groups = [
         GroupSeconds(name, len(members), sum(trial.seconds for trial in members))
         for name, members in _grouped(trials, name_of).items()
     ]
-    return tuple(sorted(found, key=lambda group: -group.seconds))
+    return tuple(sorted(groups, key=lambda group: -group.seconds))
 
 
 def _family(trial: Trial) -> str:

@@ -81,12 +81,12 @@ def tree_text(space: SpaceTree) -> str:
     """
     lines = tree_lines(space)
     last = {line.parent: i for i, line in enumerate(lines)}
-    found = []
+    rows = []
     for i, line in enumerate(lines):
         name = f"[{line.text}]" if line.kind is Kind.CATEGORY else line.text
         detail = f"  {line.detail}" if line.detail else ""
-        found.append(f"{_rails(lines, last, i)}{name}{detail}".rstrip())
-    return "\n".join(found) + "\n"
+        rows.append(f"{_rails(lines, last, i)}{name}{detail}".rstrip())
+    return "\n".join(rows) + "\n"
 
 
 def save_space_tree(space: SpaceTree, file: Path) -> None:

@@ -21,12 +21,12 @@ def boost_rows_of_cells(records: Iterable[CellRecord]) -> dict[str, list[BoostRo
     records
         Of cells; those that failed, and those that tell nothing of defaults, are left out.
     """
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    cells_of: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for record in records:
         if record.facts.get("defaults") and record.facts.get("champion"):
-            found.setdefault((record.cell.method, record.cell.data_set), []).append(record.facts)
+            cells_of.setdefault((record.cell.method, record.cell.data_set), []).append(record.facts)
     rows: dict[str, list[BoostRow]] = {}
-    for (method, data_set), facts in found.items():
+    for (method, data_set), facts in cells_of.items():
         names = dict.fromkeys(name for one in facts for name in one["defaults"])
         defaults = {name: _mean([one["defaults"].get(name) for one in facts]) for name in names}
         chosen = [one["champion"] for one in facts]

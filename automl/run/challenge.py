@@ -202,30 +202,30 @@ def _compare_to_champion(
 ) -> tuple[Challenge, IntArray]:
     """Challenge and positions of the rows held back."""
     home = folder.path.parents[1]
-    found = champion_bundle(settings.problem, home)
+    champion = champion_bundle(settings.problem, home)
     try:
-        model = found.load(trust=settings.trust)
+        model = champion.load(trust=settings.trust)
     except SettingsError as error:
-        reason = f"{found.label} cannot be loaded: {error.message}"
-        return Challenge(found.label, reason=reason), NO_ROWS
+        reason = f"{champion.label} cannot be loaded: {error.message}"
+        return Challenge(champion.label, reason=reason), NO_ROWS
     kept = raw[~missing_targets(Column(raw[table.target]))]
-    obstacle = _obstacle(found.label, model, kept, table)
-    digests = row_digests_of(found, home)
+    obstacle = _obstacle(champion.label, model, kept, table)
+    digests = row_digests_of(champion, home)
     if digests is None:
-        obstacle = obstacle or f"the rows that {found.label} was trained on are not known"
+        obstacle = obstacle or f"the rows that {champion.label} was trained on are not known"
     if obstacle or digests is None:
-        return Challenge(found.label, reason=obstacle), NO_ROWS
+        return Challenge(champion.label, reason=obstacle), NO_ROWS
     fresh = _fresh_rows(model, kept, table, digests)
     n_fresh = int(fresh.sum())
     compared, held = choose_rows(table, fresh, seed=settings.seed, test=test)
     if not len(compared):
         reason = (
-            f"too few fresh rows: {n_fresh} of {len(table)} rows are new to {found.label}, of which "
+            f"too few fresh rows: {n_fresh} of {len(table)} rows are new to {champion.label}, of which "
             f"at least {LEAST_ROWS} must be kept from training"
         )
-        return Challenge(found.label, fresh_rows=n_fresh, reason=reason), NO_ROWS
+        return Challenge(champion.label, fresh_rows=n_fresh, reason=reason), NO_ROWS
     _write_rows(folder, table, compared, *_predictions(model, kept.iloc[compared], table))
-    return Challenge(found.label, len(compared), len(held), n_fresh), held
+    return Challenge(champion.label, len(compared), len(held), n_fresh), held
 
 
 def _obstacle(label: str, model: TableModel, raw: pd.DataFrame, table: Table) -> str:

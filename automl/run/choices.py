@@ -34,11 +34,11 @@ def reads_clock(settings: Settings) -> bool:
         If they do without it, or are not known.
     """
     allocator, optimizer = settings.chosen_allocator, settings.optimizer
-    found = {
+    is_read = {
         f"optimizer {optimizer_name(optimizer)}": get_optimizer(optimizer).reads_clock,
         f"allocator {allocator}": get_allocator(allocator).reads_clock,
     }
-    readers = [name for name, reads in found.items() if reads]
+    readers = [name for name, reads in is_read.items() if reads]
     if readers and not settings.may_read_clock:
         raise SettingsError(
             f"{readers[0]} reads the clock; with trials set cost_aware in the settings",

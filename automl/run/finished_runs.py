@@ -14,12 +14,12 @@ from automl.tracking.layout import problem_name
 def finished_runs(home: Home, name: str) -> list[RunFolder]:
     """Finished runs of a problem, in the order of their starts."""
     wanted = clean_name(name)
-    found = [
+    finished = [
         (float(facts.get("started_at", 0.0)), folder)
         for folder in home.run_folders()
         if (facts := finished_facts(folder)) and problem_name(facts) == wanted
     ]
-    return [folder for _, folder in sorted(found, key=lambda entry: entry[0])]
+    return [folder for _, folder in sorted(finished, key=lambda entry: entry[0])]
 
 
 def finished_facts(folder: RunFolder) -> dict[str, Any]:

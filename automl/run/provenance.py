@@ -50,14 +50,14 @@ def refuse_foreign(folder: RunFolder, facts: Mapping[str, Any]) -> None:
     DataError
         If settings or plan were changed since.
     """
-    found = _proof(folder, facts)
-    if found == "foreign":
+    verdict = _proof(folder, facts)
+    if verdict == "foreign":
         raise SettingsError(
             f"nothing proves that this installation began run {folder.run_id}, and its settings can name "
             "code that runs; give --trust only if you trust who wrote it",
             run=folder.run_id,
         )
-    if found == "altered" or (PLAN in facts and facts[PLAN] != plan_digest(folder)):
+    if verdict == "altered" or (PLAN in facts and facts[PLAN] != plan_digest(folder)):
         raise DataError(
             f"the settings or the plan of run {folder.run_id} were changed since this installation wrote "
             f"them; restore {folder.facts_file.name} and plan.json, or train again",
@@ -77,8 +77,8 @@ def refuse_foreign_code(folder: RunFolder) -> None:
     named = _code_named(facts["settings"]) or _code_named(
         facts.get(REQUEST, {}).get("settings", {})
     )
-    found = _proof(folder, facts)
-    if named and found != "own":
+    verdict = _proof(folder, facts)
+    if named and verdict != "own":
         raise SettingsError(
             f"nothing proves that this installation began run {folder.run_id}, whose settings name code to "
             f"run ({named}); train with your own settings once, by automl train",

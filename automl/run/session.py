@@ -102,9 +102,9 @@ class Session:
         and whether it can be repeated, is part of its record, so that a resumed run still says it.
         """
         with self.stage_lock:
-            found = self._existing(kind)
-            if found is not None:
-                return found
+            existing = self._existing(kind)
+            if existing is not None:
+                return existing
             self._refuse_if_closing()
             n_given_up, n_warnings = len(self.given_up), len(self.warnings)
             with self.ledger.stage(kind.stage):
@@ -124,14 +124,14 @@ class Session:
         if content is None:
             return None
         try:
-            found = kind.from_json(content)
+            record = kind.from_json(content)
         except ValueError as error:
             path = self.folder.stages / f"{kind.stage}.json"
             text = f"{path}: the stage record is damaged and ignored: {error}"
             warnings.warn(text, AutoMLWarning, stacklevel=2)
             return None
         self._recall(content)
-        return found
+        return record
 
     def _refuse_if_closing(self) -> None:
         if self.is_closing:

@@ -60,8 +60,8 @@ class Stage:
     def load(self) -> Callable[..., Any]:
         """The function."""
         module, _, name = self.function.partition(":")
-        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-        return found
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        return function
 
 
 STAGES: Final = (

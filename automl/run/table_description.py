@@ -24,14 +24,14 @@ def describe_table(session: Session) -> MetaFeatures:
     def make() -> MetaFeatures:
         plan, seconds = session.plan, session.settings.seconds
         table, rows = plan.table, distinct_rows(plan.stage("search").rows)
-        found = describe(
+        described = describe(
             table if len(rows) == len(table) else table.subset(rows),
             rng=stream(0, Purpose.META_FEATURES),
             seconds=max(SECONDS_SHARE * seconds, LEAST_SECONDS)
             if session.is_timed and seconds is not None
             else None,
         )
-        session.is_reproducible &= not found.late
-        return found
+        session.is_reproducible &= not described.late
+        return described
 
     return session.record(MetaFeatures, make)

@@ -100,7 +100,11 @@ class Guide:
     def _positions(self, configurations: Sequence[Configuration]) -> list[int]:
         """Positions of those that are known."""
         positions = self.model.positions
-        return [positions[found.id] for found in configurations if found.id in positions]
+        return [
+            positions[configuration.id]
+            for configuration in configurations
+            if configuration.id in positions
+        ]
 
     def _scores(self, seen: Sequence[Trial]) -> dict[int, float]:
         """Scores of known configurations by position; NaN for a failure.

@@ -34,10 +34,14 @@ class Discouraged:
     @classmethod
     def of(cls, guide: Guide, seen: Sequence[Trial]) -> Discouraged:
         """By a guide, after these trials."""
-        without = frozenset(found.id for found in guide.without_hope(seen))
+        without = frozenset(configuration.id for configuration in guide.without_hope(seen))
         known = guide.model.configurations
-        promising = {found.family for found in known if found.id not in without}
-        return cls(without, frozenset({found.family for found in known} - promising))
+        promising = {
+            configuration.family for configuration in known if configuration.id not in without
+        }
+        return cls(
+            without, frozenset({configuration.family for configuration in known} - promising)
+        )
 
 
 NOTHING = Discouraged()
@@ -88,10 +92,10 @@ class Opening:
             Trials that the decision may know.
         """
         self._is_misled = self._is_misled or is_misled(seen)
-        found = self._next(seen)
-        if found is not None:
-            self._popped.append(found[0])
-        return found
+        entry = self._next(seen)
+        if entry is not None:
+            self._popped.append(entry[0])
+        return entry
 
     @property
     def is_misled(self) -> bool:

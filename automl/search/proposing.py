@@ -151,21 +151,21 @@ class Proposer:
         None where nothing is left, nothing that can still finish, or nothing before a pending
         result is seen.
         """
-        if found := self._next_opening():
-            return found
+        if opened := self._next_opening():
+            return opened
         owed = self._next_owed()
-        found = owed or self._ask(number, pending)
-        self._n_later += found is not None
+        opened = owed or self._ask(number, pending)
+        self._n_later += opened is not None
         self._n_owed += owed is not None
-        return found
+        return opened
 
     def races(self, proposal: Proposal, origin: str) -> bool:
         """Whether a trial may end before its last fold: a default has all of them, if affordable."""
         return origin != DEFAULT or not self._affords(proposal)
 
     def _next_opening(self) -> tuple[Proposal, str] | None:
-        while (found := self._opening.pop(self.seen)) is not None:
-            configuration, origin = found
+        while (opened := self._opening.pop(self.seen)) is not None:
+            configuration, origin = opened
             if self._is_worth_opening(Proposal(configuration), origin):
                 return Proposal(configuration), origin
             self._opening.pass_over(configuration)
@@ -183,7 +183,7 @@ class Proposer:
         """Default that had no turn; None where too many were tried since the opening, or none fits."""
         if self._n_owed > OWED_SHARE * self._n_later or not self._has_time():
             return None
-        self._owed = [found for found in self._owed if not self._decided.holds(Proposal(found))]
+        self._owed = [owed for owed in self._owed if not self._decided.holds(Proposal(owed))]
         for proposal in map(Proposal, self._owed):
             if self._can_finish(proposal) and self._affords(proposal):
                 return proposal, DEFAULT

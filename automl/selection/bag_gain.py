@@ -66,8 +66,8 @@ def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice
 
 def _means(repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> list[NDArray[Any]]:
     """Mean over the repeats of each member with weight; the others as they are."""
-    found = list(repeats[0])
+    means = list(repeats[0])
     for member in map(int, np.flatnonzero(choice.weights)):
         versions = np.stack([repeat[member] for repeat in repeats])
-        found[member] = versions.mean(axis=0, dtype=np.float64)
-    return found
+        means[member] = versions.mean(axis=0, dtype=np.float64)
+    return means

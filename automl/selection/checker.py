@@ -46,9 +46,9 @@ def check(record: Record) -> list[str]:
 
 def _changed(record: Record) -> Iterator[str]:
     """Whether something was changed that nothing else contradicts."""
-    found, expected = record.get(DIGEST), record_digest(record)
-    if found != expected:
-        yield f"the record was changed: its digest is {found}; that of what it holds is {expected}"
+    stated, expected = record.get(DIGEST), record_digest(record)
+    if stated != expected:
+        yield f"the record was changed: its digest is {stated}; that of what it holds is {expected}"
 
 
 def check_tree(record: Record) -> list[str]:
@@ -178,7 +178,7 @@ class _Check:
 
     def _screened(self) -> Iterator[str]:
         """The best of the clusters in their order, and who of them goes on."""
-        found, ids = self.screening, self.screening["trial_ids"]
+        screening, ids = self.screening, self.screening["trial_ids"]
         best = {trial_id for group in self.record["clusters"] for trial_id in group["best"]}
         if set(ids) != best or len(ids) != len(best):
             yield "screening: not the best of each cluster"
@@ -187,63 +187,63 @@ class _Check:
         means = [float(values.mean()) for values in scores]
         if any(first < second - 1e-12 for first, second in pairwise(means)):
             yield "screening: the trials are not in the order of their mean scores"
-        if found["test"]:
+        if screening["test"]:
             yield from self._tested(scores)
             return
-        numbers = [found[key] for key in ("pvalues", "statistics", "alpha", "test_train_ratio")]
-        if found["kept"] != ids or found["limit"] != len(ids) or numbers != [None] * 4:
+        numbers = [screening[key] for key in ("pvalues", "statistics", "alpha", "test_train_ratio")]
+        if screening["kept"] != ids or screening["limit"] != len(ids) or numbers != [None] * 4:
             yield "screening: without a test all go on, and there are no p-values"
 
     def _tested(self, scores: Sequence[FloatArray]) -> Iterator[str]:
         """One-sided tests against the best trial, whose level all ordered pairs share."""
-        found, ids, alpha = self.screening, self.screening["trial_ids"], self.screening["alpha"]
+        screening, ids, alpha = self.screening, self.screening["trial_ids"], self.screening["alpha"]
         leaf, least = self.record["settings"]["alpha"]["leaf"], 2.0 ** -len(scores[0])
         stated = leaf / (len(ids) * (len(ids) - 1)) if least < leaf else 0.0
         if not _equal(alpha, stated):
             yield f"screening: alpha is {alpha}; shared by all ordered pairs it is {stated}"
         pvalues, statistics = [1.0], [0.0]
         for values in scores[1:]:
-            test = _worse_than(scores[0], values, found["test_train_ratio"])
+            test = _worse_than(scores[0], values, screening["test_train_ratio"])
             pvalues.append(test.pvalue)
             statistics.append(test.statistic)
-        yield from _differences("screening p-values", pvalues, found["pvalues"])
-        yield from _differences("screening statistics", statistics, found["statistics"])
+        yield from _differences("screening p-values", pvalues, screening["pvalues"])
+        yield from _differences("screening statistics", statistics, screening["statistics"])
         equals = [trial_id for trial_id, p in zip(ids, pvalues, strict=True) if p >= alpha]
-        if found["kept"] != equals[: found["limit"]]:
+        if screening["kept"] != equals[: screening["limit"]]:
             yield "screening: the trials that go on do not follow from the p-values and the limit"
         for trial_id, pvalue, statistic in zip(ids, pvalues, statistics, strict=True):
             is_equal = trial_id in equals
             self.expected[trial_id] = Disposition(
                 Status.OVER_LIMIT if is_equal else Status.SCREENED_OUT,
                 Place.SCREENING,
-                test=found["test"],
+                test=screening["test"],
                 against=ids[0],
                 statistic=statistic,
                 pvalue=pvalue,
                 alpha=alpha,
                 number=equals.index(trial_id) + 1 if is_equal else None,
                 n_left=len(equals),
-                limit=found["limit"] if is_equal else None,
+                limit=screening["limit"] if is_equal else None,
             )
 
     def _scored(self) -> Iterator[str]:
         """Who was scored on fresh folds, who led, and who has all scores."""
-        found, kept = self.scoring, self.screening["kept"]
-        planned, scored = found["planned"], found["scored"]
+        scoring, kept = self.scoring, self.screening["kept"]
+        planned, scored = scoring["planned"], scoring["scored"]
         if not planned or planned != [trial_id for trial_id in kept if trial_id in planned]:
             yield "scoring: not the screened trials in their order"
-        n_first = found["repeats"] * found["folds_per_repeat"]
-        n_extra = found["extra_repeats"] * found["folds_per_repeat"]
-        n_further = found.get("further_repeats", 0) * found["folds_per_repeat"]
+        n_first = scoring["repeats"] * scoring["folds_per_repeat"]
+        n_extra = scoring["extra_repeats"] * scoring["folds_per_repeat"]
+        n_further = scoring.get("further_repeats", 0) * scoring["folds_per_repeat"]
         for trial_id, scores in scored.items():
-            most = n_first + n_further + (n_extra if trial_id in found["leaders"] else 0)
+            most = n_first + n_further + (n_extra if trial_id in scoring["leaders"] else 0)
             if len(scores) > (most if trial_id in planned else 0):
                 yield f"scoring: {len(scores)} scores of {trial_id}, for which {most} were planned"
         means = {i: float(np.mean(scored[i][:n_first])) for i in planned if scored.get(i)}
         order = sorted(means, key=lambda trial_id: -means[trial_id])
-        is_fresh = found["source"] == "fresh folds"
-        leaders = order[:2] if found["extra_repeats"] and is_fresh else []
-        if found["leaders"] != leaders:
+        is_fresh = scoring["source"] == "fresh folds"
+        leaders = order[:2] if scoring["extra_repeats"] and is_fresh else []
+        if scoring["leaders"] != leaders:
             yield f"scoring: the leaders are {', '.join(leaders) or 'none'}"
         most = n_first + n_extra
         numbers = {i: min(len(scored.get(i, ())), most) for i in leaders or planned}
@@ -255,9 +255,9 @@ class _Check:
         if whole and n_further and self.n_scores == most:
             self.n_scores = min(len(scored[i]) for i in whole)
         if (
-            (found["compared"] != whole)
+            (scoring["compared"] != whole)
             if is_fresh
-            else bool(whole) or found["compared"] != kept[:1]
+            else bool(whole) or scoring["compared"] != kept[:1]
         ):
             yield "scoring: the compared candidates are not those with the scores that most have"
         for trial_id in kept:
@@ -279,10 +279,10 @@ class _Check:
     def _candidates(self) -> Iterator[str]:
         """The candidates of the selection are those that were scored, with these scores."""
         is_fresh = self.scoring["source"] == "fresh folds"
-        found = self.record["candidates"]
-        if [entry["trial_id"] for entry in found] != self.scoring["compared"]:
+        candidates = self.record["candidates"]
+        if [entry["trial_id"] for entry in candidates] != self.scoring["compared"]:
             yield "candidates: not those that the scoring names"
-        for entry in found:
+        for entry in candidates:
             trial_id, configuration = entry["trial_id"], entry["configuration"]
             row = self.rows[trial_id]
             fresh = self.scoring["scored"].get(trial_id, [])[: self.n_scores]
@@ -315,15 +315,15 @@ class _Check:
 
     def _dispositions(self) -> Iterator[str]:
         """Every trial has exactly one, and it is the one that follows from the record."""
-        found = self.record["dispositions"]
-        for trial_id in sorted(found.keys() - self.rows.keys()):
+        stated = self.record["dispositions"]
+        for trial_id in sorted(stated.keys() - self.rows.keys()):
             yield f"disposition of {trial_id}, which is no trial of the run"
         for trial_id in self.rows:
-            if trial_id not in found:
+            if trial_id not in stated:
                 yield f"trial {trial_id} has no disposition"
                 continue
             expected = self.expected[trial_id].to_json() | self.clusters.get(trial_id, {})
-            yield from _differences(f"disposition of {trial_id}", expected, found[trial_id])
+            yield from _differences(f"disposition of {trial_id}", expected, stated[trial_id])
 
 
 def _n_at_least(numbers: Mapping[str, int], least: int) -> int:
@@ -375,26 +375,26 @@ def _floats(numbers: Mapping[str, Any]) -> dict[str, float]:
     return {key: float(value) for key, value in numbers.items()}
 
 
-def _differences(name: str, expected: Any, found: Any) -> Iterator[str]:
+def _differences(name: str, expected: Any, stated: Any) -> Iterator[str]:
     """Where two pieces of JSON differ, numbers by more than rounding; keys and positions in words."""
-    if isinstance(expected, Mapping) and isinstance(found, Mapping):
-        for key in sorted(expected.keys() | found.keys()):
-            if key in expected and key in found:
-                yield from _differences(f"{name}, {key}", expected[key], found[key])
+    if isinstance(expected, Mapping) and isinstance(stated, Mapping):
+        for key in sorted(expected.keys() | stated.keys()):
+            if key in expected and key in stated:
+                yield from _differences(f"{name}, {key}", expected[key], stated[key])
             else:
                 side = "is missing" if key in expected else "is not expected"
                 yield f"{name}, {key} {side}"
-    elif _is_list(expected) and _is_list(found):
-        if len(expected) != len(found):
-            yield f"{name}: {len(found)} entries, {len(expected)} expected"
+    elif _is_list(expected) and _is_list(stated):
+        if len(expected) != len(stated):
+            yield f"{name}: {len(stated)} entries, {len(expected)} expected"
             return
-        for number, (one, other) in enumerate(zip(expected, found, strict=True), 1):
+        for number, (one, other) in enumerate(zip(expected, stated, strict=True), 1):
             label = (
                 other.get("trial_id") or other.get("node") if isinstance(other, dict) else number
             )
             yield from _differences(f"{name}, {label}", one, other)
-    elif not _equal(expected, found):
-        yield f"{name}: {found!r}, {expected!r} expected"
+    elif not _equal(expected, stated):
+        yield f"{name}: {stated!r}, {expected!r} expected"
 
 
 def _is_list(value: Any) -> bool:

@@ -57,17 +57,17 @@ def default_trials(
         known = own.get(trial.configuration.id)
         if known is None or not known.is_complete:  # a partial trial may be followed by a whole one
             own[trial.configuration.id] = trial
-    found = {}
+    by_family = {}
     for family, configuration in defaults.items():
         tried = own.get(configuration.id)
         if tried is None:
-            found[family] = DefaultTrial(None, None, untried.get(family, "it was not tried"))
+            by_family[family] = DefaultTrial(None, None, untried.get(family, "it was not tried"))
         elif tried.is_complete:
-            found[family] = DefaultTrial(tried.id, tried.score)
+            by_family[family] = DefaultTrial(tried.id, tried.score)
         else:
             reason = tried.reason or f"its trial is {tried.status.value}"
-            found[family] = DefaultTrial(tried.id, None, reason)
-    return found
+            by_family[family] = DefaultTrial(tried.id, None, reason)
+    return by_family
 
 
 @dataclass(frozen=True)
@@ -153,5 +153,5 @@ def boost_row_of_run(name: str, defaults: Mapping[str, DefaultTrial], champion: 
     DataError
         If `defaults` names no family.
     """
-    scores = {family: found.score for family, found in defaults.items()}
+    scores = {family: default.score for family, default in defaults.items()}
     return boost_row(name, scores, score=champion.score, family=champion.configuration.family)

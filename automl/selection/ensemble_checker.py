@@ -91,9 +91,9 @@ def _deployed(record: Record, final: Record) -> Iterator[str]:
     if not final:
         return
     weighted = [member for member in final["members"] if member["weight"] > 0]
-    found, decided = _shares(weighted), _shares(record["members"])
-    if not _equal(found, decided):
-        lacking = ", ".join(sorted(decided.keys() - found.keys()))
+    deployed, decided = _shares(weighted), _shares(record["members"])
+    if not _equal(deployed, decided):
+        lacking = ", ".join(sorted(decided.keys() - deployed.keys()))
         yield "the final model has other members than were decided on" + (
             f"; it lacks {lacking}" if lacking else ""
         )

@@ -188,24 +188,26 @@ def dispositions_before(
     max_predict_ms
         Limit of the milliseconds to predict one row.
     """
-    found: dict[str, Disposition] = {}
+    dispositions: dict[str, Disposition] = {}
     for row in trials:
         if row["status"] != "complete":
-            found[row["trial_id"]] = Disposition(
+            dispositions[row["trial_id"]] = Disposition(
                 row["status"], Place.SEARCH, detail=row.get("detail", "")
             )
         elif max_predict_ms is not None:
-            found[row["trial_id"]] = Disposition(
+            dispositions[row["trial_id"]] = Disposition(
                 Status.TOO_SLOW,
                 Place.LIMITS,
                 predict_ms=row["predict_ms"],
                 limit=max_predict_ms,
             )
     for group in clusters:
-        found |= _of_clusters(group)
-    found |= _of_screening(screening)
-    found |= _of_scoring(screening, scoring)
-    return {trial_id: one for trial_id, one in found.items() if trial_id not in scoring.compared}
+        dispositions |= _of_clusters(group)
+    dispositions |= _of_screening(screening)
+    dispositions |= _of_scoring(screening, scoring)
+    return {
+        trial_id: one for trial_id, one in dispositions.items() if trial_id not in scoring.compared
+    }
 
 
 def _of_clusters(group: SignatureClusters) -> dict[str, Disposition]:
@@ -236,10 +238,10 @@ def _of_screening(screening: ScreeningRecord) -> dict[str, Disposition]:
         for trial_id, pvalue in zip(screening.trial_ids, screening.pvalues, strict=True)
         if pvalue >= screening.alpha
     ]
-    found = {}
+    dispositions = {}
     for i, trial_id in enumerate(screening.trial_ids):
         is_equal = trial_id in equals
-        found[trial_id] = Disposition(
+        dispositions[trial_id] = Disposition(
             Status.OVER_LIMIT if is_equal else Status.SCREENED_OUT,
             Place.SCREENING,
             test=screening.test,
@@ -251,11 +253,11 @@ def _of_screening(screening: ScreeningRecord) -> dict[str, Disposition]:
             n_left=len(equals),
             limit=screening.limit if is_equal else None,
         )
-    return found
+    return dispositions
 
 
 def _of_scoring(screening: ScreeningRecord, scoring: ScoringRecord) -> dict[str, Disposition]:
-    found = {}
+    dispositions = {}
     means = means_on_first_folds(scoring)
     first = sorted(means, key=lambda trial_id: -means[trial_id])
     for trial_id in screening.kept:
@@ -267,8 +269,8 @@ def _of_scoring(screening: ScreeningRecord, scoring: ScoringRecord) -> dict[str,
             status = Status.BEHIND
             numbers = {"number": first.index(trial_id) + 1, "n_left": len(first)}
             numbers |= {"limit": len(scoring.leaders), "score": means[trial_id]}
-        found[trial_id] = Disposition(status, Place.SCORING, **numbers)
-    return found
+        dispositions[trial_id] = Disposition(status, Place.SCORING, **numbers)
+    return dispositions
 
 
 def common_number(numbers: Sequence[int]) -> int:

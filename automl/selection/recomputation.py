@@ -119,7 +119,7 @@ def _decision(
     posteriors = _posteriors(tree, ids, settings) if post_hoc == _POSTERIOR else {}
     worse = {i for i, n in positions.items() if n and pvalues is not None and pvalues[n] < alpha}
     if 0.5 ** len(tree.by_id[ids[0]]["scores"]) < alpha:
-        worse |= {i for i, found in posteriors.items() if found["greater"] > 1 - alpha}
+        worse |= {i for i, posterior in posteriors.items() if posterior["greater"] > 1 - alpha}
     kept = [trial_id for trial_id in ids if trial_id not in worse]
     ranks = _compound_ranks([tree.by_id[trial_id] for trial_id in kept], settings["criteria"])
     order = sorted(kept, key=lambda i: (round(ranks[i], 9), -means[i], i))
@@ -215,7 +215,7 @@ def _compared_with_all(
 def _posteriors(tree: _Tree, ids: Sequence[str], settings: Record) -> dict[str, dict[str, float]]:
     """Of the first's mean minus that of each, by Student's distribution itself."""
     how, (best, *_) = settings["comparison"], tree.scores(ids)
-    found = {}
+    posteriors = {}
     for trial_id, sample in zip(ids, tree.scores(ids), strict=True):
         lead = best - sample
         n, mean, rope = len(lead), float(lead.mean()), float(how["rope"])
@@ -226,8 +226,8 @@ def _posteriors(tree: _Tree, ids: Sequence[str], settings: Record) -> dict[str, 
             below = float(stdtr(n - 1, (-rope - mean) / error))
             above = float(stdtr(n - 1, (mean - rope) / error))
         equal = max(0.0, 1 - below - above)
-        found[trial_id] = {"less": below, "equivalent": equal, "greater": above}
-    return found
+        posteriors[trial_id] = {"less": below, "equivalent": equal, "greater": above}
+    return posteriors
 
 
 def _friedman(groups: Sequence[FloatArray], alpha: float) -> Outcome:

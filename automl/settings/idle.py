@@ -16,12 +16,12 @@ def idle_settings(settings: Settings) -> dict[str, str]:
     SettingsError
         If the optimizer is a composition that is not usable.
     """
-    found = {}
+    without_effect = {}
     for name, account in accounts().items():
         reasons = (idle.reason for idle in account.idle if idle.when(settings))
         if reason := next(reasons, ""):
-            found[name] = reason
-    return found
+            without_effect[name] = reason
+    return without_effect
 
 
 def idle_among(settings: Settings, asked: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -38,6 +38,6 @@ def idle_among(settings: Settings, asked: Mapping[str, Any]) -> tuple[str, str] 
         As of `idle_settings`.
     """
     idle = idle_settings(settings)
-    found = (name for name in asked if name in idle and getattr(settings, name) is not False)
-    name = next(found, None)
+    names = (name for name in asked if name in idle and getattr(settings, name) is not False)
+    name = next(names, None)
     return None if name is None else (name, idle[name])

@@ -58,7 +58,7 @@ def parse_preprocessing(given: Any) -> dict[str, list[JsonScalar]]:
     """
     if not isinstance(given, Mapping):
         raise SettingsError(f"preprocessing must be values by name; got {given!r}")
-    found: dict[str, list[JsonScalar]] = {}
+    choices: dict[str, list[JsonScalar]] = {}
     for name, value in given.items():
         if name not in CHOICES:
             raise SettingsError(
@@ -71,7 +71,7 @@ def parse_preprocessing(given: Any) -> dict[str, list[JsonScalar]]:
             raise SettingsError(
                 f"preprocessing.{name} must be {words}, or a list of such values; got {value!r}"
             )
-        found[str(name)] = values
-    if "variance_raw" in found and not any(found.get("variance", ())):
+        choices[str(name)] = values
+    if "variance_raw" in choices and not any(choices.get("variance", ())):
         raise SettingsError("preprocessing.variance_raw has no effect without variance above 0")
-    return found
+    return choices

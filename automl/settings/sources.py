@@ -96,8 +96,8 @@ def _without_none(values: _Values) -> dict[str, Any]:
 
 
 def _refuse_idle(settings: Settings, asked: Mapping[str, Any]) -> None:
-    if found := idle_among(settings, asked):
-        name, reason = found
+    if idle := idle_among(settings, asked):
+        name, reason = idle
         raise SettingsError(
             f"setting {name}: {asked[name]!r} has no effect: {reason}", setting=name
         )
@@ -168,19 +168,19 @@ def flat_settings(values: _Values, where: str) -> dict[str, Any]:
     SettingsError
         If a name is unknown, stands twice, or in another section than its own.
     """
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     places: dict[str, str] = {}
     for section, name, value in _entries(values, where):
         setting = _SPELLINGS.get(name, name)
         _refuse_unknown(setting, where, section)
         place = f"{section}.{name}" if section else name
-        if setting in found:
+        if setting in flat:
             raise SettingsError(
                 f"{where}: {places[setting]} and {place} are one setting; give one of them",
                 setting=setting,
             )
-        found[setting], places[setting] = value, place
-    return found
+        flat[setting], places[setting] = value, place
+    return flat
 
 
 def _entries(values: _Values, where: str) -> Iterator[tuple[str, str, Any]]:
@@ -207,16 +207,16 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
                 f"environment variable {name} names no setting{did_you_mean(name, known)}",
                 setting=name,
             )
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, field in known.items():
         text = environment.get(name, "")
         if text[:1] in ("[", "{"):
             from automl.spaces.yaml_loader import parse_yaml  # slow, only where there is one
 
-            found[field] = parse_yaml(text, name)
+            values[field] = parse_yaml(text, name)
         elif text:
-            found[field] = text
-    return flat_settings(found, "environment")
+            values[field] = text
+    return flat_settings(values, "environment")
 
 
 def _refuse_unknown(name: str, where: str, section: str) -> None:

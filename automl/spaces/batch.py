@@ -191,12 +191,14 @@ class PointSpace:
         ----------
         .. [1] van Hoof (2018), section 2.5.2; Xiang (2020), section VI-B.
         """
-        found = [
+        neighbors = [
             self._numerical_neighbors(points, rng, n_draws, sd),
             self._nominal_neighbors(points),
             self._branch_neighbors(points),
         ]
-        return join([part for part, _ in found]), np.concatenate([owner for _, owner in found])
+        return join([part for part, _ in neighbors]), np.concatenate(
+            [owner for _, owner in neighbors]
+        )
 
     def _numerical_neighbors(
         self, points: Points, rng: np.random.Generator, n_draws: int, sd: float
@@ -219,7 +221,7 @@ class PointSpace:
 
     def _branch_neighbors(self, points: Points) -> tuple[Points, IntArray]:
         others = [self._exchanges(int(i)) for i in points.signatures]
-        rows = np.repeat(np.arange(len(points)), [len(found) for found in others])
+        rows = np.repeat(np.arange(len(points)), [len(theirs) for theirs in others])
         signatures = np.concatenate([np.zeros(0, dtype=np.intp), *others])
         return Points(signatures, points.unit[rows]), rows
 
@@ -227,8 +229,8 @@ class PointSpace:
         """Signatures that differ in the value of one branching choice and what hangs on it."""
         if signature not in self._neighbors:
             own = self.signatures[signature]
-            found = [i for i, s in enumerate(self.signatures) if _differing(own, s) == 1]
-            self._neighbors[signature] = np.array(found, dtype=np.intp)
+            exchanges = [i for i, s in enumerate(self.signatures) if _differing(own, s) == 1]
+            self._neighbors[signature] = np.array(exchanges, dtype=np.intp)
         return self._neighbors[signature]
 
 
@@ -244,22 +246,24 @@ def _differing(one: Signature, other: Signature) -> int:
 
 def truncated_draws(centers: FloatArray, sd: float, rng: np.random.Generator) -> FloatArray:
     """One draw per center from a normal with `sd`, truncated to [0, 1]; by rejection."""
-    found = rng.normal(centers, sd)
-    outside = np.flatnonzero((found < 0.0) | (found > 1.0))
+    draws = rng.normal(centers, sd)
+    outside = np.flatnonzero((draws < 0.0) | (draws > 1.0))
     while len(outside):
-        found[outside] = rng.normal(centers[outside], sd)
-        outside = outside[(found[outside] < 0.0) | (found[outside] > 1.0)]
-    return np.asarray(found)
+        draws[outside] = rng.normal(centers[outside], sd)
+        outside = outside[(draws[outside] < 0.0) | (draws[outside] > 1.0)]
+    return np.asarray(draws)
 
 
 def all_configurations(space: SpaceTree, *, limit: int) -> list[Configuration] | None:
     """Every legal configuration in tree order; None if the space has more than `limit` points."""
     if space.size() > limit:
         return None
-    found = []
+    configurations = []
     for signature in space.signatures():
         axes = space.axes(signature, limit)
         for values in product(*axes.values()):
             chosen = {**signature.branches, **dict(zip(axes, values, strict=True))}
-            found.append(Configuration(signature.family, chosen, signature.path))
-    return [configuration for configuration in found if space.is_legal(configuration) is None]
+            configurations.append(Configuration(signature.family, chosen, signature.path))
+    return [
+        configuration for configuration in configurations if space.is_legal(configuration) is None
+    ]

@@ -31,16 +31,16 @@ def expand(nodes: Sequence[Hyperparameter]) -> list[Branch]:
     SettingsError
         If there are more than `MAX_SIGNATURES`.
     """
-    found = [Branch()]
+    branches = [Branch()]
     for node in nodes:
         parts = _node_branches(node)
-        if len(found) * len(parts) > MAX_SIGNATURES:
+        if len(branches) * len(parts) > MAX_SIGNATURES:
             raise SettingsError(
                 f"the choices at {node.name!r} make more than {MAX_SIGNATURES} signatures;"
                 " write `branch: false` where nothing depends on a choice"
             )
-        found = [_join(left, right) for left in found for right in parts]
-    return found
+        branches = [_join(left, right) for left in branches for right in parts]
+    return branches
 
 
 def _node_branches(node: Hyperparameter) -> list[Branch]:

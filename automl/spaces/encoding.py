@@ -106,9 +106,9 @@ class ConfigurationEncoder:
         The columns and scales themselves come from the spaces, so that encodings of encoders that
         were fitted on different configurations differ by dropped columns only.
         """
-        found = features_of(self.spaces, self.facts)
-        self._features: tuple[Feature, ...] = tuple(found.values())
-        self._reader = Reader(self.spaces, found)
+        features = features_of(self.spaces, self.facts)
+        self._features: tuple[Feature, ...] = tuple(features.values())
+        self._reader = Reader(self.spaces, features)
         examples = design(self.spaces)
         self._flagged = self._choose_flags(self._reader.read(examples, self.facts))
         names, nominal = self._columns()
@@ -189,9 +189,9 @@ class ConfigurationEncoder:
         names: list[str] = []
         nominal: list[bool] = []
         for feature in self._features:
-            found = feature.columns(self.form)
-            names += found
-            nominal += [feature.is_nominal] * len(found)
+            columns = feature.columns(self.form)
+            names += columns
+            nominal += [feature.is_nominal] * len(columns)
         names += [f"{self._features[i].name}:active" for i in self._flagged]
         return names, nominal + [False] * len(self._flagged)
 

@@ -206,10 +206,12 @@ def _compare(node: ast.Compare, text: str) -> Evaluator:
         steps.append((operation, isinstance(step, _NUMERIC_OPERATORS)))
 
     def evaluate(values: Mapping[str, Any]) -> bool:
-        found = [operand(values) for operand in operands]
+        operands_of = [operand(values) for operand in operands]
         return all(
             operation(_number(left), _number(right)) if numeric else operation(left, right)
-            for (operation, numeric), left, right in zip(steps, found, found[1:], strict=False)
+            for (operation, numeric), left, right in zip(
+                steps, operands_of, operands_of[1:], strict=False
+            )
         )
 
     return evaluate

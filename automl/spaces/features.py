@@ -100,18 +100,18 @@ class Feature:
 
 def features_of(spaces: Sequence[SpaceTree], facts: Facts) -> dict[Key, Feature]:
     """Features of the spaces, in tree order; ``family`` first if there are several spaces."""
-    found: dict[Key, Feature] = {}
+    features: dict[Key, Feature] = {}
     shared = len(spaces) == 1
     if not shared:
         codes = {category_key(space.family): i + 1 for i, space in enumerate(spaces)}
-        found[FAMILY] = Feature("family", True, codes)
+        features[FAMILY] = Feature("family", True, codes)
     for space in spaces:
         for signature in space.signatures():
             for node in signature.nodes:
                 for key in keys_of(node, "" if shared else space.family):
-                    feature = found.setdefault(key, Feature(key.text, key.is_nominal))
+                    feature = features.setdefault(key, Feature(key.text, key.is_nominal))
                     _learn(feature, node, facts)
-    return found
+    return features
 
 
 def keys_of(node: Hyperparameter, family: str) -> list[Key]:
@@ -159,10 +159,10 @@ def _evaluate(encode: Expression | None, value: float, facts: Facts) -> float:
     if encode is None:
         return value
     try:
-        found = float(encode({**facts, "value": value}))
+        number = float(encode({**facts, "value": value}))
     except (ArithmeticError, ValueError, TypeError, KeyError):
         return math.nan
-    return found if math.isfinite(found) else math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def _number_of(
@@ -214,8 +214,8 @@ class Reader:
                 continue
             values = [configurations[i].values for i in rows]
             for column, name, convert in plan:
-                found = np.asarray(convert([one.get(name, _MISSING) for one in values], facts))
-                raw[rows, column] = np.where(np.isnan(found), raw[rows, column], found)
+                numbers = np.asarray(convert([one.get(name, _MISSING) for one in values], facts))
+                raw[rows, column] = np.where(np.isnan(numbers), raw[rows, column], numbers)
         return raw
 
     def _steps(self, node: Hyperparameter, family: str) -> Iterator[Step]:
@@ -236,9 +236,9 @@ class Reader:
             if node is None:
                 continue
             for column, _, convert in self._steps(node, configuration.family):
-                found = convert([value], facts)[0]
-                if not math.isnan(found):
-                    row[column] = found
+                number = convert([value], facts)[0]
+                if not math.isnan(number):
+                    row[column] = number
 
 
 _MISSING = object()
@@ -272,7 +272,7 @@ def _numeric_reader(node: Hyperparameter) -> Callable[[Sequence[Any], Facts], li
 
     def read(values: Sequence[Any], facts: Facts) -> list[float]:
         known: dict[Any, float] = {}
-        found = []
+        numbers = []
         for value in values:
             key = value if value is _MISSING else category_key(value)
             if key not in known:
@@ -281,8 +281,8 @@ def _numeric_reader(node: Hyperparameter) -> Callable[[Sequence[Any], Facts], li
                     if value is _MISSING
                     else _number_of(node, value, encodes.get(category_key(value)), facts)
                 )
-            found.append(known[key])
-        return found
+            numbers.append(known[key])
+        return numbers
 
     return read
 
@@ -293,7 +293,7 @@ def _read_numbers(values: Sequence[Any], _: Facts) -> list[float]:
 
 def design(spaces: Sequence[SpaceTree]) -> list[Configuration]:
     """Configurations that show every choice and the spread of every number of the spaces."""
-    found = []
+    configurations = []
     for space in spaces:
         for signature in space.signatures():
             sizes = [len(leaf.choices) for leaf in signature.nominals]
@@ -303,5 +303,5 @@ def design(spaces: Sequence[SpaceTree]) -> list[Configuration]:
                     assert isinstance(leaf.distribution, Categorical)
                     nominals[leaf.name] = leaf.distribution.values[row % leaf.distribution.size]
                 unit = [(row % _EXAMPLES + 0.5) / _EXAMPLES] * len(signature.numericals)
-                found.append(space.from_unit(signature, unit, nominals))
-    return found
+                configurations.append(space.from_unit(signature, unit, nominals))
+    return configurations

@@ -117,10 +117,10 @@ class Place:
 
     def number(self, value: Any, low: float, high: float) -> float:
         """`value` as a number in [low, high]."""
-        found = number(value)
-        if found is None or not low <= found <= high:
+        parsed = number(value)
+        if parsed is None or not low <= parsed <= high:
             self.fail(f"must be a number in [{low:g}, {high:g}]; got {value!r}")
-        return found
+        return parsed
 
     def text(self, value: Any) -> str:
         """`value` as a string that is not empty."""
@@ -133,10 +133,10 @@ class Place:
         if "encode" not in mapping:
             return None
         here = self.at("encode")
-        found = here.expression(mapping["encode"])
-        for name in sorted(found.names - {*FACTS, *names}):
+        expression = here.expression(mapping["encode"])
+        for name in sorted(expression.names - {*FACTS, *names}):
             here.fail(f"reads the unknown name {name!r}{nearest(name, (*FACTS, *names))}")
-        return found
+        return expression
 
     def expression(self, value: Any) -> Expression:
         """`value` (a text or a number) as an expression."""
@@ -273,11 +273,11 @@ def _distribution(mapping: Mapping[str, Any], place: Place) -> Numerical:
         key: value for key, value in mapping.items() if key not in (*_NODE_KEYS, "encode")
     }
     try:
-        found = from_mapping({"type": mapping["type"], **parameters})
+        distribution = from_mapping({"type": mapping["type"], **parameters})
     except SettingsError as error:
         place.adopt(error)
-    assert isinstance(found, Numerical)
-    return found
+    assert isinstance(distribution, Numerical)
+    return distribution
 
 
 def _with_default(node: Hyperparameter, default: JsonScalar) -> Hyperparameter:

@@ -200,11 +200,11 @@ class _Gaussian(Numerical):
         return _log_sum(log_normal_density(z) + np.log(weights / sds)) - self._log_total
 
     def _log_density(self, x: Floats) -> Floats:
-        found = self._log_scale_density(self._standardize(x))
+        density = self._log_scale_density(self._standardize(x))
         if not self.is_log:
-            return found
+            return density
         with np.errstate(divide="ignore"):
-            return np.asarray(np.where(x > 0.0, found - np.log(x), -np.inf))
+            return np.asarray(np.where(x > 0.0, density - np.log(x), -np.inf))
 
     def _log_mass(self, a: Floats, b: Floats) -> Floats:
         each = log_mass(self._standardize(a), self._standardize(b))
@@ -300,9 +300,10 @@ def _check_components(
     one = isinstance(distribution, Normal | LogNormal)
     mean_key, sd_key = ("mean", "sd") if one else ("means", "sds")
     if not weights or not len(weights) == len(means) == len(sds):
-        found = f"{len(weights)}, {len(means)} and {len(sds)}"
+        lengths = f"{len(weights)}, {len(means)} and {len(sds)}"
         raise SettingsError(
-            f"weights, means and sds must be equally long and not empty; got {found}", key="weights"
+            f"weights, means and sds must be equally long and not empty; got {lengths}",
+            key="weights",
         )
     if not all(0.0 < weight < math.inf for weight in weights):
         raise SettingsError(f"weights must be positive; got {list(weights)}", key="weights")

@@ -69,8 +69,8 @@ def narrow_nodes(
     known = set(_places(result))
     for key, body in overrides.items():
         *context, name = key.split("/")
-        if not any(name == found and set(context) <= path for found, path in known):
-            names = {found for found, _ in known} | {part for _, path in known for part in path}
+        if not any(name == present and set(context) <= path for present, path in known):
+            names = {present for present, _ in known} | {part for _, path in known for part in path}
             missing = next((part for part in (name, *context) if part not in names), key)
             hint = nearest(missing, names)
             raise SettingsError(f"{source} has no hyperparameter {key!r}{hint}", key=key)
@@ -125,14 +125,14 @@ def _override(node: Hyperparameter, body: Any, place: Place) -> Hyperparameter:
         body = _merged(node, body, place)
     elif not isinstance(body, str):
         place.fail(f"must be a distribution, its bounds or a list of values; got {body!r}")
-    found = parse_node(node.name, body, place, "classification")
-    assert found is not None
-    if not isinstance(found.distribution, Numerical):
+    parsed = parse_node(node.name, body, place, "classification")
+    assert parsed is not None
+    if not isinstance(parsed.distribution, Numerical):
         place.fail("must be a numerical distribution or a list of values")
-    default = found.default
+    default = parsed.default
     if not (isinstance(body, dict) and "default" in body) and isinstance(node.default, int | float):
-        default = found.distribution.closest(node.default)
-    return replace(node, distribution=found.distribution, default=default)
+        default = parsed.distribution.closest(node.default)
+    return replace(node, distribution=parsed.distribution, default=default)
 
 
 def _merged(node: Hyperparameter, body: Mapping[str, Any], place: Place) -> dict[str, Any]:

@@ -127,10 +127,10 @@ class Numerical(ABC):
 
     def ppf(self, u: ArrayLike) -> Floats:
         """Values at positions `u` in [0, 1]; the shape of `u`."""
-        found = np.asarray(self._quantile(np.clip(np.asarray(u, dtype=float), 0.0, 1.0)))
+        values = np.asarray(self._quantile(np.clip(np.asarray(u, dtype=float), 0.0, 1.0)))
         if self.integer:
-            found = np.floor(found + 0.5)
-        return np.asarray(np.clip(found, self.low, self.high))
+            values = np.floor(values + 0.5)
+        return np.asarray(np.clip(values, self.low, self.high))
 
     def cdf(self, x: ArrayLike) -> Floats:
         """Positions of the values `x` in the unit interval; the shape of `x`.
@@ -163,10 +163,10 @@ class Numerical(ABC):
         if self.integer:
             low, high = self._support
             below, above = np.maximum(inside - 0.5, low), np.minimum(inside + 0.5, high)
-            found = self._log_mass(below, above)
+            densities = self._log_mass(below, above)
         else:
-            found = self._log_density(inside)
-        return np.where(legal, found, -np.inf)
+            densities = self._log_density(inside)
+        return np.where(legal, densities, -np.inf)
 
     @abstractmethod
     def _cumulative(self, x: Floats) -> Floats:

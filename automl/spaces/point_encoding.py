@@ -124,18 +124,18 @@ class PointEncoder:
         """
         if not self.is_exact:
             return self._through_configurations(points)
-        found = self._base[points.signatures]
+        encoded = self._base[points.signatures]
         for number in self._numbers:
             rows = _rows(number.signatures, points)
             unit = points.unit[rows, number.leaf]
-            found[rows, number.column] = number.evaluate(unit, relaxed=relaxed)
+            encoded[rows, number.column] = number.evaluate(unit, relaxed=relaxed)
         if self._nominals:
             categories = self._points.categories(points)
             for nominal in self._nominals:
                 rows = np.flatnonzero(nominal.signatures[points.signatures])
                 cells = np.ix_(rows, nominal.columns)
-                found[cells] = nominal.table[categories[rows, nominal.leaf]]
-        return found
+                encoded[cells] = nominal.table[categories[rows, nominal.leaf]]
+        return encoded
 
     def slopes(self, points: Points, *, step: float = 1e-5) -> list[tuple[int, int, FloatArray]]:
         """Derivatives of the (relaxed) encoding by the positions of numerical leaves.
@@ -158,8 +158,8 @@ class PointEncoder:
     # --- reading off the encoder --------------------------------------------------------------
 
     def _through_configurations(self, points: Points) -> FloatArray:
-        found = [self._points.configuration(points, row) for row in range(len(points))]
-        return self._encoder.transform(found)
+        configurations = [self._points.configuration(points, row) for row in range(len(points))]
+        return self._encoder.transform(configurations)
 
     def _read_leaves(self) -> None:
         for leaf, node, signatures in self._groups():
@@ -175,16 +175,16 @@ class PointEncoder:
         Equal nodes of two families are different ones: they have columns of their own, except for
         what prepares the data.
         """
-        found: list[tuple[str, int, Hyperparameter, BoolArray]] = []
+        groups: list[tuple[str, int, Hyperparameter, BoolArray]] = []
         for i, leaf, node in self._points.leaves():
             owner = "" if node.is_prep else self._points.signatures[i].family
-            for family, other, known, signatures in found:
+            for family, other, known, signatures in groups:
                 if (family, other) == (owner, leaf) and known == node:
                     signatures[i] = True
                     break
             else:
-                found.append((owner, leaf, node, np.arange(len(self._points.signatures)) == i))
-        return [(leaf, node, signatures) for _, leaf, node, signatures in found]
+                groups.append((owner, leaf, node, np.arange(len(self._points.signatures)) == i))
+        return [(leaf, node, signatures) for _, leaf, node, signatures in groups]
 
     def _moved(self, row: int, leaf: int, unit: FloatArray) -> FloatArray:
         """Encoding of the middle of a signature with one leaf at the positions `unit`."""

@@ -40,15 +40,15 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
 def to_mapping(distribution: Distribution) -> dict[str, Any]:
     """Plain mapping with ``type`` first; parameters at their defaults are left out."""
-    found: dict[str, Any] = {"type": distribution.text_name}
+    mapping: dict[str, Any] = {"type": distribution.text_name}
     for entry in fields(distribution):
         value = getattr(distribution, entry.name)
         if entry.default is not MISSING and value == entry.default:
             continue
-        found[entry.name] = _plain(value)
+        mapping[entry.name] = _plain(value)
     if isinstance(distribution, Categorical) and set(distribution.weights) == {1.0}:
-        del found["weights"]
-    return found
+        del mapping["weights"]
+    return mapping
 
 
 def from_mapping(mapping: Mapping[str, Any]) -> Distribution:
@@ -75,8 +75,10 @@ def from_mapping(mapping: Mapping[str, Any]) -> Distribution:
             raise SettingsError(f"is missing: {name} needs {', '.join(known)}", key=entry.name)
     if kind is Categorical:
         return _categorical(given)
-    found: Distribution = kind(**{key: _parameter(key, value) for key, value in given.items()})
-    return found
+    distribution: Distribution = kind(
+        **{key: _parameter(key, value) for key, value in given.items()}
+    )
+    return distribution
 
 
 def to_text(distribution: Distribution) -> str:
@@ -108,8 +110,8 @@ def from_text(text: str) -> Distribution:
         try:
             mapping[keyword.arg] = _read_literal(keyword.value)
         except ValueError:
-            found = ast.unparse(keyword.value)
-            raise SettingsError(f"must be plain text; got {found}", key=keyword.arg) from None
+            shown = ast.unparse(keyword.value)
+            raise SettingsError(f"must be plain text; got {shown}", key=keyword.arg) from None
     return from_mapping(mapping)
 
 
@@ -122,10 +124,10 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        found = float(value)
+        parsed = float(value)
     except (ValueError, OverflowError):
         return None
-    return None if math.isnan(found) else found
+    return None if math.isnan(parsed) else parsed
 
 
 def _categorical(given: Mapping[str, Any]) -> Categorical:
@@ -148,10 +150,10 @@ def _parameter(key: str, value: Any) -> Any:
         if None in numbers:
             raise SettingsError(f"must be a list of numbers; got {value!r}", key=key)
         return tuple(numbers)
-    found = number(value)
-    if found is None:
+    parsed = number(value)
+    if parsed is None:
         raise SettingsError(f"must be a number; got {value!r}", key=key)
-    return found
+    return parsed
 
 
 def _plain(value: Any) -> Any:

@@ -95,20 +95,20 @@ class SpaceTree:
 
     @cached_property
     def _by_path(self) -> dict[tuple[str, ...], Signature]:
-        found = {}
+        by_path = {}
         for branch in expand(self.nodes):
             known = {**self.facts, **branch.values}
             if all(rule.holds(known) for rule in self.rules if rule.names <= known.keys()):
                 leaves = (self._with_prior(branch.path, node) for node in branch.nodes)
-                found[branch.path] = Signature(
+                by_path[branch.path] = Signature(
                     self.family, branch.path, branch.values, tuple(leaves), branch.probability
                 )
-        total = sum(signature.probability for signature in found.values())
-        if not found:
+        total = sum(signature.probability for signature in by_path.values())
+        if not by_path:
             raise SettingsError(f"the rules of {self.family} leave no signature")
         return {
             path: replace(signature, probability=signature.probability / total)
-            for path, signature in found.items()
+            for path, signature in by_path.items()
         }
 
     def _with_prior(self, path: tuple[str, ...], node: Hyperparameter) -> Hyperparameter:
@@ -203,16 +203,16 @@ class SpaceTree:
         SettingsError
             If none of `MAX_DRAWS` draws satisfied the rules, or the signature is not known.
         """
-        found = signature if isinstance(signature, Signature) else self.signature(signature)
-        leaves = found.leaves
+        chosen = signature if isinstance(signature, Signature) else self.signature(signature)
+        leaves = chosen.leaves
         for _ in range(MAX_DRAWS):
-            values = dict(found.branches)
+            values = dict(chosen.branches)
             for leaf in leaves:
                 values[leaf.name] = leaf.distribution.draw(rng)
             broken = self.broken_rule(values) if self.rules else None
             if broken is None:
-                return Configuration(self.family, values, found.path)
-        raise SettingsError(f"{found.name}: {MAX_DRAWS} draws broke the rule `{broken}`")
+                return Configuration(self.family, values, chosen.path)
+        raise SettingsError(f"{chosen.name}: {MAX_DRAWS} draws broke the rule `{broken}`")
 
     def default(self, signature: Signature | Sequence[str] | str | None = None) -> Configuration:
         """Configuration of defaults, of the whole space or of one signature.
@@ -329,14 +329,14 @@ class SpaceTree:
 
         The rules are not checked (`is_legal` does); positions outside [0, 1] are clipped.
         """
-        found = signature if isinstance(signature, Signature) else self.signature(signature)
-        values = dict(found.branches)
-        for leaf, position in zip(found.numericals, unit, strict=True):
+        chosen = signature if isinstance(signature, Signature) else self.signature(signature)
+        values = dict(chosen.branches)
+        for leaf, position in zip(chosen.numericals, unit, strict=True):
             assert isinstance(leaf.distribution, Numerical)
             values[leaf.name] = leaf.distribution.value(float(position))
-        for leaf in found.nominals:
+        for leaf in chosen.nominals:
             values[leaf.name] = self._value(leaf, nominals or {})
-        return Configuration(self.family, values, found.path)
+        return Configuration(self.family, values, chosen.path)
 
     def axes(
         self, signature: Signature | Sequence[str] | str, points: int | Mapping[str, int]
@@ -349,9 +349,9 @@ class SpaceTree:
             Values of each numerical (or by name, 1 where left out): the middles of as many
             equally probable parts. Integers with fewer values give all; nominals always do.
         """
-        found = signature if isinstance(signature, Signature) else self.signature(signature)
-        counts = points if isinstance(points, Mapping) else dict.fromkeys(found.names, points)
-        return {leaf.name: leaf.grid(counts.get(leaf.name, 1)) for leaf in found.leaves}
+        chosen = signature if isinstance(signature, Signature) else self.signature(signature)
+        counts = points if isinstance(points, Mapping) else dict.fromkeys(chosen.names, points)
+        return {leaf.name: leaf.grid(counts.get(leaf.name, 1)) for leaf in chosen.leaves}
 
     # --- other spaces -----------------------------------------------------------------------
 
@@ -413,9 +413,9 @@ class SpaceTree:
         SettingsError
             If the signature has no such leaf or the distribution is of another kind.
         """
-        found = self.signature(signature)
-        check_prior(found, name, distribution)
-        return replace(self, priors={**self.priors, (found.path, name): distribution})
+        chosen = self.signature(signature)
+        check_prior(chosen, name, distribution)
+        return replace(self, priors={**self.priors, (chosen.path, name): distribution})
 
     def estimator_values(self, configuration: Configuration) -> dict[str, JsonScalar]:
         """Constructor arguments: without virtual and `prep.*` ones, `argument` names applied.
@@ -428,19 +428,19 @@ class SpaceTree:
             If the configuration's signature is not one of this space.
         """
         values = configuration.values
-        found: dict[str, JsonScalar] = {}
+        arguments: dict[str, JsonScalar] = {}
         for node in self.signature(configuration).nodes:
             if node.virtual or node.is_prep:
                 continue
             value = values[node.name]
             if not node.choices or node.choice(value).sets:
-                found[node.argument] = value
-        return found
+                arguments[node.argument] = value
+        return arguments
 
 
 def _walk(nodes: Sequence[Hyperparameter]) -> list[Hyperparameter]:
     return [
-        found
+        visited
         for node in nodes
-        for found in (node, *(x for choice in node.choices for x in _walk(choice.children)))
+        for visited in (node, *(x for choice in node.choices for x in _walk(choice.children)))
     ]

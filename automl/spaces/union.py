@@ -110,15 +110,15 @@ class UnionTree(SpaceTree):
         self, signature: Signature | Sequence[str] | str, rng: np.random.Generator
     ) -> Configuration:
         """One legal configuration of a signature of any family."""
-        found = signature if isinstance(signature, Signature) else self.signature(signature)
-        return self.part(found.family).sample_signature(found, rng)
+        chosen = signature if isinstance(signature, Signature) else self.signature(signature)
+        return self.part(chosen.family).sample_signature(chosen, rng)
 
     def default(self, signature: Signature | Sequence[str] | str | None = None) -> Configuration:
         """Defaults of a signature, or of the first family."""
         if signature is None:
             return self.spaces[0].default()
-        found = self.signature(signature)
-        return self.part(found.family).default(found.path)
+        chosen = self.signature(signature)
+        return self.part(chosen.family).default(chosen.path)
 
     def complete(self, partial: Mapping[str, Any]) -> Configuration:
         """Configuration of the family under the key `family`, the first family without one."""
@@ -148,8 +148,8 @@ class UnionTree(SpaceTree):
         nominals: Mapping[str, JsonScalar] | None = None,
     ) -> Configuration:
         """Inverse of `to_unit`."""
-        found = signature if isinstance(signature, Signature) else self.signature(signature)
-        return self.part(found.family).from_unit(found, unit, nominals)
+        chosen = signature if isinstance(signature, Signature) else self.signature(signature)
+        return self.part(chosen.family).from_unit(chosen, unit, nominals)
 
     def narrow(self, overrides: Mapping[str, Any]) -> SpaceTree:
         """Not possible: narrow the member spaces.
@@ -169,10 +169,10 @@ class UnionTree(SpaceTree):
         self, signature: Signature | Sequence[str] | str, name: str, distribution: Distribution
     ) -> SpaceTree:
         """Union with a learned prior of one leaf in one signature of one family."""
-        found = self.signature(signature)
+        chosen = self.signature(signature)
         spaces = [
-            space.with_distribution(found.path, name, distribution)
-            if space.family == found.family
+            space.with_distribution(chosen.path, name, distribution)
+            if space.family == chosen.family
             else space
             for space in self.spaces
         ]

@@ -226,11 +226,11 @@ def _estimators(body: Mapping[str, Any], place: Place) -> dict[str, str]:
     if only is not None and only not in KINDS:
         place.at("only").fail(f"must be classification or regression; got {only!r}")
     here = place.at("estimators")
-    found = here.mapping(body["estimators"], KINDS)
-    for kind, target in found.items():
+    classes = here.mapping(body["estimators"], KINDS)
+    for kind, target in classes.items():
         if not isinstance(target, str) or not _ESTIMATOR.fullmatch(target):
             here.at(kind).fail(f"must be of the form sklearn.svm:SVC; got {target!r}")
-    chosen = {kind: found[kind] for kind in KINDS if kind in found and only in (None, kind)}
+    chosen = {kind: classes[kind] for kind in KINDS if kind in classes and only in (None, kind)}
     if not chosen:
         here.fail(f"must name an estimator for {only or 'classification or regression'}")
     return chosen
@@ -274,18 +274,18 @@ def _computed(value: Any, place: Place) -> Any:
 
 def _capabilities(body: Any, place: Place) -> Capabilities:
     mapping = place.mapping(body, (entry.name for entry in fields(Capabilities)))
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in mapping.items():
         here = place.at(key)
         if key == "iterations":
-            found[key] = here.text(value)
+            values[key] = here.text(value)
         elif key == "stops":
-            found[key] = _stop(value, here)
+            values[key] = _stop(value, here)
         elif not key.startswith("max_"):
-            found[key] = here.flag(value)
+            values[key] = here.flag(value)
         elif value is not None:
-            found[key] = int(here.number(value, 1, 1e15))
-    return Capabilities(**found)
+            values[key] = int(here.number(value, 1, 1e15))
+    return Capabilities(**values)
 
 
 def _stop(value: Any, place: Place) -> str:
@@ -297,10 +297,10 @@ def _stop(value: Any, place: Place) -> str:
 
 def _cost(body: Any, place: Place) -> Cost:
     mapping = place.mapping(body, (entry.name for entry in fields(Cost)))
-    found = {key: place.at(key).number(value, 0.0, 1e9) for key, value in mapping.items()}
-    if "order" in found:
-        return Cost(**{**found, "order": int(found["order"])})  # type: ignore[arg-type]
-    return Cost(**found)  # type: ignore[arg-type]
+    seconds = {key: place.at(key).number(value, 0.0, 1e9) for key, value in mapping.items()}
+    if "order" in seconds:
+        return Cost(**{**seconds, "order": int(seconds["order"])})  # type: ignore[arg-type]
+    return Cost(**seconds)  # type: ignore[arg-type]
 
 
 def _optional_text(body: Mapping[str, Any], key: str, place: Place) -> str | None:
@@ -316,19 +316,19 @@ class _Loader(_SafeLoader):  # type: ignore[misc]
     yaml_implicit_resolvers: dict[str | None, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        found: dict[Hashable, Any] = {}
+        mapping: dict[Hashable, Any] = {}
         for key_node, value_node in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, Hashable):
                 raise yaml.constructor.ConstructorError(
                     None, None, "a key that is not a plain value", key_node.start_mark
                 )
-            if key in found:
+            if key in mapping:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key!r} twice", key_node.start_mark
                 )
-            found[key] = self.construct_object(value_node, deep=deep)
-        return found
+            mapping[key] = self.construct_object(value_node, deep=deep)
+        return mapping
 
 
 def _construct_mapping(loader: _Loader, node: Any) -> dict[Hashable, Any]:

@@ -113,11 +113,11 @@ class Blender:
             All weight on the champion.
         """
         session, started = self._session, time.monotonic()
-        found, n_bags = self._learned()
-        if found is None:
+        parts, n_bags = self._learned()
+        if parts is None:
             session.given_up.append("no time to learn an ensemble's weights; the champion stays")
             return None, np.zeros(len(self.members))
-        by_fold, weights = found[:-1], found[-1]
+        by_fold, weights = parts[:-1], parts[-1]
         decision = decide_ensemble(
             cross_fitted_scores(
                 self._predictions, self._judge, self._folds, by_fold, combine=self._combine
@@ -134,9 +134,9 @@ class Blender:
     def describe(self, weights: FloatArray) -> BlendScores:
         """Decision rule and scores of a blend, see `describe_blend`."""
         shares = {self.members[i].id: float(weights[i]) for i in np.flatnonzero(weights)}
-        found = describe_blend(self._session, shares, self._combine)
-        assert found is not None  # the library holds trials whose predictions were kept
-        return found
+        described = describe_blend(self._session, shares, self._combine)
+        assert described is not None  # the library holds trials whose predictions were kept
+        return described
 
     def _judge(self, prediction: NDArray[Any], judged: IntArray, others: IntArray) -> float:
         """Score of a blend on some rows by the decision rule of others."""
@@ -210,12 +210,12 @@ class Blender:
 
     def _bag(self, number: int, parts: Sequence[IntArray], deadline: Deadline) -> FloatArray | None:
         """Weights that a bag gives for each part of the rows; None where time runs out."""
-        found: FloatArray = np.zeros((len(parts), len(self.members)))
+        weights: FloatArray = np.zeros((len(parts), len(self.members)))
         for place, rows in enumerate(parts):
-            found[place, self._eligible] = self._learn(number, place, rows, deadline)
+            weights[place, self._eligible] = self._learn(number, place, rows, deadline)
             if not deadline.has_time():
                 return None
-        return found
+        return weights
 
     def _learn(self, bag: int, place: int, rows: IntArray, deadline: Deadline) -> FloatArray:
         problem = EnsembleProblem(
@@ -307,10 +307,10 @@ def rebuildable(session: Session, trials: Sequence[Trial]) -> list[int]:
     if left is None or wants_refits(session):
         return list(range(len(trials)))
     capacity = max(left - session.ledger.planned.get("ensemble", 0.0), 0.0) * session.pool.n_slots
-    found = []
+    positions = []
     for position, trial in enumerate(trials):
         needed = 0.0 if models_mib(session.folder.path, trial.id) else trial.seconds
         if needed <= capacity:
-            found.append(position)
+            positions.append(position)
             capacity -= needed
-    return found
+    return positions

@@ -126,8 +126,8 @@ def plan_candidates(
                 longest=seconds,
             )
             if len(chosen) > 1 and (0 in chosen or order is fast_first):
-                found = CandidatePlan(chosen, repeats, extra, SAFETY * used / n_slots)
-                return _further_in_time(session, found, fold_seconds, seconds)
+                plan = CandidatePlan(chosen, repeats, extra, SAFETY * used / n_slots)
+                return _further_in_time(session, plan, fold_seconds, seconds)
     return CandidatePlan()
 
 

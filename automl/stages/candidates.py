@@ -80,14 +80,14 @@ def _screened(session: Session, leaders: Sequence[Trial]) -> ScreeningRecord:
     stated = SelectionSettings.build(alpha=session.settings.alpha).alpha[Level.LEAF]
     alpha = screening_alpha(stated, *scores.shape)
     ratio = session.plan.test_train_ratio("search")
-    found = screen(scores[order], alpha=alpha, limit=limit, test_train_ratio=ratio)
+    screening = screen(scores[order], alpha=alpha, limit=limit, test_train_ratio=ratio)
     return ScreeningRecord(
         ordered,
-        tuple(ordered[i] for i in found.kept),
+        tuple(ordered[i] for i in screening.kept),
         limit,
         "corrected t, one-sided",
-        found.statistics,
-        found.pvalues,
+        screening.statistics,
+        screening.pvalues,
         alpha,
         ratio,
     )
@@ -226,15 +226,15 @@ def _clusters(session: Session, complete: Sequence[Trial]) -> list[SignatureClus
         encoder = ConfigurationEncoder(space_of(session.plan, family, session.settings))
         points = rounded(encoder.fit_transform([t.configuration for t in members]))
         scores = [trial.achieved for trial in members]
-        found = kmeans_clusters(points, scores, k=session.settings.clusters, seed=seed)
+        clusters = kmeans_clusters(points, scores, k=session.settings.clusters, seed=seed)
         groups.append(
             SignatureClusters(
                 signature,
                 encoder.feature_names,
                 tuple(trial.id for trial in members),
                 tuple(tuple(map(float, point)) for point in points),
-                found.numbers,
-                tuple(members[i].id for i in found.leaders),
+                clusters.numbers,
+                tuple(members[i].id for i in clusters.leaders),
             )
         )
     return groups

@@ -133,22 +133,22 @@ def _scored_rows(
 
 def _fresh_trials(session: Session) -> dict[str, dict[int, str]]:
     """Ids of the complete trials on fresh folds, by candidate and repeat."""
-    found: dict[str, dict[int, str]] = {}
+    ids: dict[str, dict[int, str]] = {}
     for record in read_journal(session.folder.journal):
         if record.get("type") != "trial" or record["trial"]["stage"] != "candidates":
             continue
         trial = Trial.from_json(record["trial"])
         if trial.is_complete and trial.folds:
-            found.setdefault(trial.origin, {})[trial.folds[0].repeat] = trial.id
-    return found
+            ids.setdefault(trial.origin, {})[trial.folds[0].repeat] = trial.id
+    return ids
 
 
 def _positions(groups: Sequence[SignatureClusters], ids: Sequence[str]) -> list[IntArray]:
     """Positions of the members of each cluster; those without predictions are left out."""
     places = {trial_id: place for place, trial_id in enumerate(ids)}
-    found: dict[tuple[int, int], list[int]] = {}
+    by_cluster: dict[tuple[int, int], list[int]] = {}
     for number, group in enumerate(groups):
         for trial_id, cluster in zip(group.trial_ids, group.clusters, strict=True):
             if trial_id in places:
-                found.setdefault((number, cluster), []).append(places[trial_id])
-    return [np.array(positions) for positions in found.values()]
+                by_cluster.setdefault((number, cluster), []).append(places[trial_id])
+    return [np.array(positions) for positions in by_cluster.values()]

@@ -163,9 +163,9 @@ def _validated(
     shares = {member.trial: member.weight for member in members if member.weight > 0}
     if shares == ensemble.shares:
         return ensemble.scores
-    found = describe_blend(session, shares, combine)
-    if found is not None:
-        return found
+    described = describe_blend(session, shares, combine)
+    if described is not None:
+        return described
     session.warnings.append(
         "the final model lacks members and the predictions of the others were not kept: its score is that of "
         "the whole ensemble, and its decision rule is the one that the costs say"
@@ -262,7 +262,7 @@ def _members(session: Session, parts: Sequence[Part], refits: Collection[str]) -
     """Members that could be fitted, in the order of the parts; none without weight on any."""
     with ThreadPoolExecutor(session.pool.n_slots) as threads:
         fitted = threads.map(lambda part: _pipelines(session, part, part.trial.id in refits), parts)
-        pipelines = {part.trial.id: found for part, found in zip(parts, fitted, strict=True)}
+        pipelines = {part.trial.id: models for part, models in zip(parts, fitted, strict=True)}
     usable = _usable(session, parts, pipelines)
     places = {part.trial.id: place for place, part in enumerate(usable)}
     members = [
@@ -309,20 +309,20 @@ def _pipelines(session: Session, part: Part, is_refit: bool) -> list[FittedPipel
     """Kept models of a trial, or new ones from a worker slot."""
     trial = part.trial
     name = f"{trial.id}-refit" if is_refit else trial.id
-    found = load_models(session.folder.path, name)
-    if found is None:
+    models = load_models(session.folder.path, name)
+    if models is None:
         left = session.ledger.left_for("final")
         if not fitted(session, fitting_job(session, part, name, is_refit), left) and is_refit:
             return _kept(session, trial)
-        found = load_models(session.folder.path, name)
-    return list(found.values()) if found else []
+        models = load_models(session.folder.path, name)
+    return list(models.values()) if models else []
 
 
 def _kept(session: Session, trial: Trial) -> list[FittedPipeline]:
     if session.settings.data_mode == "halves":
         return []
-    found = load_models(session.folder.path, trial.id)
-    return list(found.values()) if found else []
+    models = load_models(session.folder.path, trial.id)
+    return list(models.values()) if models else []
 
 
 def fitting_job(session: Session, part: Part, name: str, is_refit: bool) -> Job:

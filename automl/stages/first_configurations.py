@@ -68,17 +68,19 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
         Those that take part.
     """
     if session.records.read(GIVEN) is not None:
-        return Opening([(found, GIVEN) for found in given_configurations(session)])
-    floors = [(found, FLOOR) for found in _floors(session, families)]
-    named = [(found, DEFAULT) for found in _named(session, families)]
+        return Opening([(configuration, GIVEN) for configuration in given_configurations(session)])
+    floors = [(configuration, FLOOR) for configuration in _floors(session, families)]
+    named = [(configuration, DEFAULT) for configuration in _named(session, families)]
     if not session.settings.portfolio or session.is_late:
         return Opening(floors + named)
-    past = [(found, PAST) for found in _past(session, families)]
-    written = [(found, PORTFOLIO) for found in _written_portfolio(session, families)]
+    past = [(configuration, PAST) for configuration in _past(session, families)]
+    written = [
+        (configuration, PORTFOLIO) for configuration in _written_portfolio(session, families)
+    ]
     guide, learned = _knowledge(session, families)
     if guide is None and not learned:
         return Opening(floors + past + named + written)
-    given = floors + past + named + [(found, KNOWLEDGE) for found in learned]
+    given = floors + past + named + [(configuration, KNOWLEDGE) for configuration in learned]
     return Opening(given, written, guide, _unknown(session, families, guide))
 
 
@@ -139,14 +141,14 @@ def _knowledge(
         growth,
         settings.seed,
     )
-    guide, found = None, []
+    guide, configurations = None, []
     if settings.warm_start != ADAPTIVE:
-        found = recommended(session.experience, target, settings.warm_start)
+        configurations = recommended(session.experience, target, settings.warm_start)
     elif (known := similar_scores(session.experience, target)) is not None:
         guide = Guide.of(known, most=MOST, growth=growth)
-    if guide is None and not found:
+    if guide is None and not configurations:
         _say_why(session)
-    return guide, found
+    return guide, configurations
 
 
 def _say_why(session: Session) -> None:
@@ -174,10 +176,10 @@ def _written_portfolio(session: Session, families: Mapping[str, Family]) -> list
     """Entries of the hand-ordered one that fit the table, the families and their narrowed spaces."""
     plan = session.plan
     training, _ = plan.rows_of("search", 0, 0)
-    found = portfolio(plan.table.task, len(training), plan.table.frame.shape[1])
+    entries = portfolio(plan.table.task, len(training), plan.table.frame.shape[1])
     fitted = [
         _as_requested(session, families[configuration.family], configuration)
-        for configuration in found
+        for configuration in entries
         if configuration.family in families
     ]
     return [

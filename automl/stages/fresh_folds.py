@@ -144,13 +144,13 @@ class FreshFolds:
 
     def _scores(self, position: int, repeats: int) -> list[float]:
         """On the first repeats, up to one that has none."""
-        found = []
+        scores = []
         for repeat in range(repeats):
             trial = self._found.get((position, repeat))
             if trial is None:
                 break
-            found += list(trial.fold_scores)
-        return found
+            scores += list(trial.fold_scores)
+        return scores
 
     def _fold_seconds(self, position: int) -> float:
         trials = [trial for (place, _), trial in self._found.items() if place == position]

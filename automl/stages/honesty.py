@@ -49,7 +49,7 @@ def estimate(
     if not believed:
         return HonestRecord(chosen=chosen, n_trials=n_trials, reason=doubts.get(chosen, UNDEFINED))
     pace = Pace(session.ledger.left_for("honest"))
-    found = honest_scores(
+    scores = honest_scores(
         evidence.rows,
         believed,
         evidence.choose,
@@ -61,15 +61,15 @@ def estimate(
         has_time=pace.has_time_for_another,
     )
     session.is_reproducible &= session.is_timed or not pace.is_over
-    if not found:
+    if not scores:
         reason = NO_TIME if pace.is_over else UNDEFINED
         session.given_up.append(reason)
         return HonestRecord(chosen=chosen, n_trials=n_trials, reason=reason)
-    n_bootstraps = max(score.n_bootstraps for score in found.values())
-    reason = "" if chosen in found else doubts.get(chosen, UNDEFINED)
+    n_bootstraps = max(score.n_bootstraps for score in scores.values())
+    reason = "" if chosen in scores else doubts.get(chosen, UNDEFINED)
     return HonestRecord(
-        single=found.get("single"),
-        ensemble=found.get("ensemble"),
+        single=scores.get("single"),
+        ensemble=scores.get("ensemble"),
         chosen=chosen,
         n_bootstraps=n_bootstraps,
         n_trials=n_trials,

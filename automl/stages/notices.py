@@ -64,18 +64,18 @@ def notices_of(result: Mapping[str, Any], folder: RunFolder) -> list[str]:
 
 def registration_notice(folder: RunFolder) -> str:
     """One sentence where a model was to be registered and is not; else empty."""
-    found = registration(folder)
-    if found.status != "pending":
+    registered = registration(folder)
+    if registered.status != "pending":
         return ""
     name = problem_name(folder.read_facts())
     leads = "leads to another model" if _is_registered(name, folder) else "does not exist"
     if REFUSED in Outbox.load(folder.path / "outbox.json").done:
         return (
-            f"the model is not registered, and {name}@{CHAMPION} {leads}: {found.reason}; "
+            f"the model is not registered, and {name}@{CHAMPION} {leads}: {registered.reason}; "
             "automl sync tries again"
         )
     return (
-        f"the model is not registered yet{_because(found)}, so {name}@{CHAMPION} {leads} until then; "
+        f"the model is not registered yet{_because(registered)}, so {name}@{CHAMPION} {leads} until then; "
         "the next command that needs this name registers the model first, as does automl sync"
     )
 

@@ -127,8 +127,8 @@ class Outlook:
             return
         try:
             if ledger.elapsed >= self._next:
-                found = measured_slowness(self._session.pool.n_slots)
-                ledger.slowness += PROBE_WEIGHT * (found - ledger.slowness)
+                slowness = measured_slowness(self._session.pool.n_slots)
+                ledger.slowness += PROBE_WEIGHT * (slowness - ledger.slowness)
                 trials = self._trials()
                 to_come = self._to_come(trials)
                 if self._earlier is None:
@@ -169,15 +169,15 @@ class Publication:
 
 def earlier_publications(folder: RunFolder) -> list[Publication]:
     """The newest registrations of this run's home, at most `N_EARLIER`."""
-    found: list[Publication] = []
+    publications: list[Publication] = []
     for other in reversed(Home(folder.path.parents[1]).run_folders()):
         seconds = None if other.path == folder.path else _registration_seconds(other)
         if seconds is not None:
             final = FinalRecord.read(other)
-            found.append(Publication(seconds, 0.0 if final is None else final.size_mib))
-        if len(found) == N_EARLIER:
+            publications.append(Publication(seconds, 0.0 if final is None else final.size_mib))
+        if len(publications) == N_EARLIER:
             break
-    return found
+    return publications
 
 
 def _registration_seconds(folder: RunFolder) -> float | None:

@@ -120,10 +120,10 @@ def _score(
 
 def _moved(session: Session, challenge: Challenge) -> str:
     """Why the holder of the alias is not the model that was compared; empty if it is."""
-    found = holders(session.settings.problem, session.home.path)
-    if not found.is_current:
+    aliases = holders(session.settings.problem, session.home.path)
+    if not aliases.is_current:
         return f"who holds the alias {CHAMPION} is not known now: the registry is away"
-    holder = found.champion
+    holder = aliases.champion
     if holder == challenge.version:
         return ""
     return (

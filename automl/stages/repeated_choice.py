@@ -121,14 +121,14 @@ class Evidence:
             for member, versions in self.fresh.items()
         }
         by_fold = self._fold_scores(counts, by_search) if self.has_tests else None
-        found = []
+        choices = []
         for i, drawn in enumerate(counts):
             fresh = {member: float(scores[i]) for member, scores in by_fresh.items()}
             champion = self._champion(
                 by_search[:, i], fresh, None if by_fold is None else by_fold[i]
             )
-            found.append(self._chosen(drawn, i, by_search[:, i], champion))
-        return found
+            choices.append(self._chosen(drawn, i, by_search[:, i], champion))
+        return choices
 
     def gains(self) -> dict[str, float]:
         """What the bags of the final model are worth more than the fold models scored, by kind.
@@ -151,11 +151,11 @@ class Evidence:
         if not self._index.is_unbounded:
             return {}
         everywhere = replace(self.rows, versions=[*self.rows.versions[1:], *self._repeats()])
-        found = {}
+        reasons = {}
         for kind, final in self.final.items():
             by_version = [self._index.row_losses(self.rows.y, p) for p in everywhere.blends(final)]
-            found[kind] = decided_by_few(self._by_unit(np.mean(by_version, axis=0)))
-        return {kind: doubt for kind, doubt in found.items() if doubt}
+            reasons[kind] = decided_by_few(self._by_unit(np.mean(by_version, axis=0)))
+        return {kind: doubt for kind, doubt in reasons.items() if doubt}
 
     # --- pieces -----------------------------------------------------------------------------------
 
@@ -183,11 +183,11 @@ class Evidence:
         self, drawn: FloatArray, place: int, scores: FloatArray, champion: int
     ) -> dict[str, Choice]:
         alone = Choice(np.eye(len(self.members))[champion])
-        found = {"single": self._with_rule(alone, drawn)}
+        choices = {"single": self._with_rule(alone, drawn)}
         if place < self._n_ensembles and "ensemble" in self.final:
             blend = self._ensemble(drawn, scores, champion)
-            found["ensemble"] = self._with_rule(blend, drawn)
-        return found
+            choices["ensemble"] = self._with_rule(blend, drawn)
+        return choices
 
     def _champion(
         self, scores: FloatArray, fresh: Mapping[int, float], by_fold: FloatArray | None
@@ -225,12 +225,12 @@ class Evidence:
         of a repeat that a member lacks, has the mean of the member's others; without any, the
         score `by_search`, (n members, b).
         """
-        found = np.array([self._scores_of_folds(i, counts) for i in range(len(self.members))])
-        is_known = np.isfinite(found)
+        scores = np.array([self._scores_of_folds(i, counts) for i in range(len(self.members))])
+        is_known = np.isfinite(scores)
         n_known = is_known.sum(axis=1)
-        sums = np.where(is_known, found, 0.0).sum(axis=1)
+        sums = np.where(is_known, scores, 0.0).sum(axis=1)
         means = np.where(n_known > 0, sums / np.maximum(n_known, 1), by_search)
-        return np.asarray(np.where(is_known, found, means[:, None]).transpose(2, 0, 1))
+        return np.asarray(np.where(is_known, scores, means[:, None]).transpose(2, 0, 1))
 
     def _scores_of_folds(self, member: int, counts: FloatArray) -> list[FloatArray]:
         """For each repeat and fold (b,), NaN where it is not known."""

@@ -206,15 +206,15 @@ def remarks(
     dispositions
         By trial id: the tests may have found a floor to be worse.
     """
-    found = []
+    sentences = []
     complete = [trial for trial in trials if trial.is_complete]
     if len(complete) < FEW_TRIALS:
-        found.append(
+        sentences.append(
             f"only {len(complete)} trials were completed; more time or fewer families would "
             "make the choice mean more"
         )
     if champion.most_rounds is not None:
-        found.append(f"the champion is not what it could be: {champion.reason}")
+        sentences.append(f"the champion is not what it could be: {champion.reason}")
     for family, words in _FLOOR_WORDS.items():
         floor = next(
             (t for t in complete if t.origin == FLOOR and t.configuration.family == family), None
@@ -223,8 +223,8 @@ def remarks(
             continue
         is_worse = dispositions[floor.id].status in _FOUND_WORSE
         if not is_worse and _is_like(champion, floor):
-            found.append(f"the champion is indistinguishable from {words} on these folds")
-    return found
+            sentences.append(f"the champion is indistinguishable from {words} on these folds")
+    return sentences
 
 
 def _is_like(champion: Trial, floor: Trial) -> bool:

@@ -263,13 +263,13 @@ class Search:
         return f"no trial could be completed{limit}: {'; '.join(reasons) or 'no time left'}"
 
     def _record(self) -> SearchRecord:
-        trials, found, untried = self.turns.trials, self.findings(), self._reasons()
+        trials, findings, untried = self.turns.trials, self.findings(), self._reasons()
         return SearchRecord(
             trials=len(trials),
             complete=sum(trial.is_complete for trial in trials),
-            families=found,
+            families=findings,
             dropped={**self.refused, **self.turns.dropped},
-            untried={name: untried[name] for name in self.families if name not in found},
+            untried={name: untried[name] for name in self.families if name not in findings},
             defaults=default_trials(trials, self._defaults, untried),
             seconds=self.session.ledger.elapsed,
         )

@@ -25,8 +25,8 @@ def workload_of(session: Session) -> Workload:
 
 def stored_timings(session: Session) -> Known:
     """What is known of seconds before the first trial: timings of earlier runs in this home."""
-    found = earlier_timings(session.experience)
-    return Known(workload_of(session), tuple(chain.from_iterable(found.values())))
+    timings = earlier_timings(session.experience)
+    return Known(workload_of(session), tuple(chain.from_iterable(timings.values())))
 
 
 def ranks_by_expected_speed(session: Session) -> bool:
@@ -55,9 +55,9 @@ def expected_seconds(session: Session, configurations: Sequence[Configuration]) 
     }
     spaces = spaces_of(session.plan, chosen, session.settings)
     forecast = Forecast(spaces, stored_timings(session), n_folds=1, seed=session.settings.seed)
-    found = [forecast.seconds(configuration) for configuration in configurations]
-    known = [seconds for seconds in found if seconds is not None]
-    if len(known) == len(found):
+    forecasts = [forecast.seconds(configuration) for configuration in configurations]
+    known = [seconds for seconds in forecasts if seconds is not None]
+    if len(known) == len(forecasts):
         return known
     sizes = workload_of(session)
     return [

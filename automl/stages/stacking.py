@@ -147,11 +147,11 @@ def meta_configurations(
         except SettingsError:  # a family of the user's own under this name has another space
             return None
 
-    found = []
+    configurations = []
     for choices in _choices(settings, plan):
         usable = (configuration(*choice) for choice in choices)
-        found += [next((each for each in usable if each is not None), None)]
-    return [each for each in found if each is not None]
+        configurations += [next((each for each in usable if each is not None), None)]
+    return [each for each in configurations if each is not None]
 
 
 def second_layer_folds(plan: EvaluationPlan) -> IntArray:

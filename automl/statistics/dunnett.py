@@ -64,13 +64,13 @@ def dunnett_quantile(alpha: float, n_comparisons: int, freedom: float) -> float:
     high = float(stats.t.isf(alpha / n_comparisons, freedom))  # Bonferroni
     if n_comparisons == 1:
         return low
-    found = optimize.brentq(
+    quantile = optimize.brentq(
         lambda value: float(dunnett_tail(value, n_comparisons, freedom)) - alpha,
         low - 1e-6,
         high + 1e-6,
         xtol=1e-9,
     )
-    return float(found)
+    return float(quantile)
 
 
 def _greatest_below(shift: FloatArray, n_comparisons: int) -> FloatArray:

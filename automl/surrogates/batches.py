@@ -66,9 +66,9 @@ def grouped(task: IntArray, size: int, rng: np.random.Generator) -> IntArray:
     n_groups = -(-counts // size)
     first = np.concatenate([[0], np.cumsum(n_groups)[:-1]])
     inside = np.arange(len(order)) - begins[ordered]
-    found = np.full((int(n_groups.sum()), size), -1)
-    found[first[ordered] + inside // size, inside % size] = order
-    return rng.permutation(found)
+    groups = np.full((int(n_groups.sum()), size), -1)
+    groups[first[ordered] + inside // size, inside % size] = order
+    return rng.permutation(groups)
 
 
 def epoch(

@@ -135,7 +135,7 @@ class Ensemble:
         task : in [0, t)
         meta : (p,)
         """
-        found = np.empty((len(X), sum(block.members for block in self.blocks)))
+        predictions = np.empty((len(X), sum(block.members for block in self.blocks)))
         done = 0
         for block in self.blocks:
             parts = views(block.theta.astype(np.float64), self.shape, block.members)
@@ -143,9 +143,9 @@ class Ensemble:
             for begin in range(0, len(X), CHUNK):
                 rows = slice(begin, begin + CHUNK)
                 groups = Groups(X[None, rows], np.array([task]), meta[None])
-                found[rows, columns] = forward(parts, groups, self.shape).prediction
+                predictions[rows, columns] = forward(parts, groups, self.shape).prediction
             done += block.members
-        return found
+        return predictions
 
     def adopt(self, task: int, rng: np.random.Generator) -> None:
         """Begin a data set, in each member, as another one drawn at random.

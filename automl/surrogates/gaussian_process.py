@@ -115,18 +115,18 @@ class GaussianProcess:
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (m,) of the function, without noise; O(n**2 m)."""
-        found = [posterior.predict(X) for posterior in self._posteriors]
-        means = np.array([mean for mean, _ in found])
-        variances = np.array([variance for _, variance in found])
+        predictions = [posterior.predict(X) for posterior in self._posteriors]
+        means = np.array([mean for mean, _ in predictions])
+        variances = np.array([variance for _, variance in predictions])
         return means.mean(axis=0), np.sqrt(variances.mean(axis=0) + means.var(axis=0))
 
     def predict_with_gradient(
         self, X: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Mean and std (m,) and their derivatives (m, d); O(n**2 m), for few points."""
-        found = [posterior.predict_with_gradient(X) for posterior in self._posteriors]
+        predictions = [posterior.predict_with_gradient(X) for posterior in self._posteriors]
         means, variances, d_means, d_variances = (
-            np.array(part) for part in zip(*found, strict=True)
+            np.array(part) for part in zip(*predictions, strict=True)
         )
         mean, d_mean = means.mean(axis=0), d_means.mean(axis=0)
         distance = means - mean

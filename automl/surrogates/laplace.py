@@ -40,8 +40,8 @@ def row_gradients(theta: FloatArray, shape: Shape, examples: Examples) -> Iterat
         copies = repeated(theta, shape, n)
         parts = views(copies, shape, n)
         own = np.eye(n, dtype=theta.dtype)
-        found = backward(parts, groups, shape, forward(parts, groups, shape), own)
-        yield by_member(found, shape, n)
+        gradients = backward(parts, groups, shape, forward(parts, groups, shape), own)
+        yield by_member(gradients, shape, n)
 
 
 def add_outer_products(inverse: FloatArray, gradients: FloatArray, beta: float) -> FloatArray:

@@ -60,8 +60,8 @@ def learn_hyperparameters(
     bounds = np.log([LENGTH_BOUNDS] * d + [SIGNAL_BOUNDS, NOISE_BOUNDS])
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-        found = _posterior(theta, X, y) if has_prior else log_marginal_likelihood(theta, X, y)
-        return -found.value, -found.gradient
+        likelihood = _posterior(theta, X, y) if has_prior else log_marginal_likelihood(theta, X, y)
+        return -likelihood.value, -likelihood.gradient
 
     results = [
         minimize(
@@ -79,7 +79,7 @@ def learn_hyperparameters(
 
 def _posterior(theta: FloatArray, X: FloatArray, y: FloatArray) -> Likelihood:
     """Likelihood times priors: ln l ~ N(sqrt(2) + ln(d) / 2, 3), and `NOISE_PRIOR`."""
-    found = log_marginal_likelihood(theta, X, y)
+    likelihood = log_marginal_likelihood(theta, X, y)
     d = X.shape[1]
     means = np.full(d + 2, np.sqrt(2.0) + 0.5 * np.log(d))
     variances = np.full(d + 2, 3.0)
@@ -87,8 +87,8 @@ def _posterior(theta: FloatArray, X: FloatArray, y: FloatArray) -> Likelihood:
     means[d], variances[d] = theta[d], 1.0
     distance = theta - means
     return Likelihood(
-        found.value - 0.5 * float((distance**2 / variances).sum()),
-        found.gradient - distance / variances,
+        likelihood.value - 0.5 * float((distance**2 / variances).sum()),
+        likelihood.gradient - distance / variances,
     )
 
 
@@ -148,8 +148,8 @@ def _slice_step(
     while high - low > NARROWEST_SLICE:
         distance = rng.uniform(low, high)
         moved = theta + distance * direction
-        found = log_density(moved)
-        if found > level:
-            return moved, found
+        density_there = log_density(moved)
+        if density_there > level:
+            return moved, density_there
         low, high = (distance, high) if distance < 0.0 else (low, distance)
     return theta, density

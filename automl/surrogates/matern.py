@@ -29,8 +29,8 @@ def squared_distances(X: FloatArray, Z: FloatArray, log_l: FloatArray) -> FloatA
     left, right = X * scales, Z * scales
     center = right.mean(axis=0)
     left, right = left - center, right - center
-    found = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)[None, :] - 2 * left @ right.T
-    return np.asarray(np.maximum(found, 0.0))
+    squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)[None, :] - 2 * left @ right.T
+    return np.asarray(np.maximum(squares, 0.0))
 
 
 def correlation(r2: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -103,8 +103,8 @@ class Conditioned:
 
 def _squares(X: FloatArray, Z: FloatArray) -> FloatArray:
     """(n, m) squared distances."""
-    found = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2.0 * X @ Z.T
-    return np.asarray(np.maximum(found, 0.0))
+    squares = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2.0 * X @ Z.T
+    return np.asarray(np.maximum(squares, 0.0))
 
 
 def log_likelihood(theta: FloatArray, X: FloatArray, y: FloatArray) -> Likelihood:
@@ -147,12 +147,12 @@ def most_likely(X: FloatArray, y: FloatArray, n_columns: int, *, most_steps: int
     begin = np.log([*[max(0.5, 0.3 * np.sqrt(n_columns))] * n_columns, 1.0, 0.5, 0.5, 0.05])
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-        found = log_likelihood(theta, X, y)
-        return -found.value, -found.gradient
+        optimum = log_likelihood(theta, X, y)
+        return -optimum.value, -optimum.gradient
 
     options = {"maxiter": most_steps}
-    found = minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return np.asarray(found.x)
+    optimum = minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return np.asarray(optimum.x)
 
 
 @dataclass

@@ -126,26 +126,26 @@ def backward(
     """
     members = slope.shape[1]
     gradient = np.empty(shape.n_parameters(members), dtype=slope.dtype)
-    found = views(gradient, shape, members)
+    derivatives = views(gradient, shape, members)
     delta = slope
     if shape.layers:
         last = _by_member(passed.layers[-1], members)
-        found["out_bias"][...] = slope.sum(axis=0)
-        found["out"][...] = np.matmul(slope.T[:, None], last)[:, 0]
+        derivatives["out_bias"][...] = slope.sum(axis=0)
+        derivatives["out"][...] = np.matmul(slope.T[:, None], last)[:, 0]
         by_unit = slope[:, :, None] * parts["out"]
         delta = by_unit.reshape(len(slope), -1)
     for layer in range(shape.layers - 1, 0, -1):
         _through_tanh(delta, passed.layers[layer])
         inner = _by_member(delta, members)
         below = passed.layers[layer - 1]
-        found[f"hidden_bias_{layer}"][...] = inner.sum(axis=1)
-        found[f"hidden_{layer}"][...] = np.matmul(
+        derivatives[f"hidden_bias_{layer}"][...] = inner.sum(axis=1)
+        derivatives[f"hidden_{layer}"][...] = np.matmul(
             _by_member(below, members).transpose(0, 2, 1), inner
         )
         delta = _flat(np.matmul(inner, parts[f"hidden_{layer}"].transpose(0, 2, 1)))
     if shape.layers:
         _through_tanh(delta, passed.layers[0])
-    _first_gradient(found, parts, groups, sums=passed.sums, delta=delta)
+    _first_gradient(derivatives, parts, groups, sums=passed.sums, delta=delta)
     return gradient
 
 

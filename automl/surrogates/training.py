@@ -59,9 +59,9 @@ class Block:
         passed = forward(parts, batch.groups, self.shape)
         share = batch.weight / max(float(batch.weight.sum()), _LEAST)
         slope = (passed.prediction - batch.y[:, None]) * share.astype(self.theta.dtype)[:, None]
-        found = backward(parts, batch.groups, self.shape, passed, slope)
-        found += decay * self.theta
-        return found
+        slope_of_all = backward(parts, batch.groups, self.shape, passed, slope)
+        slope_of_all += decay * self.theta
+        return slope_of_all
 
     def learn(self, batches: Iterable[Batch], rates: Iterable[float], decay: float) -> None:
         """One step of Adam for each batch, with its learning rate."""

@@ -210,10 +210,10 @@ class TransferNetworks:
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (m,) for the target."""
         assert self._networks is not None, "fit comes first"
-        found = self._predicted(self._networks, X)
+        predicted = self._predicted(self._networks, X)
         if self.uncertainty == "ensemble":
-            return self._scale.from_common(found.mean(axis=1), found.std(axis=1))
-        return self._scale.from_common(found[:, 0], self._laplace(X))
+            return self._scale.from_common(predicted.mean(axis=1), predicted.std(axis=1))
+        return self._scale.from_common(predicted[:, 0], self._laplace(X))
 
     def _predicted(self, networks: Ensemble, X: FloatArray) -> FloatArray:
         target = networks.shape.tasks - 1

@@ -42,7 +42,7 @@ class Shape:
     def sizes(self, members: int) -> dict[str, tuple[int, ...]]:
         """Shape of each array of the parameters of `members` networks, in their order."""
         K, U = self.factors, members * self.units
-        found: dict[str, tuple[int, ...]] = {
+        sizes: dict[str, tuple[int, ...]] = {
             "bias": (U,),
             "w": (self.columns, U),
             "w_task": (self.tasks, U),
@@ -52,12 +52,12 @@ class Shape:
             "v_meta": (K, self.meta, U),
         }
         for layer in range(1, self.layers):
-            found[f"hidden_{layer}"] = (members, self.units, self.units)
-            found[f"hidden_bias_{layer}"] = (members, self.units)
+            sizes[f"hidden_{layer}"] = (members, self.units, self.units)
+            sizes[f"hidden_bias_{layer}"] = (members, self.units)
         if self.layers:
-            found["out"] = (members, self.units)
-            found["out_bias"] = (members,)
-        return found
+            sizes["out"] = (members, self.units)
+            sizes["out_bias"] = (members,)
+        return sizes
 
     def n_parameters(self, members: int = 1) -> int:
         """How many numbers `members` networks have."""
@@ -70,12 +70,12 @@ Parameters = dict[str, FloatArray]
 
 def views(theta: FloatArray, shape: Shape, members: int) -> Parameters:
     """The parts of a flat array of all parameters, or of its gradient."""
-    found, begin = {}, 0
+    parts, begin = {}, 0
     for name, size in shape.sizes(members).items():
         end = begin + int(np.prod(size))
-        found[name] = theta[begin:end].reshape(size)
+        parts[name] = theta[begin:end].reshape(size)
         begin = end
-    return found
+    return parts
 
 
 def start(shape: Shape, members: int, rng: np.random.Generator) -> FloatArray:
@@ -126,11 +126,11 @@ def by_member(theta: FloatArray, shape: Shape, members: int) -> FloatArray:
 
 def repeated(theta: FloatArray, shape: Shape, times: int) -> FloatArray:
     """Flat parameters of so many copies of a single network."""
-    found = np.empty(shape.n_parameters(times), dtype=theta.dtype)
-    copies = views(found, shape, times)
+    theta_of_all = np.empty(shape.n_parameters(times), dtype=theta.dtype)
+    copies = views(theta_of_all, shape, times)
     for name, part in views(theta, shape, 1).items():
         if name.startswith(_BY_MEMBER):
             copies[name][...] = part
         else:
             copies[name][...] = np.tile(part, times)
-    return found
+    return theta_of_all

@@ -56,16 +56,16 @@ def design(kind: str, *, draws: int, seed: int) -> list[Configuration]:
     draws : at least 0
         Of a family of share 1, see `SHARES`.
     """
-    found = {
+    configurations = {
         name: family
         for name, family in families(kind).items()
         if name != "constant" and family.unavailable is None
     }
-    chosen = [family.space(kind).default() for family in found.values()]
+    chosen = [family.space(kind).default() for family in configurations.values()]
     chosen += whole_portfolio(kind)
-    counts = {name: round(draws * SHARES.get(name, 0.0)) for name in found}
+    counts = {name: round(draws * SHARES.get(name, 0.0)) for name in configurations}
     for number in range(max(counts.values(), default=0)):
-        for name, family in found.items():
+        for name, family in configurations.items():
             if number < counts[name]:
                 rng = stream(seed, Purpose.DESIGN, zlib.crc32(name.encode()), number)
                 chosen.append(family.space(kind).sample(rng))

@@ -161,8 +161,8 @@ class LearnedFolder:
         """Delete the records of what is called by these ids, so that nothing brings it back."""
         ids = set(identities)
         for file in self._records.names():
-            found = self._records.read(file)
-            if found and found["experience"]["id"] in ids:
+            record = self._records.read(file)
+            if record and record["experience"]["id"] in ids:
                 self._records.remove(file)
 
     def written_at(self, name: str) -> int | None:
@@ -175,7 +175,7 @@ class LearnedFolder:
     def names(self) -> list[str]:
         """Tables that have a record."""
         records = (self._records.read(file) for file in self._records.names())
-        return sorted(found["experience"]["data"]["name"] for found in records if found)
+        return sorted(record["experience"]["data"]["name"] for record in records if record)
 
     @contextmanager
     def only_one(self) -> Iterator[None]:

@@ -50,7 +50,7 @@ def make_knowledge(
     ServiceError
         If the file cannot be written.
     """
-    learned = [found for name in names if (found := folder.read(name)) is not None]
+    learned = [record for name in names if (record := folder.read(name)) is not None]
     fresh = {one.experience.data.name: one for one in learned if one.measure == measure}
     if not fresh:
         raise DataError(f"none of these tables is learned in {folder.path}")

@@ -29,10 +29,10 @@ def gathered(
         If a file holds no experience.
     """
     records = (folder.read(name) for name in names)
-    found = [record.experience for record in records if record is not None]
-    found += [experience for file in files for experience in read_experiences(file)]
+    experiences = [record.experience for record in records if record is not None]
+    experiences += [experience for file in files for experience in read_experiences(file)]
     by_id: dict[str, Experience] = {}
-    for experience in found:
+    for experience in experiences:
         by_id.setdefault(experience.id, experience)
     return list(by_id.values())
 

@@ -84,9 +84,11 @@ class Registry:
     def of(self, name: str) -> Holders:
         """Who holds the aliases of a model."""
         if name not in self._known:
-            found = _recorded(name, self._home) if self._is_away else holders(name, self._home)
-            self._is_away = self._is_away or not found.is_current
-            self._known[name] = found
+            holders_of_name = (
+                _recorded(name, self._home) if self._is_away else holders(name, self._home)
+            )
+            self._is_away = self._is_away or not holders_of_name.is_current
+            self._known[name] = holders_of_name
         return self._known[name]
 
 
@@ -95,14 +97,14 @@ def remember_aliases(name: str, home: Path, versions: Mapping[str, str]) -> Hold
     known = _recorded(name, home)
     champion = versions.get(CHAMPION)
     champions = dict.fromkeys((*known.champions, *([champion] if champion else [])))
-    found = Holders(dict(versions), tuple(champions))
-    if found.versions != known.versions or found.champions != known.champions:
-        text = json.dumps({"versions": found.versions, "champions": found.champions})
+    remembered = Holders(dict(versions), tuple(champions))
+    if remembered.versions != known.versions or remembered.champions != known.champions:
+        text = json.dumps({"versions": remembered.versions, "champions": remembered.champions})
         try:
             write_whole(_file(name, home), [text.encode()], "the record", makes_folder=True)
         except ServiceError:
-            return found
-    return found
+            return remembered
+    return remembered
 
 
 def _recorded(name: str, home: Path) -> Holders:
@@ -162,6 +164,6 @@ def _ask_client(name: str, address: StoreAddress) -> dict[str, str]:
     """Another kind of database, which MLflow's own client knows how to read."""
     client = open_store(address)
     with service_errors(address):
-        found = client.search_registered_models(f"name = '{name}'")
-        aliases = client.get_registered_model(name).aliases if found else {}
+        models = client.search_registered_models(f"name = '{name}'")
+        aliases = client.get_registered_model(name).aliases if models else {}
     return {alias: str(version) for alias, version in aliases.items()}

@@ -111,9 +111,9 @@ def experience_tags(facts: Mapping[str, Any]) -> dict[str, str]:
 
 def meta_features_tags(record: Mapping[str, Any]) -> dict[str, str]:
     """Tag of the meta-features that a stage record holds, to six digits; none where there are none."""
-    found = finite({k: v for k, v in (record.get("values") or {}).items() if v is not None})
-    text = json.dumps({k: float(f"{v:.6g}") for k, v in found.items()}, separators=(",", ":"))
-    return {META_FEATURES_TAG: text} if found and len(text) <= TAG_CHARACTERS else {}
+    values = finite({k: v for k, v in (record.get("values") or {}).items() if v is not None})
+    text = json.dumps({k: float(f"{v:.6g}") for k, v in values.items()}, separators=(",", ":"))
+    return {META_FEATURES_TAG: text} if values and len(text) <= TAG_CHARACTERS else {}
 
 
 def family_content(facts: Mapping[str, Any], family: str, parent: str) -> RunContent:

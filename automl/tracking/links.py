@@ -33,20 +33,20 @@ def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
     version = outbox.done.get("version")
     registered = registration(folder).registered
     base = f"{uri.rstrip('/')}/#" if uri else ""
-    found = {"tracking_store": outbox.store}
+    addresses = {"tracking_store": outbox.store}
     if outbox.experiment:
         runs = f"{base}/experiments/{outbox.experiment}/runs"
-        found["experiment"] = f"{runs}{PAGE_OF_TRAINING_RUNS}" if base else outbox.experiment
+        addresses["experiment"] = f"{runs}{PAGE_OF_TRAINING_RUNS}" if base else outbox.experiment
         if outbox.parent:
             page = f"{runs}/{outbox.parent}{PAGE_OF_TRAINING_RUNS}"
-            found["run"] = page if base else outbox.parent
+            addresses["run"] = page if base else outbox.parent
         if base:
-            found["trials"] = f"{runs}{PAGE_OF_TRAINING_RUNS}&{_best_trials(folder.run_id)}"
+            addresses["trials"] = f"{runs}{PAGE_OF_TRAINING_RUNS}&{_best_trials(folder.run_id)}"
     if version and registered:
         label = registered.partition("@")[0]  # the alias may move later
         name = quote(outbox.done["registered_name"], safe="")
-        found["model"] = f"{base}/models/{name}/versions/{version}" if base else label
-    return {key: value for key, value in found.items() if value}
+        addresses["model"] = f"{base}/models/{name}/versions/{version}" if base else label
+    return {key: value for key, value in addresses.items() if value}
 
 
 def _best_trials(run_id: str) -> str:

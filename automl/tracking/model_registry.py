@@ -192,8 +192,10 @@ def settle(name: str, home: Path, *, within: float | None = None) -> None:
     ----------
     within : most seconds that this may take; None for as many as it usually needs at most
     """
-    found = register_pending(name, home) if within is None else register_within(name, home, within)
-    for sentence in found:
+    registered = (
+        register_pending(name, home) if within is None else register_within(name, home, within)
+    )
+    for sentence in registered:
         warnings.warn(sentence, AutoMLWarning, stacklevel=3)
 
 
@@ -237,8 +239,8 @@ def rollback(name: str, home: Path, *, version: str = "") -> tuple[str, str]:
     """
     settle(name, home)
     with _registry(home) as (client, address), address.lock():
-        found = versions_by_alias(client, clean_name(name))
-        champion, target = found.get(CHAMPION, ""), version or found.get(PREVIOUS, "")
+        versions = versions_by_alias(client, clean_name(name))
+        champion, target = versions.get(CHAMPION, ""), version or versions.get(PREVIOUS, "")
         if not target:
             raise SettingsError(
                 f"model {name!r} has no previous champion to go back to; name a version", name=name
@@ -254,7 +256,7 @@ def list_versions(name: str, home: Path) -> list[RegisteredVersion]:
     settle(name, home)
     with _registry(home) as (client, _):
         held = versions_by_alias(client, clean_name(name))
-        found = client.search_model_versions(f"name = '{clean_name(name)}'")
+        versions = client.search_model_versions(f"name = '{clean_name(name)}'")
         by_version: dict[str, list[str]] = {}
         for alias, version in held.items():
             by_version.setdefault(version, []).append(alias)
@@ -269,7 +271,7 @@ def list_versions(name: str, home: Path) -> list[RegisteredVersion]:
                 needs_trust=version.tags.get("automl.trust") == "needed",
                 metrics=client.get_run(version.run_id).data.metrics if version.run_id else {},
             )
-            for version in sorted(found, key=lambda v: -int(v.version))
+            for version in sorted(versions, key=lambda v: -int(v.version))
         ]
 
 
@@ -334,9 +336,9 @@ def _bundle_of_version(
     model_id = str(version.tags.get(MODEL_ID_TAG) or version.source).removeprefix("models:/")
     if not model_id.startswith("m-"):
         raise SettingsError(f"model {label} was not made by this program", model=label)
-    found = _bundle_of_logged_model(client, address, model_id)
-    _check_digest(found.folder, label, version.tags)
-    return FoundBundle(found.folder, label, found.run_id, found.tracking_run)
+    bundle = _bundle_of_logged_model(client, address, model_id)
+    _check_digest(bundle.folder, label, version.tags)
+    return FoundBundle(bundle.folder, label, bundle.run_id, bundle.tracking_run)
 
 
 def _check_digest(folder: Path, label: str, tags: Mapping[str, str]) -> None:

@@ -36,16 +36,16 @@ def check_problem(home: Path, settings: Settings) -> None:
 
 def _refuse_other(run_id: str, other: Mapping[str, Any], settings: Settings) -> None:
     if other["target"] != settings.target:
-        found = f"predicts {other['target']!r} in run {run_id}; got target {settings.target!r}"
+        difference = f"predicts {other['target']!r} in run {run_id}; got target {settings.target!r}"
     elif has_other_origin(settings.model_dump(), other):
-        found = (
+        difference = (
             f"stands for {origin(other)!r} in run {run_id}; got {origin(settings.model_dump())!r}, "
             "which differs only in characters that no name may have"
         )
     else:
         return
     raise SettingsError(
-        f"problem {settings.problem!r} {found}; give this problem another --name",
+        f"problem {settings.problem!r} {difference}; give this problem another --name",
         setting="name",
         run=run_id,
     )

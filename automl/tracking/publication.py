@@ -230,9 +230,11 @@ class Publisher:
         client, facts = writer.client, writer.facts
         if not client.search_registered_models(f"name = '{name}'"):
             client.create_registered_model(name, tags={layout.TARGET_TAG: _target(facts)})
-        found = client.search_model_versions(f"name = '{name}' and run_id = '{self.outbox.parent}'")
-        if found:
-            return str(found[0].version)
+        versions = client.search_model_versions(
+            f"name = '{name}' and run_id = '{self.outbox.parent}'"
+        )
+        if versions:
+            return str(versions[0].version)
         model_id = self.outbox.done["model"]
         with _as_global_store(writer.address.uri):
             version = client.create_model_version(
@@ -369,8 +371,8 @@ def move_alias(client: MlflowClient, name: str, alias: str, version: str) -> Non
 
 def versions_by_alias(client: MlflowClient, name: str) -> dict[str, str]:
     """Version that each alias of a model points to."""
-    found = client.get_registered_model(name).aliases
-    return {alias: str(version) for alias, version in found.items()}
+    aliases = client.get_registered_model(name).aliases
+    return {alias: str(version) for alias, version in aliases.items()}
 
 
 @contextmanager
@@ -395,9 +397,9 @@ def honest_lines(honest: HonestRecord | None) -> list[str]:
     """The honest score of the model in a sentence, or why there is none."""
     if honest is None:
         return []
-    found = honest.of_model
-    if found is not None and math.isfinite(found.score):
-        score = f"{found.score:.4f}, 95 % interval {found.low:.4f} to {found.high:.4f}"
+    honest_score = honest.of_model
+    if honest_score is not None and math.isfinite(honest_score.score):
+        score = f"{honest_score.score:.4f}, 95 % interval {honest_score.low:.4f} to {honest_score.high:.4f}"
         return [f"Corrected for having been chosen: {score}."]
     return [f"No honest score: {honest.reason}."] if honest.reason else []
 

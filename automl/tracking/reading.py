@@ -105,14 +105,14 @@ def champion(folder: RunFolder) -> str:
 
 def finalists(folder: RunFolder) -> list[str]:
     """Trial ids that matter most: champion, ensemble members, candidates; without repeats."""
-    found: dict[str, None] = dict.fromkeys([champion(folder)])
+    ids: dict[str, None] = dict.fromkeys([champion(folder)])
     if ensemble := EnsembleRecord.read(folder):
-        found |= dict.fromkeys(member.trial_id for member in ensemble.members)
+        ids |= dict.fromkeys(member.trial_id for member in ensemble.members)
     if final := FinalRecord.read(folder):
-        found |= dict.fromkeys(member.trial_id for member in final.members)
+        ids |= dict.fromkeys(member.trial_id for member in final.members)
     if record := CandidatesRecord.read(folder):
-        found |= dict.fromkeys(candidate.trial_id for candidate in record.candidates)
-    return [identity for identity in found if identity]
+        ids |= dict.fromkeys(candidate.trial_id for candidate in record.candidates)
+    return [identity for identity in ids if identity]
 
 
 def dispositions(folder: RunFolder) -> dict[str, dict[str, str]]:

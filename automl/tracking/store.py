@@ -228,8 +228,8 @@ def _is_unmade(file: Path) -> bool:
         return True
     with closing(sqlite3.connect(file, timeout=10)) as connection:
         try:
-            found = connection.execute("select name from sqlite_master where type = 'table'")
-            tables = {name for (name,) in found} - {"sqlite_sequence"}
+            rows = connection.execute("select name from sqlite_master where type = 'table'")
+            tables = {name for (name,) in rows} - {"sqlite_sequence"}
             if tables and "experiments" not in tables:
                 return False  # not MLflow's: its own words are the best
             return not any(

@@ -117,10 +117,10 @@ def _register_apart(folder: RunFolder, deadline: float) -> str:
     left = deadline - time.monotonic()
     if left >= LEAST_SECONDS and not is_refused(folder):
         complete_apart(folder, left)
-    found = registration(folder)
-    if found.registered is None:
+    outcome = registration(folder)
+    if outcome.registered is None:
         return f"the model of run {folder.run_id} is not registered yet, and there is no time for it now"
-    return _sentence(folder, found)
+    return _sentence(folder, outcome)
 
 
 def pending_runs(name: str, home: Path) -> list[RunFolder]:
@@ -158,10 +158,10 @@ def _register(folder: RunFolder) -> str:
         _register_or_wait(folder, REGISTRATION_SECONDS)
     except AutoMLError as error:
         return f"the model of run {folder.run_id} is not registered yet: {error.message}"
-    found = registration(folder)
-    if found.registered is None:
-        return f"the model of run {folder.run_id} is not registered yet: {found.reason}"
-    return _sentence(folder, found)
+    outcome = registration(folder)
+    if outcome.registered is None:
+        return f"the model of run {folder.run_id} is not registered yet: {outcome.reason}"
+    return _sentence(folder, outcome)
 
 
 def _sentence(folder: RunFolder, found: Registration) -> str:

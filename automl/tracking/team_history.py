@@ -94,28 +94,28 @@ class _History:
 
     def read(self) -> History:
         experiments = self._experiments()
-        found: dict[str, Experience] = {}
+        by_id: dict[str, Experience] = {}
         for run in self._search(experiments, _kind("run")) if experiments else ():
             if run.data.tags.get(layout.RUN_ID_TAG) in self._besides:
                 self._skipped[OWN] += 1
                 continue
             read = self._experience(run)
             if isinstance(read, Experience):
-                found[read.id] = read
+                by_id[read.id] = read
             else:
                 self._skipped[read] += 1
-        return History(tuple(found[identity] for identity in sorted(found)), dict(self._skipped))
+        return History(tuple(by_id[identity] for identity in sorted(by_id)), dict(self._skipped))
 
     def _experiments(self) -> list[str]:
-        found = []
+        ids = []
         for experiment in pages(
             lambda token: self._client.search_experiments(max_results=PAGE, page_token=token)
         ):
             if experiment.tags.get(layout.KIND_TAG) == "problem":
-                found.append(str(experiment.experiment_id))
+                ids.append(str(experiment.experiment_id))
             elif experiment.experiment_id != _DEFAULT_EXPERIMENT:
                 self._skipped[FOREIGN] += 1
-        return found
+        return ids
 
     def _search(self, experiments: Sequence[str], condition: str) -> Iterator[Run]:
         yield from pages(
@@ -140,7 +140,7 @@ class _History:
     def _trials(self, parent: Run) -> tuple[KnownTrial, ...]:
         own = f"tags.`{layout.RUN_ID_TAG}` = '{parent.data.tags[layout.RUN_ID_TAG]}'"
         searched = f"{own} and {_kind('trial')} and tags.`automl.stage` = 'search'"
-        found: dict[int, KnownTrial] = {}
+        trials: dict[int, KnownTrial] = {}
         for run in self._search([parent.info.experiment_id], searched):
             try:
                 index = int(run.data.tags["automl.decision"])
@@ -148,8 +148,8 @@ class _History:
             except _BAD:
                 self._skipped[ILLEGIBLE_TRIALS] += 1
                 continue
-            found.setdefault(index, trial)
-        return tuple(found[index] for index in sorted(found))
+            trials.setdefault(index, trial)
+        return tuple(trials[index] for index in sorted(trials))
 
 
 def experience_of_parent(tags: Mapping[str, str], started_ms: int | None) -> Experience:
@@ -219,9 +219,9 @@ def _configuration(tags: Mapping[str, str], params: Mapping[str, str]) -> Config
         else:  # a value that holds a slash
             path[-1] += f"/{part}"
     for values in _readings(params):
-        found = Configuration(family, values, tuple(path))
-        if found.id == tags["automl.configuration"]:
-            return found
+        configuration = Configuration(family, values, tuple(path))
+        if configuration.id == tags["automl.configuration"]:
+            return configuration
     raise ValueError(f"the parameters are not those of {tags['automl.configuration']}")
 
 
@@ -245,7 +245,7 @@ def _value(text: str) -> JsonScalar:
 
 def _fidelity(text: str) -> Fidelity:
     """Inverse of `Fidelity.text`, to a percent."""
-    folds, rows, iterations = (found.search(text) for found in (_FOLDS, _ROWS, _ITERATIONS))
+    folds, rows, iterations = (pattern.search(text) for pattern in (_FOLDS, _ROWS, _ITERATIONS))
     return Fidelity(
         int(folds[1]) if folds else None,
         int(rows[1]) / 100 if rows else 1.0,

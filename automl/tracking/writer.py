@@ -92,14 +92,14 @@ class RunWriter:
     def _experiment(self) -> str:
         name, target = layout.problem_name(self.facts), self.facts["settings"]["target"]
         derived = origin(self.facts["settings"])
-        found = self.client.get_experiment_by_name(name)
-        if found is None:
+        experiment = self.client.get_experiment_by_name(name)
+        if experiment is None:
             return self._new_experiment(name, target, derived)
-        self._check_target(found, target)
-        self._check_origin(found, derived)
-        if found.lifecycle_stage == "deleted":
-            self.client.restore_experiment(found.experiment_id)
-        return str(found.experiment_id)
+        self._check_target(experiment, target)
+        self._check_origin(experiment, derived)
+        if experiment.lifecycle_stage == "deleted":
+            self.client.restore_experiment(experiment.experiment_id)
+        return str(experiment.experiment_id)
 
     def _new_experiment(self, name: str, target: str, derived: str) -> str:
         tags = {layout.TARGET_TAG: target, layout.KIND_TAG: "problem"}
@@ -118,9 +118,9 @@ class RunWriter:
     def _check_target(experiment: Experiment, target: str) -> None:
         other = experiment.tags.get(layout.TARGET_TAG)
         if other != target:
-            found = f"predicts {other!r}" if other else "was not made by this program"
+            difference = f"predicts {other!r}" if other else "was not made by this program"
             raise SettingsError(
-                f"experiment {experiment.name!r} {found}; give this problem another --name",
+                f"experiment {experiment.name!r} {difference}; give this problem another --name",
                 name=experiment.name,
                 target=target,
             )
@@ -185,13 +185,13 @@ class RunWriter:
 
         A driver asks for it when the result is written: the run is finished then.
         """
-        found = ending(self.folder)
-        if not found.goes_on and self.outbox.done.get("ended") != found.status:
+        ending_of_run = ending(self.folder)
+        if not ending_of_run.goes_on and self.outbox.done.get("ended") != ending_of_run.status:
             for run in (*self.outbox.families.values(), self.outbox.parent):
-                self._end(run, found)
-            self.outbox.done["ended"] = found.status
+                self._end(run, ending_of_run)
+            self.outbox.done["ended"] = ending_of_run.status
             self.outbox.save()
-        return found.status
+        return ending_of_run.status
 
     def _end(self, run: str, found: Ending) -> None:
         self.client.set_terminated(run, found.status, end_time=found.at_ms)

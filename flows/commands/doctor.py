@@ -77,11 +77,11 @@ def show_findings(findings: Sequence[Finding], *, as_json: bool) -> None:
 
 
 def _python(_: Home) -> Iterable[Finding]:
-    found = ".".join(map(str, sys.version_info[:3]))
+    version = ".".join(map(str, sys.version_info[:3]))
     if (3, 11) <= sys.version_info[:2] <= (3, 13):
-        yield Finding("python", "ok", found)
+        yield Finding("python", "ok", version)
     else:
-        yield Finding("python", "fail", found, "use Python 3.11, 3.12 or 3.13")
+        yield Finding("python", "fail", version, "use Python 3.11, 3.12 or 3.13")
 
 
 def _dependencies(_: Home) -> Iterable[Finding]:
@@ -107,12 +107,12 @@ def _required(name: str, allowed: str) -> Finding:
     from packaging.specifiers import SpecifierSet
 
     try:
-        found = metadata.version(name)
+        version = metadata.version(name)
     except metadata.PackageNotFoundError:
         return Finding(name, "fail", "not installed", f"pip install '{name}{allowed}'")
-    if SpecifierSet(allowed).contains(found, prereleases=True):
-        return Finding(name, "ok", found)
-    return Finding(name, "fail", f"{found}, needs {allowed}", f"pip install '{name}{allowed}'")
+    if SpecifierSet(allowed).contains(version, prereleases=True):
+        return Finding(name, "ok", version)
+    return Finding(name, "fail", f"{version}, needs {allowed}", f"pip install '{name}{allowed}'")
 
 
 def _optional(name: str, allowed: str) -> Finding:
@@ -167,8 +167,8 @@ def _runs(home: Home) -> Iterable[Finding]:
     statuses = [describe(folder) for folder in home.run_folders()]
     count = {name: sum(s.status == name for s in statuses) for name in ("running", "interrupted")}
     pending = sum(status.registration == "pending" for status in statuses)
-    found = f"{len(statuses)}, {count['running']} running, {count['interrupted']} interrupted"
-    yield Finding("runs", "ok", found)
+    counted = f"{len(statuses)}, {count['running']} running, {count['interrupted']} interrupted"
+    yield Finding("runs", "ok", counted)
     if count["interrupted"]:
         yield Finding("resume", "warn", f"{count['interrupted']} interrupted", "automl resume RUN")
     if pending:
@@ -180,11 +180,11 @@ def _experience(home: Home) -> Iterable[Finding]:
     from automl.experience.store import ExperienceStore
 
     reading = ExperienceStore(home.experience).read()
-    found = f"{len(reading.experiences)} data sets and runs remembered"
+    counted = f"{len(reading.experiences)} data sets and runs remembered"
     if not reading.notes:
-        yield Finding("experience", "ok", found)
+        yield Finding("experience", "ok", counted)
         return
-    left = f"{found}, {len(reading.notes)} left out: {reading.notes[0]}"
+    left = f"{counted}, {len(reading.notes)} left out: {reading.notes[0]}"
     fix = f"remove what is damaged from {home.experience}, or leave it: no run uses it"
     yield Finding("experience", "warn", left, fix)
 

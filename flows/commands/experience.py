@@ -32,11 +32,11 @@ def list_experience(home: HomeOption = None, as_json: JsonOption = False) -> Non
     from automl_flows.words.rendering import emit_json, emit_table
 
     state = open_home(home)
-    found = by_data_set(Snapshot.of([*remembered(state), *shipped()]).experiences)
+    data_sets = by_data_set(Snapshot.of([*remembered(state), *shipped()]).experiences)
     if as_json:
-        emit_json([known.to_json() for known in found])
+        emit_json([known.to_json() for known in data_sets])
         return
-    if not found:
+    if not data_sets:
         say(f"no experience in {state.experience}")
         return
     columns = ("data set", "task", "rows", "trials", "runs", "best", "origin", "fingerprint")
@@ -51,7 +51,7 @@ def list_experience(home: HomeOption = None, as_json: JsonOption = False) -> Non
             ", ".join(known.origins),
             known.fingerprint[:12],
         )
-        for known in found
+        for known in data_sets
     ]
     emit_table(columns, rows, right=["rows", "trials", "runs", "best"])
 
@@ -69,18 +69,18 @@ def export_experience(
     from automl_flows.words.rendering import emit_json
 
     state = open_home(home)
-    found = remembered(state)
-    if not found:
+    experiences = remembered(state)
+    if not experiences:
         raise SettingsError(f"there is no experience in {state.experience} that could be exported")
     target = file.expanduser().resolve()
     if target.is_dir():
         raise SettingsError(f"{target} is a folder; a file is expected")
-    write_export(target, found)
-    n_trials = sum(1 for known in found for _ in known.trials)
+    write_export(target, experiences)
+    n_trials = sum(1 for known in experiences for _ in known.trials)
     if as_json:
-        emit_json({"file": str(target), "runs": len(found), "trials": n_trials})
+        emit_json({"file": str(target), "runs": len(experiences), "trials": n_trials})
     else:
-        say(f"{len(found)} runs with {n_trials} trials are in {target}")
+        say(f"{len(experiences)} runs with {n_trials} trials are in {target}")
 
 
 @experience.command("import")
@@ -111,8 +111,8 @@ def import_experience(
     elif file is not None and mlflow is None:
         taken = import_file(file.expanduser(), state)
     else:
-        found = "nothing" if file is None else "both"
-        raise SettingsError(f"a FILE or --mlflow URI is expected; got {found}")
+        given = "nothing" if file is None else "both"
+        raise SettingsError(f"a FILE or --mlflow URI is expected; got {given}")
     for note in taken.notes:
         say(f"note: {note}")
     if as_json:

@@ -90,8 +90,8 @@ def by_data_set(experiences: Sequence[Experience]) -> list[KnownDataSet]:
     grouped: dict[str, list[Experience]] = {}
     for experience in sorted(experiences, key=lambda known: (known.created, known.id)):
         grouped.setdefault(experience.data.fingerprint, []).append(experience)
-    found = [_data_set(group) for group in grouped.values()]
-    return sorted(found, key=lambda known: known.newest, reverse=True)
+    data_sets = [_data_set(group) for group in grouped.values()]
+    return sorted(data_sets, key=lambda known: known.newest, reverse=True)
 
 
 def named(names: Sequence[str], experiences: Sequence[Experience]) -> list[str]:

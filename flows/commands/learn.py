@@ -243,11 +243,11 @@ def _write_knowledge(
     from automl.table_studies.folder import LearnedFolder
     from automl.table_studies.knowledge_file import make_knowledge
 
-    found = make_knowledge(
+    knowledge = make_knowledge(
         LearnedFolder(home),
         data_sets,
         file,
         measure=conditions.measure(),
         command=command_given(),
     )
-    return f"{file}: {len(found.experiences)} data sets, {file.stat().st_size / 2**10:.0f} KiB"
+    return f"{file}: {len(knowledge.experiences)} data sets, {file.stat().st_size / 2**10:.0f} KiB"

@@ -144,10 +144,10 @@ def priors(
         if data_sets:
             from automl_flows.table_studies import run_learning  # slow: imports Prefect
 
-            found = run_learning(data_sets, conditions.to_json(), home=state, say=say)
+            learned = run_learning(data_sets, conditions.to_json(), home=state, say=say)
             if not files:
-                check_learned(found["tables"])
-            for line in unusable(found["tables"]):
+                check_learned(learned["tables"])
+            for line in unusable(learned["tables"]):
                 say(line)
         from automl_flows.prior_studies import run_prior_learning  # slow: imports Prefect
 

@@ -27,11 +27,11 @@ def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
     state = open_home(home)
     registry = Registry(state.path)
-    found = [describe(folder, registry) for folder in reversed(state.run_folders())]
+    statuses = [describe(folder, registry) for folder in reversed(state.run_folders())]
     if as_json:
-        emit_json([status.to_json() for status in found])
+        emit_json([status.to_json() for status in statuses])
         return
-    if not found:
+    if not statuses:
         say(f"no runs in {state.path}")
         return
     emit_table(
@@ -49,7 +49,7 @@ def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
                 seconds_text(status.seconds),
                 status.model,
             )
-            for status in found
+            for status in statuses
         ],
         right=["rows", "trials", "score", "took"],
     )

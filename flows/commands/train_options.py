@@ -50,12 +50,12 @@ def given_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
         If a text cannot be understood; names what it was given for.
     """
     _refuse_test_name(arguments.get("test"))
-    found: dict[str, Any] = {TABLE: absolute(arguments[TABLE])}
+    values: dict[str, Any] = {TABLE: absolute(arguments[TABLE])}
     for parameter, (name, option) in options().items():
         value = arguments.get(parameter)
         if value is not None and value != []:
-            found[name] = value if option.parse is None else option.parse(value)
-    return found
+            values[name] = value if option.parse is None else option.parse(value)
+    return values
 
 
 def signature() -> inspect.Signature:
@@ -90,10 +90,10 @@ def command(function: Callable[..., None], name: str) -> TyperCommand:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     program.command(name, cls=_BySection)(called)
-    found = typer.main.get_command(program)
-    if not isinstance(found, TyperCommand):
-        raise TypeError(f"Typer made no command of {name}; got {type(found)}")
-    return found
+    made = typer.main.get_command(program)
+    if not isinstance(made, TyperCommand):
+        raise TypeError(f"Typer made no command of {name}; got {type(made)}")
+    return made
 
 
 class _BySection(TyperCommand):

@@ -162,8 +162,8 @@ class _Page:
         tags = _tags(folder, number)
         wanted = FINAL_STATES[attempt.status]
         here = {"flow_runs": {"tags": {"all_": tags}}, "limit": MOST_FLOW_RUNS}
-        found = self._api.post("flow_runs/filter", here)
-        for flow_run in found or [self._new(folder, facts, tags)]:
+        flow_runs = self._api.post("flow_runs/filter", here)
+        for flow_run in flow_runs or [self._new(folder, facts, tags)]:
             if flow_run["state_type"] not in wanted:
                 message = f"{attempt.status}, as {folder.path} says; the flow could not tell"
                 self._set_state(flow_run["id"], wanted[0], message)

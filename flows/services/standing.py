@@ -71,10 +71,10 @@ def read_services(home: Path) -> dict[str, Service]:
     """Standing services by name; dead ones are left out."""
     try:
         content = json.loads(services_file(home).read_text(encoding="utf-8"))
-        found = [Service(**entry) for entry in content]
+        services = [Service(**entry) for entry in content]
     except (OSError, ValueError, TypeError):
         return {}
-    return {service.name: service for service in found if service.process() is not None}
+    return {service.name: service for service in services if service.process() is not None}
 
 
 def start_services(home: Path, names: tuple[str, ...] = SERVICE_NAMES) -> dict[str, Service]:
@@ -99,9 +99,9 @@ def start_services(home: Path, names: tuple[str, ...] = SERVICE_NAMES) -> dict[s
             for service in started:
                 _stop(service)
             raise
-        found = {**standing, **{service.name: service for service in started}}
-        _write(home, found)
-    return found
+        services = {**standing, **{service.name: service for service in started}}
+        _write(home, services)
+    return services
 
 
 def stop_services(home: Path) -> list[Service]:

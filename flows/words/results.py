@@ -88,12 +88,12 @@ def honest_text(result: Mapping[str, Any]) -> str | None:
     honest = result.get("honest")
     if not honest:
         return None
-    found = honest.get(honest["chosen"])
-    if not found:
+    score = honest.get(honest["chosen"])
+    if not score:
         return f"none: {honest['reason']}" if honest["reason"] else None
     return (
-        f"{found['score']:.3f} [{found['low']:.3f}, {found['high']:.3f}] "
-        f"(uncorrected {found['naive']:.3f})"
+        f"{score['score']:.3f} [{score['low']:.3f}, {score['high']:.3f}] "
+        f"(uncorrected {score['naive']:.3f})"
     )
 
 

@@ -64,8 +64,8 @@ class Known:
 
     def record(self, kind: type[StageRecord]) -> StageRecord | None:
         """Record of a stage by its type."""
-        found: StageRecord | None = getattr(self, kind.stage)
-        return found
+        record: StageRecord | None = getattr(self, kind.stage)
+        return record
 
     @property
     def run_id(self) -> str:
@@ -75,20 +75,20 @@ class Known:
     @cached_property
     def searched(self) -> list[Trial]:
         """Trials of the search, in the order of the decisions."""
-        found = [trial for trial in self.trials.values() if trial.stage == "search"]
-        return sorted(found, key=lambda trial: trial.index)
+        trials = [trial for trial in self.trials.values() if trial.stage == "search"]
+        return sorted(trials, key=lambda trial: trial.index)
 
     @cached_property
     def complete(self) -> list[Trial]:
         """Complete trials of the search, best first."""
-        found = [trial for trial in self.searched if trial.is_complete]
-        return sorted(found, key=lambda trial: (-trial.achieved, trial.index))
+        trials = [trial for trial in self.searched if trial.is_complete]
+        return sorted(trials, key=lambda trial: (-trial.achieved, trial.index))
 
     @cached_property
     def dispositions(self) -> dict[str, Disposition]:
         """By trial id, those that tell a place; empty before the selection."""
-        found = {} if self.selection is None else self.selection.dispositions
-        return {trial_id: told for trial_id, told in found.items() if told.place}
+        dispositions = {} if self.selection is None else self.selection.dispositions
+        return {trial_id: told for trial_id, told in dispositions.items() if told.place}
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -127,12 +127,12 @@ class Known:
         """
         by_short = {short_id(trial_id): trial for trial_id, trial in self.trials.items()}
         numbered = f"s{int(name):05d}" if name.isdecimal() else name
-        found = self.trials.get(name) or by_short.get(name) or by_short.get(numbered)
-        if found is None:
+        match = self.trials.get(name) or by_short.get(name) or by_short.get(numbered)
+        if match is None:
             near = nearest_names(short_id(numbered), by_short, most=NEAR, cutoff=0.0)
             known = f"; near ones are {', '.join(sorted(near))}" if near else ", nor any other yet"
             raise SettingsError(f"run {self.run_id} has no trial {name!r}{known}", trial=name)
-        return found
+        return match
 
 
 def known_of(folder: RunFolder) -> Known:

@@ -107,8 +107,8 @@ def _request_line(request: Mapping[str, Any] | None) -> str | None:
     """The run whose settings a retraining has, and what it changed; None for other runs."""
     if request is None:
         return None
-    found = TrainingRequest.from_json(request)
-    return f"run {found.run_id}{found.remark}"
+    retraining = TrainingRequest.from_json(request)
+    return f"run {retraining.run_id}{retraining.remark}"
 
 
 def _result_so_far(folder: RunFolder, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -48,8 +48,8 @@ def story_of(known: Known) -> dict[str, str]:
         "given up": _given_up,
         "next": _next,
     }
-    found = {about: known.shortened(tell(known)) for about, tell in parts.items()}
-    return {about: text for about, text in found.items() if text}
+    lines = {about: known.shortened(tell(known)) for about, tell in parts.items()}
+    return {about: text for about, text in lines.items() if text}
 
 
 def _data(known: Known) -> str:
@@ -116,39 +116,39 @@ def _clusters(known: Known) -> str:
 def _screening(known: Known) -> str:
     if known.candidates is None:
         return ""
-    found = known.candidates.screening
-    n_all, n_kept = len(found.trial_ids), len(found.kept)
-    if not found.test:
+    screening = known.candidates.screening
+    n_all, n_kept = len(screening.trial_ids), len(screening.kept)
+    if not screening.test:
         return f"all {n_all} became candidates without a screening"
-    if not found.alpha:
+    if not screening.alpha:
         return (
             f"a test on so few folds can prove nothing; the best {n_kept} of {n_all} became "
-            f"candidates (limit {found.limit})"
+            f"candidates (limit {screening.limit})"
         )
-    n_worse = sum(pvalue < found.alpha for pvalue in found.pvalues or ())
+    n_worse = sum(pvalue < screening.alpha for pvalue in screening.pvalues or ())
     return (
         f"{n_worse} of {n_all} {'is' if n_worse == 1 else 'are'} clearly worse than "
-        f"{short_id(found.trial_ids[0])} on the folds of the search ({found.test}, "
-        f"p < {number_text(found.alpha)}); the best {n_kept} of the other {n_all - n_worse} became "
-        f"candidates (limit {found.limit})"
+        f"{short_id(screening.trial_ids[0])} on the folds of the search ({screening.test}, "
+        f"p < {number_text(screening.alpha)}); the best {n_kept} of the other {n_all - n_worse} became "
+        f"candidates (limit {screening.limit})"
     )
 
 
 def _fresh_folds(known: Known) -> str:
     if known.candidates is None:
         return ""
-    found = known.candidates.scoring
-    if found.source != FRESH:
+    scoring = known.candidates.scoring
+    if scoring.source != FRESH:
         return "no candidate could be scored on fresh folds; the best of the search is the only one"
-    scores = min(len(found.scored[trial_id]) for trial_id in found.compared)
-    missing = len(found.planned) - len(found.compared)
+    scores = min(len(scoring.scored[trial_id]) for trial_id in scoring.compared)
+    missing = len(scoring.planned) - len(scoring.compared)
     text = (
-        f"{len(found.compared)} candidates have {scores} scores each on folds that the search "
+        f"{len(scoring.compared)} candidates have {scores} scores each on folds that the search "
         "never saw"
     )
-    if found.leaders:
-        first = found.repeats * found.folds_per_repeat
-        return f"{text}; they led {len(found.planned)} after {first} folds"
+    if scoring.leaders:
+        first = scoring.repeats * scoring.folds_per_repeat
+        return f"{text}; they led {len(scoring.planned)} after {first} folds"
     return f"{text}; {missing} could not be scored on all of them" if missing else text
 
 
@@ -246,42 +246,42 @@ def _family(known: Known, trial_id: str) -> str:
 
 
 def _ensemble(known: Known) -> str:
-    found = known.ensemble
-    if found is None:
+    ensemble = known.ensemble
+    if ensemble is None:
         return ""
-    if found.evidence is None:
+    if ensemble.evidence is None:
         return "there is none; the champion alone is the model"
-    evidence = found.evidence.decision
+    evidence = ensemble.evidence.decision
     numbers = (
         f"difference {evidence.difference:+.4g} to the best single model on folds that its weights "
         f"have not seen, one-sided corrected t, statistic {number_text(evidence.statistic)}, "
         f"p = {number_text(evidence.pvalue)}, alpha {evidence.alpha:g}"
     )
-    if [member.trial_id for member in found.learned] == [known.champion]:
+    if [member.trial_id for member in ensemble.learned] == [known.champion]:
         return "the champion alone is the model; the ensemble gave all the weight to it"
-    if not found.replaced_champion:
+    if not ensemble.replaced_champion:
         return f"the champion alone is the model, no ensemble is better: {numbers}"
-    if len(found.members) == 1:
-        (alone,) = found.shares
+    if len(ensemble.members) == 1:
+        (alone,) = ensemble.shares
         trial = known.trials.get(alone)
         layer = " of the second layer" if trial is not None and trial.stage != "search" else ""
         return f"{short_id(alone)}{layer} replaced the champion: {numbers}"
-    members = ", ".join(f"{short_id(m.trial_id)} {m.weight:.2f}" for m in found.members)
-    return f"an ensemble of {len(found.members)} replaced the champion ({members}): {numbers}"
+    members = ", ".join(f"{short_id(m.trial_id)} {m.weight:.2f}" for m in ensemble.members)
+    return f"an ensemble of {len(ensemble.members)} replaced the champion ({members}): {numbers}"
 
 
 def _honest(known: Known) -> str:
-    found = known.honest
-    if found is None:
+    honest = known.honest
+    if honest is None:
         return ""
-    chosen = found.of_model
+    chosen = honest.of_model
     if chosen is None:
-        return f"none: {found.reason or 'it was not estimated'}"
+        return f"none: {honest.reason or 'it was not estimated'}"
     bag = f" and {chosen.gain:+.4f} for the bag of fold models" if chosen.gain else ""
     return (
         f"{chosen.score:.4f}, 95 % interval {chosen.low:.4f} to {chosen.high:.4f}, with "
-        f"{0.0 - chosen.bias:+.4f} for the choice among {found.n_trials} trials "
-        f"({found.n_bootstraps} bootstraps){bag}; uncorrected it would be {chosen.naive:.4f}"
+        f"{0.0 - chosen.bias:+.4f} for the choice among {honest.n_trials} trials "
+        f"({honest.n_bootstraps} bootstraps){bag}; uncorrected it would be {chosen.naive:.4f}"
     )
 
 

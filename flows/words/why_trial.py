@@ -157,8 +157,8 @@ def _score_text(known: Known, trial: Trial) -> str:
 def _fresh_scores(known: Known) -> dict[str, list[float]]:
     """Scores on fresh folds by trial id."""
     records = (known.selection, known.candidates)
-    found = (dict(record.scoring.scored) for record in records if record is not None)
-    return {key: [*scores] for key, scores in next(filter(None, found), {}).items()}
+    by_record = (dict(record.scoring.scored) for record in records if record is not None)
+    return {key: [*scores] for key, scores in next(filter(None, by_record), {}).items()}
 
 
 def _fate(known: Known, trial: Trial) -> str:
