@@ -75,12 +75,12 @@ def build(kinds: Mapping[str, Kind[T_co]], part: Part, setting: str) -> T_co:
         not of its type or out of range.
     """
     kind = entry_of(kinds, part.name, setting)
-    known = kind.defaults()
+    defaults = kind.defaults()
     options = dict(kind.options)
     for name, value in part.options:
         where = f"{setting} {part.name}"
-        entry_of(known, name, f"an option of {where}")
-        options[name] = _of_type(value, known[name], f"{where}: {name}")
+        entry_of(defaults, name, f"an option of {where}")
+        options[name] = _of_type(value, defaults[name], f"{where}: {name}")
     return kind.make(**options)
 
 

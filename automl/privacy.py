@@ -90,7 +90,7 @@ def tighten(home: Path) -> str:
 def _parts(home: Path) -> Iterator[Path]:
     """The home and what is there of what matters in it; not the home where it holds other things as well."""
     names = {path.name for path in home.iterdir()}
-    if all(any(fnmatch(name, known) for known in _OF_A_HOME) for name in names):
+    if all(any(fnmatch(name, own) for own in _OF_A_HOME) for name in names):
         yield home
     yield from (home / name for name in _FOLDERS)
     for pattern in _FILES:

@@ -91,8 +91,8 @@ def choose_split(wanted: str, test: str, alpha: float | Mapping[str, float]) -> 
         If the word is not known, or values by level are to be split over the tree.
     """
     if wanted not in get_args(WantedSplit):
-        known = ", ".join(get_args(WantedSplit))
-        raise SettingsError(f"alpha_split must be one of {known}; got {wanted!r}")
+        splits = ", ".join(get_args(WantedSplit))
+        raise SettingsError(f"alpha_split must be one of {splits}; got {wanted!r}")
     is_one = not isinstance(alpha, Mapping)
     if wanted == "tree" and not is_one:
         raise SettingsError("alpha_split tree needs one alpha; with values by level give level")

@@ -42,7 +42,7 @@ from automl.families.registry import get_family
 from automl.forecasts.earlier_runs import earlier_timings
 from automl.forecasts.forecast import Forecast
 from automl.forecasts.runtime_model import fit_censored, growth
-from automl.forecasts.timings import Known, Timing
+from automl.forecasts.timings import KnownTimings, Timing
 from automl.home import Home
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.run.preparation import prepare
@@ -363,7 +363,7 @@ def forecast(own: list[Timing], test: list[Timing], earlier: tuple[Timing, ...])
     spaces = {t.configuration.family: None for t in (*own, *test)}
     made = Forecast(
         {family: get_family(family).space(kind) for family in spaces},
-        Known(workload, earlier),
+        KnownTimings(workload, earlier),
         n_folds=1,
     )
     for t in own:

@@ -89,8 +89,8 @@ def checked_plan(plan: ComparisonPlan, folder: ComparisonFolder, say: Say) -> Co
         data_sets[name] = complete
         digests[name] = _check(replace(plan, data_sets={name: complete}), name, frame)
     checked = replace(plan, data_sets=data_sets, digests=digests)
-    known = folder.read_plan()
-    return checked if known is None else known.joined(checked, str(folder.path))
+    plan_there = folder.read_plan()
+    return checked if plan_there is None else plan_there.joined(checked, str(folder.path))
 
 
 def _read(source: str) -> pd.DataFrame:

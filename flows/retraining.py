@@ -156,8 +156,8 @@ def retrain(
 
 
 def _unknown_problem(home: Home, name: str) -> str:
-    known = {problem_name(facts) for facts in map(finished_facts, home.run_folders()) if facts}
-    hint = did_you_mean(clean_name(name), known, "; train it first with `automl train`")
+    problems = {problem_name(facts) for facts in map(finished_facts, home.run_folders()) if facts}
+    hint = did_you_mean(clean_name(name), problems, "; train it first with `automl train`")
     return f"there is no finished run of problem {name!r} in {home.path}{hint}"
 
 

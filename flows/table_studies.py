@@ -122,7 +122,11 @@ def _line(folder: LearnedFolder, name: str) -> str:
     learned = folder.read(name)
     if learned is None:
         return name
-    known = Outcome(learned).summary()
-    best = "" if known["best"] is None else f", best {known['best']:.4f} ({known['best_family']})"
-    late = f", {known['left_out']} left out" if known["left_out"] else ""
-    return f"{name}: {known['trials']} trials{late}{best}, {known['seconds']:.0f} s"
+    summary = Outcome(learned).summary()
+    best = (
+        ""
+        if summary["best"] is None
+        else f", best {summary['best']:.4f} ({summary['best_family']})"
+    )
+    late = f", {summary['left_out']} left out" if summary["left_out"] else ""
+    return f"{name}: {summary['trials']} trials{late}{best}, {summary['seconds']:.0f} s"

@@ -30,9 +30,9 @@ def learn_priors_of(
     from automl.table_studies.folder import LearnedFolder
     from automl.table_studies.prior_learning import gathered, make_priors
 
-    known = gathered(LearnedFolder(Home(Path(home))), tables, map(Path, files))
+    experiences = gathered(LearnedFolder(Home(Path(home))), tables, map(Path, files))
     priors = make_priors(
-        known,
+        experiences,
         Path(into),
         settings=PriorSettings(**options.get("settings", {})),
         families=options.get("families", ()),
@@ -41,7 +41,7 @@ def learn_priors_of(
     )
     pictures = save_prior_pictures(priors, pictures_folder(Path(into)))
     get_run_logger().info(
-        "%s priors of %s data sets, %s pictures", len(priors), len(known), len(pictures)
+        "%s priors of %s data sets, %s pictures", len(priors), len(experiences), len(pictures)
     )
     return [
         {

@@ -242,10 +242,10 @@ def weigh_models(
         raise DataError("no row has predictions of all models")
     y = encoded.y[present]
     index = _index(metric, encoded, y)
-    known = [array[present] for array in arrays.values()]
+    arrays_present = [array[present] for array in arrays.values()]
     streams = [stream(seed, Purpose.ENSEMBLE, bag) for bag in range(chosen.n_bags)]
     bags = [
-        chosen.weights(EnsembleProblem(known, y, index, rng, combine=combine), bag)
+        chosen.weights(EnsembleProblem(arrays_present, y, index, rng, combine=combine), bag)
         for bag, rng in enumerate(streams)
     ]
     weights = np.mean(bags, axis=0)

@@ -57,8 +57,8 @@ class Maximizer(Protocol):
 
 def best_first(utilities: FloatArray, rng: np.random.Generator) -> IntArray:
     """Rows by decreasing utility, ties in random order; what is not a number comes last."""
-    known = np.where(np.isnan(utilities), -np.inf, utilities)
-    return np.lexsort((rng.random(len(known)), -known))
+    comparable = np.where(np.isnan(utilities), -np.inf, utilities)
+    return np.lexsort((rng.random(len(comparable)), -comparable))
 
 
 def _gather(parts: Sequence[Scored]) -> Scored:

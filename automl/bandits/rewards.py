@@ -84,8 +84,8 @@ class Rewards:
         tally = self._tallies.get(arm)
         if tally is not None:
             return tally.mean
-        known = self._tallies.values()
-        return sum(tally.mean for tally in known) / len(known) if known else 0.0
+        tallies = self._tallies.values()
+        return sum(tally.mean for tally in tallies) / len(tallies) if tallies else 0.0
 
     def _reward(self, trial: Trial) -> float:
         if trial.is_complete and trial.score is not None:

@@ -150,10 +150,10 @@ def _public(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _refuse_change(what: str, known: Any, given: Any, where: str) -> None:
-    if known != given:
+def _refuse_change(what: str, before: Any, given: Any, where: str) -> None:
+    if before != given:
         raise SettingsError(
-            f"{what} is another one than in {where}: {_shown(known)} there, {_shown(given)} now; "
+            f"{what} is another one than in {where}: {_shown(before)} there, {_shown(given)} now; "
             "compare under another name, or in another folder"
         )
 

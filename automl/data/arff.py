@@ -175,12 +175,12 @@ def _column(
         return pd.Series(values, dtype="str")
     if attribute.kind == "date":
         return pd.Series(values, dtype="str").str.replace("T", " ")
-    known = set(attribute.categories)
+    allowed = set(attribute.categories)
     bad = (
         (row, value)
         for (row, _), value in zip(rows, values, strict=True)
         if value is not None
-        and (value not in known if attribute.kind == "nominal" else not _is_number(value))
+        and (value not in allowed if attribute.kind == "nominal" else not _is_number(value))
     )
     for line, value in bad:
         wanted = "a number" if attribute.kind == "numeric" else "a declared value"

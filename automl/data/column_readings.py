@@ -401,8 +401,8 @@ def read_as(reading: Reading | None, role: str) -> str:
 def writing(form: Form) -> str:
     """What a form reads, in words."""
     if isinstance(form, DateForm):
-        known = {"ISO8601": "dates", "mixed": "dates of several formats"}
-        return known.get(form.format, f"dates in the order {form.pattern}")
+        words = {"ISO8601": "dates", "mixed": "dates of several formats"}
+        return words.get(form.format, f"dates in the order {form.pattern}")
     if not isinstance(form, NumberForm):
         return {"time": "times of day, in hours", "duration": "durations, in seconds"}.get(
             form.kind, form.expected

@@ -71,18 +71,18 @@ def check_leaks(
 
 
 def _notes_on(remaining: Mapping[str, float], target: EncodedTarget) -> list[str]:
-    known = "make sure that it is known before the target is, else give it the role ignored"
+    advice = "make sure that it is known before the target is, else give it the role ignored"
     enough = REMAINING_VARIANCE if target.class_labels is None else REMAINING_ERRORS
     lowest = sorted(remaining.values())[:2]
     notes = []
     for name, left in remaining.items():
         next_lowest = lowest[-1] if len(lowest) > 1 and left == lowest[0] else 1.0
         if left <= enough:
-            notes.append(f"column {name!r} alone almost determines the target; {known}")
+            notes.append(f"column {name!r} alone almost determines the target; {advice}")
         elif left == lowest[0] and left <= min(REMAINING_OF_STANDOUT, next_lowest / TIMES_NEXT):
             notes.append(
                 f"column {name!r} alone leaves {left:.1%} of the target unexplained, no other less than "
-                f"{next_lowest:.0%}; {known}"
+                f"{next_lowest:.0%}; {advice}"
             )
     return notes
 
@@ -146,9 +146,9 @@ def _dense(codes: IntArray) -> IntArray:
 
 def _bins(values: FloatArray) -> IntArray:
     """Quantile bins of at least `ROWS_PER_VALUE` rows from 1; 0 is missing."""
-    known = np.sort(values[~np.isnan(values)])
-    n_bins = int(np.clip(len(known) // ROWS_PER_VALUE, 1, MAX_BINS))
-    edges = np.unique(known[np.arange(1, n_bins) * len(known) // n_bins])
+    present = np.sort(values[~np.isnan(values)])
+    n_bins = int(np.clip(len(present) // ROWS_PER_VALUE, 1, MAX_BINS))
+    edges = np.unique(present[np.arange(1, n_bins) * len(present) // n_bins])
     return np.where(np.isnan(values), 0, np.searchsorted(edges, values, side="left") + 1)
 
 
@@ -177,9 +177,9 @@ def _remaining_variance(codes: IntArray, ranks: FloatArray) -> float:
 
 
 def _rank_correlation(values: FloatArray, y: FloatArray) -> float:
-    known = ~np.isnan(values)
-    if known.sum() < max(MIN_ROWS, len(y) // 2):
+    is_present = ~np.isnan(values)
+    if is_present.sum() < max(MIN_ROWS, len(y) // 2):
         return 0.0
-    first, second = pd.Series(values[known]).rank(), pd.Series(y[known]).rank()
+    first, second = pd.Series(values[is_present]).rank(), pd.Series(y[is_present]).rank()
     spread = float(first.std() * second.std())
     return abs(float(np.cov(first, second)[0, 1])) / spread if spread > 0 else 0.0

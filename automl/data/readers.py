@@ -86,11 +86,11 @@ def read_table(
         warnings.warn(f"{name}: {oddity.note}", AutoMLWarning, stacklevel=2)
     if columns is None:
         return frame
-    known = set(frame.columns)
+    names = set(frame.columns)
     problems = [
         f"there is no column {column!r}{nearest(column, frame.columns)}"
         for column in columns
-        if column not in known
+        if column not in names
     ]
     if problems:
         raise DataError.of(problems, source=name)

@@ -208,12 +208,12 @@ def check_overrides(overrides: Mapping[str, str], names: Any) -> dict[str, Given
     SettingsError
         If a column is not among `names`, or a role does not exist.
     """
-    known = [str(name) for name in names]
+    columns = [str(name) for name in names]
     roles = {}
     for name, text in overrides.items():
-        if name not in known:
+        if name not in columns:
             raise SettingsError(
-                f"a role is given for column {name!r}, which is not in the table{nearest(name, known)}"
+                f"a role is given for column {name!r}, which is not in the table{nearest(name, columns)}"
             )
         role, _, order = str(text).partition(":")
         try:

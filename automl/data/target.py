@@ -118,9 +118,9 @@ def encode_labels(series: pd.Series, class_labels: NDArray[Any]) -> IntArray:
     Labels are compared as values first, then as texts, so that ``1`` and ``"1"`` agree; outer blanks and the
     case of boolean words do not count.
     """
-    known = pd.Index(class_labels)
+    labels_index = pd.Index(class_labels)
     plain = series.astype(series.cat.categories.dtype) if series.dtype == "category" else series
-    codes = known.get_indexer(pd.Index(plain.astype(object)))
+    codes = labels_index.get_indexer(pd.Index(plain.astype(object)))
     labels = [label_text(label) for label in class_labels]
     texts = pd.Series([label_text(value).strip() for value in plain], dtype=object)
     codes = np.where(codes < 0, pd.Index(labels).get_indexer(pd.Index(texts)), codes)

@@ -199,9 +199,9 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
 
     def _settled_rounds(self, n_rows: int) -> int | None:
         """Rounds that are known before the fit; None where held-out rows will tell."""
-        known = current().most_rounds
-        if known is not None:
-            return min(known, self.planned_iterations)
+        most = current().most_rounds
+        if most is not None:
+            return min(most, self.planned_iterations)
         if self.boosting == "dart" or n_rows < MIN_ROWS_TO_HOLD_OUT:
             return self._fixed_rounds()
         return None

@@ -81,13 +81,13 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
         array = self.codes_.transform(X)
         self.n_features_in_ = array.shape[1]
         parameters = self._parameters(len(target)) | objective
-        rounds, known = max(1, min(self.n_estimators, round(5.0 / self.learning_rate))), None
+        rounds, evaluated = max(1, min(self.n_estimators, round(5.0 / self.learning_rate))), None
         if current().most_rounds is not None:
             rounds = current().rounds(self.n_estimators)
         elif len(target) >= MIN_ROWS_TO_HOLD_OUT:
-            known, rounds = self._with_holdout(parameters, array, target, weight)
-        if known is not None:
-            self.booster_, self.best_iteration_ = known, rounds
+            evaluated, rounds = self._with_holdout(parameters, array, target, weight)
+        if evaluated is not None:
+            self.booster_, self.best_iteration_ = evaluated, rounds
             return
         data = self._matrix(array, target, weight)
         self.booster_ = xgboost.train(parameters, data, rounds, callbacks=[_Clock(rounds)])

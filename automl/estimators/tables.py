@@ -52,14 +52,14 @@ class CategoryCodes:
         result = np.empty(X.shape, dtype=np.float64)
         for position in range(X.shape[1]):
             column = X.iloc[:, position]
-            known = self.categories_.get(position)
-            result[:, position] = column if known is None else _codes(column, known)
+            categories = self.categories_.get(position)
+            result[:, position] = column if categories is None else _codes(column, categories)
         return result
 
 
-def _codes(column: pd.Series[Any], known: pd.Index) -> NDArray[np.float64]:
-    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.equals(known):
+def _codes(column: pd.Series[Any], categories: pd.Index) -> NDArray[np.float64]:
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.equals(categories):
         codes = column.cat.codes.to_numpy()
     else:
-        codes = known.get_indexer(pd.Index(column))
+        codes = categories.get_indexer(pd.Index(column))
     return np.where(codes < 0, np.nan, codes)

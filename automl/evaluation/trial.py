@@ -148,14 +148,14 @@ class _FoldRunner:
         if earlier is None:
             return []
         try:
-            known = self._store.load(earlier["trial"])
+            stored = self._store.load(earlier["trial"])
         except KeyError:
             return []
         results = [FoldResult(**result) for result in earlier["folds"]]
         for result in results:
             _, within = self._plan.rows_of(self._payload["stage"], result.repeat, result.fold)
             if result.repeat == self._first:
-                self._keep_prediction(result.repeat, result.fold, within, known[within])
+                self._keep_prediction(result.repeat, result.fold, within, stored[within])
         return results
 
     def _keep_prediction(
@@ -263,14 +263,14 @@ class _FoldRunner:
         n_bootstraps = settings.n_bootstraps if self._payload["stage"] == "search" else 0
         if n_bootstraps == 0:
             return ()
-        known = np.flatnonzero(out_of_fold.folds >= 0)
+        rows = np.flatnonzero(out_of_fold.folds >= 0)
         scores = bootstrap_scores(
             self._plan.index,
-            self._y[known],
-            out_of_fold.prediction[known],
+            self._y[rows],
+            out_of_fold.prediction[rows],
             n_bootstraps=n_bootstraps,
             rng=stream(settings.seed, Purpose.BOOTSTRAP),
-            sample_weight=None if self._weights is None else self._weights[known],
+            sample_weight=None if self._weights is None else self._weights[rows],
         )
         return tuple(scores.tolist())
 

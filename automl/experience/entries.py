@@ -271,12 +271,12 @@ def _migrated(head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]
         step = MIGRATIONS.get(head["schema"])
         if step is None:
             raise EntryError(f"it is of an old version: schema {head['schema']}, known is {SCHEMA}")
-        known = head["schema"]
+        schema = head["schema"]
         try:
             head, body = step(head, body)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise EntryError(f"schema {known} cannot be brought up to date: {error!r}") from None
-        head["schema"] = known + 1
+            raise EntryError(f"schema {schema} cannot be brought up to date: {error!r}") from None
+        head["schema"] = schema + 1
     return head, body
 
 

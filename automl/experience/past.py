@@ -21,7 +21,7 @@ def is_past_of(one: DataSetFacts, data: DataSetFacts) -> bool:
 
 
 def past_best(
-    known: Sequence[Experience], data: DataSetFacts, *, most: int = MOST
+    experiences: Sequence[Experience], data: DataSetFacts, *, most: int = MOST
 ) -> list[Configuration]:
     """The best configuration of each family in the newest earlier run, the best family first.
 
@@ -30,12 +30,12 @@ def past_best(
 
     Parameters
     ----------
-    known
+    experiences
         Without what cannot be used (`automl.experience.cleaning`).
     data
         The data set that is searched now.
     """
-    past = [one for one in known if is_past_of(one.data, data)]
+    past = [one for one in experiences if is_past_of(one.data, data)]
     past.sort(key=lambda one: (one.created, one.id), reverse=True)
     chosen: dict[str, Configuration] = {}
     for one in past:

@@ -207,9 +207,9 @@ def take_in(store: ExperienceStore, experiences: Iterable[Experience], *, origin
     """
     added = []
     for experience in experiences:
-        known = store.read_one(experience.id)
-        is_new = known is None or (
-            known.origin == origin and len(known.trials) < len(experience.trials)
+        stored = store.read_one(experience.id)
+        is_new = stored is None or (
+            stored.origin == origin and len(stored.trials) < len(experience.trials)
         )
         if is_new and store.add(replace(experience, origin=origin)):
             added.append(experience.id)

@@ -290,8 +290,8 @@ class Family:
             raise SettingsError(
                 f"{self.text.path.name}: estimators.{kind}: must be module:Class; {estimator} gives: {error}"
             ) from error
-        known = inspect.signature(constructor).parameters
-        taken = {name: value for name, value in surroundings.items() if name in known}
+        parameters = inspect.signature(constructor).parameters
+        taken = {name: value for name, value in surroundings.items() if name in parameters}
         try:
             return constructor(**arguments, **taken)
         except TypeError as error:

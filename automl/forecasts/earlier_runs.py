@@ -20,20 +20,20 @@ def earlier_timings(experiences: Iterable[Experience]) -> dict[str, list[Timing]
     Experience from elsewhere does not count: it was made on another machine. Nothing else of a run
     matters: it may have failed.
     """
-    own = [known for known in experiences if known.origin == "run" and known.training_rows > 0]
+    own = [one for one in experiences if one.origin == "run" and one.training_rows > 0]
     by_run: dict[str, list[Timing]] = {}
-    for known in sorted(own, key=lambda known: (known.created, known.id), reverse=True):
+    for one in sorted(own, key=lambda one: (one.created, one.id), reverse=True):
         if len(by_run) == MOST_RUNS:
             break
-        if timings := list(_timings(known)):
-            by_run[known.id] = timings
+        if timings := list(_timings(one)):
+            by_run[one.id] = timings
     return by_run
 
 
-def _timings(known: Experience) -> Iterator[Timing]:
-    workload = Workload(known.training_rows, known.data.columns, known.data.classes)
+def _timings(experience: Experience) -> Iterator[Timing]:
+    workload = Workload(experience.training_rows, experience.data.columns, experience.data.classes)
     taken: Counter[str] = Counter()
-    for trial in known.trials:
+    for trial in experience.trials:
         timing = known_timing(trial, workload)
         if timing is not None and taken[timing.configuration.family] < MOST_PER_FAMILY:
             taken[timing.configuration.family] += 1

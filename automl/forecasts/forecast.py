@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from automl.forecasts.runtime_model import RuntimeModel, growth
-from automl.forecasts.timings import LEAST_SECONDS, Known, Timing, Workload, timing_of
+from automl.forecasts.timings import LEAST_SECONDS, KnownTimings, Timing, Workload, timing_of
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Fidelity, Trial
 from automl.spaces.encoding import ConfigurationEncoder
@@ -43,14 +43,14 @@ class Forecast:
     def __init__(
         self,
         spaces: Mapping[str, SpaceTree],
-        known: Known,
+        timings: KnownTimings,
         *,
         n_folds: int,
         seed: int = 0,
     ) -> None:
         self._spaces, self._n_folds = dict(spaces), n_folds
-        earlier = tuple(t for t in known.earlier if t.configuration.family in self._spaces)
-        self._known = replace(known, earlier=earlier)
+        earlier = tuple(t for t in timings.earlier if t.configuration.family in self._spaces)
+        self._known = replace(timings, earlier=earlier)
         self._seed = seed
         self._own: list[Timing] = []
         self._models: dict[str, RuntimeModel] = {}
@@ -92,8 +92,8 @@ class Forecast:
     def usual_seconds(self) -> float | None:
         """Median over the families of the seconds that a trial of their default takes; None as above."""
         by_family = [self.seconds(space.default()) for space in self._spaces.values()]
-        known = [seconds for seconds in by_family if seconds is not None]
-        return statistics.median(known) if known else None
+        usual = [seconds for seconds in by_family if seconds is not None]
+        return statistics.median(usual) if usual else None
 
     def _fold_seconds(self, configuration: Configuration, workload: Workload) -> float | None:
         if configuration.family not in self._spaces:
@@ -114,8 +114,8 @@ class Forecast:
 
     def _shift_of_line(self) -> float | None:
         """Against relative seconds, by this run or else by earlier ones."""
-        known = self._own or self._known.earlier
-        logs = [math.log(t.seconds) - growth(t.configuration.family, t.workload) for t in known]
+        points = self._own or self._known.earlier
+        logs = [math.log(t.seconds) - growth(t.configuration.family, t.workload) for t in points]
         return statistics.median(logs) if logs else None
 
     def _shift_of_earlier(self) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.families.registry import families
-from automl.forecasts.timings import Known, Timing, Workload
+from automl.forecasts.timings import KnownTimings, Timing, Workload
 from automl.records import BoolArray, Configuration, FloatArray
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.surrogates.boosting import LogSecondsBoosting
@@ -36,8 +36,8 @@ REFIT_GROWTH = 1.05
 
 def growth(family: str, workload: Workload) -> float:
     """Term a: ln (0.1 + relative seconds), which are 1 for a family that is not registered."""
-    known = families().get(family)
-    relative = known.relative_seconds(workload.rows, workload.columns) if known else 1.0
+    registered = families().get(family)
+    relative = registered.relative_seconds(workload.rows, workload.columns) if registered else 1.0
     return math.log(OVERHEAD + relative)
 
 
@@ -79,15 +79,15 @@ class RuntimeModel:
     def __init__(
         self,
         encoder: ConfigurationEncoder,
-        known: Known | None = None,
+        earlier: KnownTimings | None = None,
         *,
         make: Callable[[], Surrogate] = LogSecondsBoosting,
     ) -> None:
-        known = known or Known()
+        earlier = earlier or KnownTimings()
         self._encoder = encoder
         self._families = [space.family for space in encoder.spaces]
-        self._workload = known.workload
-        self._earlier = [t for t in known.earlier if t.configuration.family in self._families]
+        self._workload = earlier.workload
+        self._earlier = [t for t in earlier.earlier if t.configuration.family in self._families]
         self._own: list[_Row] = []
         self._make = make
         self._of_earlier: Surrogate | None = None

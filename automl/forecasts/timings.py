@@ -69,7 +69,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTimings:
     """What a run knows of seconds before its first trial.
 
     Parameters

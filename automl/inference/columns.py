@@ -95,8 +95,8 @@ def value_type(series: pd.Series) -> str:
         return "text"
     if pd.api.types.is_object_dtype(dtype):
         inferred = pd.api.types.infer_dtype(series, skipna=True)
-        known = {"string": "text", "boolean": "boolean"}
-        return known.get(inferred, "date" if inferred.startswith("date") else "any")
+        plain = {"string": "text", "boolean": "boolean"}
+        return plain.get(inferred, "date" if inferred.startswith("date") else "any")
     if pd.api.types.is_numeric_dtype(dtype) and not series.isna().any():
         return value_type(pd.Series(series.to_numpy()))
     return "any"
@@ -153,18 +153,18 @@ def category_texts(
     codes, distinct = values
     occurring = np.flatnonzero(np.bincount(codes[codes >= 0]))
     texts = {category_text(distinct[code], stored, aliases) for code in occurring} - {None}
-    known = [text for text in texts if text is not None]
-    return sorted(known, key=_number_first) if stored == "number" else sorted(known)
+    present = [text for text in texts if text is not None]
+    return sorted(present, key=_number_first) if stored == "number" else sorted(present)
 
 
 def category_codes(
     values: tuple[NDArray[np.intp], list[Any]],
-    known: Mapping[str, int],
+    code_of: Mapping[str, int],
     stored: str,
     unseen: int,
     aliases: Mapping[str, str] = NO_ALIASES,
 ) -> NDArray[np.intp]:
-    """Category code of each row: -1 for missing, `unseen` for a text that is not `known`.
+    """Category code of each row: -1 for missing, `unseen` for a text that is not `code_of`.
 
     Parameters
     ----------
@@ -174,12 +174,12 @@ def category_codes(
     codes, distinct = values
     table = np.full(len(distinct) + 1, -1, dtype=np.intp)
     for position, value in enumerate(distinct):
-        if isinstance(value, str) and value in known:
-            table[position] = known[value]
+        if isinstance(value, str) and value in code_of:
+            table[position] = code_of[value]
             continue
         text = category_text(value, stored, aliases)
         if text is not None:
-            table[position] = known.get(text, unseen)
+            table[position] = code_of.get(text, unseen)
     return table[codes]
 
 

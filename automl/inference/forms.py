@@ -259,8 +259,10 @@ class BooleanForm:
 
     def parse(self, texts: Sequence[str]) -> FloatArray:
         """1 for yes, 0 for no; ``true``, ``false``, ``1`` and ``0`` are understood too."""
-        known = {"false": 0.0, "true": 1.0, "0": 0.0, "1": 1.0, self.no: 0.0, self.yes: 1.0}
-        return np.array([known.get(text.strip().casefold(), np.nan) for text in texts], dtype=float)
+        values = {"false": 0.0, "true": 1.0, "0": 0.0, "1": 1.0, self.no: 0.0, self.yes: 1.0}
+        return np.array(
+            [values.get(text.strip().casefold(), np.nan) for text in texts], dtype=float
+        )
 
 
 Form = NumberForm | DateForm | TimeForm | DurationForm | BooleanForm

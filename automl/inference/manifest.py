@@ -310,8 +310,8 @@ def _check_parts(column: ColumnSchema, place: str) -> None:
 
 
 def _check_distinct(names: list[str], place: str) -> None:
-    known: set[str] = set()
+    seen: set[str] = set()
     for name in names:
-        if name in known:
+        if name in seen:
             raise ShapeError(place, "distinct", name)
-        known.add(name)
+        seen.add(name)

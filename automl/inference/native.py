@@ -95,7 +95,7 @@ def write_part(kind: str, value: Any, owner_rounds: int | None, file: Path) -> N
     elif kind == "constant":
         file.write_text(constant_text(value), encoding="utf-8")
     else:
-        lists = {str(place): list(known) for place, known in value.categories_.items()}
+        lists = {str(place): list(categories) for place, categories in value.categories_.items()}
         file.write_text(json.dumps(lists, ensure_ascii=False), encoding="utf-8")
 
 
@@ -193,7 +193,7 @@ def _read_category_codes(text: str) -> CategoryCodes:
     codes = CategoryCodes()
     lists = json.loads(text)
     codes.categories_ = {
-        int(place): pd.Index(known, dtype=object) for place, known in lists.items()
+        int(place): pd.Index(categories, dtype=object) for place, categories in lists.items()
     }
     return codes
 

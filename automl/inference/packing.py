@@ -242,11 +242,11 @@ def _write_pickle(estimator: Any, folder: Path, stem: str) -> dict[str, Any]:
 
 def _own_modules() -> list[ModuleType]:
     """Loaded modules that are neither Python's, nor this program's, nor of an installed distribution."""
-    known = {*sys.stdlib_module_names, *importlib.metadata.packages_distributions(), "automl"}
+    installed = {*sys.stdlib_module_names, *importlib.metadata.packages_distributions(), "automl"}
     return [
         module
         for name, module in list(sys.modules.items())
-        if name.partition(".")[0] not in known
+        if name.partition(".")[0] not in installed
         and getattr(module, "__name__", "") == name
         and isinstance(getattr(module, "__file__", None), str)
     ]

@@ -184,11 +184,11 @@ def _nothing(value: object, place: str) -> None:
         raise ShapeError(place, "null", value)
 
 
-def _choice(value: object, place: str, known: tuple[Any, ...]) -> Any:
-    for each in known:
+def _choice(value: object, place: str, allowed: tuple[Any, ...]) -> Any:
+    for each in allowed:
         if type(value) is type(each) and value == each:
             return each
-    raise ShapeError(place, f"one of {', '.join(map(str, known))}", value)
+    raise ShapeError(place, f"one of {', '.join(map(str, allowed))}", value)
 
 
 def _plain(value: object, place: str, depth: int = MOST_DEPTH) -> object:

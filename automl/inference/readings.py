@@ -98,8 +98,8 @@ def read_distinct(
     if strange.any() and not reading.words:
         bad = distinct[int(strange.argmax())]
         raise DataError(f"column {name!r} must hold {reading.form.expected}; found {short(bad)}")
-    known = set(reading.words)
-    words = strange & np.array([text in known for text in texts], dtype=bool)
+    marked = set(reading.words)
+    words = strange & np.array([text in marked for text in texts], dtype=bool)
     n_new = int(np.append(strange & ~words, False)[codes].sum())
     return ReadValues(np.append(table, np.nan)[codes], np.append(words, False)[codes], n_new)
 

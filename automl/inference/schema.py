@@ -345,8 +345,8 @@ class TableSchema:
         }
 
     def _warn_of_extra(self, names: Iterable[str]) -> None:
-        known = {*self.names, *self.ignored}
-        extra = [name for name in names if name not in known]
+        expected = {*self.names, *self.ignored}
+        extra = [name for name in names if name not in expected]
         if extra:
             shown = ", ".join(repr(name) for name in extra[:5])
             more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""

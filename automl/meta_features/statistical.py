@@ -43,8 +43,8 @@ def kurtosis(X: FloatArray) -> FloatArray:
 
 def _moments(X: FloatArray) -> tuple[FloatArray, tuple[FloatArray, ...]]:
     """Number of values of each column and their central moments 2, 3 and 4, after scaling to 1."""
-    known = ~np.isnan(X)
-    n = known.sum(axis=0).astype(float)
+    is_present = ~np.isnan(X)
+    n = is_present.sum(axis=0).astype(float)
     Z = standardized_columns(X)
     some = np.maximum(n, 1.0)
     return n, tuple((Z**power).sum(axis=0) / some for power in (2, 3, 4))
@@ -54,11 +54,11 @@ def outlier_shares(X: FloatArray) -> FloatArray:
     """(q,) share of the known values of each column outside of Tukey's fences; NaN without any."""
     shares = np.full(X.shape[1], np.nan)
     for column, values in enumerate(X.T):
-        known = values[~np.isnan(values)]
-        if len(known):
-            low, high = np.quantile(known, [0.25, 0.75])
+        present = values[~np.isnan(values)]
+        if len(present):
+            low, high = np.quantile(present, [0.25, 0.75])
             reach = OUTLIER_RANGES * (high - low)
-            shares[column] = np.mean((known < low - reach) | (known > high + reach))
+            shares[column] = np.mean((present < low - reach) | (present > high + reach))
     return shares
 
 

@@ -252,10 +252,10 @@ def _drawn(n: int, size: int, rng: np.random.Generator) -> IntArray:
 
 def standardized_columns(X: FloatArray) -> FloatArray:
     """Columns less their mean over their standard deviation; 0 where missing or constant."""
-    known = ~np.isnan(X)
-    counts = np.maximum(known.sum(axis=0), 1)
-    filled = np.where(known, X, 0.0)
-    centered = np.where(known, filled - filled.sum(axis=0) / counts, 0.0)
+    is_present = ~np.isnan(X)
+    counts = np.maximum(is_present.sum(axis=0), 1)
+    filled = np.where(is_present, X, 0.0)
+    centered = np.where(is_present, filled - filled.sum(axis=0) / counts, 0.0)
     spread = np.sqrt((centered**2).sum(axis=0) / counts)
     return np.asarray(np.where(spread > 0.0, centered / np.where(spread > 0.0, spread, 1.0), 0.0))
 
@@ -264,14 +264,14 @@ def binned(X: FloatArray, n_bins: int = N_BINS) -> IntArray:
     """(r, q) bins of equal frequency from 0, per column; equal values share one, missing is -1."""
     if X.shape[1] == 0:
         return np.zeros(X.shape, dtype=np.intp)
-    known = ~np.isnan(X)
+    is_present = ~np.isnan(X)
     inner = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
     edges = np.zeros((len(inner), X.shape[1]))
-    whole = known.all(axis=0)
+    whole = is_present.all(axis=0)
     edges[:, whole] = np.quantile(X[:, whole], inner, axis=0)
-    for column in np.flatnonzero(~whole & known.any(axis=0)):
-        edges[:, column] = np.quantile(X[known[:, column], column], inner)
+    for column in np.flatnonzero(~whole & is_present.any(axis=0)):
+        edges[:, column] = np.quantile(X[is_present[:, column], column], inner)
     codes = np.zeros(X.shape, dtype=np.intp)
     for edge in edges:
         codes += edge < X
-    return np.where(known, codes, -1)
+    return np.where(is_present, codes, -1)

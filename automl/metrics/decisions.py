@@ -69,8 +69,8 @@ class OutOfFold:
 
     def pooled(self) -> tuple[float, dict[str, float]]:
         """Score and every metric of all rows that take part, labels as in `labels`."""
-        known = self._of(np.flatnonzero(self.folds >= 0))
-        rows, labels = (known.y, known.prediction, known.sample_weight), known.labels()
+        scored = self._of(np.flatnonzero(self.folds >= 0))
+        rows, labels = (scored.y, scored.prediction, scored.sample_weight), scored.labels()
         return (
             self.index.score(*rows, labels=labels),
             self.index.metrics(*rows, labels=labels),
@@ -78,10 +78,10 @@ class OutOfFold:
 
     def rule(self) -> DecisionRule | None:
         """Rule learned from all rows that take part: that of the deployed model; None for regression."""
-        known = self._of(np.flatnonzero(self.folds >= 0))
-        if not len(known.y):
+        scored = self._of(np.flatnonzero(self.folds >= 0))
+        if not len(scored.y):
             return self.index.rule
-        return self.index.learn_rule(known.y, known.prediction, known.sample_weight)
+        return self.index.learn_rule(scored.y, scored.prediction, scored.sample_weight)
 
     def _numbers(self) -> list[int]:
         return [int(fold) for fold in np.unique(self.folds[self.folds >= 0])]

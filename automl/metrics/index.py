@@ -329,10 +329,10 @@ class PerformanceIndex:
 
         The factor is its weight divided by the distance of its ideal from its baseline.
         """
-        known = {name: self.baselines.get(name, 0.0) for name in self.weights}
+        baselines = {name: self.baselines.get(name, 0.0) for name in self.weights}
         return {
             name: (self.weights[name] * self._metrics[name].scale(baseline), baseline)
-            for name, baseline in known.items()
+            for name, baseline in baselines.items()
         }
 
     def _batch(

@@ -136,19 +136,19 @@ class Metric:
         ValueError
             If a prediction is not finite or the shapes do not fit.
         """
-        known = parameters or MetricParameters()
+        given = parameters or MetricParameters()
         n_classes = 0 if self.needs == "values" else predictions.shape[-1]
-        rule = DecisionRule.given(n_classes, known.costs) if n_classes else None
+        rule = DecisionRule.given(n_classes, given.costs) if n_classes else None
         rows = (y, predictions, weights, labels)
-        return self.values(batch_of(*rows, rule=rule, n_classes=n_classes, parameters=known))
+        return self.values(batch_of(*rows, rule=rule, n_classes=n_classes, parameters=given))
 
     def baseline_of(self, facts: TargetFacts) -> float:
         """Value of the prediction that knows nothing of the rows."""
         if self.baseline is not None:
             return self.baseline(facts)
-        known = facts.constant if self.needs != "labels" else facts.expected
-        assert known is not None
-        return float(self.values(known)[0])
+        prediction = facts.constant if self.needs != "labels" else facts.expected
+        assert prediction is not None
+        return float(self.values(prediction)[0])
 
     def scale(self, baseline: float) -> float:
         """1 / (ideal - baseline); ±1 where the baseline is ideal already (a constant target)."""

@@ -197,13 +197,13 @@ def parse_composition(given: Mapping[str, Any]) -> Composition:
     SettingsError
         If a key, name or option is unknown, a value is not usable, or a part is missing.
     """
-    known = [entry.name for entry in fields(Composition)]
+    names = [entry.name for entry in fields(Composition)]
     for key in given:
-        _check_name(["base", "name", *known], key, "a key of optimizer")
+        _check_name(["base", "name", *names], key, "a key of optimizer")
     parts: dict[str, Any] = {
         key: Part.parse(value, f"optimizer.{key}") if key in _KINDS else value
         for key, value in given.items()
-        if key in known
+        if key in names
     }
     if "base" in given:
         _check_name(NAMED, given["base"], "optimizer.base")

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from automl.forecasts.timings import Known
+from automl.forecasts.timings import KnownTimings
 from automl.optimizers.composition import Composition
 from automl.optimizers.geometry import Geometry
 from automl.optimizers.model_based import ModelBasedOptimizer
@@ -38,7 +38,7 @@ class EnsembleOptimizer:
     composition
         The parts of each search, and with `n_histories` how many there are: N, at least 1. What
         is told must have no or so many scores on bootstraps.
-    known
+    timings
         What the run knows of seconds, for an acquisition per cost.
 
     Notes
@@ -57,11 +57,11 @@ class EnsembleOptimizer:
         space: SpaceTree,
         composition: Composition,
         *,
-        known: Known | None = None,
+        timings: KnownTimings | None = None,
     ) -> None:
         geometry = Geometry(space, form=composition.encoding)
         self._histories = [
-            ModelBasedOptimizer(space, composition, known=known, geometry=geometry)
+            ModelBasedOptimizer(space, composition, timings=timings, geometry=geometry)
             for _ in range(composition.n_histories)
         ]
         self._turn = 0

@@ -171,7 +171,7 @@ class SuccessiveHalving:
         return None
 
     def _keep(self, bracket: _Bracket) -> None:
-        if not any(bracket is known for known in self._brackets):
+        if not any(bracket is kept for kept in self._brackets):
             self._brackets.append(bracket)
             self._n_begun += 1
 
@@ -225,8 +225,8 @@ class SuccessiveHalving:
             return None
 
         def rank(identity: str) -> tuple[int, float]:
-            known = [i for i in range(top) if (identity, i) in self._scores]
-            return (known[-1], self._scores[identity, known[-1]]) if known else (-1, 0.0)
+            levels = [i for i in range(top) if (identity, i) in self._scores]
+            return (levels[-1], self._scores[identity, levels[-1]]) if levels else (-1, 0.0)
 
         return Proposal(self._seen[max(left, key=rank)])
 

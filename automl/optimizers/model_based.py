@@ -16,7 +16,7 @@ from automl.acquisition.criterion import Criterion
 from automl.acquisition.functions import Reference
 from automl.acquisition.maximizers import Ground, best_first
 from automl.forecasts.runtime_model import RuntimeModel
-from automl.forecasts.timings import Known, timing_of
+from automl.forecasts.timings import KnownTimings, timing_of
 from automl.optimizers.composition import Composition
 from automl.optimizers.geometry import Geometry
 from automl.optimizers.observations import Observations, Table
@@ -56,13 +56,13 @@ def _linear_algebra() -> Any:
     return ThreadpoolController()
 
 
-def _are_among(X: FloatArray, known: FloatArray) -> BoolArray:
+def _are_among(X: FloatArray, points: FloatArray) -> BoolArray:
     """Whether each row (m,) is one of the known rows (n, d); n may be 0."""
     from scipy.spatial.distance import cdist
 
-    if len(known) == 0:
+    if len(points) == 0:
         return np.zeros(len(X), dtype=bool)
-    return np.asarray(cdist(X, known, "chebyshev").min(axis=1) < _SAME)
+    return np.asarray(cdist(X, points, "chebyshev").min(axis=1) < _SAME)
 
 
 class ModelBasedOptimizer:
@@ -82,7 +82,7 @@ class ModelBasedOptimizer:
     candidates
         The only configurations that may be proposed; by default every one of the space. The
         points of a small finite space, as those of a list, are all scored.
-    known
+    timings
         What the run knows of seconds, for an acquisition per cost.
     sources
         Trials on earlier data sets, for a surrogate that learns from them; then the initial
@@ -105,7 +105,7 @@ class ModelBasedOptimizer:
         composition: Composition,
         *,
         candidates: Sequence[Configuration] | None = None,
-        known: Known | None = None,
+        timings: KnownTimings | None = None,
         sources: Sources | None = None,
         vote: MetaVote | None = None,
         geometry: Geometry | None = None,
@@ -114,7 +114,7 @@ class ModelBasedOptimizer:
         self._geometry = geometry or Geometry(
             space, form=composition.encoding, candidates=candidates
         )
-        self._known = known or Known()
+        self._timings = timings or KnownTimings()
         self._composition = composition
         self._vote = vote
         self._surrogate: Surrogate = composition.new_surrogate()
@@ -156,7 +156,7 @@ class ModelBasedOptimizer:
 
     def tell(self, trial: Trial) -> None:
         """Remember a trial unless it is partial; its seconds in any case, where they matter."""
-        timing = timing_of(trial, self._known.workload)
+        timing = timing_of(trial, self._timings.workload)
         if self._acquisition.needs_seconds and timing is not None:
             self._runtime.add(timing)
         if trial.status is not TrialStatus.PARTIAL:
@@ -233,8 +233,10 @@ class ModelBasedOptimizer:
             return self._best_listed(lambda X: np.zeros(len(X)), taken, rng)
         drawn = self._geometry.points.sample(USUAL, rng)
         best = self._ordered(drawn, np.zeros(len(drawn)), rng)
-        known = self._geometry.encoder.transform([*self._observations.configurations, *pending])
-        return self._first_new(best, known, taken)
+        taken_points = self._geometry.encoder.transform(
+            [*self._observations.configurations, *pending]
+        )
+        return self._first_new(best, taken_points, taken)
 
     def _best_listed(
         self,
@@ -323,24 +325,24 @@ class ModelBasedOptimizer:
         return heard.beside(utilities, X, self._observations.n_complete)
 
     def _first_new(
-        self, points: Points, known: FloatArray, taken: set[str]
+        self, points: Points, taken_points: FloatArray, taken: set[str]
     ) -> Configuration | None:
         """First point that is legal and new; of equal ones a single one is looked at.
 
         A part of the space without numbers may come thousands of times among the points.
         """
-        n_tried = len(known) + DRAW_ATTEMPTS
+        n_tried = len(taken_points) + DRAW_ATTEMPTS
         for start in range(0, len(points), BLOCK):
             block = points.take(slice(start, start + BLOCK))
             X = self._geometry.points_encoder.encode(block)
-            for row in np.flatnonzero(~_are_among(X, known)):
-                if _are_among(X[[row]], known)[0]:
+            for row in np.flatnonzero(~_are_among(X, taken_points)):
+                if _are_among(X[[row]], taken_points)[0]:
                     continue
                 configuration = self._geometry.points.configuration(block, int(row))
                 if self._is_new(configuration, taken):
                     return configuration
-                known = np.concatenate([known, X[[row]]])
-                if len(known) == n_tried:
+                taken_points = np.concatenate([taken_points, X[[row]]])
+                if len(taken_points) == n_tried:
                     return None
         return None
 
@@ -348,4 +350,6 @@ class ModelBasedOptimizer:
 
     @cached_property
     def _runtime(self) -> RuntimeModel:
-        return RuntimeModel(self._geometry.encoder, self._known, make=self._composition.new_runtime)
+        return RuntimeModel(
+            self._geometry.encoder, self._timings, make=self._composition.new_runtime
+        )

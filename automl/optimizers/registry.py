@@ -49,7 +49,7 @@ class OptimizerEntry:
     has_levels
         Whether `make` takes `levels`, a ladder of fidelities (`automl.optimizers.fidelities`).
     reads_clock
-        Whether proposals depend on measured seconds; `make` then takes what is `known` of them.
+        Whether proposals depend on measured seconds; `make` then takes the `timings` that are known.
     n_bootstraps
         Bootstraps of the validation rows whose scores trials must bring (`bootstrap_scores`).
     uses_experience

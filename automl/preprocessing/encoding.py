@@ -146,8 +146,8 @@ class Encoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
     def match(self, blocks: Blocks) -> list[Codes]:
         """Codes of the blocks as rows of the tables, whatever category lists the blocks have."""
         return [
-            _match(codes, categories, known)
-            for codes, categories, known in zip(
+            _match(codes, categories, fitted)
+            for codes, categories, fitted in zip(
                 blocks.codes, blocks.categories, self.categories_, strict=True
             )
         ]
@@ -330,11 +330,13 @@ def _counts(codes: Codes, n_categories: int) -> NDArray[np.intp]:
     return np.concatenate([counts[1:], [0], counts[:1]])
 
 
-def _match(codes: Codes, categories: NDArray[np.object_], known: NDArray[np.object_]) -> Codes:
-    if categories is known or (len(categories) == len(known) and bool((categories == known).all())):
+def _match(codes: Codes, categories: NDArray[np.object_], fitted: NDArray[np.object_]) -> Codes:
+    if categories is fitted or (
+        len(categories) == len(fitted) and bool((categories == fitted).all())
+    ):
         return codes
-    place = {text: code for code, text in enumerate(known)}
-    rows = np.array([*(place.get(text, len(known)) for text in categories), -1], dtype=np.intp)
+    place = {text: code for code, text in enumerate(fitted)}
+    rows = np.array([*(place.get(text, len(fitted)) for text in categories), -1], dtype=np.intp)
     return np.asarray(rows[codes])
 
 

@@ -92,5 +92,5 @@ class Imputer(BlockTransformer):
 
 def _mode(column: pd.Series) -> str:
     codes, texts = category_block(column)
-    known = codes[codes >= 0]
-    return str(texts[np.bincount(known).argmax()]) if len(known) else MISSING
+    present = codes[codes >= 0]
+    return str(texts[np.bincount(present).argmax()]) if len(present) else MISSING

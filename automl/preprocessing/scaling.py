@@ -70,8 +70,8 @@ class Scaler(BlockTransformer):
         """Scaled block; works in place."""
         if len(self.knot_counts_):
             knots = np.split(self.knots_, np.cumsum(self.knot_counts_)[:-1], axis=1)
-            for (known, normal), j in zip(knots, np.flatnonzero(self.active_), strict=True):
-                values[:, j] = np.interp(values[:, j], known, normal)
+            for (distinct, normal), j in zip(knots, np.flatnonzero(self.active_), strict=True):
+                values[:, j] = np.interp(values[:, j], distinct, normal)
             return values
         if self.centers_.any():
             values -= self.centers_

@@ -116,8 +116,8 @@ def learn_priors(
     chosen, by_kind = settings or PriorSettings(), _by_kind(experiences)
     learned: list[LearnedPrior] = []
     for kind, entries in sorted(by_kind.items()):
-        known = spaces[kind] if spaces else spaces_for(entries[0].data.task)
-        taking_part = {n: s for n, s in known.items() if not families or n in families}
+        own_spaces = spaces[kind] if spaces else spaces_for(entries[0].data.task)
+        taking_part = {n: s for n, s in own_spaces.items() if not families or n in families}
         data_sets = _data_sets(entries, taking_part)
         for space in taking_part.values():
             for signature in space.signatures():
@@ -171,12 +171,12 @@ class _Context:
 
     def priors(self, data_sets: Sequence[_DataSet]) -> Iterator[LearnedPrior]:
         """Priors of the numbers of this signature; none where too few data sets know it."""
-        known = [
+        usable = [
             (data_set, trials)
             for data_set in data_sets
             if self._is_known(trials := data_set.trials.get(self.signature.name, ()))
         ]
-        if len({one.identity for one, _ in known}) < self.settings.least_data_sets:
+        if len({one.identity for one, _ in usable}) < self.settings.least_data_sets:
             return
         for leaf in self.signature.numericals:
             assert isinstance(leaf.distribution, Numerical)
@@ -184,13 +184,13 @@ class _Context:
             if number is None:
                 continue
             samples: dict[str, list[Floats]] = {}
-            for one, trials in known:
+            for one, trials in usable:
                 sample = self._sample(leaf, number, one.key, trials)
                 samples.setdefault(one.identity, []).append(sample)
             pooled = [np.concatenate(parts) for parts in samples.values()]
             accepted = [sample for sample in pooled if len(sample)]
             if len(accepted) >= self.settings.least_data_sets:
-                yield self._prior(leaf, number, accepted, sum(len(trials) for _, trials in known))
+                yield self._prior(leaf, number, accepted, sum(len(trials) for _, trials in usable))
 
     def _is_known(self, trials: Sequence[KnownTrial]) -> bool:
         return sum(trial.score is not None for trial in trials) >= self.settings.least_trials

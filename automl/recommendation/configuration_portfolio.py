@@ -127,10 +127,10 @@ def stretched(S: FloatArray) -> FloatArray:
     scaled = np.full_like(S, np.nan)
     if not S.size:
         return scaled
-    known = np.isfinite(S).any(axis=1)
-    rows = S[known]
+    has_scores = np.isfinite(S).any(axis=1)
+    rows = S[has_scores]
     best = np.nanmax(rows, axis=1, keepdims=True)
-    scaled[known] = 1.0 - (best - rows) / ranges(rows)[:, np.newaxis]
+    scaled[has_scores] = 1.0 - (best - rows) / ranges(rows)[:, np.newaxis]
     return scaled
 
 

@@ -156,7 +156,7 @@ class MetaLearner:
         self._names: tuple[str, ...] = ()
         self.n_trials = 0
 
-    def fit(self, known: Sequence[Experience], *, rng: np.random.Generator) -> Self:
+    def fit(self, experiences: Sequence[Experience], *, rng: np.random.Generator) -> Self:
         """Learn from other data sets.
 
         Raises
@@ -164,9 +164,9 @@ class MetaLearner:
         SettingsError
             If there is no complete trial of the encoder's families.
         """
-        self._names = meta_feature_names([one.data for one in known])
+        self._names = meta_feature_names([one.data for one in experiences])
         rows, scores, task = [], [], []
-        for number, one in enumerate(known):
+        for number, one in enumerate(experiences):
             scored = one.scored(self._families)
             if scored:
                 rows.append(self._inputs([configuration for configuration, _ in scored], one.data))

@@ -49,7 +49,7 @@ class MetaVote:
 
 def vote_on(
     data: DataSetFacts,
-    known: Sequence[Experience],
+    experiences: Sequence[Experience],
     encoder: ConfigurationEncoder,
     *,
     k: float,
@@ -64,7 +64,7 @@ def vote_on(
     ----------
     data
         The data set that is searched.
-    known
+    experiences
         Without what cannot be used (`automl.experience.cleaning`).
     encoder
         Fitted, as the optimizer encodes.
@@ -72,7 +72,7 @@ def vote_on(
         As `MetaVote` has them.
     """
     families = frozenset(space.family for space in encoder.spaces)
-    used = [one for one in known if one.scored(families)]
+    used = [one for one in experiences if one.scored(families)]
     if not used:
         return None
 
@@ -132,5 +132,5 @@ def _vote(values: FloatArray) -> FloatArray:
 
     if len(values) < 2:
         return np.ones(len(values))
-    known = np.where(np.isnan(values), -np.inf, values)
-    return np.asarray((rankdata(known) - 1.0) / (len(known) - 1.0))
+    comparable = np.where(np.isnan(values), -np.inf, values)
+    return np.asarray((rankdata(comparable) - 1.0) / (len(comparable) - 1.0))

@@ -70,45 +70,47 @@ class Target:
     seed: int = 0
 
 
-def recommended(known: Sequence[Experience], target: Target, way: str) -> list[Configuration]:
+def recommended(experiences: Sequence[Experience], target: Target, way: str) -> list[Configuration]:
     """Configurations to try first, in their order; none where too little is known.
 
     Parameters
     ----------
-    known
+    experiences
         Of any kinds of target, whatever history it came with.
     way
         Any but `adaptive`. `portfolio`: good on many data sets (SPEC H6); `nearest`: the best of the
         nearest data sets; `best`, `delta`, `order`: those that a meta-learner prefers (SPEC H4).
     """
-    usable = _usable_scores(known, target)
+    usable = _usable_scores(experiences, target)
     if usable is None:
         return []
     if way == "nearest":
-        return best_configurations(nearest_experiences(_usable(known, target), target.data), MOST)
+        return best_configurations(
+            nearest_experiences(_usable(experiences, target), target.data), MOST
+        )
     if way == "portfolio":
         return learned_portfolio(
             usable, most=MOST, per_second=target.growth is not None, growth=target.growth
         )
-    return _by_meta_learner(known, usable, target, way)
+    return _by_meta_learner(experiences, usable, target, way)
 
 
-def similar_scores(known: Sequence[Experience], target: Target) -> KnownScores | None:
+def similar_scores(experiences: Sequence[Experience], target: Target) -> KnownScores | None:
     """Known scores of usable configurations, more similar data sets with more weight.
 
     None where too little is known.
     """
-    usable = _usable_scores(known, target)
+    usable = _usable_scores(experiences, target)
     if usable is None or not usable.configurations:
         return None
-    similar = weights_by_similarity(of_kind(known, target.data.task), target.data)
+    similar = weights_by_similarity(of_kind(experiences, target.data.task), target.data)
     weights = usable.weights * similar
     return replace(usable, weights=weights / weights.sum())
 
 
-def obstacle(known: Sequence[Experience], task: Task | str) -> str:
+def obstacle(experiences: Sequence[Experience], task: Task | str) -> str:
     """Why nothing is recommended to data sets of this kind of target; empty: nothing is in the way."""
-    return _obstacle(known_scores(known, task))
+    return _obstacle(known_scores(experiences, task))
 
 
 def _obstacle(scores: KnownScores) -> str:
@@ -130,9 +132,9 @@ def _obstacle(scores: KnownScores) -> str:
     return ""
 
 
-def _usable_scores(known: Sequence[Experience], target: Target) -> KnownScores | None:
+def _usable_scores(experiences: Sequence[Experience], target: Target) -> KnownScores | None:
     """Scores of the configurations that are of the spaces; None where there is an obstacle."""
-    scores = known_scores(known, target.data.task)
+    scores = known_scores(experiences, target.data.task)
     if _obstacle(scores):
         return None
     return scores.only(
@@ -140,17 +142,17 @@ def _usable_scores(known: Sequence[Experience], target: Target) -> KnownScores |
     )
 
 
-def _usable(known: Sequence[Experience], target: Target) -> list[Experience]:
+def _usable(experiences: Sequence[Experience], target: Target) -> list[Experience]:
     """Data sets of the same kind of target, with trials of the spaces."""
-    usable = [cleaned(one, target.spaces) for one in of_kind(known, target.data.task)]
+    usable = [cleaned(one, target.spaces) for one in of_kind(experiences, target.data.task)]
     return [one for one in usable if one.scored(target.spaces)]
 
 
 def _by_meta_learner(
-    known: Sequence[Experience], scores: KnownScores, target: Target, way: str
+    experiences: Sequence[Experience], scores: KnownScores, target: Target, way: str
 ) -> list[Configuration]:
     """Known configurations by what is expected of them on this data set."""
-    usable = _usable(known, target)
+    usable = _usable(experiences, target)
     if not usable:
         return []
     learner = MetaLearner(ConfigurationEncoder(list(target.spaces.values())).fit())

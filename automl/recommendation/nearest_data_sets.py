@@ -43,11 +43,11 @@ def comparable(meta: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatA
     ----------
     .. [1] van Hoof (2018), section 6.3.4.
     """
-    known = np.isfinite(meta)
-    usable = known.any(axis=0)
+    is_present = np.isfinite(meta)
+    usable = is_present.any(axis=0)
     medians = np.zeros(meta.shape[1])
-    medians[usable] = np.nanmedian(np.where(known, meta, np.nan)[:, usable], axis=0)
-    filled = np.where(known, meta, medians)
+    medians[usable] = np.nanmedian(np.where(is_present, meta, np.nan)[:, usable], axis=0)
+    filled = np.where(is_present, meta, medians)
     goal = np.where(np.isfinite(target), target, medians)
     mean, spread = filled.mean(axis=0), filled.std(axis=0)
     varies = usable & (spread > 1e-12 * np.maximum(1.0, np.abs(mean)))
@@ -74,8 +74,8 @@ def nearest_data_sets(meta: FloatArray, target: FloatArray, *, order: float = 1.
     """
     if not order >= 1.0:
         raise SettingsError(f"order must be at least 1; got {order:g}")
-    known, goal = comparable(meta, target)
-    distances = (np.abs(known - goal) ** order).sum(axis=1)
+    others, goal = comparable(meta, target)
+    distances = (np.abs(others - goal) ** order).sum(axis=1)
     return np.argsort(distances, kind="stable")
 
 
@@ -91,16 +91,16 @@ def similarities(meta: FloatArray, target: FloatArray) -> FloatArray:
     meta : (t, p), NaN where unknown
     target : (p,), NaN where unknown
     """
-    known, goal = (np.clip(part, -FARTHEST, FARTHEST) for part in comparable(meta, target))
-    distances = np.abs(known - goal).sum(axis=1)
+    others, goal = (np.clip(part, -FARTHEST, FARTHEST) for part in comparable(meta, target))
+    distances = np.abs(others - goal).sum(axis=1)
     usual = float(np.median(distances)) if len(distances) else 0.0
     if usual <= 0.0:
-        return np.ones(len(known))
+        return np.ones(len(others))
     return np.asarray(np.exp(-((distances / (WIDTH * usual)) ** 2)))
 
 
 def nearest_experiences(
-    known: Sequence[Experience], data: DataSetFacts, *, order: float = 1.0
+    experiences: Sequence[Experience], data: DataSetFacts, *, order: float = 1.0
 ) -> list[Experience]:
     """What is known of other data sets, the most similar first.
 
@@ -113,25 +113,25 @@ def nearest_experiences(
     order : at least 1
         See `nearest_data_sets`.
     """
-    if not known:
+    if not experiences:
         return []
-    meta, target = _meta_features(known, data)
-    return [known[i] for i in nearest_data_sets(meta, target, order=order)]
+    meta, target = _meta_features(experiences, data)
+    return [experiences[i] for i in nearest_data_sets(meta, target, order=order)]
 
 
-def weights_by_similarity(known: Sequence[Experience], data: DataSetFacts) -> FloatArray:
+def weights_by_similarity(experiences: Sequence[Experience], data: DataSetFacts) -> FloatArray:
     """(t,) how much each known data set tells about this one, see `similarities`."""
-    if not known:
+    if not experiences:
         return np.ones(0)
-    return similarities(*_meta_features(known, data))
+    return similarities(*_meta_features(experiences, data))
 
 
 def _meta_features(
-    known: Sequence[Experience], data: DataSetFacts
+    experiences: Sequence[Experience], data: DataSetFacts
 ) -> tuple[FloatArray, FloatArray]:
     """(t, p) of the known data sets, by all names that any of them has, and (p,) of another one."""
-    names = meta_feature_names([one.data for one in known])
-    meta = meta_matrix([one.data.meta_features for one in known], names)
+    names = meta_feature_names([one.data for one in experiences])
+    meta = meta_matrix([one.data.meta_features for one in experiences], names)
     return meta, meta_matrix([data.meta_features], names)[0]
 
 
@@ -166,8 +166,8 @@ def best_configurations(nearest: Sequence[Experience], k: int = 3) -> list[Confi
             continue
         taken.add(data_set)
         entries = [e for e in nearest if (e.data.fingerprint or e.id) == data_set]
-        known = [t for e in entries if e.metric == one.metric for t in e.trials]
-        trials = [t for t in known if t.status is TrialStatus.COMPLETE and t.score is not None]
+        complete = [t for e in entries if e.metric == one.metric for t in e.trials]
+        trials = [t for t in complete if t.status is TrialStatus.COMPLETE and t.score is not None]
         free = [t for t in trials if t.configuration.id not in chosen]
         if free and len(chosen) < k:
             best = max(free, key=lambda trial: trial.achieved)

@@ -120,9 +120,9 @@ class ScoreModel:
             across = self._covariance(seen)
             mean += across @ np.linalg.solve(self._noisy(across, seen), common - self.mean[seen])
         variance = (self.roots**2).sum(axis=0) + self.own
-        if known := [*seen, *pending]:
-            across = self._covariance(known)
-            explained = np.linalg.solve(self._noisy(across, known), across.T)
+        if scored := [*seen, *pending]:
+            across = self._covariance(scored)
+            explained = np.linalg.solve(self._noisy(across, scored), across.T)
             variance = variance - np.einsum("mn,nm->m", across, explained)
         return mean, np.sqrt(np.maximum(variance, 0.0))
 

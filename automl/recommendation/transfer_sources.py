@@ -19,7 +19,7 @@ from automl.surrogates.sources import Sources
 
 
 def sources_of(
-    known: Sequence[Experience], encoder: ConfigurationEncoder, data: DataSetFacts
+    experiences: Sequence[Experience], encoder: ConfigurationEncoder, data: DataSetFacts
 ) -> Sources:
     """Complete trials of the encoder's families on other data sets.
 
@@ -29,7 +29,7 @@ def sources_of(
 
     Parameters
     ----------
-    known
+    experiences
         Entries of one kind of target, without what cannot be used (`automl.experience.cleaning`).
     encoder
         Fitted.
@@ -37,7 +37,7 @@ def sources_of(
         The data set that is searched for.
     """
     families = frozenset(space.family for space in encoder.spaces)
-    scored = [(one, one.scored(families)) for one in known]
+    scored = [(one, one.scored(families)) for one in experiences]
     used = [(one, trials) for one, trials in scored if trials]
     if not used:
         return Sources.none(len(encoder.feature_names))

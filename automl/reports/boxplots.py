@@ -70,12 +70,12 @@ def family_rows(
         Fold scores of each family's default configuration, empty where it does not work; families whose
         default is not known are left out.
     """
-    known = {candidate.trial_id: candidate for candidate in record.candidates}
+    candidates = {candidate.trial_id: candidate for candidate in record.candidates}
     decision = record.decisions[-1]
     leaders: dict[str, str] = {}
     for member in sorted(decision.members, key=lambda m: (-m.mean_score, m.trial_id)):
-        leaders.setdefault(known[member.trial_id].configuration.family, member.trial_id)
-    scores = {family: known[trial_id].scores for family, trial_id in leaders.items()}
+        leaders.setdefault(candidates[member.trial_id].configuration.family, member.trial_id)
+    scores = {family: candidates[trial_id].scores for family, trial_id in leaders.items()}
     return compared_rows(
         scores, defaults, alpha=decision.alpha, settings=record.settings.comparison
     )

@@ -121,12 +121,12 @@ def performance(made: Curves) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    known: dict[str, Bands | None] = {
+    bands: dict[str, Bands | None] = {
         "average rank (1 is best)": made.rank,
         "risk above the best known": made.to_best,
         "average hyperparameter rank": made.hyperparameter_rank,
     }
-    shown = {title: of for title, of in known.items() if of is not None}
+    shown = {title: of for title, of in bands.items() if of is not None}
     figure = Figure(figsize=(5.2 * len(shown), 4.4), layout="constrained")
     every = figure.subplots(1, len(shown), squeeze=False)[0]
     for axes, (title, of) in zip(every, shown.items(), strict=True):

@@ -86,15 +86,15 @@ class Searches:
         return cls({name: np.mean(curves, axis=0) for name, curves in by_name.items()})
 
 
-def error_and_correlation(known: Mapping[str, Sequence[LeftOut]]) -> Figure:
+def error_and_correlation(flows: Mapping[str, Sequence[LeftOut]]) -> Figure:
     """Error (above) and rank correlation (below) by what the learner is told, a column each flow.
 
     References
     ----------
     .. [1] van Hoof (2019), figure 6.1.
     """
-    figure, every = _panels(known, rows=2)
-    for column, (flow, measured) in enumerate(known.items()):
+    figure, every = _panels(flows, rows=2)
+    for column, (flow, measured) in enumerate(flows.items()):
         for row, (measure, label) in enumerate((("error", "RMSE"), ("tau", "Kendall's tau-b"))):
             values = {name: _values(measured, measure, learner) for name, learner in INPUTS.items()}
             _bars(every[row][column], values)
@@ -103,15 +103,15 @@ def error_and_correlation(known: Mapping[str, Sequence[LeftOut]]) -> Figure:
     return figure
 
 
-def gain_of_standardizing(known: Mapping[str, Sequence[LeftOut]]) -> Figure:
+def gain_of_standardizing(flows: Mapping[str, Sequence[LeftOut]]) -> Figure:
     """Gain of correlation by a target standardized per data set, and by 16 leaves beside it.
 
     References
     ----------
     .. [1] van Hoof (2019), figure 6.2.
     """
-    figure, (every,) = _panels(known, rows=1)
-    for axes, (flow, measured) in zip(every, known.items(), strict=True):
+    figure, (every,) = _panels(flows, rows=1)
+    for axes, (flow, measured) in zip(every, flows.items(), strict=True):
         gains = {
             f"{name},\n{leaves} leaves": _values(measured, "tau", f"{kind}/standardized/{leaves}")
             - _values(measured, "tau", f"{kind}/accuracy/4")
@@ -124,20 +124,20 @@ def gain_of_standardizing(known: Mapping[str, Sequence[LeftOut]]) -> Figure:
     return figure
 
 
-def important_features(known: Mapping[str, Mapping[str, float]]) -> Figure:
+def important_features(flows: Mapping[str, Mapping[str, float]]) -> Figure:
     """The most important features for predicting standardized scores, a panel each flow.
 
     Parameters
     ----------
-    known : non-negative importance by feature, by flow
+    flows : non-negative importance by feature, by flow
         Shares of the total are drawn, of the `MOST_IMPORTANT` greatest.
 
     References
     ----------
     .. [1] van Hoof (2019), figure 6.3.
     """
-    figure, (every,) = _panels(known, rows=1)
-    for axes, (flow, importances) in zip(every, known.items(), strict=True):
+    figure, (every,) = _panels(flows, rows=1)
+    for axes, (flow, importances) in zip(every, flows.items(), strict=True):
         total = sum(importances.values()) or 1.0
         shown = sorted(importances.items(), key=lambda item: (-item[1], item[0]))[:MOST_IMPORTANT]
         names, values = [name for name, _ in shown], [value / total for _, value in shown]
@@ -149,15 +149,15 @@ def important_features(known: Mapping[str, Mapping[str, float]]) -> Figure:
     return figure
 
 
-def against_nearest(known: Mapping[str, Sequence[LeftOut]]) -> Figure:
+def against_nearest(flows: Mapping[str, Sequence[LeftOut]]) -> Figure:
     """Rank correlation of the meta-learner and of what the nearest data set alone teaches.
 
     References
     ----------
     .. [1] van Hoof (2019), figure 6.4.
     """
-    figure, (every,) = _panels(known, rows=1)
-    for axes, (flow, measured) in zip(every, known.items(), strict=True):
+    figure, (every,) = _panels(flows, rows=1)
+    for axes, (flow, measured) in zip(every, flows.items(), strict=True):
         _bars(axes, {name: _values(measured, "tau", learner) for name, learner in RIVALS.items()})
         axes.set_title(flow, fontsize="medium")
     every[0].set_ylabel("Kendall's tau-b, standardized scores")
@@ -198,7 +198,7 @@ def ranking_and_loss(searches: Sequence[Searches], methods: Mapping[str, str]) -
     return figure
 
 
-def loss_by_start(known: Mapping[str, Sequence[Searches]], methods: Mapping[str, str]) -> Figure:
+def loss_by_start(flows: Mapping[str, Sequence[Searches]], methods: Mapping[str, str]) -> Figure:
     """Mean regret over trials, a panel each flow; areas are 95 % intervals over data sets.
 
     Raises
@@ -210,8 +210,8 @@ def loss_by_start(known: Mapping[str, Sequence[Searches]], methods: Mapping[str,
     ----------
     .. [1] van Hoof (2019), figure 6.7.
     """
-    figure, (every,) = _panels(known, rows=1)
-    for axes, (flow, searches) in zip(every, known.items(), strict=True):
+    figure, (every,) = _panels(flows, rows=1)
+    for axes, (flow, searches) in zip(every, flows.items(), strict=True):
         for k, (name, values) in enumerate(_regrets(searches, methods).items()):
             _loss(axes, np.arange(1, values.shape[1] + 1), values, name, k)
         axes.set(xlabel="trials", yscale=LOSS_SCALE)
@@ -221,13 +221,13 @@ def loss_by_start(known: Mapping[str, Sequence[Searches]], methods: Mapping[str,
     return figure
 
 
-def _panels(known: Mapping[str, Any], *, rows: int) -> tuple[Figure, Any]:
+def _panels(flows: Mapping[str, Any], *, rows: int) -> tuple[Figure, Any]:
     from matplotlib.figure import Figure
 
-    if not known or not all(known.values()):
+    if not flows or not all(flows.values()):
         raise DataError("a picture of meta-learning needs records of at least one flow")
-    figure = Figure(figsize=(3.9 * len(known), 0.6 + 3.3 * rows), layout="constrained")
-    return figure, figure.subplots(rows, len(known), squeeze=False)
+    figure = Figure(figsize=(3.9 * len(flows), 0.6 + 3.3 * rows), layout="constrained")
+    return figure, figure.subplots(rows, len(flows), squeeze=False)
 
 
 def _values(measured: Sequence[LeftOut], measure: str, learner: str) -> FloatArray:

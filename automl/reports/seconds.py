@@ -217,12 +217,12 @@ def without_reuse(trials: Iterable[Trial]) -> list[Trial]:
 
     A trial that went on from an earlier one repeats the results of its folds to the digit.
     """
-    known: set[tuple[str, FoldResult]] = set()
+    seen: set[tuple[str, FoldResult]] = set()
     trials_alone = []
     for trial in sorted(trials, key=lambda trial: trial.index):
         results = {(trial.configuration.id, fold): fold for fold in trial.folds}
-        own = tuple(fold for key, fold in results.items() if key not in known)
-        known |= results.keys()
+        own = tuple(fold for key, fold in results.items() if key not in seen)
+        seen |= results.keys()
         trials_alone.append(
             replace(trial, folds=own, seconds=trial.spent_seconds, reused_seconds=0.0)
         )

@@ -107,23 +107,23 @@ def _columns(decisions: Sequence[LevelDecision]) -> dict[Level, list[Row]]:
     A node stands beside the rows from which its members come, as far as those above it allow.
     """
     columns: dict[Level, list[Row]] = {}
-    known: dict[str, float] = {}
+    heights: dict[str, float] = {}
     for level in Level:
         nodes = [decision for decision in decisions if decision.level is level]
-        tops = [_top(decision, known) for decision in nodes]
+        tops = [_top(decision, heights) for decision in nodes]
         bottom = 1.0 - GAP_ROWS
         for i in sorted(range(len(nodes)), key=lambda i: (tops[i], i)):
             start = max(bottom + GAP_ROWS, tops[i])
             rows = [Row(nodes[i], m, start + j) for j, m in enumerate(nodes[i].members)]
             columns.setdefault(level, []).extend(rows)
             bottom = rows[-1].height
-        known |= {row.member.trial_id: row.height for row in columns.get(level, ())}
+        heights |= {row.member.trial_id: row.height for row in columns.get(level, ())}
     return columns
 
 
-def _top(decision: LevelDecision, known: Mapping[str, float]) -> float:
+def _top(decision: LevelDecision, known_heights: Mapping[str, float]) -> float:
     """Height of the first row where the node would be centered beside the places it draws from."""
-    heights = [known[m.trial_id] for m in decision.members if m.trial_id in known]
+    heights = [known_heights[m.trial_id] for m in decision.members if m.trial_id in known_heights]
     if not heights:
         return 0.0
     return sum(heights) / len(heights) - (len(decision.members) - 1) / 2

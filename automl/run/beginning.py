@@ -124,8 +124,8 @@ def _take_table(
     session.experience = take_snapshot(session)
     keep_own_priors(session)
     experience = (ExperienceRecord.read(session.folder) or ExperienceRecord()).digest
-    known = {PLAN: plan_digest(session.folder), "data": data, "status": RUNNING}
-    session.folder.write_facts(signed_facts({**facts, "experience": experience, **known}))
+    run_facts = {PLAN: plan_digest(session.folder), "data": data, "status": RUNNING}
+    session.folder.write_facts(signed_facts({**facts, "experience": experience, **run_facts}))
     session.records.write("data", data)
 
 

@@ -238,8 +238,8 @@ def _obstacle(label: str, model: TableModel, raw: pd.DataFrame, table: Table) ->
     if missing:
         shown = ", ".join(map(repr, missing[:5]))
         return f"{label} needs columns that the new table lacks: {shown}"
-    known = set(table.classes or ())
-    lost = [text for text in _class_texts(model) if text not in known]
+    classes = set(table.classes or ())
+    lost = [text for text in _class_texts(model) if text not in classes]
     if lost:
         return f"{label} knows class {lost[0]!r}, which the new table lacks"
     return ""
@@ -267,8 +267,8 @@ def _without_training_rows(
     """
     is_training = np.ones(len(table), dtype=bool)
     is_training[held] = is_training[test] = False
-    known = table.row_digests[is_training]
-    held, tested = (rows[~np.isin(table.row_digests[rows], known)] for rows in (held, tested))
+    digests = table.row_digests[is_training]
+    held, tested = (rows[~np.isin(table.row_digests[rows], digests)] for rows in (held, tested))
     if table.task.is_classification:
         is_training[held] = False
         counts = np.bincount(table.y[is_training], minlength=table.n_classes)

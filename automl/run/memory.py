@@ -67,8 +67,8 @@ def _snapshot(session: Session) -> Snapshot:
     except AutoMLError as error:
         session.warnings.append(f"earlier runs could not be remembered: {error.message}")
     reading = ExperienceStore(session.home.experience).read()
-    known = (*reading.experiences, *shipped())
-    snapshot = Snapshot.of(known, settings.exclude_experience)
+    experiences = (*reading.experiences, *shipped())
+    snapshot = Snapshot.of(experiences, settings.exclude_experience)
     session.warnings += reading.notes
     session.warnings += _about_unknown(snapshot)
     return snapshot
@@ -78,8 +78,8 @@ def unknown_exclusions(home: Home, settings: Settings) -> list[str]:
     """A sentence for each name of `exclude_experience` by which nothing is known in this home."""
     if not settings.exclude_experience:
         return []
-    known = (*ExperienceStore(home.experience).read().experiences, *shipped())
-    return _about_unknown(Snapshot.of(known, settings.exclude_experience))
+    experiences = (*ExperienceStore(home.experience).read().experiences, *shipped())
+    return _about_unknown(Snapshot.of(experiences, settings.exclude_experience))
 
 
 def _about_unknown(snapshot: Snapshot) -> list[str]:

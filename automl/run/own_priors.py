@@ -25,14 +25,14 @@ def keep_own_priors(session: Session) -> None:
     if settings.priors != LEARNED:
         return
     task = session.plan.table.task
-    known = of_kind(session.experience, task)
-    learned = learn_priors(known, families=settings.families, seed=settings.seed)
+    experiences = of_kind(session.experience, task)
+    learned = learn_priors(experiences, families=settings.families, seed=settings.seed)
     if not learned:
         session.warnings.append(
-            f"setting priors: {len(known)} runs on {kind_of(task)} tables are known, too few to learn priors "
+            f"setting priors: {len(experiences)} runs on {kind_of(task)} tables are known, too few to learn priors "
             "from; the plain ranges are searched"
         )
         return
-    names = sorted({one.data.name for one in known})
+    names = sorted({one.data.name for one in experiences})
     text = Priors.of(learned).text({"seed": settings.seed, "data_sets": names})
     write_whole(session.folder.priors, [text.encode()], "the file of priors")

@@ -21,21 +21,21 @@ class Decided:
 
     def holds(self, proposal: Proposal) -> bool:
         """Whether the configuration was given at this fidelity or in full."""
-        known = self._fidelities.get(proposal.configuration.id, ())
-        return proposal.fidelity in known or FULL in known
+        given = self._fidelities.get(proposal.configuration.id, ())
+        return proposal.fidelity in given or FULL in given
 
     def learn(self, trial: Trial) -> None:
         """Note a result; of partial ones the longest whose folds are those of a complete trial."""
         if trial.status is not TrialStatus.PARTIAL or not trial.fidelity.has_full_fits:
             return
-        known = self._partial.get(trial.configuration.id)
-        if known is None or len(trial.folds) > len(known.folds):
+        earlier = self._partial.get(trial.configuration.id)
+        if earlier is None or len(trial.folds) > len(earlier.folds):
             self._partial[trial.configuration.id] = trial
 
     def earlier(self, proposal: Proposal) -> Trial | None:
         """Partial trial whose folds are the first ones of a proposal."""
-        known = self._partial.get(proposal.configuration.id)
-        if known is None or not proposal.fidelity.has_full_fits:
+        partial = self._partial.get(proposal.configuration.id)
+        if partial is None or not proposal.fidelity.has_full_fits:
             return None
         n_folds = proposal.fidelity.folds
-        return known if n_folds is None or len(known.folds) < n_folds else None
+        return partial if n_folds is None or len(partial.folds) < n_folds else None

@@ -122,12 +122,12 @@ class Guide:
         self, seen: Sequence[Trial], scores: dict[int, float], pending: Sequence[int]
     ) -> FloatArray:
         """(m,) improvement on the best trial that is expected, on the common scale."""
-        known, values = list(scores), np.array(list(scores.values()))
-        scale = self.model.scale(known, values)
+        positions, values = list(scores), np.array(list(scores.values()))
+        scale = self.model.scale(positions, values)
         common = np.where(np.isfinite(values), scale.to_common(values), LEAST_SCORE)
-        mean, deviation = self.model.posterior(known, common, pending=pending)
+        mean, deviation = self.model.posterior(positions, common, pending=pending)
         best = 0.0
-        if known:
+        if positions:
             every = np.array([_score(trial) for trial in seen])
             best = float(scale.to_common(every[np.isfinite(every)]).max(initial=0.0))
         return expected_improvement(mean, deviation, best)

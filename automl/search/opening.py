@@ -35,12 +35,15 @@ class Discouraged:
     def of(cls, guide: Guide, seen: Sequence[Trial]) -> Discouraged:
         """By a guide, after these trials."""
         without = frozenset(configuration.id for configuration in guide.without_hope(seen))
-        known = guide.model.configurations
+        configurations = guide.model.configurations
         promising = {
-            configuration.family for configuration in known if configuration.id not in without
+            configuration.family
+            for configuration in configurations
+            if configuration.id not in without
         }
         return cls(
-            without, frozenset({configuration.family for configuration in known} - promising)
+            without,
+            frozenset({configuration.family for configuration in configurations} - promising),
         )
 
 

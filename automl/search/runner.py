@@ -237,8 +237,8 @@ def _matching(earlier: Trial | None, jobs: Sequence[tuple[int, int]]) -> Trial |
     """The earlier trial if its folds are the first of these."""
     if earlier is None:
         return None
-    known = [(result.repeat, result.fold) for result in earlier.folds]
-    return earlier if known == list(jobs[: len(known)]) else None
+    folds = [(result.repeat, result.fold) for result in earlier.folds]
+    return earlier if folds == list(jobs[: len(folds)]) else None
 
 
 def _shortened(folds: Sequence[FoldResult]) -> str:

@@ -282,10 +282,10 @@ class Turns:
         self._next += 1
         self._turns[turn.index] = turn
         self._proposer.note(proposal)
-        known = self._replay.pop(turn.index, None)
-        if known is not None:
-            self._check_replay(turn, known)
-            self._results[turn.index] = known
+        replayed = self._replay.pop(turn.index, None)
+        if replayed is not None:
+            self._check_replay(turn, replayed)
+            self._results[turn.index] = replayed
             self._untold.add(turn.index)
             return
         self._under_way.add(turn.index)

@@ -54,8 +54,10 @@ def default_trials(
     """
     own: dict[str, Trial] = {}
     for trial in trials:
-        known = own.get(trial.configuration.id)
-        if known is None or not known.is_complete:  # a partial trial may be followed by a whole one
+        default = own.get(trial.configuration.id)
+        if (
+            default is None or not default.is_complete
+        ):  # a partial trial may be followed by a whole one
             own[trial.configuration.id] = trial
     by_family = {}
     for family, configuration in defaults.items():
@@ -135,13 +137,13 @@ def boost_row(
     """
     if not defaults:
         raise DataError(f"the defaults of {name} must name at least one family")
-    known = {name: value for name, value in defaults.items() if value is not None}
+    scores = {name: value for name, value in defaults.items() if value is not None}
     missing = tuple(name for name, value in defaults.items() if value is None)
-    if not known:
+    if not scores:
         return BoostRow(name, None, None, "", score, family, missing)
-    best, worst = max(known, key=lambda n: known[n]), min(known, key=lambda n: known[n])
+    best, worst = max(scores, key=lambda n: scores[n]), min(scores, key=lambda n: scores[n])
     return BoostRow(
-        name, known[worst], known[best], best, score, family, missing, worst, len(known)
+        name, scores[worst], scores[best], best, score, family, missing, worst, len(scores)
     )
 
 

@@ -135,12 +135,12 @@ class Disposition:
         return self._worded(_REASONS) or ": ".join(filter(None, (self.status, self.detail)))
 
     def _worded(self, texts: Mapping[str, str]) -> str:
-        known = {
+        values = {
             key: value if isinstance(value, str) else number_text(value)
             for key, value in self.__dict__.items()
         }
         return texts.get(self.status, "").format(
-            evidence=self.evidence, chance=self.chance, bound=self.bound, **known
+            evidence=self.evidence, chance=self.chance, bound=self.bound, **values
         )
 
     @property
@@ -172,8 +172,8 @@ class Disposition:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form with `reason`, without what does not apply."""
-        known = {key: json_number(value) for key, value in self.__dict__.items()}
-        given = {key: value for key, value in known.items() if value not in (None, "")}
+        values = {key: json_number(value) for key, value in self.__dict__.items()}
+        given = {key: value for key, value in values.items() if value not in (None, "")}
         return {**given, "reason": self.reason}
 
     @classmethod

@@ -291,9 +291,9 @@ def honest_scores(
         return {}
     resampled = draw(len(rows.y), N_INTERVAL, rng=rng, groups=rows.groups)
     return {
-        kind: known.corrected(resampled, (gains or {}).get(kind, 0.0))
-        for kind, known in repeated.items()
-        if len(known.shortfalls) > 1
+        kind: differences.corrected(resampled, (gains or {}).get(kind, 0.0))
+        for kind, differences in repeated.items()
+        if len(differences.shortfalls) > 1
     }
 
 

@@ -65,9 +65,9 @@ class Settings(  # pydantic lists the fields of the last base first
     @property
     def public(self) -> Settings:
         """The same without what may be a secret in the addresses of the tables."""
-        known = {name: getattr(self, name) for name in ("table", "test")}
+        addresses = {name: getattr(self, name) for name in ("table", "test")}
         return self.model_copy(
-            update={name: public_address(value) for name, value in known.items() if value}
+            update={name: public_address(value) for name, value in addresses.items() if value}
         )
 
     @property

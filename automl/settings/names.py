@@ -50,10 +50,10 @@ class Names:
             With all names, and the nearest one.
         """
         for name in self.within(value):
-            known = self.known()
-            if name not in known:
+            legal = self.known()
+            if name not in legal:
                 raise ValueError(
-                    f"must be one of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
+                    f"must be one of {', '.join(legal)}; got {name!r}{did_you_mean(name, legal)}"
                 )
 
 

@@ -200,15 +200,15 @@ def _entries(values: _Values, where: str) -> Iterator[tuple[str, str, Any]]:
 def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     names = (*Settings.model_fields, *_SPELLINGS)
     fields = {f"{_PREFIX}{name.upper()}": name for name in names}
-    known = {name: field for name, field in fields.items() if name not in _OTHER_VARIABLES}
+    readable = {name: field for name, field in fields.items() if name not in _OTHER_VARIABLES}
     for name, text in environment.items():
-        if text and name.startswith(_PREFIX) and name not in {*known, *_OTHER_VARIABLES}:
+        if text and name.startswith(_PREFIX) and name not in {*readable, *_OTHER_VARIABLES}:
             raise SettingsError(
-                f"environment variable {name} names no setting{did_you_mean(name, known)}",
+                f"environment variable {name} names no setting{did_you_mean(name, readable)}",
                 setting=name,
             )
     values: dict[str, Any] = {}
-    for name, field in known.items():
+    for name, field in readable.items():
         text = environment.get(name, "")
         if text[:1] in ("[", "{"):
             from automl.spaces.yaml_loader import parse_yaml  # slow, only where there is one
@@ -221,10 +221,10 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def _refuse_unknown(name: str, where: str, section: str) -> None:
     if name not in Settings.model_fields:
-        known = SECTIONS[section].model_fields if section else {**Settings.model_fields, **SECTIONS}
+        legal = SECTIONS[section].model_fields if section else {**Settings.model_fields, **SECTIONS}
         within = f"section {section}: " if section else ""
         raise SettingsError(
-            f"{where}: {within}unknown setting {name!r}{did_you_mean(name, known)}", setting=name
+            f"{where}: {within}unknown setting {name!r}{did_you_mean(name, legal)}", setting=name
         )
     if section and section != (own := section_of(name)):
         raise SettingsError(

@@ -123,8 +123,8 @@ class PointSpace:
 
     def read(self, configurations: Sequence[Configuration], rng: np.random.Generator) -> Points:
         """Points of legal configurations; leaves that are not active get random positions."""
-        known = self._by_path
-        signatures = np.array([known[c.family, c.path] for c in configurations], dtype=np.intp)
+        by_path = self._by_path
+        signatures = np.array([by_path[c.family, c.path] for c in configurations], dtype=np.intp)
         unit = rng.random((len(configurations), len(self.names)))
         for row, (i, configuration) in enumerate(zip(signatures, configurations, strict=True)):
             for leaf in self.signatures[i].leaves:

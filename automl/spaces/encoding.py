@@ -93,8 +93,8 @@ class ConfigurationEncoder:
         if form not in {"onehot", "index"}:
             raise SettingsError(f"form must be onehot or index; got {form!r}")
         self.form = form
-        known = {name: fact for space in self.spaces for name, fact in space.facts.items()}
-        self.facts: Facts = {**TYPICAL_FACTS, **known, **(facts or {})}
+        space_facts = {name: fact for space in self.spaces for name, fact in space.facts.items()}
+        self.facts: Facts = {**TYPICAL_FACTS, **space_facts, **(facts or {})}
         self.inactive = inactive
         self.drop_constant = drop_constant
         self.feature_names: tuple[str, ...] = ()
@@ -170,9 +170,9 @@ class ConfigurationEncoder:
         for i, one in enumerate(facts):
             groups.setdefault(tuple(sorted(one.items())), []).append(i)
         raw = np.empty((len(configurations), len(self._features)))
-        for known, rows in groups.items():
+        for facts_of_group, rows in groups.items():
             chosen = [configurations[i] for i in rows]
-            raw[rows] = self._reader.read(chosen, {**self.facts, **dict(known)})
+            raw[rows] = self._reader.read(chosen, {**self.facts, **dict(facts_of_group)})
         return raw
 
     def _choose_flags(self, raw: Floats) -> list[int]:

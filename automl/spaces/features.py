@@ -271,17 +271,17 @@ def _numeric_reader(node: Hyperparameter) -> Callable[[Sequence[Any], Facts], li
     }
 
     def read(values: Sequence[Any], facts: Facts) -> list[float]:
-        known: dict[Any, float] = {}
+        memo: dict[Any, float] = {}
         numbers = []
         for value in values:
             key = value if value is _MISSING else category_key(value)
-            if key not in known:
-                known[key] = (
+            if key not in memo:
+                memo[key] = (
                     math.nan
                     if value is _MISSING
                     else _number_of(node, value, encodes.get(category_key(value)), facts)
                 )
-            numbers.append(known[key])
+            numbers.append(memo[key])
         return numbers
 
     return read

@@ -96,17 +96,17 @@ class Place:
         inner = error.fields.get("key")
         (self.at(inner) if inner else self).fail(error.message)
 
-    def mapping(self, value: Any, known: Iterable[str] | None = None) -> dict[str, Any]:
+    def mapping(self, value: Any, keys: Iterable[str] | None = None) -> dict[str, Any]:
         """`value` as a mapping (nothing is an empty one) that holds known keys only."""
         if value is None:
             return {}
         if not isinstance(value, Mapping):
             self.fail(f"must be a mapping; got {value!r}")
-        if known is not None:
-            known = tuple(known)
+        if keys is not None:
+            keys = tuple(keys)
             for key in value:
-                if key not in known:
-                    self.at(key).fail(f"is not a known key{nearest(key, known)}")
+                if key not in keys:
+                    self.at(key).fail(f"is not a known key{nearest(key, keys)}")
         return dict(value)
 
     def flag(self, value: Any) -> bool:
@@ -253,8 +253,8 @@ def _numerical(name: str, mapping: dict[str, Any], place: Place, kind: str) -> H
             place.at("type").fail(
                 f"must be a distribution; got {type_name!r}{nearest(type_name, names)}"
             )
-        known = (*_NODE_KEYS, *parameter_names(NUMERICAL_TYPES[type_name]))
-        distribution = _distribution(place.mapping(mapping, (*known, "encode")), place)
+        keys = (*_NODE_KEYS, *parameter_names(NUMERICAL_TYPES[type_name]))
+        distribution = _distribution(place.mapping(mapping, (*keys, "encode")), place)
     given, value = _default(mapping, place, kind)
     node = Hyperparameter(
         **_common(name, mapping, place),

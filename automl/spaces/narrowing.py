@@ -66,11 +66,13 @@ def narrow_nodes(
         If a name or context is not in the tree, or a value does not fit the node.
     """
     result = tuple(nodes)
-    known = set(_places(result))
+    places = set(_places(result))
     for key, body in overrides.items():
         *context, name = key.split("/")
-        if not any(name == present and set(context) <= path for present, path in known):
-            names = {present for present, _ in known} | {part for _, path in known for part in path}
+        if not any(name == present and set(context) <= path for present, path in places):
+            names = {present for present, _ in places} | {
+                part for _, path in places for part in path
+            }
             missing = next((part for part in (name, *context) if part not in names), key)
             hint = nearest(missing, names)
             raise SettingsError(f"{source} has no hyperparameter {key!r}{hint}", key=key)

@@ -178,8 +178,8 @@ class PointEncoder:
         groups: list[tuple[str, int, Hyperparameter, BoolArray]] = []
         for i, leaf, node in self._points.leaves():
             owner = "" if node.is_prep else self._points.signatures[i].family
-            for family, other, known, signatures in groups:
-                if (family, other) == (owner, leaf) and known == node:
+            for family, other, same, signatures in groups:
+                if (family, other) == (owner, leaf) and same == node:
                     signatures[i] = True
                     break
             else:

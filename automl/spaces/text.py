@@ -66,13 +66,13 @@ def from_mapping(mapping: Mapping[str, Any]) -> Distribution:
             f"must be a distribution; got {name!r}{nearest(name, _TYPES)}", key="type"
         )
     given = {key: value for key, value in mapping.items() if key != "type"}
-    known = parameter_names(kind)
+    names = parameter_names(kind)
     for key in given:
-        if key not in known:
-            raise SettingsError(f"is no parameter of {name}{nearest(key, known)}", key=key)
+        if key not in names:
+            raise SettingsError(f"is no parameter of {name}{nearest(key, names)}", key=key)
     for entry in fields(kind):
         if entry.default is MISSING and entry.name not in given:
-            raise SettingsError(f"is missing: {name} needs {', '.join(known)}", key=entry.name)
+            raise SettingsError(f"is missing: {name} needs {', '.join(names)}", key=entry.name)
     if kind is Categorical:
         return _categorical(given)
     distribution: Distribution = kind(

@@ -74,12 +74,12 @@ class SpaceTree:
         place = Place(source or family)
         nodes = parse_tree(tree, place.at("tree"), kind)
         nodes += parse_prep(prep, place.at("prep"), kind)
-        known = {*written_names(tree), *(prep or {}), *FACTS}
+        names = {*written_names(tree), *(prep or {}), *FACTS}
         parsed = []
         for i, text in enumerate(rules):
             rule = place.at("rules", i).expression(text)
-            for name in sorted(rule.names - known):
-                place.at("rules", i).fail(f"reads the unknown name {name!r}{nearest(name, known)}")
+            for name in sorted(rule.names - names):
+                place.at("rules", i).fail(f"reads the unknown name {name!r}{nearest(name, names)}")
             parsed.append(rule)
         space = cls(family, nodes, tuple(parsed))
         try:
@@ -97,8 +97,8 @@ class SpaceTree:
     def _by_path(self) -> dict[tuple[str, ...], Signature]:
         by_path = {}
         for branch in expand(self.nodes):
-            known = {**self.facts, **branch.values}
-            if all(rule.holds(known) for rule in self.rules if rule.names <= known.keys()):
+            facts = {**self.facts, **branch.values}
+            if all(rule.holds(facts) for rule in self.rules if rule.names <= facts.keys()):
                 leaves = (self._with_prior(branch.path, node) for node in branch.nodes)
                 by_path[branch.path] = Signature(
                     self.family, branch.path, branch.values, tuple(leaves), branch.probability
@@ -272,8 +272,8 @@ class SpaceTree:
 
     def broken_rule(self, values: Mapping[str, Any]) -> str | None:
         """Text of the first rule that does not hold, or None."""
-        known = {**self.facts, **values} if self.facts else values
-        return next((rule.text for rule in self.rules if not rule.holds(known)), None)
+        facts = {**self.facts, **values} if self.facts else values
+        return next((rule.text for rule in self.rules if not rule.holds(facts)), None)
 
     def is_legal(self, configuration: Configuration) -> str | None:
         """Reason why the configuration is not one of this space, or None."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
-from automl.forecasts.timings import Known
+from automl.forecasts.timings import KnownTimings
 from automl.optimizers.fidelities import Levels, levels_for
 from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.recommendation.meta_vote import MetaVote
@@ -25,7 +25,7 @@ def arms_of(
     families: Mapping[str, Family],
     *,
     joined: bool,
-    known: Known,
+    timings: KnownTimings,
     sources: Callable[[ConfigurationEncoder], Sources] | None = None,
     votes: Callable[[ConfigurationEncoder], MetaVote | None] | None = None,
 ) -> dict[str, Arm]:
@@ -37,7 +37,7 @@ def arms_of(
         Those that take part.
     joined
         One arm whose space is the union of all families (SPEC D11), in place of one for each.
-    known
+    timings
         What the run knows of seconds, for optimizers that divide by them.
     sources
         Trials on other data sets in an encoding; called for optimizers that learn from them.
@@ -56,7 +56,7 @@ def arms_of(
             members = [families[part.family] for part in space.parts]
             options["levels"] = fidelity_levels(plan, settings, members)
         if entry.reads_clock:
-            options["known"] = known
+            options["timings"] = timings
         if entry.uses_experience and sources is not None:
             options["sources"] = sources(ConfigurationEncoder(space, form=entry.encoding).fit())
         if entry.takes_vote and votes is not None:

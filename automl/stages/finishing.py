@@ -378,7 +378,7 @@ def _save_preprocessors(members: Sequence[Member]) -> None:
     """Let pipelines whose preprocessors are equal share one, so that it runs once; constants need none."""
     import joblib
 
-    known: dict[str, Any] = {}
+    saved: dict[str, Any] = {}
     for member in members:
         for pipeline in member.pipelines:
             if pipeline.stack is None and is_constant(pipeline.estimator):
@@ -386,7 +386,7 @@ def _save_preprocessors(members: Sequence[Member]) -> None:
             if pipeline.preprocessor is None:
                 continue
             digest = joblib.hash(pipeline.preprocessor)
-            pipeline.preprocessor = known.setdefault(digest, pipeline.preprocessor)
+            pipeline.preprocessor = saved.setdefault(digest, pipeline.preprocessor)
 
 
 def _predict_milliseconds(model: TableModel, table: Table, expected: float) -> float:

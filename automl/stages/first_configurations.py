@@ -90,11 +90,11 @@ def _unknown(
     """Defaults of the families of which the guide knows nothing."""
     if guide is None:
         return []
-    known = {configuration.family for configuration in guide.model.configurations}
+    families_of_guide = {configuration.family for configuration in guide.model.configurations}
     return [
         (space_of(session.plan, family, session.settings).default(), DEFAULT)
         for name, family in families.items()
-        if name not in known
+        if name not in families_of_guide
     ]
 
 
@@ -144,8 +144,8 @@ def _knowledge(
     guide, configurations = None, []
     if settings.warm_start != ADAPTIVE:
         configurations = recommended(session.experience, target, settings.warm_start)
-    elif (known := similar_scores(session.experience, target)) is not None:
-        guide = Guide.of(known, most=MOST, growth=growth)
+    elif (scores := similar_scores(session.experience, target)) is not None:
+        guide = Guide.of(scores, most=MOST, growth=growth)
     if guide is None and not configurations:
         _say_why(session)
     return guide, configurations

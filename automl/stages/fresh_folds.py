@@ -51,8 +51,8 @@ class FreshFolds:
         for position in range(len(candidates)):
             for repeat in self._jobs:
                 trial = earlier.get(self._index(position, repeat))
-                known = candidates[position].id
-                if trial is not None and trial.origin == known and trial.is_complete:
+                identity = candidates[position].id
+                if trial is not None and trial.origin == identity and trial.is_complete:
                     self._found[position, repeat] = trial
 
     def run(self, repeats: range, positions: Sequence[int]) -> None:

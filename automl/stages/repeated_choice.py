@@ -201,7 +201,7 @@ class Evidence:
     def _by_levels(self, leaders: Sequence[int], by_fold: FloatArray) -> int:
         """Winner of the level tests on the fold scores of the drawn rows, (n members, n folds)."""
         candidates = []
-        known = {candidate.trial_id: candidate for candidate in self.record.candidates}
+        by_trial = {candidate.trial_id: candidate for candidate in self.record.candidates}
         for member in leaders:
             trial = self.members[member]
             family = get_family(trial.configuration.family)
@@ -210,7 +210,7 @@ class Evidence:
                     trial.id,
                     trial.configuration,
                     tuple(map(float, by_fold[member])),
-                    known[trial.id].seconds if trial.id in known else 0.0,
+                    by_trial[trial.id].seconds if trial.id in by_trial else 0.0,
                     family.simplicity,
                     family.interpretability,
                 )

@@ -15,7 +15,7 @@ from automl.evaluation.predictions import BestPredictions, PredictionStore
 from automl.experience.harvest import data_set_facts
 from automl.families.registry import families
 from automl.forecasts.forecast import Forecast
-from automl.forecasts.timings import Known
+from automl.forecasts.timings import KnownTimings
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
 from automl.origins import DEFAULT, FLOOR, GIVEN
@@ -89,10 +89,10 @@ class Search:
         entry = get_allocator(settings.chosen_allocator)
         session.is_reproducible &= not (reads_clock(settings) or session.is_timed)
         session.is_reproducible &= not any(trial.depends_on_machine for trial in session.earlier)
-        known = known_timings(session)
+        timings = known_timings(session)
         self._forecast = Forecast(
             spaces_of(plan, self.families, settings),
-            known,
+            timings,
             n_folds=len(plan.stage("search").jobs),
             seed=settings.seed,
         )
@@ -103,7 +103,7 @@ class Search:
                 settings,
                 self.families,
                 joined=entry.joins_families,
-                known=known,
+                timings=timings,
                 sources=lambda encoder: sources_of(
                     session.learnable, encoder, data_set_facts(session.folder)
                 ),
@@ -408,14 +408,14 @@ class Search:
         return max(TRIAL_SHARE * self.session.ledger.planned["search"], LEAST_TRIAL_SECONDS)
 
 
-def known_timings(session: Session) -> Known:
+def known_timings(session: Session) -> KnownTimings:
     """What is known of seconds before the first trial.
 
     Timings of other runs count under a time budget only: under trials no decision may depend on
     seconds. A run that is late begins none.
     """
     reads = session.is_timed and not session.is_late
-    return stored_timings(session) if reads else Known(workload_of(session))
+    return stored_timings(session) if reads else KnownTimings(workload_of(session))
 
 
 def votes_of(
@@ -433,13 +433,13 @@ def votes_of(
     if reason:
         session.warnings.append(f"setting blend: there is no vote: {reason}")
         return None
-    known, data = session.learnable, data_set_facts(session.folder)
+    experiences, data = session.learnable, data_set_facts(session.folder)
 
     def vote(encoder: ConfigurationEncoder) -> MetaVote | None:
         rng = stream(settings.seed, Purpose.META_LEARNER)
         return vote_on(
             data,
-            known,
+            experiences,
             encoder,
             k=settings.blend,
             rng=rng,

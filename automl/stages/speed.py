@@ -8,7 +8,7 @@ from itertools import chain
 from automl.families.registry import get_family
 from automl.forecasts.earlier_runs import earlier_timings
 from automl.forecasts.forecast import Forecast
-from automl.forecasts.timings import Known, Workload
+from automl.forecasts.timings import KnownTimings, Workload
 from automl.records import Configuration
 from automl.run.search_spaces import spaces_of
 from automl.run.session import Session
@@ -23,10 +23,10 @@ def workload_of(session: Session) -> Workload:
     return Workload(len(training), plan.table.frame.shape[1], plan.table.n_classes)
 
 
-def stored_timings(session: Session) -> Known:
+def stored_timings(session: Session) -> KnownTimings:
     """What is known of seconds before the first trial: timings of earlier runs in this home."""
     timings = earlier_timings(session.experience)
-    return Known(workload_of(session), tuple(chain.from_iterable(timings.values())))
+    return KnownTimings(workload_of(session), tuple(chain.from_iterable(timings.values())))
 
 
 def ranks_by_expected_speed(session: Session) -> bool:
@@ -56,9 +56,9 @@ def expected_seconds(session: Session, configurations: Sequence[Configuration]) 
     spaces = spaces_of(session.plan, chosen, session.settings)
     forecast = Forecast(spaces, stored_timings(session), n_folds=1, seed=session.settings.seed)
     forecasts = [forecast.seconds(configuration) for configuration in configurations]
-    known = [seconds for seconds in forecasts if seconds is not None]
-    if len(known) == len(forecasts):
-        return known
+    forecast_ones = [seconds for seconds in forecasts if seconds is not None]
+    if len(forecast_ones) == len(forecasts):
+        return forecast_ones
     sizes = workload_of(session)
     return [
         chosen[configuration.family].relative_seconds(sizes.rows, sizes.columns)

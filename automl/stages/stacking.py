@@ -117,8 +117,8 @@ def likely_seconds(session: Session, trials: Sequence[Trial]) -> float:
     n_base = min(len(trials), most_members(session.settings))
     seconds = []
     for configuration in meta_configurations(session.settings, session.plan, n_base):
-        known = [t.seconds for t in trials if t.configuration.family == configuration.family]
-        seconds.append(sum(known) / len(known) if known else UNKNOWN_SECONDS)
+        observed = [t.seconds for t in trials if t.configuration.family == configuration.family]
+        seconds.append(sum(observed) / len(observed) if observed else UNKNOWN_SECONDS)
     return max(sum(seconds) / session.pool.n_slots, max(seconds, default=0.0))
 
 
@@ -228,10 +228,10 @@ class _Stacker:
     def run(self, configurations: Sequence[Configuration]) -> list[Trial]:
         """Complete trials whose predictions are kept."""
         session = self._session
-        known, taken = self._earlier()
+        earlier, taken = self._earlier()
         later = itertools.count(max([*taken, len(configurations) - 1]) + 1)
         blanks = [
-            known.get(configuration.id)
+            earlier.get(configuration.id)
             or self._blank(configuration, next(later) if place in taken else place)
             for place, configuration in enumerate(configurations)
         ]
@@ -277,7 +277,7 @@ class _Stacker:
 
     def _earlier(self) -> tuple[dict[str, Trial], set[int]]:
         """Usable trials of the journal by configuration, and the indexes that are taken."""
-        known, taken = {}, set()
+        earlier, taken = {}, set()
         for record in read_journal(self._session.folder.journal):
             if record.get("type") != "trial" or record["trial"]["stage"] != STAGE:
                 continue
@@ -285,8 +285,8 @@ class _Stacker:
             taken.add(trial.index)
             is_same = record.get("decision") == self._decision
             if is_same and trial.is_complete and self._store.has(trial.id):
-                known[trial.configuration.id] = trial
-        return known, taken
+                earlier[trial.configuration.id] = trial
+        return earlier, taken
 
 
 def _choices(settings: Settings, plan: EvaluationPlan) -> tuple[tuple[Choice, ...], ...]:

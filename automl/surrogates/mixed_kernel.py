@@ -237,9 +237,9 @@ class MixedKernelProcess:
         self, own: FloatArray, y: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         """Parameters of the kernel; above `SMALL` trials learned anew when n grew by a tenth."""
-        n, known = len(y), self._told
-        if known is not None and n < self._learn_at and len(known.theta) == own.shape[1] + 4:
-            return known.theta
+        n, told = len(y), self._told
+        if told is not None and n < self._learn_at and len(told.theta) == own.shape[1] + 4:
+            return told.theta
         self._learn_at = n + (n // 10 if n > SMALL else 1)
         kept = rng.choice(n, min(n, self.n_learned), replace=False)
         return most_likely(own[kept], y[kept], own.shape[1], most_steps=self.most_steps)

@@ -88,13 +88,13 @@ class Conditions:
 
 
 def check_measure(
-    known: Mapping[str, Any], wanted: Mapping[str, Any], *, where: str, remedy: str
+    measure_there: Mapping[str, Any], wanted: Mapping[str, Any], *, where: str, remedy: str
 ) -> None:
     """Refuse to set scores beside others that were measured otherwise.
 
     Parameters
     ----------
-    known, wanted : as of `Conditions.measure`
+    measure_there, wanted : as of `Conditions.measure`
     where, remedy : of the sentence: where the known ones are, and what helps
 
     Raises
@@ -103,9 +103,9 @@ def check_measure(
         With the first difference.
     """
     for key, value in wanted.items():
-        if known.get(key) != value:
+        if measure_there.get(key) != value:
             raise SettingsError(
-                f"in {where} scores were measured with {key} {known.get(key)}, now it is {value}; "
+                f"in {where} scores were measured with {key} {measure_there.get(key)}, now it is {value}; "
                 f"{remedy}"
             )
 

@@ -54,8 +54,8 @@ def make_knowledge(
     fresh = {one.experience.data.name: one for one in learned if one.measure == measure}
     if not fresh:
         raise DataError(f"none of these tables is learned in {folder.path}")
-    known = read_measured(path, measure).experiences if path.exists() else ()
-    kept = [experience for experience in known if experience.data.name not in fresh]
+    experiences = read_measured(path, measure).experiences if path.exists() else ()
+    kept = [experience for experience in experiences if experience.data.name not in fresh]
     every = [*kept, *(_rounded(one.experience) for one in fresh.values())]
     knowledge = Knowledge(
         command,

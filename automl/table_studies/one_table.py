@@ -100,32 +100,32 @@ def learn_table(folder: LearnedFolder, request: Request) -> Outcome:
     InterruptedRunError
         If the run is being stopped; the same call continues it.
     """
-    known = folder.read(request.name)
+    record = folder.read(request.name)
     frame = _read(request)
     n_known = 0
-    if known is not None:
-        _check_measure(known.measure, request, folder)
-        _check_content(known, request, frame, folder)
-        if is_done(known, request):
-            if known.is_taken_over:
-                folder.write(replace(known, rows=len(frame)))
+    if record is not None:
+        _check_measure(record.measure, request, folder)
+        _check_content(record, request, frame, folder)
+        if is_done(record, request):
+            if record.is_taken_over:
+                folder.write(replace(record, rows=len(frame)))
             else:
-                folder.remember(known)
-            return Outcome(known)
-        n_known = len(known.experience.trials)
+                folder.remember(record)
+            return Outcome(record)
+        n_known = len(record.experience.trials)
     is_continued = bool(folder.run_home(request.name).run_folders())
-    learned = _run_and_keep(folder, request, known, frame)
+    learned = _run_and_keep(folder, request, record, frame)
     if is_continued and not is_done(learned, request):  # it was begun with less to do
         learned = _run_and_keep(folder, request, learned, frame)
     return Outcome(learned, len(learned.experience.trials) - n_known)
 
 
 def _run_and_keep(
-    folder: LearnedFolder, request: Request, known: LearnedTable | None, frame: pd.DataFrame
+    folder: LearnedFolder, request: Request, record: LearnedTable | None, frame: pd.DataFrame
 ) -> LearnedTable:
     home = folder.run_home(request.name)
     try:
-        learned = _run(folder, request, known, frame)
+        learned = _run(folder, request, record, frame)
     except DataError:
         shutil.rmtree(home.path, ignore_errors=True)
         raise
@@ -139,12 +139,12 @@ def in_turn(names: Iterable[str], seed: int) -> list[str]:
     return sorted(names, key=lambda name: hashlib.blake2b(f"{seed}/{name}".encode()).digest())
 
 
-def is_done(known: LearnedTable, request: Request) -> bool:
+def is_done(record: LearnedTable, request: Request) -> bool:
     """Whether a record holds all that is asked for, as far as there was time."""
     wanted = request.conditions
-    has_all = all(c.id in known.asked for c in _design(known.experience.data.task, wanted))
-    has_time = not known.left_out or known.table_seconds >= wanted.table_seconds
-    return has_all and has_time and known.searched >= wanted.search_trials
+    has_all = all(c.id in record.asked for c in _design(record.experience.data.task, wanted))
+    has_time = not record.left_out or record.table_seconds >= wanted.table_seconds
+    return has_all and has_time and record.searched >= wanted.search_trials
 
 
 def _design(task: str, conditions: Conditions) -> list[Configuration]:
@@ -164,18 +164,18 @@ def _read(request: Request) -> pd.DataFrame:
 
 
 def _run(
-    folder: LearnedFolder, request: Request, known: LearnedTable | None, frame: pd.DataFrame
+    folder: LearnedFolder, request: Request, record: LearnedTable | None, frame: pd.DataFrame
 ) -> LearnedTable:
     session = _session(folder, request, frame)
     try:
-        given = _given(session, request, known)
-        n_search = request.conditions.search_trials - (0 if known is None else known.searched)
+        given = _given(session, request, record)
+        n_search = request.conditions.search_trials - (0 if record is None else record.searched)
         session.settings = session.settings.model_copy(
             update={"trials": max(len(given) + max(n_search, 0), 1)}
         )
-        spent = 0.0 if known is None else sum(trial.seconds for trial in known.experience.trials)
+        spent = 0.0 if record is None else sum(trial.seconds for trial in record.experience.trials)
         trials = _search(session, request.conditions, spent) if given or n_search > 0 else []
-        return _joined(_learned(request, session, trials, frame), known)
+        return _joined(_learned(request, session, trials, frame), record)
     finally:
         session.close()
         session.release()
@@ -214,12 +214,12 @@ def _used_rows(request: Request, frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _given(session: Session, request: Request, known: LearnedTable | None) -> list[Configuration]:
+def _given(session: Session, request: Request, record: LearnedTable | None) -> list[Configuration]:
     """Configurations of the run: those it began with, else those that the record lacks."""
     if session.records.read(GIVEN) is not None:
         return given_configurations(session)
     wanted = _design(session.plan.table.task, request.conditions)
-    there = set() if known is None else known.asked - known.left_out
+    there = set() if record is None else record.asked - record.left_out
     given = _admitted(session, [c for c in wanted if c.id not in there])
     measure = request.conditions.measure()
     session.records.write(ASKED, {"measure": measure, "ids": [c.id for c in wanted]})
@@ -246,30 +246,30 @@ def _search(session: Session, conditions: Conditions, spent: float) -> list[Tria
     return search.turns.trials
 
 
-def _joined(learned: LearnedTable, known: LearnedTable | None) -> LearnedTable:
+def _joined(learned: LearnedTable, record: LearnedTable | None) -> LearnedTable:
     """What is learned now behind what was known."""
-    if known is None:
+    if record is None:
         return learned
-    trials = (*known.experience.trials, *learned.experience.trials)
+    trials = (*record.experience.trials, *learned.experience.trials)
     each_once = {(t.configuration.id, t.fidelity): t for t in reversed(trials)}
-    still_open = known.left_out - {trial.configuration.id for trial in trials} - learned.left_out
+    still_open = record.left_out - {trial.configuration.id for trial in trials} - learned.left_out
     return replace(
         learned,
         experience=replace(learned.experience, trials=tuple(reversed(each_once.values()))),
-        asked=learned.asked | known.asked,
+        asked=learned.asked | record.asked,
         left_out=learned.left_out | still_open,
-        table_seconds=known.table_seconds if still_open else learned.table_seconds,
-        searched=learned.searched + known.searched,
+        table_seconds=record.table_seconds if still_open else learned.table_seconds,
+        searched=learned.searched + record.searched,
     )
 
 
 def _check_content(
-    known: LearnedTable, request: Request, frame: pd.DataFrame, folder: LearnedFolder
+    record: LearnedTable, request: Request, frame: pd.DataFrame, folder: LearnedFolder
 ) -> None:
-    if known.experience.data.fingerprint == content_of(request.data, frame):
+    if record.experience.data.fingerprint == content_of(request.data, frame):
         return
     remedy = "use another --home"
-    if known.is_taken_over:
+    if record.is_taken_over:
         folder.remove(request.name)
         remedy = "another file for --into"
     raise DataError(
@@ -289,9 +289,9 @@ def check_measures(
         If a record of one of these tables holds scores that were measured otherwise.
     """
     for name, data in data_sets.items():
-        known = folder.read(name)
-        if known is not None:
-            _check_measure(known.measure, Request(name, data, conditions), folder)
+        record = folder.read(name)
+        if record is not None:
+            _check_measure(record.measure, Request(name, data, conditions), folder)
 
 
 def _learned(

@@ -94,11 +94,11 @@ class Registry:
 
 def remember_aliases(name: str, home: Path, versions: Mapping[str, str]) -> Holders:
     """Keep what the registry says now; a home that cannot be written goes without."""
-    known = _recorded(name, home)
+    recorded = _recorded(name, home)
     champion = versions.get(CHAMPION)
-    champions = dict.fromkeys((*known.champions, *([champion] if champion else [])))
+    champions = dict.fromkeys((*recorded.champions, *([champion] if champion else [])))
     remembered = Holders(dict(versions), tuple(champions))
-    if remembered.versions != known.versions or remembered.champions != known.champions:
+    if remembered.versions != recorded.versions or remembered.champions != recorded.champions:
         text = json.dumps({"versions": remembered.versions, "champions": remembered.champions})
         try:
             write_whole(_file(name, home), [text.encode()], "the record", makes_folder=True)

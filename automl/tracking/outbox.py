@@ -58,8 +58,8 @@ class Outbox:
             return cls(path)
         if not isinstance(content, dict) or content.pop("version", None) != VERSION:
             return cls(path)
-        known = {item.name for item in fields(cls)}
-        return cls(path=path, is_new=False, **{k: v for k, v in content.items() if k in known})
+        names = {item.name for item in fields(cls)}
+        return cls(path=path, is_new=False, **{k: v for k, v in content.items() if k in names})
 
     def save(self) -> None:
         """Write to disk; a crash leaves the former state or this one."""

@@ -108,14 +108,14 @@ def _column_type(value_type: str) -> Any:
     """MLflow's name of a `value_type`."""
     from mlflow.types.schema import AnyType, DataType
 
-    known = {
+    types = {
         "integer": DataType.long,
         "float": DataType.double,
         "boolean": DataType.boolean,
         "text": DataType.string,
         "date": DataType.datetime,
     }
-    return known[value_type] if value_type in known else AnyType()  # type: ignore[no-untyped-call]
+    return types[value_type] if value_type in types else AnyType()  # type: ignore[no-untyped-call]
 
 
 def _output_type(manifest: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ sys.path.append(str(Path(__file__).parents[1] / "search"))
 from matrix import FAMILIES
 
 from automl.forecasts.forecast import Forecast
-from automl.forecasts.timings import Known, Timing, Workload
+from automl.forecasts.timings import KnownTimings, Timing, Workload
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
@@ -109,7 +109,7 @@ def space_over(family: str, frame: pd.DataFrame) -> SpaceTree:
 
 def forecast(matrix: Matrix, own: list[Timing], earlier: tuple[Timing, ...]) -> Forecast:
     """What a run expects after its own trials."""
-    made = Forecast(matrix.spaces, Known(own[0].workload, earlier), n_folds=1)
+    made = Forecast(matrix.spaces, KnownTimings(own[0].workload, earlier), n_folds=1)
     for number, timing in enumerate(own):
         fold = FoldResult(0, 0, 0.0, 1, timing.seconds, 0.0)
         made.add(

@@ -154,8 +154,8 @@ def _begin(folder: ComparisonFolder, plan: ComparisonPlan, *, retry_failed: bool
 
     complete = checked_plan(plan, folder, say)
     with only_one(folder):
-        known = folder.read_plan()  # another process may have added to it meanwhile
-        complete = complete if known is None else known.joined(complete, str(folder.path))
+        plan_there = folder.read_plan()  # another process may have added to it meanwhile
+        complete = complete if plan_there is None else plan_there.joined(complete, str(folder.path))
         folder.write_plan(complete)
         records = {cell: folder.read(cell) for cell in complete.cells()}
         failed = [cell for cell, record in records.items() if record and record.status == "failed"]

@@ -34,7 +34,7 @@ def list_experience(home: HomeOption = None, as_json: JsonOption = False) -> Non
     state = open_home(home)
     data_sets = by_data_set(Snapshot.of([*remembered(state), *shipped()]).experiences)
     if as_json:
-        emit_json([known.to_json() for known in data_sets])
+        emit_json([data_set.to_json() for data_set in data_sets])
         return
     if not data_sets:
         say(f"no experience in {state.experience}")
@@ -42,16 +42,16 @@ def list_experience(home: HomeOption = None, as_json: JsonOption = False) -> Non
     columns = ("data set", "task", "rows", "trials", "runs", "best", "origin", "fingerprint")
     rows = [
         (
-            ", ".join(known.names),
-            known.task,
-            known.rows,
-            known.trials,
-            len(known.runs),
-            known.best,
-            ", ".join(known.origins),
-            known.fingerprint[:12],
+            ", ".join(data_set.names),
+            data_set.task,
+            data_set.rows,
+            data_set.trials,
+            len(data_set.runs),
+            data_set.best,
+            ", ".join(data_set.origins),
+            data_set.fingerprint[:12],
         )
-        for known in data_sets
+        for data_set in data_sets
     ]
     emit_table(columns, rows, right=["rows", "trials", "runs", "best"])
 
@@ -76,7 +76,7 @@ def export_experience(
     if target.is_dir():
         raise SettingsError(f"{target} is a folder; a file is expected")
     write_export(target, experiences)
-    n_trials = sum(1 for known in experiences for _ in known.trials)
+    n_trials = sum(1 for one in experiences for _ in one.trials)
     if as_json:
         emit_json({"file": str(target), "runs": len(experiences), "trials": n_trials})
     else:

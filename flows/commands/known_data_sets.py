@@ -103,13 +103,17 @@ def named(names: Sequence[str], experiences: Sequence[Experience]) -> list[str]:
         If a name means none; proposes the nearest one.
     """
     for name in names:
-        if not any(is_named(known, name) for known in experiences):
-            there = sorted({known.data.name for known in experiences})
+        if not any(is_named(experience, name) for experience in experiences):
+            there = sorted({experience.data.name for experience in experiences})
             hint = nearest(name, there)
             if name == SHIPPED:
                 hint = "; what the package brings is left out with --exclude-experience shipped"
             raise SettingsError(f"nothing that is remembered is called {name!r}{hint}")
-    return [known.id for known in experiences if any(is_named(known, name) for name in names)]
+    return [
+        experience.id
+        for experience in experiences
+        if any(is_named(experience, name) for name in names)
+    ]
 
 
 def import_file(path: Path, home: Home) -> Import:
@@ -144,8 +148,8 @@ def import_store(uri: str, home: Home) -> Import:
     from automl.tracking.team_history import read_history  # slow: imports MLflow
 
     collect(home)
-    known = ExperienceStore(home.experience).read().experiences
-    own = [entry.id for entry in known if entry.origin == "run"]
+    experiences = ExperienceStore(home.experience).read().experiences
+    own = [entry.id for entry in experiences if entry.origin == "run"]
     history = read_history(uri, home.path, besides=own)
     return _taken(home, history.experiences, "mlflow", skipped=history.skipped)
 
@@ -158,28 +162,34 @@ def _taken(
     skipped: Mapping[str, int] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Import:
-    in_package = {known.id: len(known.trials) for known in shipped()}
-    others = [known for known in experiences if len(known.trials) > in_package.get(known.id, -1)]
+    in_package = {experience.id: len(experience.trials) for experience in shipped()}
+    others = [
+        experience
+        for experience in experiences
+        if len(experience.trials) > in_package.get(experience.id, -1)
+    ]
     added = set(take_in(ExperienceStore(home.experience), others, origin=origin))
-    n_trials = sum(1 for known in experiences if known.id in added for _ in known.trials)
+    n_trials = sum(
+        1 for experience in experiences if experience.id in added for _ in experience.trials
+    )
     n_known = len(experiences) - len(added)
     return Import(len(added), n_known, n_trials, dict(skipped or {}), notes)
 
 
 def _data_set(group: Sequence[Experience]) -> KnownDataSet:
     data = group[-1].data
-    scores = [trial.score for known in group for trial in known.trials]
+    scores = [trial.score for experience in group for trial in experience.trials]
     return KnownDataSet(
-        names=tuple(dict.fromkeys(known.data.name for known in group)),
+        names=tuple(dict.fromkeys(experience.data.name for experience in group)),
         fingerprint=data.fingerprint,
         layout=data.layout,
         task=str(data.task),
         rows=data.rows,
         columns=data.columns,
         trials=len(scores),
-        runs=tuple(known.id for known in group),
+        runs=tuple(experience.id for experience in group),
         best=max((s for s in scores if s is not None and is_measurable(s)), default=None),
-        metrics=tuple(dict.fromkeys(known.metric for known in group)),
-        origins=tuple(dict.fromkeys(known.origin for known in group)),
-        newest=max(known.created for known in group),
+        metrics=tuple(dict.fromkeys(experience.metric for experience in group)),
+        origins=tuple(dict.fromkeys(experience.origin for experience in group)),
+        newest=max(experience.created for experience in group),
     )

@@ -128,13 +128,13 @@ def facts(
     from automl.table_studies.knowledge_file import refresh_facts
 
     folder = LearnedFolder(open_home(home))
-    known = folder.names()
-    if unknown := sorted(set(names or ()) - set(known)):
+    tables = folder.names()
+    if unknown := sorted(set(names or ()) - set(tables)):
         raise SettingsError(f"{unknown[0]} is not learned in {folder.path}")
-    if not known:
+    if not tables:
         raise SettingsError(f"no table is learned in {folder.path}; see automl learn experience")
     with folder.only_one():
-        for name in names or known:
+        for name in names or tables:
             try:
                 refresh_facts(folder, name)
             except AutoMLError as error:

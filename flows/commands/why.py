@@ -16,7 +16,7 @@ from automl_flows.words.messages import say
 if TYPE_CHECKING:
     from automl.home import RunFolder
     from automl.selection.selection_records import SelectionRecord
-    from automl_flows.words.run_choices import Known
+    from automl_flows.words.run_choices import RunChoices
 
 DOES_NOT_ADD_UP = 1
 """Exit code of a record that contradicts itself: our fault."""
@@ -57,30 +57,30 @@ def why(
 ) -> None:
     """Tell why a run chose its model, or what became of one trial and why."""
     from automl.errors import SettingsError
-    from automl_flows.words.run_choices import known_of
+    from automl_flows.words.run_choices import choices_of
 
     if trial is not None and (check or picture is not None or families is not None):
         raise SettingsError(
             "--check, --picture and --families are about a whole run; leave TRIAL out"
         )
     folder = open_home(home).run(run)
-    known = known_of(folder)
-    _refuse_unreadable(known, folder, is_checked=check and picture is None and families is None)
-    with _legible(known, folder):
+    choices = choices_of(folder)
+    _refuse_unreadable(choices, folder, is_checked=check and picture is None and families is None)
+    with _legible(choices, folder):
         if trial is not None:
-            _tell_trial(known, trial, as_json=as_json)
+            _tell_trial(choices, trial, as_json=as_json)
             return
         if picture is not None:
-            _draw(_selection(known), known.run_id, picture)
+            _draw(_selection(choices), choices.run_id, picture)
         if families is not None:
-            _draw_families(known, families, as_json=as_json)
+            _draw_families(choices, families, as_json=as_json)
         if check:
-            _check(known, folder, as_json=as_json)
+            _check(choices, folder, as_json=as_json)
         elif families is None and (picture is None or as_json):
-            _tell_run(known, as_json=as_json)
+            _tell_run(choices, as_json=as_json)
 
 
-def _refuse_unreadable(known: Known, folder: RunFolder, *, is_checked: bool) -> None:
+def _refuse_unreadable(choices: RunChoices, folder: RunFolder, *, is_checked: bool) -> None:
     """Tell a record that is damaged from one that is not there yet.
 
     Parameters
@@ -98,22 +98,22 @@ def _refuse_unreadable(known: Known, folder: RunFolder, *, is_checked: bool) -> 
 
     for stage in STAGES:
         file = folder.stages / f"{stage.name}.json"
-        if known.record(stage.record) is not None or not file.exists():
+        if choices.record(stage.record) is not None or not file.exists():
             continue
         content = read_stage(folder, stage.name)
         if not content:
             raise AutoMLError(
-                f"a record of run {known.run_id} cannot be read: {file} must hold the JSON object "
+                f"a record of run {choices.run_id} cannot be read: {file} must hold the JSON object "
                 f"that the stage {stage.name} has written",
-                run=known.run_id,
+                run=choices.run_id,
             )
         if not is_checked:
-            with _legible(known, folder):
+            with _legible(choices, folder):
                 stage.record.from_json(content)
 
 
 @contextmanager
-def _legible(known: Known, folder: RunFolder) -> Iterator[None]:
+def _legible(choices: RunChoices, folder: RunFolder) -> Iterator[None]:
     """One sentence about records that lack what is told of them.
 
     Raises
@@ -130,28 +130,30 @@ def _legible(known: Known, folder: RunFolder) -> Iterator[None]:
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         cause = error.__cause__ or error
         raise AutoMLError(
-            f"the records of run {known.run_id} in {folder.stages} are damaged or incomplete: what "
+            f"the records of run {choices.run_id} in {folder.stages} are damaged or incomplete: what "
             f"is told of them is not there ({type(cause).__name__} {cause}); automl why "
-            f"{known.run_id} --check looks at that of the selection",
-            run=known.run_id,
+            f"{choices.run_id} --check looks at that of the selection",
+            run=choices.run_id,
         ) from error
 
 
-def _tell_trial(known: Known, trial: str, *, as_json: bool) -> None:
+def _tell_trial(choices: RunChoices, trial: str, *, as_json: bool) -> None:
     from automl_flows.words.rendering import emit, emit_json
     from automl_flows.words.why_trial import why_trial
 
-    told = why_trial(known, known.trial(trial))
+    told = why_trial(choices, choices.trial(trial))
     emit_json(told.to_json()) if as_json else emit(told.text)
 
 
-def _tell_run(known: Known, *, as_json: bool) -> None:
+def _tell_run(choices: RunChoices, *, as_json: bool) -> None:
     from automl_flows.words.rendering import emit_facts, emit_json
     from automl_flows.words.why_run import story_of
 
-    story = story_of(known)
-    about = {"run_id": known.run_id, "status": known.status.status}
-    emit_json({**about, "story": story}) if as_json else emit_facts({"run": known.run_id, **story})
+    story = story_of(choices)
+    about = {"run_id": choices.run_id, "status": choices.status.status}
+    emit_json({**about, "story": story}) if as_json else emit_facts(
+        {"run": choices.run_id, **story}
+    )
 
 
 def _draw(selection: SelectionRecord, run_id: str, file: Path) -> None:
@@ -161,7 +163,7 @@ def _draw(selection: SelectionRecord, run_id: str, file: Path) -> None:
     say(f"the selection tree of run {run_id} is in {file}")
 
 
-def _draw_families(known: Known, file: Path, *, as_json: bool) -> None:
+def _draw_families(choices: RunChoices, file: Path, *, as_json: bool) -> None:
     """Picture of the families, and the table of what the search gained over their defaults."""
     from automl.reports.boxplots import default_and_optimized, rows_of_run
     from automl.reports.pictures import save_picture
@@ -169,19 +171,19 @@ def _draw_families(known: Known, file: Path, *, as_json: bool) -> None:
     from automl.selection.defaults import boost_row_of_run
     from automl_flows.words.rendering import emit_json, emit_table
 
-    record = _selection(known)
-    defaults = {} if known.search is None else known.search.defaults
-    rows, alpha = rows_of_run(record, known.searched, defaults), record.decisions[-1].alpha
-    name = known.status.problem or known.run_id
+    record = _selection(choices)
+    defaults = {} if choices.search is None else choices.search.defaults
+    rows, alpha = rows_of_run(record, choices.searched, defaults), record.decisions[-1].alpha
+    name = choices.status.problem or choices.run_id
     save_picture(lambda: default_and_optimized(rows, title=name, alpha=alpha), file)
     if defaults:
-        champion = next(trial for trial in known.searched if trial.id == record.winner)
+        champion = next(trial for trial in choices.searched if trial.id == record.winner)
         cells = boost_table([boost_row_of_run(name, defaults, champion)])
         emit_json(cells[0]) if as_json else emit_table(list(cells[0]), [list(cells[0].values())])
-    say(f"the families of run {known.run_id} are in {file}")
+    say(f"the families of run {choices.run_id} are in {file}")
 
 
-def _check(known: Known, folder: RunFolder, *, as_json: bool) -> None:
+def _check(choices: RunChoices, folder: RunFolder, *, as_json: bool) -> None:
     """Print what does not add up; the checkers compute anew from the records as they are.
 
     Raises
@@ -197,16 +199,16 @@ def _check(known: Known, folder: RunFolder, *, as_json: bool) -> None:
 
     record = read_stage(folder, "selection")
     if not record:
-        _refuse_unselected(known)
+        _refuse_unselected(choices)
     problems = check(record)
     if ensemble := read_stage(folder, "ensemble"):
         champion = str(record.get("champion", ""))
         problems += check_ensemble(ensemble, champion, read_stage(folder, "final"))
     if as_json:
-        emit_json({"run_id": known.run_id, "adds_up": not problems, "problems": problems})
+        emit_json({"run_id": choices.run_id, "adds_up": not problems, "problems": problems})
     elif problems:
         for problem in problems:
-            emit(known.shortened(problem))
+            emit(choices.shortened(problem))
     else:
         emit(
             f"the record adds up: {len(record['trials'])} trials with one disposition each, "
@@ -216,23 +218,23 @@ def _check(known: Known, folder: RunFolder, *, as_json: bool) -> None:
         raise typer.Exit(DOES_NOT_ADD_UP)
 
 
-def _yet(known: Known) -> str:
+def _yet(choices: RunChoices) -> str:
     from automl.run_state import FINISHED
 
-    return "" if known.status.status == FINISHED else " yet"
+    return "" if choices.status.status == FINISHED else " yet"
 
 
-def _selection(known: Known) -> SelectionRecord:
-    if known.selection is None:
-        _refuse_unselected(known)
-    return known.selection.selection
+def _selection(choices: RunChoices) -> SelectionRecord:
+    if choices.selection is None:
+        _refuse_unselected(choices)
+    return choices.selection.selection
 
 
-def _refuse_unselected(known: Known) -> NoReturn:
+def _refuse_unselected(choices: RunChoices) -> NoReturn:
     from automl.errors import SettingsError
 
     raise SettingsError(
-        f"run {known.run_id} has no record of a selection{_yet(known)}: it is "
-        f"{known.status.status}",
-        run=known.run_id,
+        f"run {choices.run_id} has no record of a selection{_yet(choices)}: it is "
+        f"{choices.status.status}",
+        run=choices.run_id,
     )

@@ -124,12 +124,16 @@ class Arrivals:
     def claim(self, digest: str, file: Path) -> bool:
         """Whether the caller is to begin a run for this content; nobody else is told so then."""
         with self._changing() as entries:
-            known = entries.get(digest)
-            if known is not None and not known.may_run:
+            arrival = entries.get(digest)
+            if arrival is not None and not arrival.may_run:
                 return False
-            known = known or Arrival(digest, str(file), "running")
+            arrival = arrival or Arrival(digest, str(file), "running")
             entries[digest] = replace(
-                known, file=str(file), status="running", attempts=known.attempts + 1, flow_run=""
+                arrival,
+                file=str(file),
+                status="running",
+                attempts=arrival.attempts + 1,
+                flow_run="",
             )
         return True
 
@@ -142,17 +146,17 @@ class Arrivals:
     def end(self, digest: str, status: Status, reason: str, *, run_id: str = "") -> None:
         """Remember how a run ended."""
         with self._changing() as entries:
-            known = entries.get(digest) or Arrival(digest, "", "running", attempts=1)
-            if status == known.status == "interrupted":
+            arrival = entries.get(digest) or Arrival(digest, "", "running", attempts=1)
+            if status == arrival.status == "interrupted":
                 return  # noticed by the run and by the service
             stopped = int(status == "interrupted")
             entries[digest] = replace(
-                known,
+                arrival,
                 status=status,
                 reason=reason,
                 run_id=run_id,
-                attempts=known.attempts - stopped,
-                interruptions=known.interruptions + stopped,
+                attempts=arrival.attempts - stopped,
+                interruptions=arrival.interruptions + stopped,
             )
 
     def recover(self) -> None:
@@ -253,10 +257,10 @@ class FolderWatch:
         return states
 
     def _digest(self, path: Path, state: tuple[int, int, int]) -> str:
-        known = self._digests.get(path)
-        if known is None or known[0] != state:
-            self._digests[path] = known = (state, file_digest(path))
-        return known[1]
+        digest = self._digests.get(path)
+        if digest is None or digest[0] != state:
+            self._digests[path] = digest = (state, file_digest(path))
+        return digest[1]
 
 
 def file_digest(path: Path) -> str:

@@ -32,7 +32,7 @@ NEAR = 3
 
 
 @dataclass(frozen=True)
-class Known:
+class RunChoices:
     """A run as far as it got.
 
     Parameters
@@ -130,12 +130,14 @@ class Known:
         match = self.trials.get(name) or by_short.get(name) or by_short.get(numbered)
         if match is None:
             near = nearest_names(short_id(numbered), by_short, most=NEAR, cutoff=0.0)
-            known = f"; near ones are {', '.join(sorted(near))}" if near else ", nor any other yet"
-            raise SettingsError(f"run {self.run_id} has no trial {name!r}{known}", trial=name)
+            nearest = (
+                f"; near ones are {', '.join(sorted(near))}" if near else ", nor any other yet"
+            )
+            raise SettingsError(f"run {self.run_id} has no trial {name!r}{nearest}", trial=name)
         return match
 
 
-def known_of(folder: RunFolder) -> Known:
+def choices_of(folder: RunFolder) -> RunChoices:
     """What is known of a run."""
     from automl.tracking.reading import JournalView
 
@@ -148,7 +150,7 @@ def known_of(folder: RunFolder) -> Known:
         view.refresh()
     ensemble, result = EnsembleRecord.read(folder), RunResult.read(folder)
     stack = {} if ensemble is None else {trial.id: trial for trial in ensemble.stack}
-    return Known(
+    return RunChoices(
         status=describe(folder),
         facts=facts,
         trials=dict(view.trials)

@@ -83,8 +83,8 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
     if result.get("champion"):
         emit("")
         model = {**(result.get("model") or {}), "registered": report["model"]}
-        known = {**result, "links": report["links"], "model": model}
-        emit_facts({**result_facts(known, home), "run": None, "problem": None})
+        result_known = {**result, "links": report["links"], "model": model}
+        emit_facts({**result_facts(result_known, home), "run": None, "problem": None})
     else:
         emit_facts({f"link {key}": value for key, value in report["links"].items()})
     for warning in result.get("warnings") or ():
@@ -132,20 +132,20 @@ def _result_so_far(folder: RunFolder, facts: Mapping[str, Any]) -> dict[str, Any
 def _row(rank: int, trial: Mapping[str, Any]) -> dict[str, Any]:
     from automl.records import Trial
 
-    known = Trial.from_json(trial)
-    scores = known.fold_scores
+    shown = Trial.from_json(trial)
+    scores = shown.fold_scores
     mean = sum(scores) / len(scores) if scores else 0.0
     spread = sum((score - mean) ** 2 for score in scores) / max(1, len(scores) - 1)
     return {
         "rank": rank,
-        "trial_id": known.id,
-        "family": known.configuration.family,
-        "score": known.score,
+        "trial_id": shown.id,
+        "family": shown.configuration.family,
+        "score": shown.score,
         "std": spread**0.5 if len(scores) > 1 else None,
-        "fit_seconds": known.fit_seconds,
-        "predict_ms": known.predict_milliseconds,
+        "fit_seconds": shown.fit_seconds,
+        "predict_ms": shown.predict_milliseconds,
         "status": "so far",
-        "origin": known.origin,
+        "origin": shown.origin,
     }
 
 
@@ -155,8 +155,8 @@ def _links(folder: RunFolder, result: Mapping[str, Any]) -> dict[str, str]:
     from automl_flows.services.standing import read_services
 
     page = read_services(folder.path.parent.parent).get("mlflow")
-    known = links(folder, server=page.url if page else None)
-    return {**(result.get("links") or {}), **known}
+    addresses = links(folder, server=page.url if page else None)
+    return {**(result.get("links") or {}), **addresses}
 
 
 def _data_line(data: Mapping[str, Any]) -> str:

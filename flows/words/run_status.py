@@ -131,14 +131,14 @@ def registration_of(
         return str(model.get("registration", "")), str(model.get("registered") or ""), False
     from automl.tracking.process import registration
 
-    known = registration(folder)
-    label = (known.registered or "").partition("@")[0]
+    registered = registration(folder)
+    label = (registered.registered or "").partition("@")[0]
     if not label or registry is None:
-        return known.status, label, False
+        return registered.status, label, False
     name, _, version = label.rpartition("/")
     holders = registry.of(name)
     held = holders.of(version)
     was_champion = holders.was_champion(version) or (
-        known.registered == f"{label}@{CHAMPION}" and holders.champion != version
+        registered.registered == f"{label}@{CHAMPION}" and holders.champion != version
     )
-    return known.status, f"{label}@{held[0]}" if held else label, was_champion
+    return registered.status, f"{label}@{held[0]}" if held else label, was_champion

@@ -19,7 +19,7 @@ from automl.selection.selection_records import (
 )
 from automl_flows.words.decision_table import untested
 from automl_flows.words.results import short_id
-from automl_flows.words.run_choices import Known
+from automl_flows.words.run_choices import RunChoices
 from automl_flows.words.why_trial import configuration_text, test_numbers
 
 MOST_REASONS = 3
@@ -28,9 +28,9 @@ MOST_SHOWN = 8
 """Families, and members of the root, that are named before the others are counted."""
 
 
-def story_of(known: Known) -> dict[str, str]:
+def story_of(choices: RunChoices) -> dict[str, str]:
     """Lines by what they are about; what is not known yet has none."""
-    parts: dict[str, Callable[[Known], str]] = {
+    parts: dict[str, Callable[[RunChoices], str]] = {
         "data": _data,
         "search": _search,
         "failures": _failures,
@@ -48,12 +48,12 @@ def story_of(known: Known) -> dict[str, str]:
         "given up": _given_up,
         "next": _next,
     }
-    lines = {about: known.shortened(tell(known)) for about, tell in parts.items()}
+    lines = {about: choices.shortened(tell(choices)) for about, tell in parts.items()}
     return {about: text for about, text in lines.items() if text}
 
 
-def _data(known: Known) -> str:
-    data = known.facts.get("data") or {}
+def _data(choices: RunChoices) -> str:
+    data = choices.facts.get("data") or {}
     if not data:
         return ""
     classes = data.get("classes")
@@ -66,12 +66,12 @@ def _data(known: Known) -> str:
     )
 
 
-def _search(known: Known) -> str:
-    if not known.searched:
+def _search(choices: RunChoices) -> str:
+    if not choices.searched:
         return "no trial has ended yet"
-    counts = Counter(trial.configuration.family for trial in known.searched)
+    counts = Counter(trial.configuration.family for trial in choices.searched)
     best: dict[str, float] = {}
-    for trial in known.complete:
+    for trial in choices.complete:
         best.setdefault(trial.configuration.family, trial.achieved)
     order = sorted(counts, key=lambda family: -best.get(family, float("-inf")))
     told = [
@@ -80,32 +80,32 @@ def _search(known: Known) -> str:
     ]
     more = f" and {len(order) - MOST_SHOWN} more" if len(order) > MOST_SHOWN else ""
     return (
-        f"{len(known.searched)} trials of {_count(counts, 'family', 'families')}: "
+        f"{len(choices.searched)} trials of {_count(counts, 'family', 'families')}: "
         f"{', '.join(told)}{more}"
     )
 
 
-def _failures(known: Known) -> str:
-    ended = [trial for trial in known.searched if not trial.is_complete]
+def _failures(choices: RunChoices) -> str:
+    ended = [trial for trial in choices.searched if not trial.is_complete]
     if not ended:
-        return "all trials were completed" if known.searched else ""
+        return "all trials were completed" if choices.searched else ""
     kinds = Counter(str(trial.status).replace("_", " ") for trial in ended)
     told = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
     reasons = Counter(
         trial.reason for trial in ended if trial.reason and str(trial.status) != "raced"
     ).most_common(MOST_REASONS)
     why = "; ".join(f"{reason} ({number})" for reason, number in reasons)
-    text = f"{len(known.complete)} trials were completed; the others: {told}"
+    text = f"{len(choices.complete)} trials were completed; the others: {told}"
     return f"{text}; most often: {why}" if why else text
 
 
-def _clusters(known: Known) -> str:
-    groups = () if known.candidates is None else known.candidates.clusters
+def _clusters(choices: RunChoices) -> str:
+    groups = () if choices.candidates is None else choices.candidates.clusters
     if not groups:
         return ""
     n_trials = sum(len(group.trial_ids) for group in groups)
     n_clusters = sum(len(group.best) for group in groups)
-    too_slow = _number(known, Status.TOO_SLOW)
+    too_slow = _number(choices, Status.TOO_SLOW)
     slow = f"; {too_slow} more predict too slowly" if too_slow else ""
     return (
         f"{n_trials} complete trials of {_count(groups, 'signature')} fell into {n_clusters} clusters "
@@ -113,10 +113,10 @@ def _clusters(known: Known) -> str:
     )
 
 
-def _screening(known: Known) -> str:
-    if known.candidates is None:
+def _screening(choices: RunChoices) -> str:
+    if choices.candidates is None:
         return ""
-    screening = known.candidates.screening
+    screening = choices.candidates.screening
     n_all, n_kept = len(screening.trial_ids), len(screening.kept)
     if not screening.test:
         return f"all {n_all} became candidates without a screening"
@@ -134,10 +134,10 @@ def _screening(known: Known) -> str:
     )
 
 
-def _fresh_folds(known: Known) -> str:
-    if known.candidates is None:
+def _fresh_folds(choices: RunChoices) -> str:
+    if choices.candidates is None:
         return ""
-    scoring = known.candidates.scoring
+    scoring = choices.candidates.scoring
     if scoring.source != FRESH:
         return "no candidate could be scored on fresh folds; the best of the search is the only one"
     scores = min(len(scoring.scored[trial_id]) for trial_id in scoring.compared)
@@ -152,8 +152,8 @@ def _fresh_folds(known: Known) -> str:
     return f"{text}; {missing} could not be scored on all of them" if missing else text
 
 
-def _level(known: Known, level: Level, one: str, many: str) -> str:
-    decisions = () if known.selection is None else known.selection.decisions
+def _level(choices: RunChoices, level: Level, one: str, many: str) -> str:
+    decisions = () if choices.selection is None else choices.selection.decisions
     contested = [d for d in decisions if d.level == level and len(d.members) > 1]
     if not contested:
         return ""
@@ -176,8 +176,8 @@ def _level(known: Known, level: Level, one: str, many: str) -> str:
     return f"{text}; {verdicts[Verdict.PROMOTED]} went on"
 
 
-def _root(known: Known) -> str:
-    selection, root = known.selection, known.root
+def _root(choices: RunChoices) -> str:
+    selection, root = choices.selection, choices.root
     if selection is None or root is None:
         return ""
     is_alone = len(root.members) == 1
@@ -209,25 +209,25 @@ def _member_text(member: Member, *, is_best: bool) -> str:
     return ", ".join(filter(None, (score, chance, verdict)))
 
 
-def _champion(known: Known) -> str:
-    trial = known.trials.get(known.champion)
+def _champion(choices: RunChoices) -> str:
+    trial = choices.trials.get(choices.champion)
     if trial is None:
         return ""
-    members = known.root.members if known.root else ()
-    own = next((member for member in members if member.trial_id == known.champion), None)
+    members = choices.root.members if choices.root else ()
+    own = next((member for member in members if member.trial_id == choices.champion), None)
     fresh = f", {own.mean_score:.4f} where the candidates were compared" if own else ""
     score = f"{trial.score:.4f} in the search" if trial.score is not None else "no score"
     return f"{short_id(trial.id)}, {configuration_text(trial.configuration)}: {score}{fresh}"
 
 
-def _how_sure(known: Known) -> str:
-    if known.root is None:
+def _how_sure(choices: RunChoices) -> str:
+    if choices.root is None:
         return ""
-    members = known.root.members
+    members = choices.root.members
     equal = [
         member.trial_id
         for member in members
-        if member.verdict is not Verdict.WORSE and member.trial_id != known.champion
+        if member.verdict is not Verdict.WORSE and member.trial_id != choices.champion
     ]
     if not equal:
         is_alone = len(members) == 1
@@ -236,17 +236,17 @@ def _how_sure(known: Known) -> str:
             if is_alone
             else "all others at the root are worse by test"
         )
-    names = ", ".join(f"{short_id(trial_id)} ({_family(known, trial_id)})" for trial_id in equal)
+    names = ", ".join(f"{short_id(trial_id)} ({_family(choices, trial_id)})" for trial_id in equal)
     return f"no test at the root told it from {names}; the ranking decided among them"
 
 
-def _family(known: Known, trial_id: str) -> str:
-    trial = known.trials.get(trial_id)
+def _family(choices: RunChoices, trial_id: str) -> str:
+    trial = choices.trials.get(trial_id)
     return trial.configuration.family if trial else ""
 
 
-def _ensemble(known: Known) -> str:
-    ensemble = known.ensemble
+def _ensemble(choices: RunChoices) -> str:
+    ensemble = choices.ensemble
     if ensemble is None:
         return ""
     if ensemble.evidence is None:
@@ -257,21 +257,21 @@ def _ensemble(known: Known) -> str:
         f"have not seen, one-sided corrected t, statistic {number_text(evidence.statistic)}, "
         f"p = {number_text(evidence.pvalue)}, alpha {evidence.alpha:g}"
     )
-    if [member.trial_id for member in ensemble.learned] == [known.champion]:
+    if [member.trial_id for member in ensemble.learned] == [choices.champion]:
         return "the champion alone is the model; the ensemble gave all the weight to it"
     if not ensemble.replaced_champion:
         return f"the champion alone is the model, no ensemble is better: {numbers}"
     if len(ensemble.members) == 1:
         (alone,) = ensemble.shares
-        trial = known.trials.get(alone)
+        trial = choices.trials.get(alone)
         layer = " of the second layer" if trial is not None and trial.stage != "search" else ""
         return f"{short_id(alone)}{layer} replaced the champion: {numbers}"
     members = ", ".join(f"{short_id(m.trial_id)} {m.weight:.2f}" for m in ensemble.members)
     return f"an ensemble of {len(ensemble.members)} replaced the champion ({members}): {numbers}"
 
 
-def _honest(known: Known) -> str:
-    honest = known.honest
+def _honest(choices: RunChoices) -> str:
+    honest = choices.honest
     if honest is None:
         return ""
     chosen = honest.of_model
@@ -285,22 +285,22 @@ def _honest(known: Known) -> str:
     )
 
 
-def _given_up(known: Known) -> str:
-    return "; ".join(dict.fromkeys(known.given_up))
+def _given_up(choices: RunChoices) -> str:
+    return "; ".join(dict.fromkeys(choices.given_up))
 
 
-def _next(known: Known) -> str:
+def _next(choices: RunChoices) -> str:
     """What is missing of a run that is not finished."""
-    if known.result is not None:
+    if choices.result is not None:
         return ""
-    is_challenge = bool((known.facts.get("settings") or {}).get("challenge"))
+    is_challenge = bool((choices.facts.get("settings") or {}).get("challenge"))
     stages = [s for s in STAGES[1:] if is_challenge or s.record is not PromotionRecord]
-    missing = [stage.name for stage in stages if known.record(stage.record) is None]
-    return f"the run is {known.status.status}; still to come: {', '.join(missing)}"
+    missing = [stage.name for stage in stages if choices.record(stage.record) is None]
+    return f"the run is {choices.status.status}; still to come: {', '.join(missing)}"
 
 
-def _number(known: Known, status: str) -> int:
-    return sum(disposition.status == status for disposition in known.dispositions.values())
+def _number(choices: RunChoices, status: str) -> int:
+    return sum(disposition.status == status for disposition in choices.dispositions.values())
 
 
 def _count(things: Sequence[Any] | Mapping[Any, Any], one: str, many: str = "") -> str:

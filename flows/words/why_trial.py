@@ -10,7 +10,7 @@ from automl.records import Configuration, Trial
 from automl.selection.dispositions import Disposition, Place, Status, number_text
 from automl.statistics.results import TestResult
 from automl_flows.words.results import short_id
-from automl_flows.words.run_choices import Known
+from automl_flows.words.run_choices import RunChoices
 
 MOST_VALUES = 4
 """Hyperparameters that a sentence names."""
@@ -89,33 +89,33 @@ class TrialStory:
         return {**self.__dict__, "disposition": self.disposition and self.disposition.to_json()}
 
 
-def why_trial(known: Known, trial: Trial) -> TrialStory:
+def why_trial(choices: RunChoices, trial: Trial) -> TrialStory:
     """What a trial was and what became of it."""
     if trial.stage == "search":
-        sentences = [_what(known, trial), _fate(known, trial)]
+        sentences = [_what(choices, trial), _fate(choices, trial)]
     elif trial.stage == "candidates":
-        sentences = _of_fresh_folds(known, trial)
+        sentences = _of_fresh_folds(choices, trial)
     else:
-        sentences = _of_second_layer(known, trial)
+        sentences = _of_second_layer(choices, trial)
     return TrialStory(
-        run_id=known.run_id,
+        run_id=choices.run_id,
         trial_id=trial.id,
         family=trial.configuration.family,
         signature=trial.configuration.signature,
         status=str(trial.status),
         score=trial.score,
-        fresh_scores=_fresh_scores(known).get(trial.id),
-        disposition=known.dispositions.get(trial.id),
-        role=_role(known, trial.id),
-        weight=known.weights.get(trial.id),
-        text=known.shortened(" ".join(sentences)),
+        fresh_scores=_fresh_scores(choices).get(trial.id),
+        disposition=choices.dispositions.get(trial.id),
+        role=_role(choices, trial.id),
+        weight=choices.weights.get(trial.id),
+        text=choices.shortened(" ".join(sentences)),
     )
 
 
-def _what(known: Known, trial: Trial) -> str:
+def _what(choices: RunChoices, trial: Trial) -> str:
     origin = _ORIGINS.get(trial.origin, f"proposed by {trial.origin}" if trial.origin else "")
     described = ", ".join(filter(None, (configuration_text(trial.configuration), origin)))
-    return f"Trial {short_id(trial.id)} is {described}: {_score_text(known, trial)}."
+    return f"Trial {short_id(trial.id)} is {described}: {_score_text(choices, trial)}."
 
 
 def configuration_text(configuration: Configuration) -> str:
@@ -136,55 +136,55 @@ def _value_text(value: Any) -> str:
     return number_text(value) if isinstance(value, float) else str(value)
 
 
-def _score_text(known: Known, trial: Trial) -> str:
+def _score_text(choices: RunChoices, trial: Trial) -> str:
     n_folds = len(trial.folds)
     folds = f"{n_folds} fold{'s' if n_folds != 1 else ''}"
     if trial.score is None:
         return "it has no score"
     if not trial.is_complete:
         return f"it scored {trial.score:.4f} on {folds} before it ended"
-    place = [t.id for t in known.complete].index(trial.id) + 1
+    place = [t.id for t in choices.complete].index(trial.id) + 1
     text = (
-        f"it scored {trial.score:.4f} on {folds}, number {place} of {len(known.complete)} complete "
+        f"it scored {trial.score:.4f} on {folds}, number {place} of {len(choices.complete)} complete "
         "trials"
     )
-    fresh = _fresh_scores(known).get(trial.id)
+    fresh = _fresh_scores(choices).get(trial.id)
     if fresh:
         text += f", and {sum(fresh) / len(fresh):.4f} on {len(fresh)} fresh folds"
     return text
 
 
-def _fresh_scores(known: Known) -> dict[str, list[float]]:
+def _fresh_scores(choices: RunChoices) -> dict[str, list[float]]:
     """Scores on fresh folds by trial id."""
-    records = (known.selection, known.candidates)
+    records = (choices.selection, choices.candidates)
     by_record = (dict(record.scoring.scored) for record in records if record is not None)
     return {key: [*scores] for key, scores in next(filter(None, by_record), {}).items()}
 
 
-def _fate(known: Known, trial: Trial) -> str:
-    disposition = known.dispositions.get(trial.id)
+def _fate(choices: RunChoices, trial: Trial) -> str:
+    disposition = choices.dispositions.get(trial.id)
     if not trial.is_complete:
         detail = trial.reason or trial.fidelity.text
         return _ENDS.get(str(trial.status), "It ended early") + (f": {detail}." if detail else ".")
     if disposition is None:
-        return _undecided(known, trial)
+        return _undecided(choices, trial)
     text = _FATES[disposition.status].format(**_words(disposition))
     if disposition.status == Status.WINNER:
-        text = _won(known, text)
+        text = _won(choices, text)
     if disposition.status == Status.UNSCORED:
-        text += _what_failed(known, trial)
-    return f"{text}{_role_text(known, trial.id)}."
+        text += _what_failed(choices, trial)
+    return f"{text}{_role_text(choices, trial.id)}."
 
 
-def _undecided(known: Known, trial: Trial) -> str:
-    status = known.status
-    if known.selection is not None:
+def _undecided(choices: RunChoices, trial: Trial) -> str:
+    status = choices.status
+    if choices.selection is not None:
         return (
             "The run was made by an earlier version, whose record does not say what became of it."
         )
-    if known.candidates is not None and trial.id in known.candidates.trial_ids:
+    if choices.candidates is not None and trial.id in choices.candidates.trial_ids:
         return f"It is a candidate, and the run is {status.status}: no test has judged it yet."
-    if known.candidates is not None:
+    if choices.candidates is not None:
         return (
             f"It did not become a candidate, and the run is {status.status}: the tests are to come."
         )
@@ -233,21 +233,21 @@ def _limit_of_chance(disposition: Disposition) -> str:
     return f"below {number_text(alpha)}"
 
 
-def _what_failed(known: Known, candidate: Trial) -> str:
+def _what_failed(choices: RunChoices, candidate: Trial) -> str:
     """What the trials of a candidate on fresh folds say that were not completed."""
     reasons = (
         trial.reason or str(trial.status)
-        for trial in known.trials.values()
+        for trial in choices.trials.values()
         if trial.stage == "candidates" and trial.origin == candidate.id and not trial.is_complete
     )
     reason = next(reasons, "")
     return f" ({reason})" if reason else ""
 
 
-def _won(known: Known, text: str) -> str:
+def _won(choices: RunChoices, text: str) -> str:
     """How the champion won, with the member that came nearest and whether a test told them apart."""
-    decision = known.root
-    others = [m for m in decision.members if m.trial_id != known.champion] if decision else []
+    decision = choices.root
+    others = [m for m in decision.members if m.trial_id != choices.champion] if decision else []
     if decision is None or not others:
         return "It is the champion: no other candidate got to the root"
     nearest = max(others, key=lambda member: member.mean_score)
@@ -267,46 +267,48 @@ def test_numbers(test: TestResult) -> str:
     return f"statistic {number_text(test.statistic)}, p = {number_text(test.pvalue)}"
 
 
-def _role(known: Known, trial_id: str) -> str:
+def _role(choices: RunChoices, trial_id: str) -> str:
     """`champion`, `ensemble member`, `input of the second layer`, or nothing; two with a comma."""
-    weight = known.weights.get(trial_id)
-    has_ensemble = weight is not None and known.has_ensemble
+    weight = choices.weights.get(trial_id)
+    has_ensemble = weight is not None and choices.has_ensemble
     names = {
-        "champion": trial_id == known.champion,
+        "champion": trial_id == choices.champion,
         "ensemble member": has_ensemble and bool(weight),
         "input of the second layer": has_ensemble and not weight,
     }
     return ", ".join(name for name, holds in names.items() if holds)
 
 
-def _role_text(known: Known, trial_id: str) -> str:
-    if not known.has_ensemble:
-        return "" if trial_id != known.champion or not known.weights else ", and it is the model"
-    weight = known.weights.get(trial_id)
+def _role_text(choices: RunChoices, trial_id: str) -> str:
+    if not choices.has_ensemble:
+        return (
+            "" if trial_id != choices.champion or not choices.weights else ", and it is the model"
+        )
+    weight = choices.weights.get(trial_id)
     if weight:
         return f"; it is a member of the ensemble, with weight {number_text(weight)}"
     if weight is not None:
         return "; models of the second layer take its predictions"
-    return "; the ensemble has replaced it" if trial_id == known.champion else ""
+    return "; the ensemble has replaced it" if trial_id == choices.champion else ""
 
 
-def _of_fresh_folds(known: Known, trial: Trial) -> list[str]:
+def _of_fresh_folds(choices: RunChoices, trial: Trial) -> list[str]:
     """Of the trial that scored a candidate on a repeat of the fresh folds: the candidate's fate."""
-    candidate = known.trials.get(trial.origin)
+    candidate = choices.trials.get(trial.origin)
     repeats = sorted({result.repeat for result in trial.folds})
     where = f"repeat {repeats[0] + 1} of the fresh folds" if repeats else "fresh folds"
     score = "it has no score" if trial.score is None else f"it scored {trial.score:.4f}"
     first = f"Trial {short_id(trial.id)} is candidate {short_id(trial.origin)} on {where}: {score}."
     if candidate is None:
         return [first]
-    fate = _fate(known, candidate)
+    fate = _fate(choices, candidate)
     return [first, f"Of the candidate: {fate[0].lower()}{fate[1:]}"]
 
 
-def _of_second_layer(known: Known, trial: Trial) -> list[str]:
-    base = () if known.ensemble is None else known.ensemble.base
+def _of_second_layer(choices: RunChoices, trial: Trial) -> list[str]:
+    base = () if choices.ensemble is None else choices.ensemble.base
     score = "it has no score" if trial.score is None else f"it scored {trial.score:.4f}"
-    weight = known.weights.get(trial.id)
+    weight = choices.weights.get(trial.id)
     fate = "It has no part in the model" if not weight else "It is a member of the ensemble"
     first = (
         f"Trial {short_id(trial.id)} is {configuration_text(trial.configuration)} of the second layer, "

@@ -9,7 +9,7 @@ import pytest
 from run_records import ensemble_of
 
 from automl.records import Configuration, Trial, TrialStatus
-from automl_flows.words.run_choices import Known
+from automl_flows.words.run_choices import RunChoices
 from automl_flows.words.why_run import story_of
 
 RUN = "20260105-000000-eeee"
@@ -25,5 +25,5 @@ RUN = "20260105-000000-eeee"
 def test_one_member_is_called_by_its_layer(stage: str, words: str) -> None:
     trial = Trial(RUN, 1, Configuration("ridge", {}), TrialStatus.COMPLETE, 0.8, stage=stage)
     status: Any = SimpleNamespace(run_id=RUN, status="running")
-    known = Known(status, {}, {trial.id: trial}, ensemble=ensemble_of({trial.id: 1.0}))
-    assert words in story_of(known)["ensemble"]
+    choices = RunChoices(status, {}, {trial.id: trial}, ensemble=ensemble_of({trial.id: 1.0}))
+    assert words in story_of(choices)["ensemble"]

@@ -4,7 +4,7 @@ import pytest
 
 from automl.families.registry import get_family
 from automl.forecasts.forecast import Forecast
-from automl.forecasts.timings import Known, Timing, Workload
+from automl.forecasts.timings import KnownTimings, Timing, Workload
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 
 NAMES = ("lightgbm", "svm", "ridge")
@@ -19,7 +19,7 @@ def trial(family, seconds, n_folds=5, status=TrialStatus.COMPLETE):
 
 
 def forecast(*trials, earlier=()):
-    made = Forecast(SPACES, Known(WORKLOAD, tuple(earlier)), n_folds=5)
+    made = Forecast(SPACES, KnownTimings(WORKLOAD, tuple(earlier)), n_folds=5)
     for one in trials:
         made.add(one)
     return made

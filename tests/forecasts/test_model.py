@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from automl.families.registry import get_family
 from automl.forecasts.runtime_model import RuntimeModel, growth, mean_above
-from automl.forecasts.timings import Known, Timing, Workload
+from automl.forecasts.timings import KnownTimings, Timing, Workload
 from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.union import UnionTree
 from automl.surrogates.forest import RandomForest
@@ -32,7 +32,7 @@ def timings(n, workload, *, seed=0, factor=1.0):
 
 
 def fitted(own=(), earlier=(), workload=SMALL, **options):
-    model = RuntimeModel(ENCODER, Known(workload, tuple(earlier)), **options)
+    model = RuntimeModel(ENCODER, KnownTimings(workload, tuple(earlier)), **options)
     for timing in own:
         model.add(timing)
     model.fit(np.random.default_rng(1))
@@ -170,7 +170,7 @@ def test_a_model_is_fitted_anew_only_with_new_timings():
 def test_in_a_union_each_row_has_the_growth_of_its_own_family(form):
     spaces = [get_family(name).space("classification") for name in ("knn", "svm", "lightgbm")]
     encoder = ConfigurationEncoder(UnionTree.of(spaces), form=form).fit()
-    model = RuntimeModel(encoder, Known(LARGE))
+    model = RuntimeModel(encoder, KnownTimings(LARGE))
     defaults = [space.default() for space in reversed(spaces)]
     expected = [np.exp(growth(c.family, LARGE)) for c in defaults]
     assert model.seconds(defaults) == pytest.approx(expected)

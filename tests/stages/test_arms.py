@@ -6,7 +6,7 @@ import pytest
 
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.registry import get_family
-from automl.forecasts.timings import Known, Workload
+from automl.forecasts.timings import KnownTimings, Workload
 from automl.home import RunFolder
 from automl.optimizers.fidelities import FULL, fold_levels, iteration_levels, row_levels
 from automl.run.preparation import prepare
@@ -15,7 +15,7 @@ from automl.stages.arms import arms_of
 from automl.surrogates.sources import Sources
 
 N = 900
-KNOWN = Known(Workload(rows=720, columns=2))
+KNOWN = KnownTimings(Workload(rows=720, columns=2))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def arms(plan, *names, joined=False, sources=None, votes=None, **options):
     families = {name: get_family(name) for name in names}
     settings = settings_of(**options)
     return arms_of(
-        plan, settings, families, joined=joined, known=KNOWN, sources=sources, votes=votes
+        plan, settings, families, joined=joined, timings=KNOWN, sources=sources, votes=votes
     )
 
 
@@ -50,7 +50,7 @@ def test_each_family_has_an_arm_with_an_optimizer_of_its_own(plan):
 
 def test_optimizers_that_divide_by_seconds_are_told_what_is_known_of_them(plan):
     per_cost = {"base": "smac", "acquisition": "ei_per_cost"}
-    assert arms(plan, "knn", optimizer=per_cost)["knn"].optimizer._known == KNOWN
+    assert arms(plan, "knn", optimizer=per_cost)["knn"].optimizer._timings == KNOWN
 
 
 def test_optimizers_across_data_sets_are_told_what_is_known_of_others(plan):
