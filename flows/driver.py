@@ -210,11 +210,11 @@ class _FlowThread(threading.Thread):
         from prefect import tags
 
         from automl_flows.services.reconciliation import run_tags
-        from automl_flows.training import train_flow
+        from automl_flows.training import driven_flow
 
         session = self._line.session
         with tags(*run_tags(session.folder)):
-            train_flow(session.settings, str(session.home.path), str(session.folder.path))
+            driven_flow(session.settings, str(session.folder.path))
 
     def _attach(self) -> bool:
         with self._lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,12 +20,14 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from automl.errors import AutoMLError
 from automl.home import Home, RunFolder, default_home
+from automl.problem_names import problem_name
 from automl.run.beginning import begin
 from automl.run.session import Session
 from automl.run.stage_table import stages_of
 from automl.run_state import FINISHED, INTERRUPTED, state_of
 from automl.settings import Settings
 from automl.stages.line import Line, RunReference, close_line, open_line
+from automl_flows.forms import TrainingForm, answers, form_settings
 from automl_flows.services.reconciliation import note_attempt, run_tags, server_name
 from automl_flows.words.results import honest_text
 from automl_tasks.stages import make_stage, read_and_check, register_model, search_family
@@ -37,10 +40,13 @@ SHOWN_ROWS = 50
 
 def _run_name() -> str:
     parameters = flow_run.parameters
-    folder = parameters.get("run") or ""
-    settings = parameters.get("settings")
-    problem = settings.problem if isinstance(settings, Settings) else "train"
-    return f"{problem} {Path(folder).name}".strip()
+    problem = problem_name({"table": "table", "target": "target", **_answers(parameters)})
+    return f"{problem} {Path(parameters.get('run') or '').name}".strip()
+
+
+def _answers(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    settings = parameters["settings"]
+    return settings.model_dump() if isinstance(settings, Settings) else answers(settings)
 
 
 @flow(
@@ -48,28 +54,18 @@ def _run_name() -> str:
     flow_run_name=_run_name,
     task_runner=ThreadPoolTaskRunner(max_workers=MOST_THREADS),  # type: ignore[arg-type]
     persist_result=False,
-    validate_parameters=True,
 )
-def train_flow(
-    settings: Settings, home: str = "", run: str = ""
-) -> dict[str, Any] | State[dict[str, Any]]:
+def train_flow(settings: TrainingForm) -> dict[str, Any]:
     """Train, select and register a model for a table.
+
+    Everything is kept in the state folder of this machine: `AUTOML_HOME`, or ./automl-home.
 
     Parameters
     ----------
     settings
         Everything that decides the outcome.
-    home
-        State folder; default: `AUTOML_HOME` or ./automl-home.
-    run
-        Folder of a run that this process drives already; empty to begin a new one.
     """
-    if run:
-        try:
-            return run_stages(_driven_line(run))
-        except AutoMLError as error:
-            return _ending_without_the_flow(RunFolder(Path(run)), error)
-    session = begin(settings, Home(Path(home).resolve() if home else default_home()))
+    session = begin(form_settings(settings), Home(default_home()))
     try:
         line = open_line(session)
         _tag_flow_run(session)
@@ -82,6 +78,31 @@ def train_flow(
     finally:
         session.close()
         session.release()
+
+
+@flow(
+    name="automl-train",
+    flow_run_name=_run_name,
+    task_runner=ThreadPoolTaskRunner(max_workers=MOST_THREADS),  # type: ignore[arg-type]
+    persist_result=False,
+)
+def driven_flow(
+    settings: Settings,  # noqa: ARG001 - what the page shows of the run
+    run: str,
+) -> dict[str, Any] | State[dict[str, Any]]:
+    """The stages of a run that this process drives already.
+
+    Parameters
+    ----------
+    settings
+        Of the run.
+    run
+        Its folder.
+    """
+    try:
+        return run_stages(_driven_line(run))
+    except AutoMLError as error:
+        return _ending_without_the_flow(RunFolder(Path(run)), error)
 
 
 def _driven_line(run: str) -> Line:

@@ -24,14 +24,16 @@ class Data(Section):
         help="Table to learn from",
         more="a file, a URI, sklearn:NAME or openml:NAME",
         min_length=1,
+        form="first",
     )
     target: str = setting(
         ...,
         help="Column to predict",
         option=Option(metavar="COLUMN"),
         min_length=1,
+        form="first",
     )
-    task: WantedTask = setting("auto", help="Kind of target", option=Option())
+    task: WantedTask = setting("auto", help="Kind of target", option=Option(), form="first")
     roles: dict[str, str] = setting(
         {},
         help="Role of a column, instead of the detected one",
@@ -58,6 +60,7 @@ class Data(Section):
         option=Option(metavar="SHARE"),
         ge=0,
         lt=0.9,
+        form="first",
     )
     groups: str | None = setting(
         None, help="Column whose groups stay together", option=Option(metavar="COLUMN")

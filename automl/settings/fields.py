@@ -17,6 +17,12 @@ from automl.settings.names import Names
 
 PresetName = Literal["thesis", "fast", "balanced", "best"]
 DEFAULT_PRESET: PresetName = "balanced"
+FormPlace = Literal["first", "section", "operator"]
+"""Where a form asks for a setting: at its head, in its section, or nowhere.
+
+What only the operator of an installation may decide (which code is run, which files may hold
+pickles) is asked for nowhere.
+"""
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,8 @@ class Setting:
         When it has no effect; the first condition that holds gives the reason.
     names
         The registry whose names it takes.
+    form
+        Where a form asks for it.
     """
 
     help: str
@@ -93,6 +101,7 @@ class Setting:
     presets: Mapping[PresetName, Any] = field(default_factory=dict)
     idle: tuple[Idle, ...] = ()
     names: Names | None = None
+    form: FormPlace = "section"
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Add unit and list of names to the JSON schema of the field, which pydantic hands over."""
@@ -118,6 +127,7 @@ def setting(
     presets: Mapping[PresetName, Any] | None = None,
     idle: tuple[Idle, ...] = (),
     names: Names | None = None,
+    form: FormPlace = "section",
     **constraints: Any,
 ) -> Any:
     """Declare a field of a section; parameters as of `Setting`.
@@ -129,7 +139,7 @@ def setting(
     constraints
         Of pydantic, such as `ge`.
     """
-    account = Setting(help, more, unit, usual, option, presets or {}, idle, names)
+    account = Setting(help, more, unit, usual, option, presets or {}, idle, names, form)
     return Field(default, description=account.description, json_schema_extra=account, **constraints)
 
 

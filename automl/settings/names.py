@@ -35,11 +35,14 @@ class Names:
         Those in a value that must be known; of a composition none, it is checked where it is read.
     command
         Which lists them with a line about each.
+    takes_texts
+        Whether a text that is no name of the registry may do as well.
     """
 
     known: Callable[[], Sequence[str]]
     within: Callable[[Any], Iterable[str]] = _whole
     command: str = ""
+    takes_texts: bool = False
 
     def check(self, value: Any) -> None:
         """Refuse a value with a name that is not registered.
@@ -111,9 +114,11 @@ def _warm_starts() -> Sequence[str]:
 
 
 OPTIMIZER_NAMES = Names(_optimizers, command="automl optimizers")
-ALLOCATOR_NAMES = Names(_allocators, _allocator_within, command="automl allocators")
+ALLOCATOR_NAMES = Names(
+    _allocators, _allocator_within, command="automl allocators", takes_texts=True
+)
 ENSEMBLE_NAMES = Names(_ensembles, command="automl ensembles")
-METRIC_NAMES = Names(_metrics, _metrics_within)
+METRIC_NAMES = Names(_metrics, _metrics_within, takes_texts=True)
 WARM_STARTS = Names(_warm_starts)
 
 

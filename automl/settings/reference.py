@@ -34,7 +34,7 @@ def _row(name: str, account: Setting) -> str:
         f"`{name}`",
         _option(name, account),
         _values(name, account),
-        _default(name, account),
+        default_text(name, account),
         _words(account),
     )
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
@@ -81,7 +81,7 @@ def _kinds(annotation: Any) -> Iterator[str]:
         yield "list"
 
 
-def _default(name: str, account: Setting) -> str:
+def default_text(name: str, account: Setting) -> str:
     """What holds where nothing is given, and what presets say instead."""
     if Settings.model_fields[name].is_required():
         return "must be given"

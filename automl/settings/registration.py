@@ -17,7 +17,11 @@ class Registration(Section):
     title: ClassVar[str] = "The registration"
 
     name: str = setting(
-        "", help="Problem and model name", usual="table and target", option=Option(metavar="NAME")
+        "",
+        help="Problem and model name",
+        usual="table and target",
+        option=Option(metavar="NAME"),
+        form="first",
     )
     challenge: bool = setting(
         True,
@@ -41,6 +45,7 @@ class Registration(Section):
                 "family_folder or an installed package",
             ),
         ),
+        form="operator",
     )
 
     @field_validator("name")

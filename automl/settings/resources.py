@@ -27,7 +27,9 @@ class Resources(Section):
 
     title: ClassVar[str] = "What the run may take"
 
-    preset: PresetName = setting(DEFAULT_PRESET, help="Defaults of all settings", option=Option())
+    preset: PresetName = setting(
+        DEFAULT_PRESET, help="Defaults of all settings", option=Option(), form="first"
+    )
     budget_seconds: float | None = setting(
         None,
         help="Wall time of the whole run, such as 90s, 10m",
@@ -35,6 +37,7 @@ class Resources(Section):
         usual="10m, none with trials",
         option=Option("--budget", metavar="TIME", kind=str),
         ge=MINIMUM_BUDGET_SECONDS,
+        form="first",
     )
     trials: int | None = setting(
         None,
@@ -43,6 +46,7 @@ class Resources(Section):
         unit="trials",
         option=Option(metavar="N"),
         ge=1,
+        form="first",
     )
     cost_aware: bool = setting(
         False,

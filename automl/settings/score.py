@@ -23,6 +23,7 @@ class Score(Section):
         help="What is maximized: index, a metric's name, NAME=WEIGHT,NAME=WEIGHT or FILE.py:NAME",
         option=Option(metavar="NAME"),
         names=METRIC_NAMES,
+        form="first",
     )
     beta: float = setting(
         1.0,

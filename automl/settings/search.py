@@ -27,7 +27,11 @@ class Search(Section):
     title: ClassVar[str] = "The search"
 
     families: tuple[str, ...] = setting(
-        (), help="Only these families", usual="all", option=Option(metavar="A,B")
+        (),
+        help="Only these families",
+        usual="all",
+        option=Option(metavar="A,B"),
+        form="first",
     )
     exclude: tuple[str, ...] = setting(
         (),
@@ -40,7 +44,7 @@ class Search(Section):
             ),
         ),
     )
-    family_folder: str | None = setting(None, help="Folder with own family files")
+    family_folder: str | None = setting(None, help="Folder with own family files", form="operator")
     spaces: dict[str, dict[str, Any]] = setting(
         {}, help="Other ranges or choices, by family and hyperparameter"
     )
