@@ -5,6 +5,7 @@
     home/
       mlflow.db  artifacts/        tracking store (unless MLFLOW_TRACKING_URI is set)
       prefect/                     state of the local orchestrator
+      drops/NAME/                  what arrived for a problem, by digest
       aliases/NAME.json            what the registry last said of a model's aliases
       experience/ID.json.gz        what every run has tried, one file a run
       runs/RUN_ID/

@@ -27,7 +27,7 @@ _FILES = (
     "experience/*.gz",
 )
 _OF_A_HOME = (
-    *_FOLDERS, "aliases", "arrivals", "demo", "downloads", "learned", "locks", "logs", "mlflow.db*",
+    *_FOLDERS, "aliases", "arrivals", "demo", "downloads", "drops", "learned", "locks", "logs", "mlflow.db*",
     "mlflow-server.log", "services.*", "tracking-*.lock",
 )  # fmt: skip
 

@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from prefect import flow, get_run_logger
+from prefect import flow, get_client, get_run_logger
 from prefect.artifacts import create_markdown_artifact
-from prefect.client.schemas.objects import State
-from prefect.states import Failed
+from prefect.client.schemas.objects import (
+    ConcurrencyLimitConfig,
+    ConcurrencyLimitStrategy,
+    FlowRunPolicy,
+    State,
+)
+from prefect.runtime import flow_run
+from prefect.states import Completed, Failed
+from prefect.types.entrypoint import EntrypointType
 
 from automl.addresses import entrust, whole_address
-from automl.data.sources import TableSource, source_at
+from automl.data.sources import source_at
 from automl.durations import parse_duration
-from automl.errors import AutoMLError
+from automl.errors import AutoMLError, DataError, ServiceError
 from automl.home import Home, default_home
 from automl.problem_names import clean_name
+from automl_flows.arrived_tables import ArrivedTable, take
 from automl_flows.environment import prepare_environment
+from automl_flows.retention import prune
 from automl_flows.retraining import Retraining, absolute_source, retrain
-from automl_flows.services.arrivals import Arrivals, Status, ending_of
+from automl_flows.services.drop_runs import BROKEN, REFUSED
 from automl_flows.words.messages import say
 
 if TYPE_CHECKING:
+    import pandas as pd
     from prefect.deployments.runner import RunnerDeployment
 
     from automl_flows.services.service_plan import Plan
 
+TAG = "automl"
+RETRIES, RETRY_SECONDS = 3, 60
+"""Of a flow that could not reach a service: a restart of one takes less than three minutes."""
 
-@flow(name="automl-retrain", flow_run_name="retrain {name}", persist_result=False)
+
+@flow(
+    name="automl-retrain",
+    flow_run_name="retrain {name}",
+    persist_result=False,
+    retries=RETRIES,
+    retry_delay_seconds=RETRY_SECONDS,
+)
 def retrain_flow(
     name: str,
     table: str,
@@ -40,6 +63,7 @@ def retrain_flow(
     mode: str = "replace",
     window: str | None = None,
     time: str | None = None,
+    keep: int | None = None,
 ) -> dict[str, Any] | State[Any]:
     """Retrain a problem on its table; does nothing if the table has not changed.
 
@@ -61,20 +85,28 @@ def retrain_flow(
         Also if this content was trained on before.
     mode, window, time
         How files become the table; see `automl.data.sources`.
+    keep
+        Delete all runs of the problem but so many; default: none.
     """
+    address = whole_address(absolute_source(table))
+    request = _Request(name, _home(home), budget, trials, seed, keep, force)
     try:
-        source = source_at(whole_address(absolute_source(table)), mode, window, time)
-        outcome = _retrain(name, table, home, budget, trials, source=source, seed=seed, force=force)
-    except Exception as error:
-        say(f"retraining of {name} failed: {ending_of(error)[1]}")
-        if isinstance(error, AutoMLError):
-            return Failed(message=error.message)
-        raise
+        outcome = request.retrain(table, lambda: source_at(address, mode, window, time).read())
+    except Exception as error:  # noqa: BLE001 - told as a state
+        state = _ending(error)
+        say(f"retraining of {name} failed: {state.message}")
+        return state
     say(f"retraining of {name}: {outcome.reason}")
     return outcome.summary()
 
 
-@flow(name="automl-on-new-data", flow_run_name="{name} on new data", persist_result=False)
+@flow(
+    name="automl-on-new-data",
+    flow_run_name="{name} on new data",
+    persist_result=False,
+    retries=RETRIES,
+    retry_delay_seconds=RETRY_SECONDS,
+)
 def on_new_data_flow(
     name: str,
     table: str,
@@ -82,61 +114,94 @@ def on_new_data_flow(
     home: str = "",
     budget: str = "",
     trials: int | None = None,
+    seed: int | None = None,
     digest: str = "",
+    mode: str = "replace",
+    window: str | None = None,
+    time: str | None = None,
+    base: str = "",
+    keep: int | None = None,
 ) -> dict[str, Any] | State[Any]:
-    """Retrain a problem on a file that has just arrived, and remember what became of the file.
+    """Retrain a problem on a file that has just arrived; a file that cannot be used ends as Refused.
 
     Parameters
     ----------
-    name, table, home, budget, trials
+    name, home, budget, trials, seed, mode, window, time, keep
         As in `retrain_flow`.
+    table
+        Address of the file; it is copied into the home before anything else.
     digest
-        Of the file's bytes, as the watcher saw them; empty if nothing is to be remembered.
+        Of the file's bytes, as the watcher saw them; empty for what it holds now.
+    base
+        Table that files are appended to; empty for the one that the problem was trained on.
     """
-    arrivals = Arrivals(_home(home), name) if digest else None
+    request = _Request(name, _home(home), budget, trials, seed, keep)
+    arrived = ArrivedTable(request.home, name, digest, mode, window, time, base)
     try:
-        outcome = _retrain(name, table, home, budget, trials)
-    except BaseException as error:
-        if arrivals is not None:
-            arrivals.end(digest, *ending_of(error))
-        if isinstance(error, AutoMLError):
-            return Failed(message=error.message)
-        raise
-    if arrivals is not None:
-        status: Status = "unchanged" if outcome.status == "unchanged" else "done"
-        arrivals.end(digest, status, outcome.reason, run_id=outcome.run_id)
-    return outcome.summary()
+        address = absolute_source(table)
+        arrived = replace(arrived, digest=take(request.home, name, address, digest))
+        outcome = request.retrain(address, arrived.read)
+    except Exception as error:  # noqa: BLE001 - told as a state
+        return _ending(error, arrived.said)
+    arrived.accept()
+    return Completed(message=f"{outcome.status}: {outcome.reason}")
 
 
-def _retrain(
-    name: str,
-    table: str,
-    home: str,
-    budget: str,
-    trials: int | None,
-    *,
-    source: TableSource | None = None,
-    seed: int | None = None,
-    force: bool = False,
-) -> Retraining:
-    prepare_environment()
-    logger = get_run_logger()
-    outcome = retrain(
-        name,
-        whole_address(absolute_source(table)),
-        home=_home(home),
-        source=source,
-        overrides={
-            "budget_seconds": parse_duration(budget) if budget else None,
-            "trials": trials,
-            "seed": seed,
-        },
-        force=force,
-        say=logger.info,
-    )
-    logger.info("%s: %s", outcome.status, outcome.reason)
-    create_markdown_artifact(markdown=outcome_text(outcome), description="Retraining")
-    return outcome
+@dataclass(frozen=True)
+class _Request:
+    """What a flow was asked for, besides the table."""
+
+    name: str
+    home: Home
+    budget: str
+    trials: int | None
+    seed: int | None
+    keep: int | None
+    force: bool = False
+
+    def retrain(self, table: str, read: Callable[[], pd.DataFrame]) -> Retraining:
+        """Retrain, tell the page, and delete runs that are too many."""
+        prepare_environment()
+        logger = get_run_logger()
+        outcome = retrain(
+            self.name,
+            whole_address(table),
+            home=self.home,
+            read=read,
+            overrides={
+                "budget_seconds": parse_duration(self.budget) if self.budget else None,
+                "trials": self.trials,
+                "seed": self.seed,
+            },
+            force=self.force,
+            say=logger.info,
+        )
+        logger.info("%s: %s", outcome.status, outcome.reason)
+        create_markdown_artifact(markdown=outcome_text(outcome), description="Retraining")
+        if self.keep:
+            gone = prune(self.home, self.name, self.keep)
+            logger.info("%d runs deleted, of which %d are kept", len(gone), self.keep)
+        return outcome
+
+
+def _ending(error: Exception, said: Callable[[str], str] = str) -> State[Any]:
+    """State of a flow that ended by an error; what a service did is raised, so that Prefect tries again.
+
+    Raises
+    ------
+    ServiceError
+        If it is one.
+    """
+    if isinstance(error, ServiceError):
+        raise error
+    with get_client(sync_client=True) as client:  # the same error would come again
+        client.update_flow_run(UUID(flow_run.id), empirical_policy=FlowRunPolicy(retries=0))
+    if isinstance(error, DataError):
+        return Failed(name=REFUSED, message=said(error.message))
+    if isinstance(error, AutoMLError):
+        return Failed(name=BROKEN, message=said(error.message))
+    get_run_logger().exception("retraining failed", exc_info=error)
+    return Failed(name=BROKEN, message=said(f"{type(error).__name__}: {error}"))
 
 
 def outcome_text(outcome: Retraining) -> str:
@@ -154,9 +219,6 @@ def _home(home: str) -> Home:
 
 def deployments(plan: Plan, home: Home) -> list[RunnerDeployment]:
     """What a service of retraining serves: the schedule, new files, or both."""
-    from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
-    from prefect.types.entrypoint import EntrypointType
-
     parameters = {"name": plan.name, "home": str(home.path), **plan.run_parameters}
     served: list[Any] = []
     if plan.has_schedule:
@@ -167,19 +229,23 @@ def deployments(plan: Plan, home: Home) -> list[RunnerDeployment]:
                 interval=plan.interval_seconds,
                 parameters={**parameters, "table": entrust(plan.table or "")},
                 entrypoint_type=EntrypointType.MODULE_PATH,
-                concurrency_limit=ConcurrencyLimitConfig(
-                    limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW
-                ),
-                tags=["automl"],
+                concurrency_limit=_one_at_a_time(ConcurrencyLimitStrategy.CANCEL_NEW),
+                tags=[TAG],
             )
         )
-    if plan.folder is not None:
+    if plan.drops is not None:
+        base = {"base": entrust(plan.table)} if plan.table else {}
         served.append(
             on_new_data_flow.to_deployment(
                 clean_name(plan.name),
-                parameters=parameters,
+                parameters={**parameters, **base},
                 entrypoint_type=EntrypointType.MODULE_PATH,
-                tags=["automl"],
+                concurrency_limit=_one_at_a_time(ConcurrencyLimitStrategy.ENQUEUE),
+                tags=[TAG],
             )
         )
     return served
+
+
+def _one_at_a_time(strategy: ConcurrencyLimitStrategy) -> ConcurrencyLimitConfig:
+    return ConcurrencyLimitConfig(limit=1, collision_strategy=strategy)

@@ -2,7 +2,8 @@
 
 The new model is registered beside the old one and takes the alias ``champion`` only if it scores
 better on rows of the new table that neither model was trained on (`automl.run.challenge`). A
-table whose content was trained on before changes nothing.
+table whose content was trained on before changes nothing; a run that was interrupted on this
+content goes on from its journal.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from filelock import FileLock, Timeout
 
 from automl.addresses import public_address
-from automl.errors import SettingsError
-from automl.home import Home
+from automl.errors import DataError, SettingsError
+from automl.home import Home, RunFolder
 from automl.lookup import did_you_mean
 from automl.problem_names import clean_name
 from automl.progress import Progress
 from automl.run.choices import check_names
-from automl.run.finished_runs import finished_facts, finished_runs, table_digest
+from automl.run.finished_runs import (
+    finished_facts,
+    finished_runs,
+    interrupted_run,
+    table_digest,
+)
 from automl.run.provenance import refuse_foreign_code
 from automl.tracking.layout import problem_name
 from automl.tracking.synchronization import register_pending
@@ -32,13 +38,13 @@ from automl.training_request import TrainingRequest
 if TYPE_CHECKING:
     import pandas as pd
 
-    from automl.data.sources import TableSource
     from automl.settings import Settings
 
 LONGEST_WAIT_SECONDS = 24 * 3600.0
 
 OnProgress = Callable[[Progress], None]
 Say = Callable[[str], None]
+ReadFrame = Callable[[], "pd.DataFrame"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ def retrain(
     table: str,
     *,
     home: Home,
-    source: TableSource | None = None,
+    read: ReadFrame | None = None,
     overrides: Mapping[str, Any] | None = None,
     force: bool = False,
     started: float | None = None,
@@ -97,8 +103,8 @@ def retrain(
         Problem, that is registered model.
     table
         File or URI; see `automl.data.readers.read_table`.
-    source
-        Files that become the table, and how; `table` is then only what the run calls it.
+    read
+        Makes the table, once it is this retraining's turn; `table` is then only what the run calls it.
     overrides
         Settings that differ in this run alone: `budget_seconds`, `trials`, `seed`; see
         `automl.training_request`.
@@ -128,7 +134,7 @@ def retrain(
         settled = register_pending(name, home.path)
         for sentence in settled:
             tell(sentence)
-        frame, digest = _read(table, source)
+        frame, digest = _read(table, read)
         same = next((run for run in reversed(runs) if digest == table_digest(run)), None)
         if same is not None and not force:
             done = "; ".join(settled) or "nothing to do"
@@ -140,6 +146,9 @@ def retrain(
         request = TrainingRequest.of(runs[-1]).with_overrides(overrides or {})
         settings = request.settings_for(table)
         check_names(settings)
+        before = None if force else interrupted_run(home, name, digest, request)
+        if before is not None and (result := _go_on(before, home, on_progress, tell)):
+            return _outcome(settings.problem, public_address(table), digest, result)
         tell(
             f"retraining {settings.problem} with the settings of run {request.run_id}"
             f"{request.remark}"
@@ -161,11 +170,11 @@ def _unknown_problem(home: Home, name: str) -> str:
     return f"there is no finished run of problem {name!r} in {home.path}{hint}"
 
 
-def _read(table: str, source: TableSource | None = None) -> tuple[pd.DataFrame, str]:
+def _read(table: str, read: ReadFrame | None = None) -> tuple[pd.DataFrame, str]:
     from automl.data.digests import digest_frame
     from automl.data.readers import read_table
 
-    frame = read_table(table) if source is None else source.read()
+    frame = read_table(table) if read is None else read()
     frame.attrs["source"] = table
     return frame, digest_frame(frame)
 
@@ -215,6 +224,24 @@ def _train(
             started=began,
             on_progress=on_progress,
         )
+
+
+def _go_on(
+    folder: RunFolder, home: Home, on_progress: OnProgress | None, tell: Say
+) -> dict[str, Any]:
+    """Result of an interrupted run, continued from its journal; empty if that cannot be."""
+    from automl_flows.services.local_server import local_server, running
+
+    tell(f"going on with run {folder.run_id}, which was interrupted on this content")
+    server = local_server(home.path, has_time=True)
+    try:
+        with running(server, home):
+            from automl_flows.driver import resume  # slow: imports Prefect beside the server
+
+            return resume(folder.run_id, home=home, server=server, on_progress=on_progress)
+    except (SettingsError, DataError) as error:
+        tell(f"run {folder.run_id} cannot go on: {error.message}; it is begun anew")
+        return {}
 
 
 def _outcome(name: str, table: str, digest: str, result: dict[str, Any]) -> Retraining:

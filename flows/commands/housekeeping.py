@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 import time
@@ -13,8 +12,8 @@ import typer
 
 from automl.errors import AutoMLError, SettingsError
 from automl.home import Home, RunFolder
-from automl.run_state import RUNNING
-from automl_flows.words.run_status import RunStatus, describe
+from automl_flows.retention import reason_to_keep
+from automl_flows.words.run_status import describe
 
 
 def stop_run(folder: RunFolder, *, timeout: float) -> None:
@@ -75,7 +74,7 @@ def choose_runs(
     deletable: list[RunFolder] = []
     spared: dict[str, str] = {}
     for folder in dict.fromkeys(chosen):
-        reason = _reason_to_keep(describe(folder))
+        reason = reason_to_keep(describe(folder))
         if reason:
             spared[folder.run_id] = reason
         else:
@@ -106,42 +105,6 @@ def confirm_deletion(names: Sequence[str], *, yes: bool, what: str = "runs") -> 
     typer.confirm(f"Delete {len(names)} {what}?", abort=True, err=True)
 
 
-def delete_runs(home: Home, folders: Sequence[RunFolder], *, experience: bool = False) -> int:
-    """Delete run folders; returns the bytes that were freed.
-
-    A folder is renamed first, so that a half-deleted run is never listed. What the runs have tried
-    stays known.
-
-    Parameters
-    ----------
-    experience
-        Forget what they have tried as well.
-    """
-    from automl.experience.harvest import collect
-    from automl.experience.store import ExperienceStore
-
-    freed = 0
-    if not experience:
-        collect(home, among=folders)
-    for folder in folders:
-        if experience:
-            ExperienceStore(home.experience).forget(folder.run_id)
-        freed += sum(path.stat().st_size for path in folder.path.rglob("*") if path.is_file())
-        doomed = folder.path.with_name(f".deleted-{folder.run_id}")
-        with folder.lock():
-            folder.path.rename(doomed)
-        shutil.rmtree(doomed, ignore_errors=True)
-    return freed
-
-
 def _began(folder: RunFolder) -> float:
     """Unix seconds from the run id, which always exists."""
     return time.mktime(time.strptime(folder.run_id[:15], "%Y%m%d-%H%M%S"))
-
-
-def _reason_to_keep(status: RunStatus) -> str:
-    if status.status == RUNNING:
-        return "it is running"
-    if status.registration == "pending":
-        return "its model waits for registration; complete it with: automl sync"
-    return ""

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from automl.errors import SettingsError
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import BEGAN, open_home
 from automl_flows.words.messages import say
 
 if TYPE_CHECKING:
     from automl_flows.retraining import Retraining
+    from automl_flows.services.service_plan import Plan
 
 BudgetOption = Annotated[
     str | None,
@@ -69,10 +71,19 @@ def retrain(
 
 
 def serve(
-    name: Annotated[str, typer.Option(help="Problem, that is registered model", metavar="NAME")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="deployments.yaml: many problems, in place of --name"
+        ),
+    ] = None,
     *,
+    name: Annotated[
+        str | None, typer.Option(help="Problem, that is registered model", metavar="NAME")
+    ] = None,
     table: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="Table of the scheduled retraining")
+        str | None,
+        typer.Option(metavar="TABLE", help="Table of the schedule, or what new files are added to"),
     ] = None,
     cron: Annotated[
         str | None, typer.Option(metavar="CRON", help='Retrain on TABLE then, such as "0 3 * * *"')
@@ -81,7 +92,8 @@ def serve(
         str | None, typer.Option(metavar="TIME", help="Retrain on TABLE so often, such as 12h")
     ] = None,
     watch: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Retrain on every new file in this folder")
+        str | None,
+        typer.Option(metavar="PLACE", help="Retrain on every new file in this folder or prefix"),
     ] = None,
     pattern: Annotated[
         str | None,
@@ -90,34 +102,78 @@ def serve(
     settle: Annotated[
         str, typer.Option(metavar="TIME", help="A file is complete when unchanged so long")
     ] = "5s",
+    done_marker: Annotated[
+        bool,
+        typer.Option("--done-marker", help="FILE is complete when FILE.done is there, instead"),
+    ] = False,
+    patience: Annotated[
+        str, typer.Option(metavar="TIME", help="A file not complete by then is set aside")
+    ] = "1h",
+    mode: Annotated[
+        str,
+        typer.Option(
+            metavar="MODE", help="How files become the table: replace, append, partition, window"
+        ),
+    ] = "replace",
+    window: Annotated[
+        str | None, typer.Option(metavar="N", help="Of mode window, such as '90 days', '5000 rows'")
+    ] = None,
+    window_time: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of the window's days")
+    ] = None,
+    keep: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Delete older runs of the problem")
+    ] = None,
     budget: BudgetOption = None,
     trials: TrialsOption = None,
     home: HomeOption = None,
 ) -> None:
     """Retrain on a schedule, on new files, or both, until interrupted."""
     from automl.durations import parse_duration
-    from automl_flows.retrain_flows import deployments
     from automl_flows.retraining import absolute_source
     from automl_flows.services.service_plan import Plan
-    from automl_flows.services.serving import serve_plan
+    from automl_flows.services.watching import Completeness
 
+    if file is not None:
+        _serve(_plans_of(file, given=[name, table, cron, interval, watch]), home)
+        return
+    if name is None:
+        raise SettingsError("give --name NAME, or a file with the problems to serve")
     plan = Plan(
         name=name,
         table=None if table is None else absolute_source(table),
         cron=cron,
         interval_seconds=None if interval is None else parse_duration(interval),
-        folder=None if watch is None else watch.expanduser().resolve(),
+        drops=None if watch is None else absolute_source(watch),
         pattern=pattern,
-        settle_seconds=parse_duration(settle),
+        completeness=Completeness(parse_duration(settle), done_marker, parse_duration(patience)),
+        mode=mode,
+        window=window,
+        time=window_time,
+        keep=keep,
         overrides=_overrides(budget, trials, None),
     )
+    _serve([plan], home)
+
+
+def _plans_of(file: Path, *, given: list[str | None]) -> list[Plan]:
+    from automl_flows.services.deployment_file import read_deployments
+
+    if any(option is not None for option in given):
+        raise SettingsError(f"{file} says what to serve; give no problem by options beside it")
+    return read_deployments(file)[1]
+
+
+def _serve(plans: list[Plan], home: Path | None) -> None:
+    from automl_flows.retrain_flows import deployments
+    from automl_flows.services.serving import serve_plans
+
     opened = open_home(home)
-    serve_plan(plan, opened, lambda: deployments(plan, opened), say=say)
+    serve_plans(plans, opened, lambda plan: deployments(plan, opened), say=say)
 
 
 def _overrides(budget: str | None, trials: int | None, seed: int | None) -> dict[str, Any]:
     from automl.durations import parse_duration
-    from automl.errors import SettingsError
 
     if budget is not None and trials is not None:
         raise SettingsError("--budget and --trials cannot be combined; give one of them")

@@ -129,7 +129,8 @@ def clean(
 
     What they have tried stays known: see automl experience.
     """
-    from automl_flows.commands.housekeeping import choose_runs, confirm_deletion, delete_runs
+    from automl_flows.commands.housekeeping import choose_runs, confirm_deletion
+    from automl_flows.retention import delete_runs
     from automl_flows.words.rendering import emit_json
 
     state = open_home(home)

@@ -39,6 +39,9 @@ SILENT_SECONDS = 10.0
 ASK_SECONDS = 1.0
 """Between two questions whether it answers, and for the answer."""
 
+SLOT_WAIT_SECONDS = 5
+"""How soon a run asks again whether the one before it has ended; Prefect's 30 s leave the machine idle."""
+
 _UNUSED_SERVICES = (
     "CANCELLATION_CLEANUP",
     "CLEANUP_RECONCILER",
@@ -296,6 +299,7 @@ class LocalServer:
             **inherited,
             **TELEMETRY_OFF,
             **(EMBEDDED if self._embedded else {}),
+            "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": str(SLOT_WAIT_SECONDS),
             "PREFECT_HOME": str(self.folder),
             "PREFECT_SERVER_API_HOST": HOST,
             "PREFECT_SERVER_API_PORT": str(port),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from automl.addresses import public_address
-from automl.errors import SettingsError
+from automl.data.sources import check_mode
+from automl.errors import DataError, SettingsError
 from automl.home import Home
 from automl.run.finished_runs import finished_runs
+from automl_flows.services.drop_place import DropPlace
+from automl_flows.services.watching import Completeness
 
 LEAST_INTERVAL_SECONDS = 10.0
 """As long as the shortest run."""
@@ -22,20 +24,27 @@ class Plan:
 
     Parameters
     ----------
-    table : of the scheduled retraining
+    table : of the scheduled retraining, or what new files are appended to
     cron, interval_seconds : at most one of them
-    folder : where new files arrive
+    drops : folder or prefix where new files arrive
     pattern : of their names; None takes every kind of table
-    overrides : `budget_seconds` and `trials` of the runs
+    completeness : when a new file is complete
+    mode, window, time : how files become the table; see `automl.data.sources`
+    keep : how many runs of the problem are not deleted; None keeps all
+    overrides : `budget_seconds`, `trials` and `seed` of the runs
     """
 
     name: str
     table: str | None = None
     cron: str | None = None
     interval_seconds: float | None = None
-    folder: Path | None = None
+    drops: str | None = None
     pattern: str | None = None
-    settle_seconds: float = 5.0
+    completeness: Completeness = field(default_factory=Completeness)
+    mode: str = "replace"
+    window: str | None = None
+    time: str | None = None
+    keep: int | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -51,24 +60,47 @@ class Plan:
         SettingsError
             With the option that is missing or wrong.
         """
-        if not self.has_schedule and self.folder is None:
+        if not self.has_schedule and self.drops is None:
             raise SettingsError(
-                "nothing to serve: give --watch DIR, or --table with --cron or --interval"
+                "nothing to serve: give --watch PLACE, or --table with --cron or --interval"
             )
         if self.cron is not None and self.interval_seconds is not None:
             raise SettingsError("--cron and --interval cannot be combined; give one of them")
-        if self.has_schedule != (self.table is not None):
+        if self.has_schedule and self.table is None:
             raise SettingsError("a schedule needs both --table and one of --cron and --interval")
+        if self.has_schedule and self._appends:
+            raise SettingsError(
+                f"mode {self.mode} adds the files of --watch to --table as they arrive; leave out "
+                "--cron and --interval"
+            )
+        if self.table is not None and not self.has_schedule and not self._appends:
+            raise SettingsError("--table needs --cron or --interval, or a mode that appends to it")
         if self.interval_seconds is not None and self.interval_seconds < LEAST_INTERVAL_SECONDS:
             raise SettingsError(f"--interval must be at least {LEAST_INTERVAL_SECONDS:g} s")
         if self.cron is not None:
             _check_cron(self.cron)
-        if self.folder is not None and not self.folder.is_dir():
-            raise SettingsError(f"--watch: there is no folder {self.folder}")
+        check_mode(self.mode, self.window, self.time)
+        if self.drops is not None:
+            self._check_drops(self.drops)
         if not finished_runs(home, self.name):
             raise SettingsError(
                 f"there is no finished run of problem {self.name!r} in {home.path}; train it first"
             )
+
+    @property
+    def _appends(self) -> bool:
+        return self.drops is not None and self.mode in ("append", "window")
+
+    def _check_drops(self, drops: str) -> None:
+        if self.mode == "partition":
+            raise SettingsError(
+                "mode partition is for --table, whose folder is the table; files of --watch replace "
+                "the table or are appended to it"
+            )
+        try:
+            DropPlace(drops).check()
+        except DataError as error:
+            raise SettingsError(f"--watch: {error.message}") from None
 
     @property
     def described(self) -> str:
@@ -79,8 +111,8 @@ class Plan:
             parts.append(f"retrained on {table} at {self.cron!r}")
         if self.interval_seconds is not None:
             parts.append(f"retrained on {table} every {self.interval_seconds:g} s")
-        if self.folder is not None:
-            parts.append(f"new files in {self.folder}")
+        if self.drops is not None:
+            parts.append(f"new files in {public_address(self.drops)}")
         return " and ".join(parts)
 
     @property
@@ -90,6 +122,11 @@ class Plan:
         return {
             "budget": "" if seconds is None else f"{seconds:g}s",
             "trials": self.overrides.get("trials"),
+            "seed": self.overrides.get("seed"),
+            "mode": self.mode,
+            "window": self.window,
+            "time": self.time,
+            "keep": self.keep,
         }
 
 

@@ -1,7 +1,7 @@
-"""Serves the retraining of one problem on this machine: on a schedule, on new files, or both.
+"""Serves the retraining of problems on this machine: on a schedule, on new files, or both.
 
 One process: Prefect's runner in a thread takes the flow runs that are due and starts a process for
-each; the main thread looks at the folder. The Prefect server is the one that stands (`automl up`,
+each; the main thread looks at the places where files arrive. The Prefect server is the one that stands (`automl up`,
 or `PREFECT_API_URL`); where there is none it is started, and stopped with the service.
 """
 
@@ -14,10 +14,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psutil
 from filelock import FileLock, Timeout
@@ -25,7 +23,9 @@ from filelock import FileLock, Timeout
 from automl.errors import ServiceError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
-from automl_flows.services.arrivals import Arrivals, FolderWatch
+from automl_flows.services.drop_place import DropPlace
+from automl_flows.services.drop_runs import DropRuns, emitter
+from automl_flows.services.drop_store import DropStore
 from automl_flows.services.prefect_api import answers
 from automl_flows.services.server import LocalServer
 from automl_flows.services.service_plan import Plan
@@ -52,50 +52,64 @@ SCHEDULER_SECONDS = 60.0
 Say = Callable[[str], None]
 
 
-def serve_plan(
-    plan: Plan, home: Home, deployments: Callable[[], Sequence[RunnerDeployment]], *, say: Say
+def serve_plans(
+    plans: Sequence[Plan],
+    home: Home,
+    deployments: Callable[[Plan], Sequence[RunnerDeployment]],
+    *,
+    say: Say,
 ) -> None:
     """Serve until an exception or a signal ends it; then nothing of it is left running.
 
     Parameters
     ----------
+    plans
+        One for each problem.
     deployments
-        Makes what is served; asked once the Prefect server answers.
+        Makes what is served of a plan; asked once the Prefect server answers.
 
     Raises
     ------
     SettingsError
-        If the plan cannot be served, or another process serves this problem.
+        If a plan cannot be served, or another process serves its problem.
     ServiceError
         If the Prefect server cannot be started, or is lost.
     """
-    plan.check(home)
-    with _only_server_of(plan, home), _api(home, say) as api_url, ExitStack() as stack:
-        watcher = _watcher(plan, home, say)
-        if watcher is not None:
+    for plan in plans:
+        plan.check(home)
+    with ExitStack() as stack:
+        for plan in plans:
+            stack.enter_context(_only_server_of(plan, home))
+        api_url = stack.enter_context(_api(home, say))
+        watchers = [new_watcher(plan, home, say) for plan in plans if plan.drops is not None]
+        for watcher in watchers:
             stack.callback(watcher.close)  # last: runs that end themselves have said how by then
-        runner = _RunnerThread(list(deployments()))
+        runner = _RunnerThread([one for plan in plans for one in deployments(plan)])
         stack.callback(_end_children, _children())
         stack.callback(runner.stop)
         runner.start()
         runner.wait_ready()
-        say(f"serving {plan.name}: {plan.described}; page {api_url.removesuffix('/api')}")
-        _look(watcher, runner, api_url, _ScheduleProof(plan) if plan.has_schedule else None)
+        for plan in plans:
+            say(f"serving {plan.name}: {plan.described}; page {api_url.removesuffix('/api')}")
+        _look(watchers, runner, api_url, [_ScheduleProof(p) for p in plans if p.has_schedule])
 
 
 def _look(
-    watcher: Watcher | None, runner: _RunnerThread, api_url: str, proof: _ScheduleProof | None
+    watchers: Sequence[Watcher],
+    runner: _RunnerThread,
+    api_url: str,
+    proofs: Sequence[_ScheduleProof],
 ) -> None:
-    """Look at the folder again and again; the server must be there all the time."""
+    """Look at the places again and again; the server must be there all the time."""
     n_lost, checked_at = 0, time.monotonic()
     while True:
-        if watcher is not None:
+        for watcher in watchers:
             watcher.step()
         if not runner.is_alive():
             raise ServiceError(f"Prefect's runner ended: {runner.failure or 'no reason given'}")
         if time.monotonic() - checked_at > 10 * LOOK_SECONDS:
             n_lost = 0 if answers(f"{api_url}/health", 5.0) else n_lost + 1
-            if proof is not None:
+            for proof in proofs:
                 proof.demand()
             checked_at = time.monotonic()
         if n_lost >= SERVER_LOST_AFTER:
@@ -209,57 +223,17 @@ class _RunnerThread(threading.Thread):
         await self._runner.start()
 
 
-def _watcher(plan: Plan, home: Home, say: Say) -> Watcher | None:
-    if plan.folder is None:
-        return None
-    arrivals = Arrivals(home, plan.name)
-    arrivals.recover()
-    watch = FolderWatch(plan.folder, pattern=plan.pattern, settle_seconds=plan.settle_seconds)
-    begin = _Beginner(plan)
-    return Watcher(watch, arrivals, begin=begin, ended=_ending, say=say)
-
-
-@dataclass(frozen=True)
-class _Beginner:
-    """Begins a flow run of the deployment for new data."""
-
-    plan: Plan
-
-    def __call__(self, path: Path, digest: str) -> str:
-        import httpx
-        from prefect.deployments import run_deployment
-        from prefect.exceptions import PrefectException
-
-        try:
-            run: Any = run_deployment(
-                f"automl-on-new-data/{clean_name(self.plan.name)}",
-                parameters={"table": str(path), "digest": digest},
-                timeout=0,
-                as_subflow=False,
-            )
-        except (PrefectException, httpx.HTTPError, OSError) as error:
-            raise ServiceError(f"no run could be begun: {error}") from None
-        return str(run.id)
-
-
-def _ending(flow_run: str) -> str:
-    """How a flow run ended; empty while it is under way or the server does not answer."""
-    from uuid import UUID
-
-    import httpx
-    from prefect.client.orchestration import get_client
-    from prefect.exceptions import ObjectNotFound, PrefectException
-
-    try:
-        with get_client(sync_client=True) as client:
-            state = client.read_flow_run(UUID(flow_run)).state
-    except ObjectNotFound:
-        return "its flow run is gone"
-    except (PrefectException, httpx.HTTPError, OSError):
-        return ""
-    if state is None or not state.is_final():
-        return ""
-    return f"its flow run ended as {state.name}: {' '.join((state.message or '').split())}"[:500]
+def new_watcher(plan: Plan, home: Home, say: Say) -> Watcher:
+    """Watcher of a plan with a place where files arrive."""
+    name = clean_name(plan.name)
+    return Watcher(
+        DropPlace(plan.drops or "", pattern=plan.pattern),
+        DropStore(home, plan.name),
+        DropRuns(f"automl-on-new-data/{name}"),
+        plan.completeness,
+        emitter(name),
+        say,
+    )
 
 
 @contextmanager

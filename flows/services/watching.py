@@ -1,95 +1,232 @@
-"""Begins a run for every new content that arrives in a folder, and says what became of it."""
+"""Takes what arrives at a place, begins a run for every new content, and sets bad files aside.
+
+A file counts when it is complete: unchanged for a while, or its marker is there. Then it is copied into
+the home, and Prefect begins one run for its content. A file that cannot be used is moved into the
+folder ``failed`` of the place, with its reason beside it.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from automl.errors import ServiceError
-from automl_flows.services.arrivals import Arrival, Arrivals, FolderWatch
+from automl_flows.services.drop_place import DONE, Drop, DropChangedError, DropPlace
+from automl_flows.services.drop_runs import Emit, RunNow
+from automl_flows.services.drop_store import DropStore
 
-LOOK_AFTER_SECONDS = 5.0
+LOOK_AFTER_SECONDS = 2.0
 """Between looks after runs under way, each of which asks the server."""
-
-_TEXTS = {
-    "running": "a run has begun",
-    "done": "trained",
-    "unchanged": "nothing new in it",
-    "refused": "the file cannot be used",
-    "failed": "the run failed",
-    "interrupted": "the run was stopped",
-}
+PATIENCE_SECONDS = 3600.0
+"""The longest copy over a slow line that anybody waits for."""
+SET_ASIDE, GONE = "automl.drop.set-aside", "automl.drop.gone"
 
 
-class Watcher:
-    """One look after the other at a folder; `step` is called about once a second.
+class Runs(Protocol):
+    """Where runs are begun and looked after; see `automl_flows.services.drop_runs.DropRuns`."""
+
+    def begin(self, digest: str, parameters: dict[str, Any]) -> str:
+        """Id of the run for a content."""
+
+    def state(self, run: str) -> RunNow | None:
+        """How a run stands."""
+
+    def again(self, run: str) -> None:
+        """Let a run that is over be done once more."""
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """When a file is taken for complete.
 
     Parameters
     ----------
-    begin
-        Begins a run for a file and its digest and returns the flow run's id; raises
-        `ServiceError` if it cannot.
-    ended
-        How a flow run of this id ended, one sentence; empty while it is under way.
-    say
-        Told of every change once.
+    settle_seconds : how long it must not change
+    needs_marker : whether ``FILE.done`` must be there, instead
+    patience_seconds : after which a file that is not complete is set aside
     """
 
-    def __init__(
-        self,
-        watch: FolderWatch,
-        arrivals: Arrivals,
-        *,
-        begin: Callable[[Path, str], str],
-        ended: Callable[[str], str],
-        say: Callable[[str], None],
-    ) -> None:
-        self._watch = watch
-        self._arrivals = arrivals
-        self._begin = begin
-        self._ended = ended
-        self._say = say
-        self._told = dict(arrivals.entries())
-        self._looked_at = time.monotonic()
+    settle_seconds: float = 5.0
+    needs_marker: bool = False
+    patience_seconds: float = PATIENCE_SECONDS
+
+    def complaint(self) -> str:
+        """Why a file is set aside that was not complete in time."""
+        waited = f"within {self.patience_seconds:g} s"
+        if self.needs_marker:
+            return f"its marker, a file of its name with {DONE} at the end, did not come {waited}"
+        return f"it went on changing and was not complete {waited}"
+
+
+@dataclass
+class _Waiting:
+    """A file that is not complete yet: its version, since when, and when it was first seen."""
+
+    drop: Drop
+    since: float
+    first: float
+
+
+@dataclass
+class _Taken:
+    """A file whose content has a run; `told` is what was last said of it."""
+
+    drop: Drop
+    digest: str
+    run: str
+    is_open: bool = True
+    told: str = ""
+
+
+@dataclass
+class Watcher:
+    """One look after the other at a place; `step` is called about once a second.
+
+    Parameters
+    ----------
+    emit
+        Tells Prefect of an event.
+    say
+        Told of every change once.
+    clock : monotonic seconds
+    """
+
+    place: DropPlace
+    store: DropStore
+    runs: Runs
+    completeness: Completeness
+    emit: Emit
+    say: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    _waiting: dict[str, _Waiting] = field(default_factory=dict)
+    _taken: dict[tuple[str, str], _Taken] = field(default_factory=dict)
+    _troubles: dict[str, str] = field(default_factory=dict)
+    _looked_at: float = float("-inf")
 
     def step(self) -> None:
-        """Begin what is due, notice what has ended, and tell of both."""
-        self._tell()  # of a failure before it is tried again
-        for path, digest in self._watch.complete_files():
-            if self._arrivals.claim(digest, path):
-                try:
-                    self._arrivals.begun(digest, self._begin(path, digest))
-                except ServiceError as error:
-                    self._arrivals.end(digest, "failed", error.message)
-        if time.monotonic() - self._looked_at >= LOOK_AFTER_SECONDS:
-            self._looked_at = time.monotonic()
-            self._end_lost_runs()
-        self._tell()
+        """Take what is complete, look after the runs, and tell of both.
+
+        What a service that is away does not let happen is tried again in the next step.
+        """
+        with self._trying("listing"):
+            self._look()
+        if self.clock() - self._looked_at < LOOK_AFTER_SECONDS:
+            return
+        self._looked_at = self.clock()
+        for key, taken in list(self._taken.items()):
+            if taken.is_open:
+                with self._trying(taken.drop.name):
+                    self._follow(key, taken)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is waited for: no file to become complete, no run to end."""
+        return not self._waiting and not any(taken.is_open for taken in self._taken.values())
 
     def close(self) -> None:
-        """Remember that runs under way are stopped together with the service."""
-        self._arrivals.recover()
-        self._tell()
+        """Runs that were stopped with the service are to be begun again by the next one."""
+        self._looked_at = float("-inf")
+        self.step()
 
-    def _end_lost_runs(self) -> None:
-        """Runs that ended without a word: their process was killed, or never came up."""
-        for digest, entry in self._arrivals.entries().items():
-            if entry.status != "running" or not entry.flow_run:
+    @contextmanager
+    def _trying(self, what: str) -> Iterator[None]:
+        """Tell once of a service that is away; other files go on."""
+        try:
+            yield
+        except ServiceError as error:
+            if self._troubles.get(what) != error.message:
+                self.say(f"waiting: {error.message}")
+            self._troubles[what] = error.message
+        else:
+            self._troubles.pop(what, None)
+
+    def _look(self) -> None:
+        drops, names = self.place.listing()
+        now = self.clock()
+        for name in set(self._waiting) - set(drops):
+            self._lost(self._waiting.pop(name).drop)
+        for name, drop in drops.items():
+            if (name, drop.version) in self._taken:
+                self._waiting.pop(name, None)
                 continue
-            ending = self._ended(entry.flow_run)
-            now = self._arrivals.entries()[digest]
-            if ending and now.status == "running" and now.flow_run == entry.flow_run:
-                self._arrivals.end(digest, "failed", ending)
+            before = self._waiting.get(name) or _Waiting(drop, now, now - self._age(drop))
+            is_same = before.drop.version == drop.version
+            self._waiting[name] = _Waiting(drop, before.since if is_same else now, before.first)
+            with self._trying(name):
+                self._judge(self._waiting[name], names, now)
 
-    def _tell(self) -> None:
-        entries = self._arrivals.entries()
-        for digest, entry in entries.items():
-            if _state(entry) != _state(self._told.get(digest)):
-                reason = f": {entry.reason}" if entry.reason and entry.status != "running" else ""
-                self._say(f"{Path(entry.file).name}: {_TEXTS[entry.status]}{reason}")
-        self._told = entries
+    def _age(self, drop: Drop) -> float:
+        """How long a file has waited for its marker before this process saw it, in seconds."""
+        is_known = self.completeness.needs_marker and drop.written > 0
+        return max(0.0, time.time() - drop.written) if is_known else 0.0
 
+    def _judge(self, waiting: _Waiting, names: frozenset[str], now: float) -> None:
+        drop = waiting.drop
+        if drop.fault:
+            self._set_aside(drop, f"{drop.name} {drop.fault}", "")
+        elif self._is_complete(waiting, names, now):
+            self._take(drop)
+        elif now - waiting.first >= self.completeness.patience_seconds:
+            self._set_aside(drop, f"{drop.name}: {self.completeness.complaint()}", "")
 
-def _state(entry: Arrival | None) -> tuple[object, ...]:
-    return () if entry is None else (entry.status, entry.attempts, entry.interruptions)
+    def _is_complete(self, waiting: _Waiting, names: frozenset[str], now: float) -> bool:
+        if self.completeness.needs_marker:
+            return waiting.drop.name + DONE in names
+        return now - waiting.since >= self.completeness.settle_seconds
+
+    def _take(self, drop: Drop) -> None:
+        try:
+            digest = self.store.digest_of(self.place, drop) or self.store.take(self.place, drop)
+        except DropChangedError:
+            return  # it is looked at again
+        first = next((t.drop.name for t in self._taken.values() if t.digest == digest), "")
+        run = self.runs.begin(digest, {"table": f"{self.place.shown}/{drop.name}"})
+        self._waiting.pop(drop.name)
+        self._taken[drop.name, drop.version] = _Taken(drop, digest, run)
+        if first and first != drop.name:
+            self.say(f"{drop.name}: the same content as {first}")
+
+    def _follow(self, key: tuple[str, str], taken: _Taken) -> None:
+        """Look how a run stands; tell of it, begin it again, or set its file aside."""
+        now = self.runs.state(taken.run)
+        if now is None:  # somebody deleted the flow run: its content is new again
+            self._taken.pop(key)
+            return
+        self._tell(taken, now)
+        if now.is_due_again:
+            self.runs.again(taken.run)
+        elif now.refusal:
+            self._set_aside(taken.drop, now.refusal, taken.digest)
+            taken.is_open = False
+        elif now.kind in ("completed", "cancelled"):
+            self.store.tidy(taken.digest)
+            taken.is_open = False
+
+    def _tell(self, taken: _Taken, now: RunNow) -> None:
+        text = f"{now.kind} {now.n_begun}"
+        if text == taken.told:
+            return
+        taken.told = text
+        name = taken.drop.name
+        if now.kind == "running":
+            self.say(f"{name}: a run has begun")
+        elif now.is_over and not now.refusal:
+            self.say(f"{name}: {now.name.lower()}{': ' if now.message else ''}{now.message}")
+
+    def _lost(self, drop: Drop) -> None:
+        sentence = f"{drop.name} was moved or deleted before it was complete"
+        aside = self.place.set_aside(drop.name, sentence, version=None, copy=None)
+        self.emit(GONE, {"file": drop.name, "reason": sentence, "aside": aside})
+        self.say(f"{drop.name}: it was moved or deleted before it was complete")
+
+    def _set_aside(self, drop: Drop, reason: str, digest: str) -> None:
+        copy = self.store.path(digest) if digest else None
+        aside = self.place.set_aside(drop.name, reason, version=drop.version, copy=copy)
+        self._waiting.pop(drop.name, None)
+        if digest:
+            self.store.forget(digest)
+        self.emit(SET_ASIDE, {"file": drop.name, "reason": reason, "aside": aside})
+        self.say(f"{drop.name}: set aside in {aside}: {reason}")

@@ -11,7 +11,7 @@ import pytest
 from automl.data.digests import digest_frame
 from automl.errors import DataError, SettingsError
 from automl.home import Home, RunFolder
-from automl.run.finished_runs import finished_runs
+from automl.run.finished_runs import MOST_ATTEMPTS, finished_runs
 from automl.run.provenance import signed_facts
 from automl.settings import Settings
 from automl.training_request import KEY as REQUEST
@@ -160,6 +160,43 @@ def test_known_content_changes_nothing_whatever_file_holds_it(
     assert retrain("beans", str(file), home=runs.home, force=True).status == "trained"
 
 
+@pytest.mark.parametrize(
+    ("trials", "attempts", "known", "force", "goes_on"),
+    [
+        (3, 1, True, False, True),
+        (4, 1, True, False, False),
+        (3, MOST_ATTEMPTS, True, False, False),
+        (3, 1, False, False, False),
+        (3, 1, True, True, False),
+    ],
+)
+def test_a_run_that_was_killed_on_the_same_content_with_the_same_settings_goes_on(
+    runs: Runs,
+    tumors: pd.DataFrame,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trials: int,
+    attempts: int,
+    known: bool,
+    force: bool,
+    goes_on: bool,
+) -> None:
+    request = TrainingRequest.of(runs.add()).with_overrides({"trials": 3})
+    killed = runs.add(digest_frame(tumors) if known else "another", status="running")
+    tries = [{"began": 1.0, "ended": 2.0, "status": "killed"}] * attempts
+    killed.write_facts({**killed.read_facts(), REQUEST: request.to_json(), "attempts": tries})
+    tumors.to_csv(tmp_path / "t.csv", index=False)
+
+    def go_on(folder: RunFolder, *_: Any) -> dict[str, Any]:
+        return {"run_id": folder.run_id, "promotion": runs.promotion, "model": {}}
+
+    monkeypatch.setattr(retraining, "_go_on", go_on)
+    table, overrides = str(tmp_path / "t.csv"), {"trials": trials}
+    outcome = retrain("beans", table, home=runs.home, overrides=overrides, force=force)
+    assert outcome.run_id == (killed.run_id if goes_on else "new")
+    assert bool(runs.trained) is not goes_on
+
+
 def test_a_pending_registration_is_no_promotion(runs: Runs, versions: dict[str, Path]) -> None:
     runs.add()
     runs.registered = None
@@ -220,7 +257,14 @@ def test_messages_about_a_bad_table_name_its_file(versions: dict[str, Path]) -> 
         ({"table": "t.csv", "cron": "0 3 * * *", "interval_seconds": 60.0}, "cannot be combined"),
         ({"table": "t.csv", "cron": "at three"}, "--cron must look like"),
         ({"table": "t.csv", "interval_seconds": 1.0}, "at least 10 s"),
-        ({"folder": Path("/no/such/folder")}, "there is no folder /no/such/folder"),
+        ({"drops": "/no/such/folder"}, "--watch: there is no folder /no/such/folder"),
+        ({"drops": "/tmp", "mode": "partition"}, "mode partition is for --table"),
+        ({"drops": "/tmp", "mode": "apend"}, "did you mean 'append'"),
+        ({"drops": "/tmp", "table": "t.csv"}, "or a mode that appends to it"),
+        (
+            {"drops": "/tmp", "table": "t.csv", "mode": "append", "interval_seconds": 60.0},
+            "leave out --cron and --interval",
+        ),
         ({"table": "t.csv", "interval_seconds": 60.0}, "no finished run of problem 'other'"),
     ],
 )

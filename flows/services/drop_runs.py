@@ -1,0 +1,187 @@
+"""The flow runs for what arrived, as Prefect knows them: one for each content, by its idempotency key.
+
+The key is stored with the flow run, so each content has one, after a restart of the service too, with
+two services of one problem, and whichever work pool does the work. A run that was killed or could
+not reach a service is begun again as the same flow run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from automl.errors import ServiceError
+
+REFUSED = "Refused"
+"""Name of the state of a run whose file cannot be used."""
+BROKEN = "Broken"
+"""Name of the state of a run that ended by an error that is neither the file's nor a service's."""
+SHUTDOWN = "Runner is shutting down."
+"""What Prefect's runner says of runs that it stops with itself."""
+MOST_CRASHES = 4
+"""A file that takes the process down each time must not do so for ever."""
+MOST_BROKEN = 2
+"""Runs of a file that ended by an error of nobody known: what was odd for a moment may be gone."""
+FIRST_WAIT_SECONDS = 30.0
+"""Before a run is begun again; twice as long each time."""
+LONGEST_WAIT_SECONDS = 3600.0
+"""A service that was away for a day is found again within this time."""
+PENDING_SECONDS = 900.0
+"""A run whose runner died as it was to begin stays pending; the slowest machines need less to begin one."""
+
+
+@dataclass(frozen=True)
+class RunNow:
+    """How a flow run stands.
+
+    Parameters
+    ----------
+    kind : type of its state, in small letters
+    name : of its state
+    message : one sentence
+    n_begun : how often it was begun
+    at : when it came into this state
+    """
+
+    kind: str
+    name: str
+    message: str
+    n_begun: int
+    at: datetime
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more becomes of it by itself."""
+        return self.kind in ("completed", "failed", "crashed", "cancelled")
+
+    @property
+    def refusal(self) -> str:
+        """Why its file is to be set aside, in a sentence; empty if it is not."""
+        if self.kind == "failed" and self.name == REFUSED:
+            return self.message
+        if self.kind == "failed" and self.name == BROKEN and self.n_begun >= MOST_BROKEN:
+            return f"its run failed {self.n_begun} times: {self.message}"
+        if self.kind == "crashed" and self.n_begun >= MOST_CRASHES:
+            return f"its run was killed {self.n_begun} times: {self.message}"
+        return ""
+
+    @property
+    def is_due_again(self) -> bool:
+        """Whether it is to be begun once more, now."""
+        waited = datetime.now(UTC) - self.at
+        if self.kind == "pending":
+            return waited > timedelta(seconds=PENDING_SECONDS)
+        if self.kind == "cancelled":
+            return SHUTDOWN in self.message  # one that somebody stopped stays stopped
+        if self.kind not in ("failed", "crashed") or self.refusal:
+            return False
+        wait = min(FIRST_WAIT_SECONDS * 2.0 ** max(0, self.n_begun - 1), LONGEST_WAIT_SECONDS)
+        return waited > timedelta(seconds=wait)
+
+
+class DropRuns:
+    """Flow runs of one deployment.
+
+    Parameters
+    ----------
+    deployment : ``FLOW/DEPLOYMENT``
+    """
+
+    def __init__(self, deployment: str) -> None:
+        self._deployment = deployment
+
+    def begin(self, digest: str, parameters: dict[str, Any]) -> str:
+        """Id of the flow run for a content, which is begun if there is none.
+
+        Raises
+        ------
+        ServiceError
+            If the Prefect server is away or does not know the deployment.
+        """
+        from prefect.deployments import run_deployment
+
+        with _reaching():
+            run: Any = run_deployment(
+                self._deployment,
+                parameters={**parameters, "digest": digest},
+                timeout=0,
+                as_subflow=False,
+                idempotency_key=f"{self._deployment} {digest}",
+            )
+        return str(run.id)
+
+    def state(self, run: str) -> RunNow | None:
+        """How a run stands; None if it is gone.
+
+        Raises
+        ------
+        ServiceError
+            If the Prefect server is away.
+        """
+        from prefect.exceptions import ObjectNotFound
+
+        try:
+            with _reaching(), _client() as client:
+                found = client.read_flow_run(UUID(run))
+        except ObjectNotFound:
+            return None
+        state = found.state
+        if state is None:
+            return RunNow("scheduled", "", "", 0, datetime.now(UTC))
+        text = " ".join((state.message or "").split())
+        kind = str(state.type.value).lower()
+        return RunNow(kind, str(state.name), text, found.run_count, state.timestamp)
+
+    def again(self, run: str) -> None:
+        """Let a run that is over be done once more.
+
+        Raises
+        ------
+        ServiceError
+            If the Prefect server is away.
+        """
+        from prefect.states import AwaitingRetry
+
+        with _reaching(), _client() as client:
+            client.set_flow_run_state(UUID(run), AwaitingRetry(scheduled_time=datetime.now(UTC)))
+
+
+def _client() -> Any:
+    from prefect.client.orchestration import get_client
+
+    return get_client(sync_client=True)
+
+
+@contextmanager
+def _reaching() -> Iterator[None]:
+    import httpx
+    from prefect.exceptions import ObjectNotFound, PrefectException
+
+    try:
+        yield
+    except ObjectNotFound:
+        raise
+    except (PrefectException, httpx.HTTPError, OSError) as error:
+        raise ServiceError(f"the Prefect server cannot be used: {error}") from None
+
+
+Emit = Callable[[str, dict[str, str]], None]
+
+
+def emitter(problem: str) -> Emit:
+    """Tells Prefect of what happens to a problem's files: an event's name and what it says."""
+
+    def emit(event: str, payload: dict[str, str]) -> None:
+        from prefect.events import emit_event
+
+        resource = {
+            "prefect.resource.id": f"automl.problem.{problem}",
+            "prefect.resource.name": problem,
+        }
+        emit_event(event=event, resource=resource, payload=payload)
+
+    return emit

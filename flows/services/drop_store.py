@@ -1,0 +1,139 @@
+"""What arrived for a problem: a copy of each content by its digest, in the home.
+
+``home/drops/NAME/DIGEST/FILE`` is the copy, made before anything is trained on it, so that it does not
+matter what becomes of the file where it arrived. ``seen.jsonl`` beside them says which version of
+which file had which content, and which contents were used. What becomes of the runs is Prefect's to
+know; it begins one for each content (`automl_flows.services.drop_runs`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from automl.errors import StorageError
+from automl.home import Home
+from automl.privacy import FILE_MODE, make_private_folder
+from automl.problem_names import clean_name
+from automl_flows.services.drop_place import Drop, DropPlace
+
+
+class DropStore:
+    """The contents that arrived for one problem.
+
+    Parameters
+    ----------
+    name
+        Problem.
+    """
+
+    def __init__(self, home: Home, name: str) -> None:
+        self.folder = home.path / "drops" / clean_name(name)
+        self._lines = self.folder / "seen.jsonl"
+
+    def digest_of(self, place: DropPlace, drop: Drop) -> str:
+        """Digest of a version of a file that was copied before; empty if it was not."""
+        for line in self._read():
+            if line.get("file") == _file(place, drop) and line["version"] == drop.version:
+                return str(line["digest"])
+        return ""
+
+    def take(self, place: DropPlace, drop: Drop) -> str:
+        """Copy a file and remember it; returns the digest of its bytes.
+
+        Raises
+        ------
+        DropChangedError
+            If it changes while it is copied.
+        ServiceError
+            If the place is away, or the home is full.
+        """
+        make_private_folder(self.folder)
+        with TemporaryDirectory(dir=self.folder, prefix=".copy-") as temporary:
+            copy = Path(temporary) / PurePosixPath(drop.name).name
+            digest = place.copy(drop, copy)
+            target = self.folder / digest
+            if not target.exists():
+                Path(temporary).rename(target)
+                Path(temporary).mkdir()  # for the end of the `with`
+        self._write({"file": _file(place, drop), "version": drop.version, "digest": digest})
+        return digest
+
+    def path(self, digest: str) -> Path | None:
+        """Copy of a content; None if there is none any more."""
+        try:
+            return next((self.folder / digest).iterdir(), None)
+        except OSError:
+            return None
+
+    def accept(self, digest: str) -> None:
+        """Remember that a content was used, so that later tables hold it."""
+        if digest not in self._accepted():
+            self._write({"accepted": digest})
+
+    def accepted_files(self, digest: str) -> dict[str, str]:
+        """Copies of what was used so far and of one more content, in the order of their arrival.
+
+        A file that arrived again under its name counts with the last content that was used.
+
+        Parameters
+        ----------
+        digest
+            Of the content that comes on top.
+        """
+        wanted = self._accepted() | {digest}
+        files: dict[str, str] = {}
+        for line in self._read():
+            if line.get("digest") in wanted:
+                files.pop(line["file"], None)
+                files[line["file"]] = line["digest"]
+        digests = dict.fromkeys([*(each for each in files.values() if each != digest), digest])
+        paths = (self.path(each) for each in digests)
+        return {str(path): str(path) for path in paths if path is not None}
+
+    def tidy(self, digest: str) -> None:
+        """Delete the copy of a content whose run is over, unless later tables hold it."""
+        if digest not in self._accepted():
+            self.forget(digest)
+
+    def forget(self, digest: str) -> None:
+        """Delete the copy of a content that no table will hold."""
+        shutil.rmtree(self.folder / digest, ignore_errors=True)
+
+    def _accepted(self) -> set[str]:
+        return {str(line["accepted"]) for line in self._read() if "accepted" in line}
+
+    def _read(self) -> Iterator[dict[str, Any]]:
+        """Lines, oldest first; one that a killed process left unfinished does not count."""
+        try:
+            text = self._lines.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return
+        for line in text.splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
+
+    def _write(self, line: dict[str, str]) -> None:
+        """Append a line by one write, which other processes' lines do not mix with."""
+        make_private_folder(self.folder)
+        content = f"\n{json.dumps(line)}\n".encode()  # after a line that was left unfinished
+        try:
+            file = os.open(self._lines, os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
+            try:
+                os.write(file, content)
+                os.fsync(file)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise StorageError.of(error, f"{self._lines}: what arrived") from error
+
+
+def _file(place: DropPlace, drop: Drop) -> str:
+    return f"{place.shown}/{drop.name}"
