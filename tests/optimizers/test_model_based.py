@@ -25,6 +25,13 @@ from automl.surrogates.targets import TARGETS
 UNIT = {"type": "uniform", "low": 0.0, "high": 1.0, "default": 0.9}
 WORD = {"type": "categorical", "branch": False, "default": "a", "choices": ["a", "b", "c"]}
 FAST = {"name": "random", "n_candidates": 200}
+FEW = {"n_members": 2, "units": 4, "n_steps": 20, "refit_steps": 2}
+NETWORKS = {
+    "fmlp": "factorized_perceptron",
+    "mlp_transfer": "transfer_perceptron",
+    "fm_transfer": "factorization_machine",
+}
+"""Optimizers whose ensembles are large as they come."""
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +85,8 @@ def test_the_gaussian_process_is_exact_to_the_third_digit(space):
 def test_a_finite_space_is_searched_to_its_end_without_repetition(name):
     words = {f"w{i}": WORD for i in range(3)}
     space = SpaceTree.build("words", words)
-    optimizer = OPTIMIZERS[name].make(space)
+    given = {"surrogate": {"name": NETWORKS[name], **FEW}} if name in NETWORKS else {}
+    optimizer = compose({"base": name, **given}).make(space)
     seen = []
     while (proposal := ask(optimizer, len(seen), seen[-2:])) is not None:
         seen.append(proposal.configuration)

@@ -19,6 +19,7 @@ from automl.records import Configuration, Fidelity, FoldResult, TrialStatus
 from automl.search.opening import NOTHING, Discouraged, Opening
 from automl.search.proposing import Arm, Proposer
 from automl.search.turns import Turns
+from automl.spaces.tree import SpaceTree
 
 QUICK = ("random", "annealing", "successive_halving")
 """Optimizers that take no time: with pending trials, without, and with partial ones."""
@@ -245,9 +246,11 @@ def test_a_family_whose_optimizer_waits_for_results_is_not_given_up(
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_a_finite_space_is_not_given_up_while_much_of_it_is_new(simulation, optimizer):
-    turns = simulation.turns(families=("beta",), optimizer=optimizer, n_trials=300)
-    assert len(simulation.run(turns, 2, order=1)) == 300
+def test_a_finite_space_is_not_given_up_while_much_of_it_is_new(simulation, optimizer, monkeypatch):
+    numbers = {"k": {"type": "uniform", "low": 1, "high": 100, "integer": True}}
+    monkeypatch.setitem(simulation.spaces, "hundred", SpaceTree.build("hundred", numbers))
+    turns = simulation.turns(families=("hundred",), optimizer=optimizer, n_trials=60)
+    assert len(simulation.run(turns, 2, order=1)) == 60
 
 
 def test_an_illegal_proposal_is_our_fault(simulation):
