@@ -36,3 +36,23 @@ def _own_installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         del os.environ[KEY_VARIABLE]
     else:
         os.environ[KEY_VARIABLE] = before
+
+
+@pytest.fixture(scope="session")
+def prefect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a Prefect server of the session, for commands whose own start of one is no matter."""
+    from automl_flows.services.server import LocalServer
+
+    server = LocalServer(tmp_path_factory.mktemp("prefect"))
+    server.start()
+    try:
+        server.wait_ready()
+        yield server.api_url
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def _with_server(prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands of the test find a server that is up."""
+    monkeypatch.setenv("PREFECT_API_URL", prefect_url)

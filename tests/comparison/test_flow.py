@@ -41,6 +41,7 @@ def compare(folder: Path, *arguments: str) -> tuple[dict[str, Any], str]:
 
 @pytest.mark.integration
 @pytest.mark.timeout(900)
+@pytest.mark.usefixtures("_with_server")
 def test_a_comparison_runs_side_by_side_and_repeats_only_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "methods.yaml").write_text(METHODS, encoding="utf-8")
     arguments = ("methods.yaml", "sklearn:iris", "sklearn:wine", "-o", "out", "--workers", "2")
@@ -118,6 +119,7 @@ def cluster(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.integration
 @pytest.mark.timeout(900)
+@pytest.mark.usefixtures("_with_server")
 @pytest.mark.skipif(find_spec("prefect_dask") is None, reason="needs the extra dask: prefect-dask")
 def test_a_comparison_on_a_dask_cluster_gives_what_one_machine_gives(
     tmp_path: Path, cluster: str

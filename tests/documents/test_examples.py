@@ -140,20 +140,11 @@ RUN_PAGES = [name for name, steps in STEPS.items() if any(not reason for _, reas
 
 
 @pytest.fixture(scope="session")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def environment(tmp_path_factory: pytest.TempPathFactory, prefect_url: str) -> dict[str, str]:
     """Environment of all pages: one home, and one Prefect server that stands."""
-    from automl_flows.services.server import LocalServer
-
-    home = tmp_path_factory.mktemp("documents") / "home"
     given = {k: v for k, v in os.environ.items() if not k.startswith(("AUTOML_", "PREFECT_"))}
-    given |= {"AUTOML_HOME": str(home)} | SETTINGS
-    server = LocalServer(home / "prefect")
-    server.start()
-    try:
-        server.wait_ready()
-        yield {**given, "PREFECT_API_URL": server.api_url}
-    finally:
-        server.stop()
+    home = tmp_path_factory.mktemp("documents") / "home"
+    return {**given, "AUTOML_HOME": str(home), "PREFECT_API_URL": prefect_url, **SETTINGS}
 
 
 @pytest.fixture

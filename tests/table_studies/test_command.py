@@ -32,6 +32,7 @@ def learn(folder: Path, *arguments: str, code: int = 0) -> tuple[dict, str]:
 
 @pytest.mark.integration
 @pytest.mark.timeout(900)
+@pytest.mark.usefixtures("_with_server")
 def test_a_folder_is_learned_once_and_written_as_knowledge(tmp_path: Path) -> None:
     tables = tmp_path / "tables"
     tables.mkdir()

@@ -96,6 +96,7 @@ CONSTANTS = {
 
 @pytest.mark.integration
 @pytest.mark.timeout(400)
+@pytest.mark.usefixtures("_with_server")
 def test_the_command_takes_every_constant(tmp_path, experiences):
     write_export(tmp_path / "two.jsonl.gz", experiences[:2])
     options = [f"--{name.replace('_', '-')}={value}" for name, value in CONSTANTS.items()]
