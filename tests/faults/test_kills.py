@@ -32,9 +32,8 @@ def test_a_kill_changes_no_answer_in_silence(
 ) -> None:
     command = Command(home)
     result = disturbed(command, kill, undisturbed.seconds)
-    assert_same_or_said(command, result, undisturbed)
-    champion = predictions(command, f"{NAME}@champion", home)
-    assert champion == predictions(command, result["run_id"], home)
+    found = assert_same_or_said(command, result, undisturbed)
+    assert predictions(command, f"{NAME}@champion", home) == found
     (run,) = command.json("runs")
     assert run["status"] == "finished"
     assert_gone(home)

@@ -40,6 +40,11 @@ def wait_for_trials(home: Path, n_trials: int, seconds: float = 60) -> str:
     pytest.fail(f"no {n_trials} trials within {seconds} s")
 
 
+def wait_for_more_trials(home: Path, run_id: str) -> None:
+    """Until a process that took over a run has finished two trials of its own."""
+    wait_for_trials(home, len(read(home / "runs" / run_id / "journal")) + 2)
+
+
 def test_a_run_ends_with_a_registered_model_and_a_test_score(finished) -> None:
     _, result = finished
     assert result["model"]["registration"] == "done"
@@ -73,20 +78,42 @@ def test_the_record_of_the_selection_adds_up_and_why_tells_of_every_trial(finish
         assert told["text"].endswith(".")
 
 
-def test_one_worker_and_a_killed_and_resumed_run_decide_the_same(
+def test_a_run_that_is_stopped_killed_and_loses_its_server_decides_what_another_does(
     finished, command_in, tmp_path
 ) -> None:
+    """One worker and three processes, of which the last one outlives its server."""
     command = command_in(tmp_path)
     process = command.start("train", TABLE, *OPTIONS, *SHARE, "--workers", "1")
-    run_id = wait_for_trials(tmp_path, 6)
+    run_id = wait_for_trials(tmp_path, 3)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143, err
+    assert processes_with(str(tmp_path)) == []
+    assert all(t.reason != "cancelled" for t in journal_trials(tmp_path, run_id))
+    (run,) = command.json("runs")
+    assert run["status"] == "interrupted"
+
+    process = command.start("resume", run_id)
+    wait_for_more_trials(tmp_path, run_id)
     process.kill()
     process.communicate()
     deadline = time.monotonic() + 10
     while processes_with(str(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert processes_with(str(tmp_path)) == []
-    resumed = command.json("resume", run_id)
-    _, result = finished
+
+    process = command.start("resume", run_id, "--json")
+    wait_for_more_trials(tmp_path, run_id)
+    children = psutil.Process(process.pid).children(recursive=True)
+    servers = [c for c in children if "server_process" in " ".join(c.cmdline())]
+    assert servers
+    for server in servers:
+        server.kill()
+    out, err = process.communicate(timeout=200)
+    assert process.returncode == 0, err
+    assert not [line for line in err.splitlines() if "prefect" in line.lower() or "API" in line]
+    resumed, (_, result) = json.loads(out), finished
+    assert any("without the orchestrator" in text for text in resumed["warnings"])
     assert decisions(resumed) == decisions(result)
     assert resumed["test"]["score"] == result["test"]["score"]
     assert resumed["model"]["registration"] == "done"
@@ -114,36 +141,6 @@ def test_journal_tracking_store_and_leaderboard_hold_the_same_trials(finished) -
     assert {run.info.status for run in runs} <= {"FINISHED", "KILLED", "FAILED"}
 
 
-def test_the_run_outlives_its_prefect_server(finished, command_in, tmp_path) -> None:
-    command = command_in(tmp_path)
-    process = command.start("train", TABLE, *OPTIONS, *SHARE, "--workers", "2", "--json")
-    wait_for_trials(tmp_path, 3)
-    children = psutil.Process(process.pid).children(recursive=True)
-    servers = [c for c in children if "server_process" in " ".join(c.cmdline())]
-    assert servers
-    for server in servers:
-        server.kill()
-    out, err = process.communicate(timeout=200)
-    assert process.returncode == 0, err
-    result = json.loads(out)
-    assert decisions(result) == decisions(finished[1])
-    assert any("without the orchestrator" in text for text in result["warnings"])
-    assert not [line for line in err.splitlines() if "prefect" in line.lower() or "API" in line]
-
-
-def test_an_interrupted_run_is_resumable_and_leaves_no_process(command_in, tmp_path) -> None:
-    command = command_in(tmp_path)
-    process = command.start("train", TABLE, *OPTIONS, *SHARE, "--workers", "2")
-    run_id = wait_for_trials(tmp_path, 3)
-    process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 143, err
-    assert processes_with(str(tmp_path)) == []
-    assert all(t.reason != "cancelled" for t in journal_trials(tmp_path, run_id))
-    status = command.json("runs")[0]["status"]
-    assert "interrupted" in status
-
-
 def test_predictions_of_the_bundle_take_unseen_and_missing_values_without_our_package(
     finished, tmp_path
 ) -> None:
@@ -151,10 +148,11 @@ def test_predictions_of_the_bundle_take_unseen_and_missing_values_without_our_pa
     bundle = Path(result["model"]["bundle"])
     requirements = json.loads((bundle / "manifest.json").read_text())["requirements"]
     environment = tmp_path / "environment"
-    venv.create(environment, with_pip=True)
+    venv.create(environment)
     python = environment / "bin" / "python"
+    install = ["-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile"]
     subprocess.run(
-        [str(python), "-m", "pip", "install", "--quiet", *requirements],
+        [sys.executable, *install, *requirements],
         check=True,
         capture_output=True,
     )
@@ -202,6 +200,7 @@ SABOTEURS = Path(__file__).parents[2] / "benchmarks" / "saboteurs.py"
 SABOTAGE = ["--runs", "1", "--trials", "16", "--trial-seconds", "6"]
 
 
+@pytest.mark.usefixtures("_with_server")
 def test_saboteur_families_cost_their_own_trials_only(tmp_path) -> None:
     process = subprocess.run(
         [sys.executable, str(SABOTEURS), str(tmp_path), *SABOTAGE],

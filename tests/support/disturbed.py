@@ -146,12 +146,17 @@ def assert_gone(home: Path) -> None:
     assert processes_with(str(home)) == []
 
 
-def assert_same_or_said(command: Command, result: dict[str, Any], expected: Undisturbed) -> None:
-    """The same answer as without the disturbance, or a result that calls itself not reproducible."""
+def assert_same_or_said(command: Command, result: dict[str, Any], expected: Undisturbed) -> bytes:
+    """The same answer as without the disturbance, or a result that calls itself not reproducible.
+
+    Returns
+    -------
+        File of the run's predictions.
+    """
     complete(command.home, result["run_id"])
-    if not result["reproducible"]:
-        return
-    assert decisions(result) == decisions(expected.result)
-    assert result["score"] == expected.result["score"]
     found = predictions(command, result["run_id"], command.home)
-    assert found == expected.predictions
+    if result["reproducible"]:
+        assert decisions(result) == decisions(expected.result)
+        assert result["score"] == expected.result["score"]
+        assert found == expected.predictions
+    return found
