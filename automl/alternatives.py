@@ -14,3 +14,5 @@ FinalKind = Literal["bag", "refit"]
 """Fold models together, or one model fitted again on all rows."""
 Resource = Literal["auto", "folds", "rows", "iterations"]
 """What a partial trial saves on."""
+PromotionRule = Literal["superior", "not_worse", "always"]
+"""What a new model must show to take the champion's alias."""

@@ -272,6 +272,13 @@ class PerformanceIndex:
         """Whether rows can have weights: a user's scorer takes none."""
         return all(self._metrics[name].takes_weights for name in self.weights)
 
+    @property
+    def per_unit(self) -> float:
+        """What one unit of the metric is in the index; 1 where several metrics are summed."""
+        if len(self.weights) > 1:
+            return 1.0
+        return abs(next(iter(self._terms.values()))[0])
+
     def reads(self, parameter: str) -> bool:
         """Whether a metric of the index depends on one of `MetricParameters`."""
         return any(parameter in self._metrics[name].reads for name in self.weights)

@@ -32,7 +32,7 @@ from automl.records import BoolArray, IntArray
 from automl.run_records.registration import RegistrationRule
 from automl.settings import Settings
 from automl.stage_record import StageRecord
-from automl.tracking.holders import CHAMPION, holders
+from automl.tracking.holders import holders
 from automl.tracking.model_registry import champion_bundle, row_digests_of, settle
 
 SETTLING_SHARE = 0.1
@@ -118,7 +118,7 @@ def hold_back(
     """
     records = StageRecords(folder.stages)
     if raw is None:
-        reason = f"no model of {settings.problem!r} holds the alias {CHAMPION} yet"
+        reason = f"the first model of {settings.problem!r} has the alias without a comparison"
         Challenge(promote=True, reason=reason).write(records)
         RegistrationRule(reason=reason, compared_with="").write(records)
         return NO_ROWS
@@ -151,7 +151,7 @@ def n_held_back(n_fresh: int, n_rows: int) -> int:
 
 
 def choose_rows(
-    table: Table, fresh: BoolArray, *, seed: int, test: IntArray = NO_ROWS
+    table: Table, fresh: BoolArray, *, seed: int, test: IntArray = NO_ROWS, holds: bool = True
 ) -> tuple[IntArray, IntArray]:
     """Positions of the rows to compare on, and which of them are to be held back from training.
 
@@ -165,6 +165,8 @@ def choose_rows(
         Rows that the champion was not trained on.
     test : (n_test,)
         Positions of test rows, which are not trained on in any case.
+    holds
+        Whether rows may be held back where the test rows are not enough.
 
     Returns
     -------
@@ -176,6 +178,7 @@ def choose_rows(
     own_test = np.zeros(len(table), dtype=bool)
     own_test[test] = True
     n_wanted = n_held_back(int(fresh.sum()), len(table)) - int((fresh & own_test).sum())
+    n_wanted = n_wanted if holds else 0
     held = _split_off(table, np.flatnonzero(fresh & ~own_test), n_wanted, seed)
     held, tested = _without_training_rows(table, held, test, np.flatnonzero(fresh & own_test))
     compared = np.union1d(held, tested)
@@ -203,29 +206,30 @@ def _compare_to_champion(
     """Challenge and positions of the rows held back."""
     home = folder.path.parents[1]
     champion = champion_bundle(settings.problem, home)
+    is_open = settings.promotion == "always"
     try:
         model = champion.load(trust=settings.trust)
     except SettingsError as error:
         reason = f"{champion.label} cannot be loaded: {error.message}"
-        return Challenge(champion.label, reason=reason), NO_ROWS
+        return Challenge(champion.label, promote=is_open, reason=reason), NO_ROWS
     kept = raw[~missing_targets(Column(raw[table.target]))]
     obstacle = _obstacle(champion.label, model, kept, table)
     digests = row_digests_of(champion, home)
     if digests is None:
         obstacle = obstacle or f"the rows that {champion.label} was trained on are not known"
     if obstacle or digests is None:
-        return Challenge(champion.label, reason=obstacle), NO_ROWS
+        return Challenge(champion.label, promote=is_open, reason=obstacle), NO_ROWS
     fresh = _fresh_rows(model, kept, table, digests)
     n_fresh = int(fresh.sum())
-    compared, held = choose_rows(table, fresh, seed=settings.seed, test=test)
+    compared, held = choose_rows(table, fresh, seed=settings.seed, test=test, holds=not is_open)
     if not len(compared):
         reason = (
             f"too few fresh rows: {n_fresh} of {len(table)} rows are new to {champion.label}, of which "
             f"at least {LEAST_ROWS} must be kept from training"
         )
-        return Challenge(champion.label, fresh_rows=n_fresh, reason=reason), NO_ROWS
+        return Challenge(champion.label, 0, 0, n_fresh, is_open, reason), NO_ROWS
     _write_rows(folder, table, compared, *_predictions(model, kept.iloc[compared], table))
-    return Challenge(champion.label, len(compared), len(held), n_fresh), held
+    return Challenge(champion.label, len(compared), len(held), n_fresh, is_open), held
 
 
 def _obstacle(label: str, model: TableModel, raw: pd.DataFrame, table: Table) -> str:

@@ -17,6 +17,7 @@ class RegistrationRule(StageRecord):
     ----------
     reason : why it may take the alias or not, one sentence; empty where nothing was decided
     is_compared : whether scores on common rows decided
+    is_open : whether the model may be better than the champion though that is not proven
     compared_with : version that held the alias then, empty for none; None where nothing was decided
     """
 
@@ -26,6 +27,7 @@ class RegistrationRule(StageRecord):
     promote: bool = True
     reason: str = ""
     is_compared: bool = False
+    is_open: bool = False
     compared_with: str | None = None
 
     @classmethod

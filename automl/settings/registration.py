@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from pydantic import field_validator
 
+from automl.alternatives import PromotionRule
 from automl.problem_names import name_problem
 from automl.settings.fields import Idle, Option, Section, setting
 from automl.settings.names import packages_add_families
@@ -25,7 +26,36 @@ class Registration(Section):
     )
     challenge: bool = setting(
         True,
-        help="Take the alias champion from a model only by a better score on rows new to both",
+        help="Compare the model with the champion on rows new to both before it takes the alias",
+    )
+    promotion: PromotionRule = setting(
+        "not_worse",
+        help="When a new model takes the alias champion",
+        more="superior (it is proven better, at promotion_alpha for all models compared with one champion), "
+        "not_worse (it is proven not to be worse by more than promotion_margin), or always",
+        option=Option(),
+        idle=(Idle(lambda s: not s.challenge, "challenge false compares no models"),),
+    )
+    promotion_margin: float | None = setting(
+        None,
+        help="How much worse than the champion a new model may be under not_worse",
+        more="in units of the metric, of the index where several metrics are summed",
+        usual="0.02 of the way from the constant's value to the ideal",
+        idle=(
+            Idle(lambda s: not s.challenge, "challenge false compares no models"),
+            Idle(lambda s: s.promotion != "not_worse", "it belongs to promotion not_worse"),
+        ),
+        gt=0,
+    )
+    promotion_alpha: float = setting(
+        0.05,
+        help="Chance that a model takes the alias which the rule of promotion means to keep out",
+        idle=(
+            Idle(lambda s: not s.challenge, "challenge false compares no models"),
+            Idle(lambda s: s.promotion == "always", "promotion always tests nothing"),
+        ),
+        gt=0,
+        lt=0.5,
     )
     register_after: bool = setting(
         False,

@@ -71,7 +71,7 @@ FURTHER_MIB_SECONDS = 0.003
 FIRST_MIB = 10.0
 """Where the size of a member begins to be that of large arrays."""
 PROMOTION_SECONDS = 1.5
-"""To load the champion's rows and compare both models on 200 bootstraps."""
+"""To load the champion's rows and compare both models on 200 blocks."""
 STORE_SECONDS = 4.0
 """To import mlflow and to open a store of SQLite, on an idle core."""
 REGISTRATION_SECONDS = 1.5

@@ -10,9 +10,11 @@ from automl.addresses import public_address
 from automl.experience.data_set import META_FEATURES
 from automl.run_records.final import FinalRecord, UntouchedScore
 from automl.run_records.honest import HonestRecord
+from automl.run_records.promotion import PromotionRecord
 from automl.run_records.result import RunResult
 from automl.run_state import read_stage
 from automl.tracking import layout
+from automl.tracking.promotion_facts import promotion_metrics
 from automl.tracking.reading import (
     dispositions,
     finalists,
@@ -111,6 +113,7 @@ class EvidenceWriter:
         trials = sum(trial.stage == "search" for trial in self.view.trials.values())
         values: dict[str, float | None] = {"trials": trials}
         values |= layout.honest_metrics(HonestRecord.read(self.folder))
+        values |= promotion_metrics(PromotionRecord.read(self.folder))
         if result := RunResult.read(self.folder):
             values |= result.metrics
             values |= {"score": result.score, "seconds": result.seconds}

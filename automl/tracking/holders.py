@@ -31,6 +31,7 @@ CHAMPION = "champion"
 ASK_SECONDS = 3.0
 """For one answer; without it lists are shown all the same."""
 _ASK_SQLITE = "SELECT alias, version FROM registered_model_aliases WHERE name = ?"
+_TAGS_OF_SQLITE = "SELECT version, key, value FROM model_version_tags WHERE name = ?"
 _ASK_SERVER = "{}/api/2.0/mlflow/registered-models/get?name={}"
 
 
@@ -138,6 +139,32 @@ def _ask(name: str, address: StoreAddress) -> dict[str, str]:
 def _ask_sqlite(name: str, file: Path) -> dict[str, str]:
     with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
         return {str(a): str(v) for a, v in connection.execute(_ASK_SQLITE, (name,))}
+
+
+def version_tags(name: str, home: Path) -> list[dict[str, str]]:
+    """Tags of every registered version of a model; none where there is no such model.
+
+    Raises
+    ------
+    OSError, ValueError, KeyError, sqlite3.Error, AutoMLError
+        If the registry cannot be asked, or answers something else.
+    """
+    address = store_address(home)
+    registry = StoreAddress(address.registry_uri, address.home)
+    if registry.sqlite_file is not None:
+        return _tags_of_sqlite(clean_name(name), registry.sqlite_file)
+    client = open_store(address)
+    with service_errors(address):
+        found = client.search_model_versions(f"name = '{clean_name(name)}'")
+    return [dict(version.tags) for version in found]
+
+
+def _tags_of_sqlite(name: str, file: Path) -> list[dict[str, str]]:
+    found: dict[int, dict[str, str]] = {}
+    with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
+        for version, key, value in connection.execute(_TAGS_OF_SQLITE, (name,)):
+            found.setdefault(version, {})[key] = value
+    return list(found.values())
 
 
 def _ask_server(name: str, uri: str) -> dict[str, str]:

@@ -23,6 +23,7 @@ from automl.privacy import make_private_folder
 from automl.run_records.ensemble import EnsembleRecord
 from automl.run_records.final import FinalRecord
 from automl.run_records.honest import HonestRecord
+from automl.run_records.promotion import PromotionRecord
 from automl.run_records.registration import RegistrationRule
 from automl.run_records.result import Baseline, RunResult
 from automl.tracking import layout
@@ -30,6 +31,13 @@ from automl.tracking.cold_load import ColdLoad
 from automl.tracking.holders import CHAMPION, remember_aliases
 from automl.tracking.outbox import Outbox
 from automl.tracking.packaging import bundle_digest, read_manifest, save_pyfunc
+from automl.tracking.promotion_facts import (
+    DECISION_TAG,
+    KEPT,
+    PROMOTED,
+    promotion_lines,
+    promotion_tags,
+)
 from automl.tracking.reading import champion
 from automl.tracking.writer import RunWriter
 
@@ -164,6 +172,8 @@ class Publisher:
         if alias:
             move_alias(client, name, alias, version)
             self.outbox.done["alias"] = alias
+        decision = PROMOTED if alias == CHAMPION else KEPT
+        client.set_model_version_tag(name, version, DECISION_TAG, decision)
         if reason:
             client.set_model_version_tag(name, version, ALIAS_TAG, reason)
             self.outbox.done["alias_reason"] = reason
@@ -172,8 +182,8 @@ class Publisher:
     def _alias(self, client: MlflowClient, name: str, version: str) -> tuple[str, str]:
         """Alias of the version, empty for none, and why; the one place that decides it.
 
-        What was compared has the better score or no alias. What could not be compared is the
-        `challenger`: whether it is better is open, and somebody may decide it. Only from a champion
+        What was compared has the alias that its rule gives it. What scored better without proof, or could not
+        be compared, is the `challenger`: whether it is better is open, and somebody may decide it. Only from a champion
         that is no better than the baseline it takes the alias unseen, and a model that is itself
         no better than that is no challenger.
         """
@@ -183,7 +193,7 @@ class Publisher:
         if holder == version:
             return CHAMPION, reason
         if rule.is_compared and not rule.promote:
-            return "", reason
+            return (CHALLENGER if rule.is_open else ""), reason
         tags = client.get_model_version(name, holder).tags if holder else {}
         if rule.promote:
             stays = self._why_alias_stays(client, name, version, holder, tags)
@@ -253,6 +263,7 @@ class Publisher:
         test = None if final is None else final.test
         tags = {
             **layout.key_tags(facts),
+            **promotion_tags(PromotionRecord.read(self.folder)),
             BASELINE_TAG: BEATEN if self._beats_baseline else NOT_BEATEN,
             BUNDLE_DIGEST_TAG: bundle_digest(self.folder.bundle),
             "automl.score": None if result is None else result.score,
@@ -283,6 +294,7 @@ class Publisher:
             *honest_lines(HonestRecord.read(self.folder)),
             *_test_lines(final),
             *self._model_lines(),
+            *promotion_lines(PromotionRecord.read(self.folder)),
             *_final_lines(final, facts["run_id"]),
         ]
         return "\n".join(lines)

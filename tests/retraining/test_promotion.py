@@ -21,12 +21,17 @@ from automl.metrics.building import build_index
 from automl.record_files import StageRecords
 from automl.records import IntArray
 from automl.run import challenge
-from automl.run.challenge import LEAST_ROWS, NO_ROWS, choose_rows, n_held_back
+from automl.run.challenge import LEAST_ROWS, NO_ROWS, choose_rows, n_held_back, rows_folder
 from automl.run_records.final import FinalRecord
+from automl.run_records.promotion import PromotionRecord
 from automl.run_records.registration import RegistrationRule
 from automl.settings import Settings
 from automl.stages import promotion
+from automl.statistics.spending import level_of_look
+from automl.tracking import looks
 from automl.tracking.holders import Holders
+from automl.tracking.layout import RUN_ID_TAG
+from automl.tracking.looks import COMPARED_TAG
 
 
 class Oracle(TableModel):  # type: ignore[misc]
@@ -74,6 +79,10 @@ class Duel:
         monkeypatch.setattr(challenge, "champion_bundle", lambda name, home: found)
         monkeypatch.setattr(challenge, "row_digests_of", lambda found, home: self.digests)
         monkeypatch.setattr(promotion, "load_bundle", lambda folder, **_: self.new)
+
+    def under(self, **settings: Any) -> None:
+        """Settings that differ from the usual ones."""
+        self.settings = self.settings.model_copy(update=settings)
 
     def begin(
         self, old: pd.DataFrame, new: pd.DataFrame, *, right: float = 0.8, test: IntArray = NO_ROWS
@@ -204,21 +213,102 @@ def test_the_better_model_takes_the_alias(duel: Duel) -> None:
     left = duel.begin(frame_of(200), frame_of(500), right=0.8)
     record = duel.end(right=1.0)
     assert record["promote"]
+    assert record["reason"].startswith("not worse than p/3 on 100 rows new to both: 1.0000 against")
     assert record["rows"] == n_held_back(300, 500) == 500 - len(left)
     assert record["fresh_rows"] == 300
     assert record["score"] == pytest.approx(1.0)
     assert record["score"] > record["champion_score"]
     assert RegistrationRule.read(duel.folder) == RegistrationRule(
-        promote=True, reason=record["reason"], compared_with="3", is_compared=True
+        promote=True, reason=record["reason"], compared_with="3", is_compared=True, is_open=True
     )
 
 
-@pytest.mark.parametrize("right", [0.8, 0.5])
-def test_a_model_that_is_not_better_does_not(duel: Duel, right: float) -> None:
+def test_a_model_that_is_much_worse_does_not(duel: Duel) -> None:
     duel.begin(frame_of(200), frame_of(500), right=0.8)
-    record = duel.end(right=right)
+    record = duel.end(right=0.5)
     assert not record["promote"]
-    assert "not better than p/3" in record["reason"]
+    assert "perhaps worse than p/3" in record["reason"]
+    assert "for a margin of 0.01 accuracy" in record["reason"]
+    rule = RegistrationRule.of(duel.folder)
+    assert (rule.promote, rule.is_compared, rule.is_open) == (False, True, False)
+
+
+@pytest.mark.parametrize(("rule", "promotes"), [("superior", False), ("not_worse", True)])
+def test_an_equal_model_is_not_worse_and_not_proven_better(
+    duel: Duel, rule: str, *, promotes: bool
+) -> None:
+    duel.under(promotion=rule)
+    duel.begin(frame_of(200), frame_of(500), right=0.8)
+    record = duel.end(right=0.8)
+    assert record["promote"] == promotes
+    assert record["rule"] == rule
+
+
+def test_the_margin_is_in_units_of_the_metric(duel: Duel) -> None:
+    duel.under(promotion_margin=0.6)
+    duel.begin(frame_of(200), frame_of(500), right=0.8)
+    record = duel.end(right=0.5)
+    assert (record["promote"], record["margin"], record["unit"]) == (True, 0.6, "accuracy")
+    # accuracy from 1/2 (the constant) to 1 is an index from 0 to 1
+    assert record["difference_in_units"] == pytest.approx(
+        (record["score"] - record["champion_score"]) / 2
+    )
+
+
+def test_always_takes_the_alias_and_holds_nothing_back(duel: Duel) -> None:
+    duel.under(promotion="always")
+    left = duel.begin(frame_of(200), frame_of(500), right=1.0)
+    record = duel.end(right=0.5)
+    assert (len(left), record["held_rows"], record["rows"]) == (500, 0, 0)
+    assert record["promote"]
+    assert RegistrationRule.of(duel.folder).compared_with == "3"
+
+
+def test_always_leaves_an_alias_that_was_moved_meanwhile(duel: Duel) -> None:
+    duel.under(promotion="always")
+    duel.begin(frame_of(200), frame_of(500))
+    duel.holders = Holders({"champion": "2"})
+    record = duel.end()
+    assert not record["promote"]
+    assert "from version 3 to 2 meanwhile" in record["reason"]
+
+
+def test_every_comparison_with_a_champion_is_a_look_and_spends_error(duel: Duel) -> None:
+    duel.under(promotion="superior")
+    home = Home(duel.folder.path.parents[1])
+    for champion, is_compared in (("p/3", True), ("p/3", True), ("p/2", True), ("p/3", False)):
+        earlier = PromotionRecord(False, "r", champion, is_compared=is_compared)
+        earlier.write(StageRecords(home.create_run().stages))
+    duel.begin(frame_of(200), frame_of(500), right=0.8)
+    record = duel.end(right=1.0)
+    assert record["look"] == 3
+    assert record["level"] == pytest.approx(level_of_look(0.05, 3))
+    assert f"{record['level']:.2g} is allowed at look 3" in record["reason"]
+
+
+def test_looks_of_other_homes_are_counted_by_the_registry(
+    duel: Duel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(duel.folder.path.parents[1])
+    own = home.create_run()
+    PromotionRecord(False, "r", "p/3", is_compared=True).write(StageRecords(own.stages))
+    tags = [(own.run_id, "3"), ("elsewhere", "3"), ("another", "2"), ("this", "3")]
+    monkeypatch.setattr(
+        looks, "version_tags", lambda *_: [{RUN_ID_TAG: r, COMPARED_TAG: v} for r, v in tags]
+    )
+    assert looks.earlier_looks(home, "p/3", but="this") == 2
+
+
+def test_rows_of_a_few_groups_are_no_evidence(duel: Duel) -> None:
+    new = frame_of(500)
+    duel.begin(frame_of(200), new, right=0.5)
+    held = rows_folder(duel.folder)
+    rows = dataclasses.replace(Table.load(held), groups=np.arange(100) // 34)
+    rows.write(held)
+    record = duel.end(right=1.0)
+    assert not record["promote"]
+    assert not record["is_compared"]
+    assert "are 3 groups, of which at least 5 are needed" in record["reason"]
 
 
 def test_rows_held_back_are_in_neither_training_table(duel: Duel) -> None:
@@ -311,7 +401,7 @@ def test_without_a_champion_the_new_model_takes_the_alias(duel: Duel) -> None:
     record = duel.end()
     assert record["promote"]
     assert record["rows"] == 0
-    assert "holds the alias champion yet" in record["reason"]
+    assert record["reason"] == "the first model of 'p' has the alias without a comparison"
 
 
 def test_an_alias_that_moved_meanwhile_stays_where_it_is(duel: Duel) -> None:

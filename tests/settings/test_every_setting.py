@@ -91,6 +91,7 @@ OPTIONS = {
     "experience": (False, {"experience": False}),
     "exclude_experience": ("iris", {"exclude_experience": ("iris",)}),
     "workers": (2, {"workers": 2}),
+    "promotion": ("superior", {"promotion": "superior"}),
     "register_after": (True, {"register_after": True}),
     "seed": (7, {"seed": 7}),
     "name": ("mine", {"name": "mine"}),

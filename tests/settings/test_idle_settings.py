@@ -56,6 +56,10 @@ IDLE = [
     ({"rope": 0.02}, "rope"),
     ({"candidate_scores": 40, "candidate_repeats": 2}, "candidate_scores"),
     ({"candidate_scores": 40, "time": "day"}, "candidate_scores"),
+    ({"promotion": "superior", "challenge": False}, "promotion"),
+    ({"promotion_margin": 0.1, "challenge": False}, "promotion_margin"),
+    ({"promotion_margin": 0.1, "promotion": "superior"}, "promotion_margin"),
+    ({"promotion_alpha": 0.1, "promotion": "always"}, "promotion_alpha"),
 ]
 EFFECTIVE = [
     {"families": ["lda", "svm"], "exclude": ["svm"]},

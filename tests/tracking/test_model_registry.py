@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 from automl.data.table import prepare_table
 from automl.errors import DataError, SettingsError
-from automl.home import RunFolder
+from automl.home import Home, RunFolder
 from automl.inference.bundle import load_bundle, write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.inference.provenance import KIND
@@ -28,8 +28,10 @@ from automl.inference.signature import signed
 from automl.installation import make_key
 from automl.preprocessing import build_preprocessor
 from automl.record_files import StageRecords
+from automl.run_records.promotion import PromotionRecord
 from automl.run_records.result import Baseline
 from automl.tracking.holders import holders
+from automl.tracking.looks import earlier_looks
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.model_registry import (
     aliases,
@@ -216,6 +218,40 @@ def test_a_version_that_could_not_be_compared_is_the_challenger_until_it_is_the_
     assert version.tags["automl.alias_reason"] == "too few fresh rows"
     assert rollback("beans-label", home, version="2") == ("1", "2")
     assert aliases("beans-label", home) == {"champion": "2", "previous": "1"}
+
+
+@pytest.mark.usefixtures("warm_load")
+@pytest.mark.parametrize(("is_open", "label"), [(True, "@challenger"), (False, "")])
+def test_evidence_and_decision_are_told_by_the_version(
+    home: Path, runs: Any, prepared: Path, *, is_open: bool, label: str
+) -> None:
+    assert complete(Mirror(finished(runs, prepared, promote=True, compared_with="")), 60)
+    rule = {"promote": False, "compared_with": "1", "is_compared": True, "is_open": is_open}
+    folder = finished(runs, prepared, reason="not proven better", **rule)
+    name = "beans-label/1"
+    write(
+        folder,
+        PromotionRecord(
+            False, "not proven better", name, 90, 30, 30, True, "superior", 0.5, 0.4, 0.1,
+            low=-0.1, high=0.3, pvalue=0.2, level=0.02, look=1, margin=0.0, unit="accuracy",
+        ),
+    )  # fmt: skip
+    assert complete(Mirror(folder), 60)
+    assert registration(folder).registered == f"beans-label/2{label}"
+    client = open_store(store_address(home))
+    version = client.get_model_version("beans-label", "2")
+    assert {key: version.tags[f"automl.promotion.{key}"] for key in ("decision", "rule", "look")} == {
+        "decision": "kept", "rule": "superior", "look": "1",
+    }  # fmt: skip
+    assert version.tags["automl.promotion.compared_with"] == "1"
+    assert version.tags["automl.promotion.difference"] == "0.1"
+    assert "Leaves the alias champion: not proven better." in version.description
+    metrics = client.get_run(version.run_id).data.metrics
+    assert (metrics["promotion.pvalue"], metrics["promotion.level"]) == (0.2, 0.02)
+    assert earlier_looks(Home(home), name) == 1
+    shutil.rmtree(folder.path)
+    assert earlier_looks(Home(home), name) == 1
+    assert earlier_looks(Home(home), "beans-label/2") == 0
 
 
 @pytest.mark.usefixtures("warm_load")
