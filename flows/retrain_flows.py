@@ -64,7 +64,7 @@ def retrain_flow(
     window: str | None = None,
     time: str | None = None,
     keep: int | None = None,
-) -> dict[str, Any] | State[Any]:
+) -> State[Any]:
     """Retrain a problem on its table; does nothing if the table has not changed.
 
     Parameters
@@ -97,7 +97,7 @@ def retrain_flow(
         say(f"retraining of {name} failed: {state.message}")
         return state
     say(f"retraining of {name}: {outcome.reason}")
-    return outcome.summary()
+    return retraining_state(outcome)
 
 
 @flow(
@@ -121,7 +121,7 @@ def on_new_data_flow(
     time: str | None = None,
     base: str = "",
     keep: int | None = None,
-) -> dict[str, Any] | State[Any]:
+) -> State[Any]:
     """Retrain a problem on a file that has just arrived; a file that cannot be used ends as Refused.
 
     Parameters
@@ -144,7 +144,7 @@ def on_new_data_flow(
     except Exception as error:  # noqa: BLE001 - told as a state
         return _ending(error, arrived.said)
     arrived.accept()
-    return Completed(message=f"{outcome.status}: {outcome.reason}")
+    return retraining_state(outcome)
 
 
 @dataclass(frozen=True)
@@ -202,6 +202,16 @@ def _ending(error: Exception, said: Callable[[str], str] = str) -> State[Any]:
         return Failed(name=BROKEN, message=said(error.message))
     get_run_logger().exception("retraining failed", exc_info=error)
     return Failed(name=BROKEN, message=said(f"{type(error).__name__}: {error}"))
+
+
+def retraining_state(outcome: Retraining) -> State[dict[str, Any]]:
+    """State of a flow that retrained: Promoted, Kept or Unchanged, and why."""
+    changed = "Promoted" if outcome.promoted else "Kept"
+    return Completed(
+        name="Unchanged" if outcome.status == "unchanged" else changed,
+        message=f"{outcome.status}: {outcome.reason}",
+        data=outcome.summary(),
+    )
 
 
 def outcome_text(outcome: Retraining) -> str:

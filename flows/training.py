@@ -28,6 +28,7 @@ from automl.run_state import FINISHED, INTERRUPTED, state_of
 from automl.settings import Settings
 from automl.stages.line import Line, RunReference, close_line, open_line
 from automl_flows.forms import TrainingForm, answers, form_settings
+from automl_flows.promotions import tell_promotion
 from automl_flows.services.reconciliation import note_attempt, run_tags, server_name
 from automl_flows.words.results import honest_text
 from automl_tasks.stages import make_stage, read_and_check, register_model, search_family
@@ -156,11 +157,11 @@ def _run_stages(line: Line) -> dict[str, Any]:
         make_stage(run, stage.name)
     register_model(run)
     result = line.close().to_json()
-    _publish(result)
+    _publish(result, line.session.home)
     return {key: result[key] for key in ("run_id", "problem", "score", "test", "model", "notices")}
 
 
-def _publish(result: dict[str, Any]) -> None:
+def _publish(result: dict[str, Any], home: Home) -> None:
     key = artifact_key(result["problem"])
     columns = ("rank", "family", "score", "std", "fit_seconds", "predict_ms", "origin", "status")
     table = [
@@ -169,6 +170,7 @@ def _publish(result: dict[str, Any]) -> None:
     ]
     create_table_artifact(table=table, key=f"leaderboard-{key}", description="Leaderboard")
     create_markdown_artifact(markdown=summary_text(result), key=f"result-{key}")
+    tell_promotion(result, home, key=key)
 
 
 def artifact_key(problem: str) -> str:

@@ -139,10 +139,12 @@ def _judged(session: Session, record: PromotionRecord) -> PromotionRecord:
 
 def _beside(record: PromotionRecord) -> str:
     """Both scores and their difference in words."""
+    interval = f"95 % interval {record.low:.4f} to {record.high:.4f}"
+    if record.unit != "index":
+        interval += f"; in {record.unit} {record.difference_in_units:.3g}"
     return (
         f"{record.champion} on {record.rows} rows new to both: {record.score:.4f} against "
-        f"{record.champion_score:.4f}, difference {record.difference:.4f} "
-        f"(95 % interval {record.low:.4f} to {record.high:.4f})"
+        f"{record.champion_score:.4f}, difference {record.difference:.4f} ({interval})"
     )
 
 

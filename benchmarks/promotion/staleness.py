@@ -61,7 +61,7 @@ class Rule:
 RULES = (
     Rule("always", "always"),
     Rule("better score", "better"),
-    *(Rule(f"not_worse by {m:g}", "not_worse", m) for m in (0.005, 0.01, 0.02, 0.05)),
+    *(Rule(f"not_worse by {m:g}", "not_worse", m) for m in (0.01, 0.02, 0.05, 0.1, 0.2)),
     *(
         Rule(f"superior, s={s:g}, {'champion' if r else 'whole series'}", "superior", 0.0, s, r)
         for r in (True, False)
@@ -101,7 +101,8 @@ def run(rule: Rule, drift: str, n_rows: int) -> tuple[float, float, float]:
             sum(grams[-WINDOW:]) + np.eye(COLUMNS), sum(moments[-WINDOW:])[..., None]
         )[..., 0]
         if drift == "broken drops":
-            new[rng.random(STREAMS) < 0.05] *= 0.5
+            is_broken = rng.random(STREAMS) < 0.1
+            new[is_broken] *= rng.uniform(0.5, 1.0, (is_broken.sum(), 1))
         if period == 0:
             champion, since = new.copy(), np.zeros(STREAMS, dtype=int)
             continue
@@ -145,6 +146,7 @@ def _decisions(rule, held, champion, new, ages, looks) -> FloatArray:  # type: i
 
 if __name__ == "__main__":
     print("| rule | " + " | ".join(f"{d}, {n}" for n in (100, 300) for d in DRIFTS) + " |")
+    print("|---" * 9 + "|")
     for rule in RULES:
         cells = [run(rule, drift, n_rows) for n_rows in (100, 300) for drift in DRIFTS]
         shown = " | ".join(f"{lost:.2f} ({n:.1f}, {100 * w:.0f} %)" for lost, n, w in cells)
