@@ -118,7 +118,7 @@ def hold_back(
     """
     records = StageRecords(folder.stages)
     if raw is None:
-        reason = f"the first model of {settings.problem!r} has the alias without a comparison"
+        reason = f"first model of {settings.problem!r}: there was none to compare with"
         Challenge(promote=True, reason=reason).write(records)
         RegistrationRule(reason=reason, compared_with="").write(records)
         return NO_ROWS

@@ -40,7 +40,7 @@ class Registration(Section):
         None,
         help="How much worse than the champion a new model may be under not_worse",
         more="in units of the metric, of the index where several metrics are summed",
-        usual="0.02 of the way from the constant's value to the ideal",
+        usual="0.05 of the way from the constant's value to the ideal",
         idle=(
             Idle(lambda s: not s.challenge, "challenge false compares no models"),
             Idle(lambda s: s.promotion != "not_worse", "it belongs to promotion not_worse"),

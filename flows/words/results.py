@@ -9,6 +9,7 @@ from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder, default_home
+from automl.tracking.holders import CHAMPION
 from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
 
 LEADERBOARD_ROWS = 15
@@ -174,7 +175,8 @@ def alias_text(result: Mapping[str, Any], home: Home) -> str | None:
     if not promotion or not label:
         return None
     if promotion["promote"]:
-        return f"champion: {promotion['reason']}"
+        is_held = alias.startswith(CHAMPION)
+        return f"{'champion' if is_held else 'was champion'}: {promotion['reason']}"
     told = f"not champion: {promotion['reason']}"
     if promotion.get("is_compared"):
         return told

@@ -228,7 +228,7 @@ def test_a_model_that_is_much_worse_does_not(duel: Duel) -> None:
     record = duel.end(right=0.5)
     assert not record["promote"]
     assert "perhaps worse than p/3" in record["reason"]
-    assert "for a margin of 0.01 accuracy" in record["reason"]
+    assert "for a margin of 0.025 accuracy" in record["reason"]
     rule = RegistrationRule.of(duel.folder)
     assert (rule.promote, rule.is_compared, rule.is_open) == (False, True, False)
 
@@ -401,7 +401,7 @@ def test_without_a_champion_the_new_model_takes_the_alias(duel: Duel) -> None:
     record = duel.end()
     assert record["promote"]
     assert record["rows"] == 0
-    assert record["reason"] == "the first model of 'p' has the alias without a comparison"
+    assert record["reason"] == "first model of 'p': there was none to compare with"
 
 
 def test_an_alias_that_moved_meanwhile_stays_where_it_is(duel: Duel) -> None:

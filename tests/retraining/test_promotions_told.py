@@ -1,0 +1,91 @@
+"""What a standing Prefect server knows of a promotion: the state, the event, the history."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from prefect import flow
+from run_records import model_of, result_of, write
+
+from automl.home import Home
+from automl.run_records.promotion import PromotionRecord
+from automl_flows.promotions import PROMOTED_EVENT, history, tell_promotion
+from automl_flows.retrain_flows import retraining_state
+from automl_flows.retraining import Retraining
+from automl_flows.services.server import LocalServer
+from automl_flows.services.standing import start_services, stop_services
+
+
+def outcome(status: Any, *, promoted: bool) -> Retraining:
+    return Retraining(status, "beans", "t.csv", "d", "r", promoted, "because")
+
+
+@pytest.mark.parametrize(
+    ("status", "promoted", "name"),
+    [("trained", True, "Promoted"), ("trained", False, "Kept"), ("unchanged", False, "Unchanged")],
+)
+def test_the_state_of_a_retraining_says_what_became_of_the_model(
+    status: Any, name: str, *, promoted: bool
+) -> None:
+    state = retraining_state(outcome(status, promoted=promoted))
+    assert (state.name, state.is_completed()) == (name, True)
+    assert state.message == f"{status}: because"
+    assert state.data["promoted"] == promoted
+
+
+def finished(home: Home, registered: str, **promotion: Any) -> dict[str, Any]:
+    """Result of a finished run of the problem beans."""
+    folder = home.create_run()
+    facts = {"settings": {"name": "beans"}, "data": {"rows": 90}, "status": "finished"}
+    folder.write_facts({**facts, "run_id": folder.run_id, "started_at": time.time()})
+    record = PromotionRecord(champion="beans/1", rows=30, **promotion)
+    model = replace(model_of("done"), registered=registered)
+    result = result_of(run_id=folder.run_id, problem="beans", promotion=record, model=model)
+    write(folder, result)
+    return result.to_json()
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(180)
+def test_a_promotion_is_an_event_and_every_model_is_in_the_history(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    service = start_services(home.path, ("prefect",))["prefect"]
+    try:
+        server = LocalServer(home.path / "prefect", url=service.url)
+        with server.connected():
+            kept = finished(home, "beans/2@challenger", promote=False, reason="not proven better")
+            taken = finished(
+                home, "beans/3@champion", promote=True, reason="better",
+                score=0.75, champion_score=0.5, pvalue=0.01, level=0.02, look=2, rule="superior",
+            )  # fmt: skip
+            flow(tell_promotion, validate_parameters=False)(kept, home, key="beans")
+            flow(tell_promotion, validate_parameters=False)(taken, home, key="beans")
+            events = _events(server.api_url)
+            artifact = httpx.get(f"{server.api_url}/artifacts/retrainings-beans/latest").json()
+    finally:
+        stop_services(home.path)
+    (event,) = events
+    assert event["resource"]["prefect.resource.id"] == "automl.problem.beans"
+    assert event["payload"]["model"] == "beans/3"
+    assert event["payload"]["difference"] == 0.25
+    assert "not proven better" in artifact["data"]
+    rows = history(home, "beans")
+    assert [row["model"] for row in rows] == ["beans/3@champion", "beans/2@challenger"]
+    assert (rows[0]["look"], rows[0]["pvalue"], rows[0]["reason"]) == (2, 0.01, "better")
+
+
+def _events(api: str) -> list[dict[str, Any]]:
+    """Events of promotions that the server has kept, as soon as there are any."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        chosen = {"filter": {"event": {"name": [PROMOTED_EVENT]}}}
+        found = httpx.post(f"{api}/events/filter", json=chosen).json()["events"]
+        if found:
+            return list(found)
+        time.sleep(0.5)
+    pytest.fail("no event came")
