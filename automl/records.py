@@ -185,8 +185,29 @@ class FoldResult:
         return dict(self.__dict__)
 
 
+class MayHaveScore:
+    """A record of a trial, which has a score if it is complete."""
+
+    configuration: Configuration
+    status: TrialStatus
+    score: float | None
+
+    @property
+    def achieved(self) -> float:
+        """The score of a trial that has one.
+
+        Raises
+        ------
+        ValueError
+            If it has none.
+        """
+        if self.score is None:
+            raise ValueError(f"a trial of {self.configuration.family} has no score: {self.status}")
+        return self.score
+
+
 @dataclass(frozen=True)
-class Trial:
+class Trial(MayHaveScore):
     """One evaluated decision of the search.
 
     Parameters
@@ -231,19 +252,6 @@ class Trial:
         """Unique over all runs, sortable within one."""
         letter = _STAGE_LETTERS.get(self.stage, self.stage[0])
         return f"{self.run_id}-{letter}{self.index:05d}"
-
-    @property
-    def achieved(self) -> float:
-        """The score of a trial that has one, as every complete one has.
-
-        Raises
-        ------
-        ValueError
-            If it has none.
-        """
-        if self.score is None:
-            raise ValueError(f"trial {self.id} has no score: it is {self.status}")
-        return self.score
 
     @property
     def is_complete(self) -> bool:

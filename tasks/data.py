@@ -42,23 +42,6 @@ def detect_roles(frame: pd.DataFrame, overrides: Mapping[str, str] | None = None
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
-def fit_schema(frame: pd.DataFrame, roles: Mapping[str, str]) -> TableSchema:
-    """Schema of a training frame: what `type_columns` needs to type any later rows alike.
-
-    Parameters
-    ----------
-    roles
-        From `detect_roles`; columns without an entry, such as the target, are left out.
-
-    Raises
-    ------
-    DataError
-        With every column whose values do not fit its role.
-    """
-    return data_roles.fit_schema(frame, roles)
-
-
-@task(cache_policy=NO_CACHE, persist_result=False)
 def type_columns(frame: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
     """Typed frame of raw rows: float64 and category columns, dates as parts.
 
@@ -70,55 +53,6 @@ def type_columns(frame: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
     return schema.transform(frame)
 
 
-@task(cache_policy=NO_CACHE, persist_result=False)
-def split_test(
-    frame: pd.DataFrame,
-    target: str,
-    share: float = 0.3,
-    *,
-    task: str = "auto",
-    seed: int = 0,
-    groups: str | None = None,
-    time: str | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Training rows and test rows: stratified, groups whole, in time order the last ones.
-
-    Raises
-    ------
-    DataError
-        If the target or another named column is not usable.
-    """
-    return division.split_frame(
-        frame, target, share=share, task=task, seed=seed, groups=groups, time=time
-    )
-
-
-@task(cache_policy=NO_CACHE, persist_result=False)
-def make_folds(
-    frame: pd.DataFrame,
-    target: str,
-    n_folds: int = 5,
-    *,
-    repeat: int = 0,
-    task: str = "auto",
-    seed: int = 0,
-    groups: str | None = None,
-    time: str | None = None,
-) -> pd.Series:
-    """Fold number of each row, with the frame's index; -1 marks rows that only train.
-
-    Raises
-    ------
-    DataError
-        If the target or another named column is not usable.
-    """
-    return division.frame_folds(
-        frame,
-        target,
-        n_folds=n_folds,
-        repeat=repeat,
-        task=task,
-        seed=seed,
-        groups=groups,
-        time=time,
-    )
+fit_schema = task(cache_policy=NO_CACHE, persist_result=False)(data_roles.fit_schema)
+split_test = task(cache_policy=NO_CACHE, persist_result=False)(division.split_test)
+make_folds = task(cache_policy=NO_CACHE, persist_result=False)(division.make_folds)

@@ -17,17 +17,19 @@ from automl.inference.raw_table import Column, RawTable
 from automl.records import FloatArray, IntArray
 
 
-def split_frame(
+def split_test(
     frame: pd.DataFrame,
     target: str,
-    *,
     share: float = 0.3,
+    *,
     task: str = "auto",
     seed: int = 0,
     groups: str | None = None,
     time: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Training rows and test rows of a raw frame, with their own index; see `split_test`.
+    """Training rows and test rows of a raw frame, with their own index.
+
+    Test rows are stratified, groups whole, in time order the last ones.
 
     Raises
     ------
@@ -48,11 +50,11 @@ def split_frame(
     return frame.iloc[training], frame.iloc[test]
 
 
-def frame_folds(
+def make_folds(
     frame: pd.DataFrame,
     target: str,
-    *,
     n_folds: int = 5,
+    *,
     repeat: int = 0,
     task: str = "auto",
     seed: int = 0,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from automl.records import Configuration, Fidelity, Task, Trial, TrialStatus
+from automl.records import Configuration, Fidelity, MayHaveScore, Task, Trial, TrialStatus
 
 SCHEMA = 1
 """Of a remembered data set, written with it for readers to come."""
@@ -60,7 +60,7 @@ class DataSetFacts:
 
 
 @dataclass(frozen=True)
-class KnownTrial:
+class KnownTrial(MayHaveScore):
     """A configuration and what it gave.
 
     Parameters
@@ -77,19 +77,6 @@ class KnownTrial:
     seconds: float
     folds: int
     fidelity: Fidelity = field(default_factory=Fidelity)
-
-    @property
-    def achieved(self) -> float:
-        """The score of a trial that has one.
-
-        Raises
-        ------
-        ValueError
-            If it has none.
-        """
-        if self.score is None:
-            raise ValueError(f"a trial of {self.configuration.family} has no score")
-        return self.score
 
     @classmethod
     def of(cls, trial: Trial) -> KnownTrial:

@@ -106,100 +106,84 @@ def compare_with_best(
     if not is_testable:
         return Comparison((), "", best, None, None, (True,) * len(samples))
     decide = _BY_PROCEDURE.get(settings.procedure, _by_omnibus)
-    return decide(samples, best, alpha, settings, rest or Rest())
+    return decide(_Given(samples, best, alpha, settings, rest or Rest()))
 
 
-def _by_omnibus(
-    samples: Sequence[FloatArray],
-    best: int,
-    alpha: float,
-    settings: ComparisonSettings,
-    rest: Rest,
-) -> Comparison:
+@dataclass(frozen=True)
+class _Given:
+    """What a procedure decides on; see `compare_with_best`."""
+
+    samples: Sequence[FloatArray]
+    best: int
+    alpha: float
+    settings: ComparisonSettings
+    rest: Rest
+
+    @property
+    def ratio(self) -> float:
+        return self.settings.test_train_ratio
+
+
+def _by_omnibus(given: _Given) -> Comparison:
     """Pairs only where a test of all finds a difference: `thesis` and `friedman`."""
-    compared = samples if settings.procedure == "thesis" else [*samples, *rest.beside]
+    samples, best, alpha, settings = given.samples, given.best, given.alpha, given.settings
+    compared = samples if settings.procedure == "thesis" else [*samples, *given.rest.beside]
     tests, omnibus = _omnibus(compared, alpha, settings)
     if omnibus.pvalue >= alpha:
         return Comparison((*tests, omnibus), "", best, None, None, (True,) * len(samples))
-    post_hoc = _post_hoc(compared, omnibus.name, best)
-    return _decide((*tests, omnibus), post_hoc, best, len(samples), alpha)
+    return _decide((*tests, omnibus), _post_hoc(compared, omnibus.name, best), given)
 
 
-def _by_all_pairs(
-    samples: Sequence[FloatArray],
-    best: int,
-    alpha: float,
-    settings: ComparisonSettings,
-    rest: Rest,
-) -> Comparison:
-    pairs = corrected_t_all_pairs(
-        [*samples, *rest.beside],
-        test_train_ratio=settings.test_train_ratio,
-        further=rest.further,
-    )
-    return _decide((), pairs, best, len(samples), alpha)
+def _by_all_pairs(given: _Given) -> Comparison:
+    compared, further = [*given.samples, *given.rest.beside], given.rest.further
+    pairs = corrected_t_all_pairs(compared, test_train_ratio=given.ratio, further=further)
+    return _decide((), pairs, given)
 
 
-def _best_by_closed_test(
-    samples: Sequence[FloatArray],
-    best: int,
-    alpha: float,
-    settings: ComparisonSettings,
-    rest: Rest,
-) -> Comparison:
+def _best_by_closed_test(given: _Given) -> Comparison:
     result = closed_best(
-        samples,
-        test_train_ratio=settings.test_train_ratio,
-        beside=rest.beside,
-        further=rest.further,
+        given.samples,
+        test_train_ratio=given.ratio,
+        beside=given.rest.beside,
+        further=given.rest.further,
     )
-    return _without_the_excluded(result, best, alpha)
+    return _without_the_excluded(result, given)
 
 
-def _best_by_mcb(
-    samples: Sequence[FloatArray],
-    best: int,
-    alpha: float,
-    settings: ComparisonSettings,
-    rest: Rest,
-) -> Comparison:
+def _best_by_mcb(given: _Given) -> Comparison:
+    n_candidates = len(given.samples) + len(given.rest.beside)
     result = mcb(
-        samples,
-        test_train_ratio=settings.test_train_ratio,
-        alpha=alpha,
-        n_candidates=len(samples) + len(rest.beside),
+        given.samples, test_train_ratio=given.ratio, alpha=given.alpha, n_candidates=n_candidates
     )
-    return _without_the_excluded(result, best, alpha)
+    return _without_the_excluded(result, given)
 
 
-def _without_the_excluded(result: BestResult | ClosedResult, best: int, alpha: float) -> Comparison:
+def _without_the_excluded(result: BestResult | ClosedResult, given: _Given) -> Comparison:
     """Decision about groups that are tested each for being among the best."""
     pvalues = tuple(map(float, result.pvalue))
-    kept = tuple(p >= alpha or i == best for i, p in enumerate(pvalues))
-    return Comparison((), result.name, best, pvalues, tuple(map(float, result.statistic)), kept)
+    statistics = tuple(map(float, result.statistic))
+    return Comparison((), result.name, given.best, pvalues, statistics, _kept(pvalues, given))
 
 
-def _by_posteriors(
-    samples: Sequence[FloatArray],
-    best: int,
-    alpha: float,
-    settings: ComparisonSettings,
-    _: Rest,
-) -> Comparison:
+def _kept(pvalues: Sequence[float], given: _Given) -> tuple[bool, ...]:
+    return tuple(p >= given.alpha or i == given.best for i, p in enumerate(pvalues))
+
+
+def _by_posteriors(given: _Given) -> Comparison:
     """Dropped is what the best is probably better than by more than the rope.
 
     Nothing is dropped on so few folds that equal signs on all of them are not significant: scores
     that are counts of few rows differ there by nearly the same amount, and seem certain.
     """
+    best, rope = given.samples[given.best], given.settings.rope
     posteriors = tuple(
-        correlated_t_posterior(
-            samples[best], sample, test_train_ratio=settings.test_train_ratio, rope=settings.rope
-        )
-        for sample in samples
+        correlated_t_posterior(best, sample, test_train_ratio=given.ratio, rope=rope)
+        for sample in given.samples
     )
-    can_tell = least_pvalue(len(samples[0])) < alpha
-    kept = tuple(not (can_tell and p.greater > 1.0 - alpha) for p in posteriors)
-    return Comparison((), "correlated t posterior", best, None, None, kept, posteriors)
+    can_tell = least_pvalue(len(best)) < given.alpha
+    kept = tuple(not (can_tell and p.greater > 1.0 - given.alpha) for p in posteriors)
+    name = "correlated t posterior"
+    return Comparison((), name, given.best, None, None, kept, posteriors)
 
 
 def _omnibus(
@@ -238,14 +222,12 @@ def _post_hoc(samples: Sequence[FloatArray], omnibus: str, best: int) -> Pairwis
     return nemenyi_friedman(samples)
 
 
-def _decide(
-    tests: tuple[TestResult, ...], pairs: PairwiseResult, best: int, k: int, alpha: float
-) -> Comparison:
-    """Decision about the first `k` of the groups that were compared."""
-    pvalues = tuple(map(float, pairs.pvalue[best, :k]))
-    kept = tuple(p >= alpha or i == best for i, p in enumerate(pvalues))
-    statistics = tuple(map(float, pairs.statistic[best, :k]))
-    return Comparison(tests, pairs.name, best, pvalues, statistics, kept)
+def _decide(tests: tuple[TestResult, ...], pairs: PairwiseResult, given: _Given) -> Comparison:
+    """Decision about the first of the groups that were compared, those that can be kept."""
+    k = len(given.samples)
+    pvalues = tuple(map(float, pairs.pvalue[given.best, :k]))
+    statistics = tuple(map(float, pairs.statistic[given.best, :k]))
+    return Comparison(tests, pairs.name, given.best, pvalues, statistics, _kept(pvalues, given))
 
 
 _BY_PROCEDURE = {
