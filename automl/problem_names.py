@@ -2,7 +2,7 @@
 
 A name that the user gives is kept as it is or refused. A name that is derived from table and target
 is cleaned; that two derived names become the same is found where a run begins
-(`automl.tracking.problem`).
+(`automl.tracking.problem_experiment`).
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.run.preparation import prepare
 from automl.run.search_spaces import space_of
 from automl.settings import Settings
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 from automl.stages.participation import usable_families
 from automl.surrogates.boosting import LogSecondsBoosting

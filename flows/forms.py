@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, create_model
 
 from automl.errors import SettingsError
+from automl.settings.all_settings import SECTIONS, Settings, accounts
 from automl.settings.fields import Section
-from automl.settings.model import SECTIONS, Settings, accounts
 from automl.settings.names import Names
 from automl.settings.reference import default_text
 from automl.settings.sources import flat_settings, resolve_settings

@@ -30,7 +30,7 @@ from automl.run.finished_runs import (
     interrupted_run,
     table_digest,
 )
-from automl.run.provenance import refuse_foreign_code
+from automl.run.foreign_runs import refuse_foreign_code
 from automl.tracking.layout import problem_name
 from automl.tracking.synchronization import register_pending
 from automl.training_request import TrainingRequest

@@ -13,7 +13,7 @@ from automl.addresses import entrust
 from automl.errors import ServiceError
 from automl.home import Home
 from automl.table_studies.conditions import Conditions
-from automl.table_studies.folder import LearnedFolder
+from automl.table_studies.learned_folder import LearnedFolder
 from automl.table_studies.one_table import Outcome, check_measures, in_turn
 from automl_flows.environment import prepare_environment, silence_libraries
 from automl_flows.flow_thread import FlowThread

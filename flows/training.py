@@ -30,7 +30,7 @@ from automl.stages.line import Line, RunReference, close_line, open_line
 from automl_flows.forms import TrainingForm, answers, form_settings
 from automl_flows.promotions import tell_promotion
 from automl_flows.services.reconciliation import note_attempt, run_tags, server_name
-from automl_flows.words.results import honest_text
+from automl_flows.words.result_display import honest_text
 from automl_tasks.stages import make_stage, read_and_check, register_model, search_family
 
 MOST_THREADS = 64

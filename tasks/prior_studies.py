@@ -27,7 +27,7 @@ def learn_priors_of(
     from automl.home import Home
     from automl.priors.accepted_values import PriorSettings
     from automl.reports.priors import pictures_folder, save_prior_pictures
-    from automl.table_studies.folder import LearnedFolder
+    from automl.table_studies.learned_folder import LearnedFolder
     from automl.table_studies.prior_learning import gathered, make_priors
 
     experiences = gathered(LearnedFolder(Home(Path(home))), tables, map(Path, files))

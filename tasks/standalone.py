@@ -36,7 +36,7 @@ from automl.origins import GIVEN
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, Task, Trial, TrialStatus
 from automl.run.preparation import prepare
-from automl.selection.candidates import Candidate
+from automl.selection.clusters import Candidate
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
 from automl.settings.option_texts import parse_metric

@@ -33,7 +33,7 @@ def learn_experience_of_table(
     conditions : see `automl.table_studies.conditions.Conditions`
     """
     from automl.table_studies.conditions import Conditions
-    from automl.table_studies.folder import LearnedFolder
+    from automl.table_studies.learned_folder import LearnedFolder
     from automl.table_studies.one_table import Request, learn_table
 
     request = Request(name, data, Conditions(**(conditions or {})))

@@ -15,8 +15,8 @@ import numpy as np
 from automl.acquisition.criterion import Criterion
 from automl.errors import SettingsError
 from automl.records import Configuration, FloatArray, IntArray
-from automl.spaces.batch import Points, PointSpace, join
 from automl.spaces.point_encoding import PointEncoder
+from automl.spaces.points import Points, PointSpace, join
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from automl.bandits.greedy import EpsilonDecreasing, EpsilonGreedy
 from automl.bandits.halving import FamilyHalving
 from automl.bandits.increasing_effort import IncreasingEffort
 from automl.bandits.leaders import Leaders
-from automl.bandits.names import AUTO, ONLY
 from automl.bandits.protocol import Allocator
+from automl.bandits.special_names import AUTO, ONLY
 from automl.bandits.thompson import Thompson, TopTwoThompson
 from automl.bandits.uniform import Uniform, UniformSeconds
 from automl.bandits.upper_bounds import Ucb1, Ucb1Tuned

@@ -14,7 +14,7 @@ from automl.forecasts.runtime_model import RuntimeModel, growth
 from automl.forecasts.timings import LEAST_SECONDS, KnownTimings, Timing, Workload, timing_of
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Fidelity, Trial
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 
 FULL = Fidelity()

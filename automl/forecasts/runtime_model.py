@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from automl.families.registry import families
 from automl.forecasts.timings import KnownTimings, Timing, Workload
 from automl.records import BoolArray, Configuration, FloatArray
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.surrogates.boosting import LogSecondsBoosting
 from automl.surrogates.protocol import Surrogate
 

@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from automl.data.table import Table
-from automl.meta_features.deadline import Deadline, TooLateError, UndefinedError
 from automl.meta_features.feature import MetaFeature, Target
 from automl.meta_features.registry import META_FEATURES
+from automl.meta_features.time_limit import Deadline, TooLateError, UndefinedError
 from automl.meta_features.view import View
 from automl.stage_record import StageRecord
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automl.meta_features.deadline import UndefinedError
 from automl.meta_features.feature import Group, MetaFeature, Target, summaries
+from automl.meta_features.time_limit import UndefinedError
 from automl.meta_features.view import View, binned
 from automl.records import FloatArray, IntArray
 

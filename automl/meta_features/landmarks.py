@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from automl.data.allotment import allot
-from automl.meta_features.deadline import UndefinedError
 from automl.meta_features.feature import Group, MetaFeature, Target
+from automl.meta_features.time_limit import UndefinedError
 from automl.meta_features.view import View, binned
 from automl.records import FloatArray, IntArray
 

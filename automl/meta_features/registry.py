@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from automl.meta_features import information, landmarks, model_based, simple, statistical
+from automl.meta_features import information, landmarks, simple, statistical, tree_shape
 from automl.meta_features.feature import MetaFeature
 
 META_FEATURES: dict[str, MetaFeature] = {
     feature.name: feature
-    for module in (simple, statistical, information, model_based, landmarks)
+    for module in (simple, statistical, information, tree_shape, landmarks)
     for feature in module.FEATURES
 }
 """Names never change their meaning: a feature that is computed otherwise gets another name."""

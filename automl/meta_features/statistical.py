@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from automl.meta_features.deadline import UndefinedError
 from automl.meta_features.feature import Group, MetaFeature, Target, summaries
+from automl.meta_features.time_limit import UndefinedError
 from automl.meta_features.view import (
     MOST_CORRELATED,
     View,

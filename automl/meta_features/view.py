@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from automl.data.splits import share_of_rows
 from automl.data.table import Table
-from automl.meta_features.deadline import Deadline, TooLateError, UndefinedError
+from automl.meta_features.time_limit import Deadline, TooLateError, UndefinedError
 from automl.records import BoolArray, FloatArray, IntArray
 
 MOST_CELLS = 500_000

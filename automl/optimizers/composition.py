@@ -26,10 +26,10 @@ from automl.errors import SettingsError
 from automl.lookup import entry_of
 from automl.optimizers.initial_design import INITIAL_DESIGNS, InitialDesign
 from automl.parts import Kind, Part, build
+from automl.surrogates.earlier_data import TransferSurrogate
 from automl.surrogates.protocol import BelievingSurrogate, Surrogate
 from automl.surrogates.registry import SURROGATES
-from automl.surrogates.sources import TransferSurrogate
-from automl.surrogates.targets import TARGETS
+from automl.surrogates.score_targets import TARGETS
 
 Pending = Literal["believer", "median", "worst", "best"]
 Encoding = Literal["onehot", "index"]

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Literal
 
 from automl.records import Configuration, FloatArray
-from automl.spaces.batch import PointSpace, all_configurations
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.point_encoding import PointEncoder
+from automl.spaces.points import PointSpace, all_configurations
 from automl.spaces.tree import SpaceTree
 
 LISTED = 2048

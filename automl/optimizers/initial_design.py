@@ -12,7 +12,7 @@ import numpy as np
 from automl.errors import SettingsError
 from automl.parts import Kind
 from automl.records import Configuration
-from automl.spaces.batch import Points, PointSpace
+from automl.spaces.points import Points, PointSpace
 
 
 class InitialDesign(Protocol):

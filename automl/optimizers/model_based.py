@@ -23,11 +23,11 @@ from automl.optimizers.observations import Observations, Table
 from automl.optimizers.protocol import Proposal
 from automl.recommendation.meta_vote import MetaVote
 from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialStatus
-from automl.spaces.batch import Points
+from automl.spaces.points import Points
 from automl.spaces.tree import SpaceTree
+from automl.surrogates.earlier_data import Sources, TransferSurrogate
 from automl.surrogates.protocol import BelievingSurrogate, Surrogate
-from automl.surrogates.sources import Sources, TransferSurrogate
-from automl.surrogates.targets import TARGETS
+from automl.surrogates.score_targets import TARGETS
 
 FEWEST = 2
 """Complete trials without which there is no model."""

@@ -40,8 +40,8 @@ from automl.experience.cleaning import cleaned, spaces_for
 from automl.experience.data_set import Experience, KnownTrial
 from automl.families.family import kind_of
 from automl.priors.accepted_values import PriorSettings, acceptances, accepted_values
-from automl.priors.distributions import distribution_of
 from automl.priors.gaussian_components import Components
+from automl.priors.learned_distributions import distribution_of
 from automl.randomness import Purpose, stream
 from automl.records import TrialStatus
 from automl.spaces.distributions import GaussianMixture, Numerical

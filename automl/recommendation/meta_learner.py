@@ -20,8 +20,8 @@ from automl.errors import SettingsError
 from automl.experience.cleaning import LARGEST
 from automl.experience.data_set import DataSetFacts, Experience
 from automl.records import Configuration, FloatArray, IntArray
-from automl.spaces.encoding import ConfigurationEncoder
-from automl.surrogates.targets import winsorized
+from automl.spaces.configuration_encoder import ConfigurationEncoder
+from automl.surrogates.score_targets import winsorized
 
 SIMPLE_LEAVES = 4
 """Leaves of a tree; the other form that H18 compares has 16 (section 6.3.2)."""

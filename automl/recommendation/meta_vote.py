@@ -18,7 +18,7 @@ from automl.errors import SettingsError
 from automl.experience.data_set import DataSetFacts, Experience
 from automl.recommendation.meta_learner import MetaLearner
 from automl.records import FloatArray
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 
 K = 10.0
 """Trials of the run after which both votes are equal."""

@@ -24,7 +24,7 @@ from automl.recommendation.nearest_data_sets import (
 )
 from automl.recommendation.warm_starts import best_start, delta_start, meta_order
 from automl.records import Configuration, FloatArray, IntArray, Task
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 
 LEAST_DATA_SETS = 10

@@ -14,8 +14,8 @@ from automl.recommendation.meta_learner import (
     meta_matrix,
 )
 from automl.records import FloatArray
-from automl.spaces.encoding import ConfigurationEncoder
-from automl.surrogates.sources import Sources
+from automl.spaces.configuration_encoder import ConfigurationEncoder
+from automl.surrogates.earlier_data import Sources
 
 
 def sources_of(

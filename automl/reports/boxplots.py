@@ -10,8 +10,8 @@ import numpy as np
 
 from automl.errors import DataError
 from automl.records import Trial, TrialStatus
-from automl.selection.comparison import compare_with_best
 from automl.selection.comparison_settings import ComparisonSettings
+from automl.selection.comparison_with_best import compare_with_best
 from automl.selection.defaults import DefaultTrial
 from automl.selection.dispositions import chance_text
 from automl.selection.selection_records import SelectionRecord

@@ -9,8 +9,8 @@ from automl.comparison.folder import CellRecord, ComparisonFolder
 from automl.comparison.plan import Cell, ComparisonPlan
 from automl.comparison.results import compare, curves
 from automl.comparison.tables import frequency_rows, to_json, write_csv, write_tables
+from automl.reports.boost_tables import boost_rows_of_cells, boost_table, markdown
 from automl.reports.comparison import draw_comparison
-from automl.reports.tables import boost_rows_of_cells, boost_table, markdown
 
 
 def read_records(folder: ComparisonFolder, plan: ComparisonPlan) -> dict[Cell, CellRecord]:

@@ -17,12 +17,12 @@ from automl.experience.snapshot import ExperienceRecord
 from automl.home import Home, RunFolder
 from automl.record_files import StageRecords
 from automl.records import Trial
+from automl.run.foreign_runs import PLAN, plan_digest, refuse_foreign, signed_facts
 from automl.run.ledger import is_late, ledger_of
 from automl.run.local_slots import MakeSlots, local_slots
 from automl.run.memory import recall_snapshot, take_snapshot
 from automl.run.own_priors import keep_own_priors
 from automl.run.preparation import check_workers, prepare, versions
-from automl.run.provenance import PLAN, plan_digest, refuse_foreign, signed_facts
 from automl.run.session import Session
 from automl.run.table_description import describe_table
 from automl.run_state import (
@@ -34,7 +34,7 @@ from automl.run_state import (
 )
 from automl.settings import Settings
 from automl.settings.sources import validated_settings
-from automl.tracking.problem import check_problem
+from automl.tracking.problem_experiment import check_problem
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
 

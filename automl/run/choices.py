@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from automl.bandits.names import ONLY
 from automl.bandits.registry import get_allocator
+from automl.bandits.special_names import ONLY
 from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.settings import Settings

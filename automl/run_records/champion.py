@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from automl.selection.candidates import Candidate
+from automl.selection.clusters import Candidate
 from automl.selection.dispositions import Disposition
 from automl.selection.preselection import ScoringRecord, ScreeningRecord, SignatureClusters
 from automl.selection.record_digest import record_digest

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from automl.selection.candidates import Candidate
-from automl.selection.comparison import Comparison, compare_with_best
+from automl.selection.clusters import Candidate
 from automl.selection.comparison_settings import ComparisonSettings
+from automl.selection.comparison_with_best import Comparison, compare_with_best
 from automl.selection.multiplicity import Multiplicity, decides, level_of, split_at
 from automl.selection.ranking import DEFAULT_CRITERIA, compound_ranks, rank_order
 from automl.selection.selection_records import (

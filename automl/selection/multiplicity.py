@@ -34,9 +34,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from automl.records import FloatArray
-from automl.selection.candidates import Candidate
-from automl.selection.comparison import Rest
+from automl.selection.clusters import Candidate
 from automl.selection.comparison_settings import ComparisonSettings
+from automl.selection.comparison_with_best import Rest
 from automl.selection.selection_records import Level
 from automl.significance import KEEPS_THE_TREE
 from automl.statistics.multiple_comparison import not_best_pvalues

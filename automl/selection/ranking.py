@@ -10,7 +10,7 @@ import numpy as np
 
 from automl.errors import SettingsError
 from automl.records import FloatArray
-from automl.selection.candidates import Candidate
+from automl.selection.clusters import Candidate
 
 DEFAULT_CRITERIA: Mapping[str, float] = MappingProxyType(
     {

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from automl.errors import SettingsError
-from automl.selection.candidates import Candidate
+from automl.selection.clusters import Candidate
 from automl.selection.comparison_settings import ComparisonSettings
 from automl.selection.dispositions import Disposition, Place, Status, chance_text, json_number
 from automl.selection.ranking import DEFAULT_CRITERIA, check_criteria

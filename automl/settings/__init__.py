@@ -5,8 +5,8 @@
 what the fields say.
 """
 
+from automl.settings.all_settings import SECTIONS, Settings
 from automl.settings.fields import PresetName
-from automl.settings.model import SECTIONS, Settings
 from automl.settings.resources import DEFAULT_BUDGET_SECONDS
 from automl.settings.search import LEARNED
 

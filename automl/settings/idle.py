@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from automl.settings.model import Settings, accounts
+from automl.settings.all_settings import Settings, accounts
 
 
 def idle_settings(settings: Settings) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from automl.bandits.names import AUTO, ONLY
+from automl.bandits.special_names import AUTO, ONLY
 from automl.lookup import did_you_mean
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, get_args
 
+from automl.settings.all_settings import Settings, accounts
 from automl.settings.fields import PresetName
-from automl.settings.model import Settings, accounts
 
 
 def _values(preset: PresetName) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from automl.generated_lists import renew_page
+from automl.settings.all_settings import SECTIONS, Settings
 from automl.settings.fields import DEFAULT_PRESET, Section, Setting, account_of
-from automl.settings.model import SECTIONS, Settings
 from automl.settings.presets import PRESETS, usual_value
 
 _HEAD = "| setting | option | values | default | what it does |\n|---|---|---|---|---|"

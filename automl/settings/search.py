@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pydantic import ValidationInfo, field_validator
 
 from automl.alternatives import Resource
-from automl.bandits.names import AUTO
+from automl.bandits.special_names import AUTO
 from automl.settings.fields import Idle, Option, Section, setting
 from automl.settings.names import ALLOCATOR_NAMES, OPTIMIZER_NAMES, WARM_STARTS, optimizer_entry
 from automl.settings.option_texts import absolute

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from automl.errors import SettingsError
 from automl.lookup import did_you_mean
+from automl.settings.all_settings import SECTIONS, Settings, section_of
 from automl.settings.fields import DEFAULT_PRESET
 from automl.settings.idle import idle_among
-from automl.settings.model import SECTIONS, Settings, section_of
 from automl.settings.presets import PRESETS
 from automl.settings.problems import error_of
 

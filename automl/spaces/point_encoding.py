@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 
 from automl.records import BoolArray, FloatArray, IntArray
-from automl.spaces.batch import Points, PointSpace
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.distributions import Categorical, Numerical
-from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.nodes import Hyperparameter
+from automl.spaces.points import Points, PointSpace
 
 KNOTS = 1025
 """Places at which a column is read that is neither linear nor logarithmic."""

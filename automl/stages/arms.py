@@ -14,9 +14,9 @@ from automl.recommendation.meta_vote import MetaVote
 from automl.run.search_spaces import spaces_of
 from automl.search.proposing import Arm
 from automl.settings import Settings
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.union import UnionTree
-from automl.surrogates.sources import Sources
+from automl.surrogates.earlier_data import Sources
 
 
 def arms_of(

@@ -18,7 +18,7 @@ from automl.run_records.candidates import (
     ChosenCandidates,
     ScoredCandidate,
 )
-from automl.selection.candidates import kmeans_clusters
+from automl.selection.clusters import kmeans_clusters
 from automl.selection.preselection import (
     FRESH,
     SEARCH,
@@ -29,7 +29,7 @@ from automl.selection.preselection import (
 )
 from automl.selection.screening import screen, screening_alpha
 from automl.selection.selection_records import Level, SelectionSettings
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.stages.candidate_plan import (
     CandidatePlan,
     afford,

@@ -10,7 +10,7 @@ from automl.records import Trial
 from automl.run.session import Session
 from automl.run_records.candidates import CandidatesRecord, ScoredCandidate
 from automl.run_records.champion import ChampionRecord
-from automl.selection.candidates import Candidate
+from automl.selection.clusters import Candidate
 from automl.selection.levels import select
 from automl.selection.preselection import (
     cluster_of,

@@ -330,7 +330,7 @@ def fitting_job(session: Session, part: Part, name: str, is_refit: bool) -> Job:
     if part.base:
         target = "refit_stack" if is_refit else "fit_stack_folds"
         payload = {**stack_payload(session, part.trial, part.base), "save_as": name}
-        return Job(f"automl.evaluation.stacking:{target}", payload)
+        return Job(f"automl.evaluation.second_layer:{target}", payload)
     payload = {
         "configuration": part.trial.configuration.to_json(),
         "save_as": name,

@@ -28,8 +28,8 @@ from automl.stage_record import StageRecord
 from automl.stages.notices import notices_of
 from automl.stages.searching import Search, run_search
 from automl.tracking.links import links
+from automl.tracking.mirror_process import MirrorProcess, Registration, n_unwritten, registration
 from automl.tracking.outbox import Outbox
-from automl.tracking.process import MirrorProcess, Registration, n_unwritten, registration
 
 UNLIMITED_REGISTRATION_SECONDS = 120.0
 """Without a budget; what a slower store lacks then, `automl sync` completes."""

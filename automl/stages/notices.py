@@ -16,8 +16,8 @@ from automl.run_records.final import FinalRecord
 from automl.run_records.result import Baseline
 from automl.tracking.holders import CHAMPION
 from automl.tracking.layout import problem_name
+from automl.tracking.mirror_process import Registration, registration
 from automl.tracking.outbox import Outbox
-from automl.tracking.process import Registration, registration
 from automl.tracking.publication import REFUSED
 
 CONSTANT = "constant"

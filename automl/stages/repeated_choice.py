@@ -19,7 +19,7 @@ from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
 from automl.run_records.ensemble import Share
 from automl.selection.bag_gain import bag_gain
-from automl.selection.candidates import Candidate
+from automl.selection.clusters import Candidate
 from automl.selection.honest import Choice, ScoredRows
 from automl.selection.levels import replay
 from automl.selection.selection_records import SelectionRecord

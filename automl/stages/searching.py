@@ -34,7 +34,7 @@ from automl.search.proposing import Proposer
 from automl.search.runner import TrialRunner, work
 from automl.search.turns import Turn, Turns
 from automl.selection.defaults import default_trials
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.stages.arms import arms_of
 from automl.stages.first_configurations import constant_of, opening_of
 from automl.stages.outlook import Outlook, warm_up

@@ -27,7 +27,7 @@ from automl.settings import Settings
 from automl.stages.membership import most_members
 
 STAGE = "stack"
-EVALUATE_JOB = "automl.evaluation.stacking:evaluate_stack"
+EVALUATE_JOB = "automl.evaluation.second_layer:evaluate_stack"
 LEAST_BASE = 2
 """Models to learn from: of one there is nothing to combine."""
 HOLDOUT_PARTS = 5
@@ -193,7 +193,7 @@ def second_layer_folds(plan: EvaluationPlan) -> IntArray:
 
 
 def stack_payload(session: Session, trial: Trial, base: Sequence[str]) -> dict[str, Any]:
-    """Payload of the jobs of `automl.evaluation.stacking` for a trial of the second layer.
+    """Payload of the jobs of `automl.evaluation.second_layer` for a trial of the second layer.
 
     Parameters
     ----------

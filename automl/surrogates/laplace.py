@@ -16,7 +16,7 @@ import numpy as np
 from automl.records import FloatArray
 from automl.surrogates.batches import Examples
 from automl.surrogates.network import Groups, backward, forward
-from automl.surrogates.weights import Shape, by_member, repeated, views
+from automl.surrogates.network_parameters import Shape, by_member, repeated, views
 
 ROWS = 16
 """Rows whose derivatives are taken in one pass, each by a copy of the network."""

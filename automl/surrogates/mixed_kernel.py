@@ -17,9 +17,9 @@ import numpy as np
 
 from automl.errors import SettingsError
 from automl.records import FloatArray
+from automl.surrogates.earlier_data import Sources, described, target_rows
 from automl.surrogates.matern import Likelihood, cholesky, constant_mean, solve
 from automl.surrogates.scale import Scale
-from automl.surrogates.sources import Sources, described, target_rows
 
 LENGTH_BOUNDS = (0.05, 30.0)
 DISTANCE_BOUNDS = (0.05, 30.0)

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from automl.records import FloatArray, IntArray
-from automl.surrogates.weights import Parameters, Shape, views
+from automl.surrogates.network_parameters import Parameters, Shape, views
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from automl.surrogates.forest import RandomForest
 from automl.surrogates.gaussian_process import GaussianProcess
 from automl.surrogates.mixed_kernel import MixedKernelProcess
 from automl.surrogates.protocol import Surrogate
-from automl.surrogates.ranking import RankingProcess
+from automl.surrogates.scot import RankingProcess
 from automl.surrogates.transfer import TransferNetworks
 from automl.surrogates.transfer_forest import TransferForest
 

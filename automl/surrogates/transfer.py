@@ -10,16 +10,16 @@ import numpy as np
 from automl.errors import SettingsError
 from automl.records import FloatArray
 from automl.surrogates.batches import Examples
-from automl.surrogates.ensemble import Ensemble
+from automl.surrogates.earlier_data import Sources, descriptors
 from automl.surrogates.laplace import (
     add_outer_products,
     posterior_covariance,
     predictive_variance,
     row_gradients,
 )
+from automl.surrogates.network_ensemble import Ensemble
+from automl.surrogates.network_parameters import Shape
 from automl.surrogates.scale import Scale
-from automl.surrogates.sources import Sources, descriptors
-from automl.surrogates.weights import Shape
 
 UNCERTAINTIES = ("ensemble", "laplace")
 MOST_PARAMETERS = 6000

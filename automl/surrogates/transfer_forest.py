@@ -8,9 +8,9 @@ import numpy as np
 
 from automl.errors import SettingsError
 from automl.records import FloatArray
+from automl.surrogates.earlier_data import Sources, described, target_rows
 from automl.surrogates.forest import RandomForest
 from automl.surrogates.scale import Scale
-from automl.surrogates.sources import Sources, described, target_rows
 
 
 @dataclass

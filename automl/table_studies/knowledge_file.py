@@ -16,7 +16,7 @@ from automl.experience.data_set import Experience
 from automl.experience.knowledge import Knowledge, read_knowledge, write_knowledge
 from automl.table_studies.conditions import check_measure, sample_rows
 from automl.table_studies.facts import PREPARED_BY, facts_of, target_for
-from automl.table_studies.folder import LearnedFolder, LearnedTable
+from automl.table_studies.learned_folder import LearnedFolder, LearnedTable
 
 SCORE_DIGITS, SECONDS_DIGITS = 6, 3
 """Digits behind the point that a file of knowledge keeps; less is noise."""

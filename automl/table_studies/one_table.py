@@ -34,7 +34,7 @@ from automl.stages.searching import Search, run_search
 from automl.table_studies.conditions import Conditions, check_measure, sample_rows
 from automl.table_studies.design import design
 from automl.table_studies.facts import content_of, facts_of, target_for
-from automl.table_studies.folder import LearnedFolder, LearnedTable
+from automl.table_studies.learned_folder import LearnedFolder, LearnedTable
 
 ORIGIN = "learned"
 FINGERPRINT_DIGITS = 8

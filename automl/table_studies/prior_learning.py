@@ -15,7 +15,7 @@ from automl.experience.store import read_export
 from automl.priors.accepted_values import PriorSettings
 from automl.priors.files import Priors
 from automl.priors.general import LearnedPrior, learn_priors
-from automl.table_studies.folder import LearnedFolder
+from automl.table_studies.learned_folder import LearnedFolder
 
 
 def gathered(

@@ -7,8 +7,8 @@ from urllib.parse import quote, urlencode
 
 from automl.home import RunFolder
 from automl.tracking.layout import KIND_TAG, RUN_ID_TAG
+from automl.tracking.mirror_process import registration
 from automl.tracking.outbox import Outbox
-from automl.tracking.process import registration
 
 PAGE_OF_TRAINING_RUNS = "?workflowType=machine_learning"
 """Makes MLflow show training runs; without it the page opens on traces of language models."""

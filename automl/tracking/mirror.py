@@ -32,9 +32,9 @@ from filelock import FileLock
 from automl.errors import AutoMLError, ServiceError, StoreBusyError
 from automl.home import Home, RunFolder
 from automl.privacy import make_private_folder
-from automl.tracking.evidence import EvidenceWriter
 from automl.tracking.outbox import Outbox
 from automl.tracking.pace import Pace
+from automl.tracking.parent_run import EvidenceWriter
 from automl.tracking.publication import Publisher
 from automl.tracking.reading import JournalView, records_mark
 from automl.tracking.store import open_store, service_errors, store_address

@@ -27,9 +27,9 @@ from automl.installation import read_key
 from automl.problem_names import clean_name
 from automl.tracking.holders import CHAMPION, holders, remember_aliases
 from automl.tracking.layout import RUN_ID_TAG
+from automl.tracking.mirror_process import registration
 from automl.tracking.outbox import Outbox
 from automl.tracking.packaging import bundle_digest
-from automl.tracking.process import registration
 from automl.tracking.publication import (
     BUNDLE_DIGEST_TAG,
     MODEL_ID_TAG,

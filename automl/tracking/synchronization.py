@@ -13,8 +13,8 @@ from automl.problem_names import clean_name
 from automl.run_records.result import RunResult
 from automl.tracking.layout import problem_name
 from automl.tracking.mirror import Mirror, complete, end_killed_runs, only_mirror
+from automl.tracking.mirror_process import Registration, complete_apart, registration
 from automl.tracking.outbox import Outbox
-from automl.tracking.process import Registration, complete_apart, registration
 from automl.tracking.publication import REFUSED
 
 REGISTRATION_SECONDS = 120.0

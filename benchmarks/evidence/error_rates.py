@@ -27,9 +27,9 @@ import numpy as np
 from error_rate_batches import ALPHA, Batch, corrected_statistics, counted, one_sided
 
 from automl.records import Configuration, FloatArray, IntArray
-from automl.selection.candidates import Candidate
-from automl.selection.comparison import compare_with_best
+from automl.selection.clusters import Candidate
 from automl.selection.comparison_settings import ComparisonSettings
+from automl.selection.comparison_with_best import compare_with_best
 from automl.selection.levels import select
 from automl.selection.screening import screen, screening_alpha
 

@@ -220,7 +220,7 @@ MUTATIONS = (
     ),
     Mutation(
         "candidates are dropped at half the level",
-        "automl/selection/comparison.py",
+        "automl/selection/comparison_with_best.py",
         "    return _decide((), pairs, best, len(samples), alpha)",
         "    return _decide((), pairs, best, len(samples), alpha / 2)",
         "tests/selection/test_levels.py tests/selection/test_multiplicity.py",
@@ -234,7 +234,7 @@ MUTATIONS = (
     ),
     Mutation(
         "the worst of each cluster is the candidate",
-        "automl/selection/candidates.py",
+        "automl/selection/clusters.py",
         'np.argsort(-values, kind="stable")',
         'np.argsort(values, kind="stable")',
         "tests/selection/test_candidates.py",

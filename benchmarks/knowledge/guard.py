@@ -55,7 +55,7 @@ from automl.recommendation.methods import (
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
 from automl.search.guide import Guide
 from automl.search.opening import Opening
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 
 COLD = "cold"

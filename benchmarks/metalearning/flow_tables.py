@@ -23,8 +23,8 @@ from tables import FEWEST_SCORES, SOURCES, ScoreTable, read_table
 
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray
-from automl.spaces.encoding import ConfigurationEncoder
-from automl.surrogates.targets import standard
+from automl.spaces.configuration_encoder import ConfigurationEncoder
+from automl.surrogates.score_targets import standard
 
 FLOWS = ("flow_forest", "flow_adaboost", "flow_svc")
 TABLE_6_3 = (

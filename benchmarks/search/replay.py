@@ -25,7 +25,7 @@ from automl.optimizers.protocol import Optimizer
 from automl.optimizers.registry import get_optimizer
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 
 N_INITIAL = 5
 N_TIMED = 3

@@ -21,8 +21,8 @@ from printed import FAMILIES, printed_rows
 from automl.metrics.metric import BrierBaseline
 from automl.metrics.registry import DEFAULT_WEIGHTS, METRICS
 from automl.records import FloatArray
+from automl.reports.boost_tables import markdown
 from automl.reports.boxplots import default_and_optimized, family_rows
-from automl.reports.tables import markdown
 from automl.selection.defaults import BoostRow, boost_row
 from automl.selection.selection_records import SelectionRecord
 

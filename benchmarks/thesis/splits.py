@@ -30,7 +30,7 @@ from automl.data.splits import fold_rows, make_folds, split_halves
 from automl.inference.prediction import raw_prediction
 from automl.metrics.building import build_index
 from automl.records import FloatArray, IntArray
-from automl.reports.tables import markdown
+from automl.reports.boost_tables import markdown
 
 PAIRS = "mfeat-zernike:lda,mfeat-morphological:lda,mfeat-factors:lda,letter:knn"
 SHARES = (0.5, 0.25, 1.0)

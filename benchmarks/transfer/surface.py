@@ -17,9 +17,9 @@ from threadpoolctl import threadpool_limits
 
 from automl.records import FloatArray, IntArray
 from automl.surrogates.batches import Examples
-from automl.surrogates.ensemble import Ensemble
-from automl.surrogates.sources import design_matrix
-from automl.surrogates.weights import Shape
+from automl.surrogates.earlier_data import design_matrix
+from automl.surrogates.network_ensemble import Ensemble
+from automl.surrogates.network_parameters import Shape
 
 MODELS = ("RF", "SVR", "FM", "MLP", "FMLP")
 TRAINING, VALIDATION = 0.04, 0.10

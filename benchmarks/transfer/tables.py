@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from automl.records import FloatArray, IntArray
-from automl.surrogates.sources import Sources
+from automl.surrogates.earlier_data import Sources
 
 TABLES = ("svm", "adaboost")
 META = {

@@ -12,12 +12,12 @@ from threadpoolctl import threadpool_limits
 
 from automl.acquisition.improvement import log_expected_improvement
 from automl.records import FloatArray
+from automl.surrogates.earlier_data import Sources, TransferSurrogate
 from automl.surrogates.gaussian_process import GaussianProcess
 from automl.surrogates.mixed_kernel import MixedKernelProcess
 from automl.surrogates.protocol import Surrogate
-from automl.surrogates.ranking import RankingProcess
-from automl.surrogates.sources import Sources, TransferSurrogate
-from automl.surrogates.targets import standard
+from automl.surrogates.score_targets import standard
+from automl.surrogates.scot import RankingProcess
 from automl.surrogates.transfer import TransferNetworks
 from automl.surrogates.transfer_forest import TransferForest
 

@@ -138,7 +138,7 @@ def forget_experience(
 ) -> None:
     """Delete what is remembered of data sets or runs; the runs themselves stay."""
     from automl.experience.store import ExperienceStore
-    from automl.table_studies.folder import LearnedFolder
+    from automl.table_studies.learned_folder import LearnedFolder
     from automl_flows.commands.housekeeping import confirm_deletion
     from automl_flows.commands.known_data_sets import named, remembered
     from automl_flows.words.rendering import emit_json

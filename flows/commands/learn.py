@@ -124,8 +124,8 @@ def facts(
 ) -> None:
     """Compute sizes, digests and meta-features of learned tables anew; their trials stay."""
     from automl.errors import AutoMLError, SettingsError
-    from automl.table_studies.folder import LearnedFolder
     from automl.table_studies.knowledge_file import refresh_facts
+    from automl.table_studies.learned_folder import LearnedFolder
 
     folder = LearnedFolder(open_home(home))
     tables = folder.names()
@@ -226,8 +226,8 @@ def _take_over(
     path: Path, data_sets: dict[str, dict[str, Any]], home: Home, conditions: Conditions
 ) -> None:
     """Begin with what an earlier command has written."""
-    from automl.table_studies.folder import LearnedFolder
     from automl.table_studies.knowledge_file import take_over
+    from automl.table_studies.learned_folder import LearnedFolder
 
     folder = LearnedFolder(home)
     with folder.only_one():
@@ -240,8 +240,8 @@ def _write_knowledge(
     file: Path, data_sets: dict[str, dict[str, Any]], home: Home, conditions: Conditions
 ) -> str:
     """Write the file; where it is, and how large."""
-    from automl.table_studies.folder import LearnedFolder
     from automl.table_studies.knowledge_file import make_knowledge
+    from automl.table_studies.learned_folder import LearnedFolder
 
     knowledge = make_knowledge(
         LearnedFolder(home),

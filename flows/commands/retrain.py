@@ -184,7 +184,7 @@ def _overrides(budget: str | None, trials: int | None, seed: int | None) -> dict
 
 def _show(outcome: Retraining, *, as_json: bool) -> None:
     from automl_flows.words.rendering import emit_facts, emit_json
-    from automl_flows.words.results import show_notices
+    from automl_flows.words.result_display import show_notices
 
     if as_json:
         emit_json(outcome.to_json())

@@ -33,8 +33,8 @@ def optimizers(*, as_json: JsonOption = False) -> None:
 
 def allocators(*, as_json: JsonOption = False) -> None:
     """List what can give the turns to families."""
-    from automl.bandits.names import AUTO
     from automl.bandits.registry import ALLOCATORS
+    from automl.bandits.special_names import AUTO
 
     auto = (AUTO, "expected_gain_seconds, or expected_gain where trials are counted", "ours")
     _emit("allocator", [auto, *_rows(ALLOCATORS)], as_json=as_json)

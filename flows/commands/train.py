@@ -56,13 +56,13 @@ def train(
     """Search, select, fit and register a model for a table."""
     from automl.settings.sources import resolve_settings
     from automl_flows.commands.train_options import given_settings
-    from automl_flows.words.results import show_notices
+    from automl_flows.words.result_display import show_notices
 
     state = open_home(home)
     state.check()
     settings = resolve_settings(given_settings(options), file=config)
     if dry_run:
-        from automl.tracking.problem import check_problem
+        from automl.tracking.problem_experiment import check_problem
         from automl_flows.commands.dry_run import plan_of, show_plan
 
         check_problem(state.path, settings)
@@ -82,7 +82,7 @@ def resume(
     as_json: JsonOption = False,
 ) -> None:
     """Continue an interrupted run from its records."""
-    from automl_flows.words.results import show_notices
+    from automl_flows.words.result_display import show_notices
     from automl_flows.words.run_status import describe
 
     state = open_home(home)
@@ -104,7 +104,7 @@ def demo(
 ) -> None:
     """Run the whole line on a bundled table and say where to look."""
     from automl_flows.commands.demonstration import demo_settings, show_next_steps
-    from automl_flows.words.results import show_notices
+    from automl_flows.words.result_display import show_notices
 
     state = open_home(home)
     result = _train(demo_settings(budget), state.path, as_json=as_json)
@@ -137,7 +137,7 @@ def _drive(
     from automl.run.ledger import has_time
     from automl_flows.services.local_server import local_server, running
     from automl_flows.words.progress_display import ProgressDisplay
-    from automl_flows.words.results import show_result
+    from automl_flows.words.result_display import show_result
 
     state = Home(home)
     state.prepare()
@@ -163,7 +163,7 @@ def _drive(
 def _say_how_to_continue(home: Home) -> None:
     """Name the run that this process has begun, if it got that far."""
     from automl.run_state import FINISHED, state_of
-    from automl_flows.words.results import command
+    from automl_flows.words.result_display import command
 
     for folder in reversed(home.run_folders()):
         with suppress(SettingsError):

@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperCommand
 
 from automl.errors import SettingsError
+from automl.settings.all_settings import SECTIONS, Settings, accounts, section_of
 from automl.settings.fields import DEFAULT_PRESET, Option, Setting
-from automl.settings.model import SECTIONS, Settings, accounts, section_of
 from automl.settings.option_texts import absolute
 from automl.settings.presets import usual_value
 from automl_flows.commands.options import HomeOption, JsonOption

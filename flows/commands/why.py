@@ -165,9 +165,9 @@ def _draw(selection: SelectionRecord, run_id: str, file: Path) -> None:
 
 def _draw_families(choices: RunChoices, file: Path, *, as_json: bool) -> None:
     """Picture of the families, and the table of what the search gained over their defaults."""
+    from automl.reports.boost_tables import boost_table
     from automl.reports.boxplots import default_and_optimized, rows_of_run
     from automl.reports.pictures import save_picture
-    from automl.reports.tables import boost_table
     from automl.selection.defaults import boost_row_of_run
     from automl_flows.words.rendering import emit_json, emit_table
 
@@ -195,7 +195,7 @@ def _check(choices: RunChoices, folder: RunFolder, *, as_json: bool) -> None:
     from automl.selection.checker import check
     from automl.selection.ensemble_checker import check_ensemble
     from automl_flows.words.rendering import emit, emit_json
-    from automl_flows.words.results import short_id
+    from automl_flows.words.result_display import short_id
 
     record = read_stage(folder, "selection")
     if not record:

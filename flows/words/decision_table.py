@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from automl.selection.dispositions import number_text
 from automl.selection.selection_records import LevelDecision, Member, SelectionRecord
 from automl_flows.words.rendering import emit, emit_table
-from automl_flows.words.results import short_id
+from automl_flows.words.result_display import short_id
 
 NOTHING = "-"
 

@@ -24,7 +24,7 @@ from automl.run_state import read_stage
 from automl.selection.dispositions import Disposition
 from automl.selection.selection_records import LevelDecision
 from automl.stage_record import StageRecord
-from automl_flows.words.results import short_id
+from automl_flows.words.result_display import short_id
 from automl_flows.words.run_status import RunStatus, describe
 
 NEAR = 3

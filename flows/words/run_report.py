@@ -17,7 +17,7 @@ from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
 from automl_flows.words.decision_table import show_decisions
 from automl_flows.words.rendering import emit, emit_facts, moment_text, seconds_text
-from automl_flows.words.results import (
+from automl_flows.words.result_display import (
     command,
     ensemble_row,
     result_facts,

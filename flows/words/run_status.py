@@ -129,7 +129,7 @@ def registration_of(
     """
     if not (folder.stages / "final.json").exists() or model.get("registration") == "off":
         return str(model.get("registration", "")), str(model.get("registered") or ""), False
-    from automl.tracking.process import registration
+    from automl.tracking.mirror_process import registration
 
     registered = registration(folder)
     label = (registered.registered or "").partition("@")[0]

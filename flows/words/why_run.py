@@ -18,7 +18,7 @@ from automl.selection.selection_records import (
     Verdict,
 )
 from automl_flows.words.decision_table import untested
-from automl_flows.words.results import short_id
+from automl_flows.words.result_display import short_id
 from automl_flows.words.run_choices import RunChoices
 from automl_flows.words.why_trial import configuration_text, test_numbers
 

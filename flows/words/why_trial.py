@@ -9,7 +9,7 @@ from typing import Any
 from automl.records import Configuration, Trial
 from automl.selection.dispositions import Disposition, Place, Status, number_text
 from automl.statistics.results import TestResult
-from automl_flows.words.results import short_id
+from automl_flows.words.result_display import short_id
 from automl_flows.words.run_choices import RunChoices
 
 MOST_VALUES = 4

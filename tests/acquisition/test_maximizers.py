@@ -16,9 +16,9 @@ from automl.acquisition.maximizers import (
 from automl.acquisition.registry import MAXIMIZERS
 from automl.errors import SettingsError
 from automl.parts import Part, build
-from automl.spaces.batch import PointSpace
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.point_encoding import PointEncoder
+from automl.spaces.points import PointSpace
 from automl.spaces.tree import SpaceTree
 
 UNIT = {"type": "uniform", "low": 0.0, "high": 1.0, "default": 0.5}

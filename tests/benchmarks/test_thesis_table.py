@@ -16,7 +16,7 @@ import pytest
 from automl.families.registry import get_family
 from automl.metrics.building import build_index
 from automl.records import Configuration, Task
-from automl.selection.candidates import Candidate
+from automl.selection.clusters import Candidate
 from automl.selection.levels import select
 
 THESIS = Path(__file__).parents[2] / "benchmarks" / "thesis"

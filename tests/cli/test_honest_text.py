@@ -7,7 +7,7 @@ import pytest
 from automl.run_records.honest import HonestRecord
 from automl.tracking.layout import honest_metrics
 from automl.tracking.publication import honest_lines
-from automl_flows.words.results import ensemble_row, honest_text
+from automl_flows.words.result_display import ensemble_row, honest_text
 
 SINGLE = {"score": 0.8, "low": 0.75, "high": 0.84, "naive": 0.82, "bias": 0.02}
 SINGLE |= {"naive_low": 0.78, "naive_high": 0.86}

@@ -16,7 +16,7 @@ from automl.optimizers.registry import OPTIMIZERS
 from automl.run.choices import check_names
 from automl.settings import Settings
 from automl.surrogates.registry import SURROGATES
-from automl.surrogates.targets import TARGETS
+from automl.surrogates.score_targets import TARGETS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
 

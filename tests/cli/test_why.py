@@ -17,7 +17,7 @@ from automl.home import RunFolder
 from automl.record_files import StageRecords
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.run_records.search import SearchRecord
-from automl.selection.candidates import kmeans_clusters
+from automl.selection.clusters import kmeans_clusters
 from automl.selection.defaults import DefaultTrial
 from automl.selection.preselection import ScoringRecord, SignatureClusters
 from automl.settings import Settings

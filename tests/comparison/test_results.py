@@ -15,9 +15,9 @@ from automl.comparison.plan import Cell
 from automl.comparison.results import compare, curves
 from automl.comparison.tables import frequency_rows
 from automl.errors import DataError, SettingsError
+from automl.reports.boost_tables import markdown
 from automl.reports.comparison import over_time, panel_of, performance
 from automl.reports.comparison_report import make_report, read_records
-from automl.reports.tables import markdown
 
 
 @pytest.fixture

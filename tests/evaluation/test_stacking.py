@@ -9,11 +9,11 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from automl.evaluation import fitting, stacking
+from automl.evaluation import fitting, second_layer
 from automl.evaluation.fold_models import load_models
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
-from automl.evaluation.stacking import evaluate_stack, fit_stack_folds, refit_stack
+from automl.evaluation.second_layer import evaluate_stack, fit_stack_folds, refit_stack
 from automl.evaluation.trial import TrialSummary, evaluate
 from automl.families.registry import get_family
 from automl.home import RunFolder
@@ -40,7 +40,7 @@ def make_plan(path, task="binary", **options):
     settings = Settings(table="frame", target="y", folds=4, seed=3, **options)
     prepare(RunFolder(path), settings, frame=frame)
     fitting.open_run.cache_clear()
-    stacking._open.cache_clear()
+    second_layer._open.cache_clear()
     return EvaluationPlan(path)
 
 

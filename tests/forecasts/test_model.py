@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from automl.families.registry import get_family
 from automl.forecasts.runtime_model import RuntimeModel, growth, mean_above
 from automl.forecasts.timings import KnownTimings, Timing, Workload
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.union import UnionTree
 from automl.surrogates.forest import RandomForest
 

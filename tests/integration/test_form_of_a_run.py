@@ -17,7 +17,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from automl.errors import SettingsError
-from automl.settings.model import SECTIONS, accounts
+from automl.settings.all_settings import SECTIONS, accounts
 from automl_flows.forms import TrainingForm, answers, form_settings
 
 PASSWORD = "s3cret-of-anna"

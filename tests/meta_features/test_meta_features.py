@@ -24,7 +24,7 @@ from automl.meta_features import (
     Target,
     describe,
     landmarks,
-    model_based,
+    tree_shape,
 )
 from automl.meta_features import view as sizes
 from automl.meta_features.documentation import feature_tables
@@ -285,7 +285,7 @@ def test_landmarkers_see_a_class_that_their_training_rows_lack(iris):
 
 def test_the_shape_of_the_tree_is_that_of_scikit_learns(iris):
     seen = View(iris, np.random.default_rng(0))
-    shape = model_based.shape(seen)
+    shape = tree_shape.shape(seen)
     tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=0)
     tree.fit(landmarks.plain_inputs(seen), seen.model_y)
     assert len(shape.branch_lengths) == tree.get_n_leaves()

@@ -15,12 +15,12 @@ from automl.randomness import Purpose, stream
 from automl.recommendation.meta_vote import MetaVote
 from automl.records import Fidelity, FoldResult, Trial, TrialStatus
 from automl.settings.sources import resolve_settings
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 from automl.spaces.union import UnionTree
+from automl.surrogates.earlier_data import Sources
 from automl.surrogates.registry import SURROGATES
-from automl.surrogates.sources import Sources
-from automl.surrogates.targets import TARGETS
+from automl.surrogates.score_targets import TARGETS
 
 UNIT = {"type": "uniform", "low": 0.0, "high": 1.0, "default": 0.9}
 WORD = {"type": "categorical", "branch": False, "default": "a", "choices": ["a", "b", "c"]}

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from automl.errors import SettingsError
 from automl.families.registry import get_family
-from automl.priors.distributions import distribution_of
 from automl.priors.files import Priors
 from automl.priors.gaussian_components import Components
+from automl.priors.learned_distributions import distribution_of
 from automl.spaces.distributions import LogUniform
 from automl.spaces.yaml_loader import parse_yaml
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from automl.errors import SettingsError
 from automl.experience.data_set import DataSetFacts, Experience, KnownTrial
 from automl.priors.accepted_values import PriorSettings, acceptances, accepted_values
-from automl.priors.distributions import distribution_of
 from automl.priors.gaussian_components import Components
 from automl.priors.general import learn_priors
+from automl.priors.learned_distributions import distribution_of
 from automl.records import Task, TrialStatus
 from automl.spaces.distributions import LogUniform, Normal, Uniform
 from automl.spaces.gaussian import log_mass

@@ -26,7 +26,7 @@ from automl.recommendation.nearest_data_sets import (
     nearest_experiences,
 )
 from automl.records import Configuration, Task, TrialStatus
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 
 SPACE = SpaceTree.build("hill", {"x": {"type": "uniform", "low": 0.0, "high": 1.0, "default": 0.5}})

@@ -6,7 +6,7 @@ import pytest
 from automl.experience.data_set import DataSetFacts, Experience, KnownTrial
 from automl.recommendation.transfer_sources import sources_of
 from automl.records import Configuration, Task, TrialStatus
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 
 SPACE = SpaceTree.build("hill", {"x": {"type": "uniform", "low": 0.0, "high": 1.0, "default": 0.5}})

@@ -21,9 +21,9 @@ from automl.reports.boxplots import (
     family_rows,
     rows_of_run,
 )
-from automl.selection.candidates import Candidate
-from automl.selection.comparison import compare_with_best
+from automl.selection.clusters import Candidate
 from automl.selection.comparison_settings import ComparisonSettings
+from automl.selection.comparison_with_best import compare_with_best
 from automl.selection.defaults import default_trials
 from automl.selection.levels import select
 
@@ -193,6 +193,6 @@ def test_nothing_to_draw_is_an_error() -> None:
 
 
 def test_importing_the_reports_does_not_load_matplotlib() -> None:
-    code = "import automl.reports.boxplots, automl.reports.tables, sys; print('matplotlib' in sys.modules)"
+    code = "import automl.reports.boxplots, automl.reports.boost_tables, sys; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

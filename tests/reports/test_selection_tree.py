@@ -9,7 +9,7 @@ from matplotlib.patches import ConnectionPatch
 from automl.errors import SettingsError
 from automl.records import Configuration
 from automl.reports.selection_tree import COLORS, save_selection_tree, selection_tree
-from automl.selection.candidates import Candidate
+from automl.selection.clusters import Candidate
 from automl.selection.levels import select
 from automl.selection.selection_records import Verdict
 

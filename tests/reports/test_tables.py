@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from automl.errors import DataError
 from automl.records import Configuration, Trial, TrialStatus
-from automl.reports.tables import boost_table, markdown
+from automl.reports.boost_tables import boost_table, markdown
 from automl.selection.defaults import ROUNDING, boost_row, boost_row_of_run, default_trials
 
 # B14, table 5.1: worst, best, score, printed boost in percent

@@ -12,7 +12,7 @@ from automl.data.digests import digest_frame
 from automl.errors import DataError, SettingsError
 from automl.home import Home, RunFolder
 from automl.run.finished_runs import MOST_ATTEMPTS, finished_runs
-from automl.run.provenance import signed_facts
+from automl.run.foreign_runs import signed_facts
 from automl.settings import Settings
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from automl.errors import SettingsError
 from automl.records import Configuration
-from automl.selection.candidates import Candidate, kmeans_clusters
+from automl.selection.clusters import Candidate, kmeans_clusters
 from automl.selection.ranking import compound_ranks, criterion_ranks, rank_order
 from automl.selection.screening import screen, stand_ins
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from automl.errors import SettingsError
 from automl.records import Configuration
-from automl.selection.candidates import Candidate
-from automl.selection.comparison import compare_with_best
+from automl.selection.clusters import Candidate
 from automl.selection.comparison_settings import ComparisonSettings
+from automl.selection.comparison_with_best import compare_with_best
 from automl.selection.levels import replay, select
 from automl.selection.selection_records import SelectionRecord
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from automl.errors import SettingsError
 from automl.records import Configuration
-from automl.selection.candidates import Candidate
 from automl.selection.checker import check_tree
+from automl.selection.clusters import Candidate
 from automl.selection.comparison_settings import ComparisonSettings
 from automl.selection.levels import replay, select
 from automl.selection.multiplicity import Multiplicity

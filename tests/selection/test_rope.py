@@ -10,8 +10,8 @@ import pytest
 
 from automl.errors import SettingsError
 from automl.records import Configuration
-from automl.selection.candidates import Candidate
 from automl.selection.checker import check_tree
+from automl.selection.clusters import Candidate
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
 

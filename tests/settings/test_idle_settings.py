@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from automl.errors import SettingsError
 from automl.settings import Settings
+from automl.settings.all_settings import accounts
 from automl.settings.idle import idle_settings
-from automl.settings.model import accounts
 from automl.settings.presets import PRESETS
 from automl.settings.sources import resolve_settings
 

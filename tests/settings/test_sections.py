@@ -13,8 +13,8 @@ from automl.data.collections import DATA_SETTINGS
 from automl.errors import SettingsError
 from automl.generated_lists import renewed
 from automl.settings import SECTIONS, Settings
+from automl.settings.all_settings import accounts
 from automl.settings.fields import PresetName, Section, account_of, setting
-from automl.settings.model import accounts
 from automl.settings.presets import PRESETS, usual_value
 from automl.settings.reference import section_tables
 from automl.settings.sources import resolve_settings

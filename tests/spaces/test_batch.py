@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from automl.families.registry import get_family
-from automl.spaces.batch import PointSpace, all_configurations, join, truncated_draws
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.point_encoding import PointEncoder
+from automl.spaces.points import PointSpace, all_configurations, join, truncated_draws
 from automl.spaces.tree import SpaceTree
 from automl.spaces.union import UnionTree
 

@@ -17,7 +17,7 @@ from automl.families.registry import get_family
 from automl.preprocessing.matrix_facts import matrix_facts
 from automl.preprocessing.pipeline import build_preprocessor
 from automl.records import Configuration
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
 
 

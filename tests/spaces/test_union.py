@@ -8,8 +8,8 @@ import pytest
 from automl.errors import SettingsError
 from automl.families.registry import families, get_family
 from automl.records import Configuration
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.distributions import Uniform
-from automl.spaces.encoding import ConfigurationEncoder
 from automl.spaces.union import UnionTree
 
 NAMES = ("svm", "nu_svm", "knn", "lightgbm")

@@ -12,7 +12,7 @@ from automl.optimizers.fidelities import FULL, fold_levels, iteration_levels, ro
 from automl.run.preparation import prepare
 from automl.settings import Settings
 from automl.stages.arms import arms_of
-from automl.surrogates.sources import Sources
+from automl.surrogates.earlier_data import Sources
 
 N = 900
 KNOWN = KnownTimings(Workload(rows=720, columns=2))

@@ -16,7 +16,7 @@ from automl.record_files import StageRecords
 from automl.records import Configuration, Task, Trial, TrialStatus
 from automl.run.search_spaces import space_of
 from automl.settings import Settings
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.stages import first_configurations as module
 from automl.stages.participation import unkept_requests
 from automl.stages.searching import votes_of

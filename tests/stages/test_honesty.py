@@ -21,7 +21,7 @@ from automl.stages.choice_evidence import evidence_of
 from automl.stages.finishing import member_milliseconds
 from automl.stages.honesty import estimate, n_bootstraps_of
 from automl.stages.line import Line
-from automl_flows.words.results import honest_text
+from automl_flows.words.result_display import honest_text
 
 FIELDS = {
     "score",

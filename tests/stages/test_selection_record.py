@@ -19,7 +19,7 @@ from automl.run.search_spaces import space_of
 from automl.selection.checker import check, check_tree
 from automl.selection.dispositions import Disposition, Status
 from automl.selection.preselection import ScoringRecord
-from automl.spaces.encoding import ConfigurationEncoder
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.stages.speed import expected_seconds
 
 FAMILIES = ("svm", "knn", "ridge")

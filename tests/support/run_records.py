@@ -21,7 +21,7 @@ from automl.run_records.result import (
     ResultChampion,
     RunResult,
 )
-from automl.selection.candidates import Candidate
+from automl.selection.clusters import Candidate
 from automl.selection.honest import HonestScore
 from automl.selection.preselection import ScoringRecord, ScreeningRecord
 from automl.selection.selection_records import (

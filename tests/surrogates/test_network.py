@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from automl.surrogates.batches import Examples, batch_of, epoch, grouped
-from automl.surrogates.ensemble import Ensemble
+from automl.surrogates.earlier_data import design_matrix
 from automl.surrogates.laplace import (
     posterior_covariance,
     predictive_variance,
     row_gradients,
 )
 from automl.surrogates.network import Groups, forward
-from automl.surrogates.sources import design_matrix
-from automl.surrogates.training import Block
-from automl.surrogates.weights import Shape, by_member, repeated, start, views
+from automl.surrogates.network_ensemble import Ensemble
+from automl.surrogates.network_parameters import Shape, by_member, repeated, start, views
+from automl.surrogates.network_training import Block
 
 SHAPES = {
     "factorization machine": Shape(3, 4, 2, 1, 0, 3),

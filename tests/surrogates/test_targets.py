@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automl.surrogates.targets import TARGETS, winsorized
+from automl.surrogates.score_targets import TARGETS, winsorized
 
 scores = st.lists(st.integers(-1000, 1000), min_size=1, max_size=30).map(
     lambda numbers: np.array(numbers) / 100.0

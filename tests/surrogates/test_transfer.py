@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from automl.errors import SettingsError
 from automl.parts import Part, build
-from automl.surrogates.mixed_kernel import Factors, log_likelihood
-from automl.surrogates.ranking import pairs_of, ranking_weights
-from automl.surrogates.registry import SURROGATES
-from automl.surrogates.scale import Scale
-from automl.surrogates.sources import (
+from automl.surrogates.earlier_data import (
     Sources,
     TransferSurrogate,
     described,
     descriptors,
     design_matrix,
 )
-from automl.surrogates.targets import standard
+from automl.surrogates.mixed_kernel import Factors, log_likelihood
+from automl.surrogates.registry import SURROGATES
+from automl.surrogates.scale import Scale
+from automl.surrogates.score_targets import standard
+from automl.surrogates.scot import pairs_of, ranking_weights
 from automl.surrogates.transfer import TransferNetworks
 
 QUICK = {"n_members": 8, "units": 8, "n_steps": 800, "refit_steps": 30, "rate": 0.02}

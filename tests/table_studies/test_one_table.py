@@ -21,8 +21,8 @@ from automl.home import Home
 from automl.records import TrialStatus
 from automl.table_studies import one_table as module
 from automl.table_studies.conditions import Conditions
-from automl.table_studies.folder import LearnedFolder
 from automl.table_studies.knowledge_file import make_knowledge, refresh_facts, take_over
+from automl.table_studies.learned_folder import LearnedFolder
 from automl.table_studies.one_table import Request, check_measures, in_turn, learn_table
 
 MEASURE = Conditions(most_rows=100).measure()

@@ -19,7 +19,7 @@ from automl.priors.accepted_values import PriorSettings
 from automl.priors.files import Priors
 from automl.records import Task, TrialStatus
 from automl.spaces.yaml_loader import read_yaml
-from automl.table_studies.folder import LearnedFolder
+from automl.table_studies.learned_folder import LearnedFolder
 from automl.table_studies.prior_learning import gathered, make_priors
 from automl_flows.commands.cli import run
 from automl_flows.commands.learn_priors import priors

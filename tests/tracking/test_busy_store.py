@@ -30,9 +30,9 @@ from automl.installation import make_key
 from automl.preprocessing import build_preprocessor
 from automl.tracking import synchronization
 from automl.tracking.mirror import Mirror, complete, only_mirror
+from automl.tracking.mirror_process import MirrorProcess, complete_apart, registration
 from automl.tracking.model_registry import find_bundle, list_versions
 from automl.tracking.outbox import Outbox
-from automl.tracking.process import MirrorProcess, complete_apart, registration
 from automl.tracking.store import open_store, service_errors, store_address
 from automl.tracking.synchronization import register_pending, register_within, sync
 

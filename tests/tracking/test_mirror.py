@@ -24,8 +24,8 @@ from automl.run_records.registration import RegistrationRule
 from automl.run_records.search import SearchRecord
 from automl.tracking.links import links
 from automl.tracking.mirror import Mirror, complete, end_killed_runs
+from automl.tracking.mirror_process import MirrorProcess, n_unwritten, registration
 from automl.tracking.outbox import Outbox
-from automl.tracking.process import MirrorProcess, n_unwritten, registration
 from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import sync
 from automl.tracking.writer import RunWriter
@@ -380,7 +380,7 @@ def test_the_mirror_ends_with_its_driver(runs: Any) -> None:
     folder = runs.make(1)
     code = (
         "import sys, time; from pathlib import Path; from automl.home import RunFolder\n"
-        "from automl.tracking.process import MirrorProcess\n"
+        "from automl.tracking.mirror_process import MirrorProcess\n"
         "p = MirrorProcess(RunFolder(Path(sys.argv[1]))); p.start(); print(p.pid, flush=True)\n"
         "time.sleep(60)"
     )

@@ -33,6 +33,7 @@ from automl.run_records.result import Baseline
 from automl.tracking.holders import holders
 from automl.tracking.looks import earlier_looks
 from automl.tracking.mirror import Mirror, complete
+from automl.tracking.mirror_process import registration
 from automl.tracking.model_registry import (
     aliases,
     find_bundle,
@@ -41,7 +42,6 @@ from automl.tracking.model_registry import (
     rollback,
     row_digests_of,
 )
-from automl.tracking.process import registration
 from automl.tracking.publication import Publisher
 from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import sync

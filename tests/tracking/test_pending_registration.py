@@ -22,9 +22,9 @@ from automl.record_files import StageRecords
 from automl.run_records.result import Baseline
 from automl.tracking import synchronization
 from automl.tracking.mirror import Mirror, complete
+from automl.tracking.mirror_process import registration
 from automl.tracking.model_registry import aliases, find_bundle, list_versions, rollback
 from automl.tracking.outbox import Outbox
-from automl.tracking.process import registration
 from automl.tracking.publication import Publisher
 from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import pending_runs, register_pending, sync

@@ -7,8 +7,8 @@ import pytest
 from automl.errors import SettingsError
 from automl.settings import Settings
 from automl.tracking.mirror import Mirror, complete
-from automl.tracking.problem import check_problem
-from automl.tracking.process import registration
+from automl.tracking.mirror_process import registration
+from automl.tracking.problem_experiment import check_problem
 
 
 def test_a_name_taken_by_another_target_is_refused_and_recorded(home, runs) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 
 from automl.errors import SettingsError
 from automl.records import FloatArray, IntArray
+from automl.surrogates.earlier_data import Sources, described, target_rows
 from automl.surrogates.gaussian_process import GaussianProcess
 from automl.surrogates.scale import Scale
-from automl.surrogates.sources import Sources, described, target_rows
 
 PAIRS = 2
 """Pairs of each earlier trial with another one of its data set."""

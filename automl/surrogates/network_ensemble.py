@@ -16,8 +16,8 @@ import numpy as np
 from automl.records import FloatArray
 from automl.surrogates.batches import Batch, Examples, batch_of, epoch, grouped
 from automl.surrogates.network import Groups, forward
-from automl.surrogates.training import Block
-from automl.surrogates.weights import Shape, start, views
+from automl.surrogates.network_parameters import Shape, start, views
+from automl.surrogates.network_training import Block
 
 PER_BLOCK = 20
 """Members that are trained side by side."""

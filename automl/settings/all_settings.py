@@ -8,7 +8,7 @@ from types import MappingProxyType
 from pydantic import model_validator
 
 from automl.addresses import public_address
-from automl.bandits.names import AUTO
+from automl.bandits.special_names import AUTO
 from automl.problem_names import problem_name
 from automl.settings.data import Data
 from automl.settings.ensemble import Ensemble

@@ -14,7 +14,7 @@ import numpy as np
 from automl.records import FloatArray
 from automl.surrogates.batches import Batch
 from automl.surrogates.network import backward, forward
-from automl.surrogates.weights import Shape, views
+from automl.surrogates.network_parameters import Shape, views
 
 _FIRST, _SECOND = 0.9, 0.99
 """Shares of the past in Adam's averages of the gradient and of its square."""
