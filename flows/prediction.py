@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +14,39 @@ from automl.home import Home
 if TYPE_CHECKING:
     import pandas as pd
 
+    from automl.inference.deviations import Deviations
     from automl.inference.model import TableModel
 
 STDOUT = "-"
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 
+@dataclass(frozen=True)
+class Predicted:
+    """Predictions of a table.
+
+    Parameters
+    ----------
+    frame
+        Column ``prediction`` and, if asked for, one column per class.
+    deviations
+        What the table holds that the training table did not.
+    """
+
+    frame: pd.DataFrame
+    deviations: Deviations
+
+
 def predict_table(
-    model: str, table: str | Path, *, home: Home, proba: bool = False, trust: bool = False
-) -> pd.DataFrame:
-    """Frame with the column ``prediction`` and, with `proba`, one column per class.
+    model: str,
+    table: str | Path,
+    *,
+    home: Home,
+    proba: bool = False,
+    trust: bool = False,
+    strict: bool = False,
+) -> Predicted:
+    """Predictions for the rows of a table.
 
     Parameters
     ----------
@@ -32,37 +56,64 @@ def predict_table(
         See `automl.data.readers.read_table`.
     trust
         Load a model that can only be unpickled.
+    strict
+        Refuse a table that lacks columns of the model.
 
     Raises
     ------
     SettingsError
         If there is no such model, or `proba` is asked of a regression model.
     DataError
-        If the table cannot be read or lacks columns of the model.
+        If the table cannot be read or lacks all columns of the model.
     ServiceError
         If the model registry cannot be reached.
     """
-    import pandas as pd
-
-    from automl.data.readers import read_table, source_name
+    from automl.data.readers import read_table
 
     loaded = load_model(model, home, trust=trust)
-    classes = getattr(loaded, "classes_", None)
-    if proba and classes is None:
+    loaded.strict = strict
+    check_probabilities(loaded, proba=proba)
+    return predict_frame(loaded, read_table(table), str(table), proba=proba)
+
+
+def check_probabilities(model: TableModel, *, proba: bool) -> None:
+    """Refuse to ask probabilities of a regression.
+
+    Raises
+    ------
+    SettingsError
+        If they are asked.
+    """
+    if proba and model.task == "regression":
         raise SettingsError("--proba needs a model of classes; this one predicts numbers")
-    frame = read_table(table)
+
+
+def predict_frame(
+    model: TableModel, frame: pd.DataFrame, source: str, *, proba: bool = False
+) -> Predicted:
+    """Predictions for raw rows of the table `source`.
+
+    Raises
+    ------
+    DataError
+        With the name of the table, if it has no rows or the model cannot take them.
+    """
+    import pandas as pd
+
+    from automl.data.readers import source_name
+
     if frame.empty:
-        raise DataError(f"{source_name(table)} has no rows to predict")
+        raise DataError(f"{source_name(source)} has no rows to predict")
     try:
-        predicted = pd.DataFrame({"prediction": loaded.predict(frame)})
+        typed = model.typed(frame)
     except DataError as error:
-        raise DataError.of(error.problems, source=source_name(table)) from None
-    if not proba or classes is None:
-        return predicted
-    probabilities = loaded.predict_proba(frame)
-    for position, label in enumerate(classes):
-        predicted[_class_column(label, predicted)] = probabilities[:, position]
-    return predicted
+        raise DataError.of(error.problems, source=source_name(source)) from None
+    raw = model.raw_typed(typed)
+    predicted = pd.DataFrame({"prediction": model.labels(raw)})
+    if proba:
+        for position, label in enumerate(model.classes_):
+            predicted[_class_column(label, predicted)] = raw[:, position]
+    return Predicted(predicted, model.deviations(frame, typed))
 
 
 def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:

@@ -7,6 +7,7 @@
     estimators/N.skops    the estimator without the parts that have a format of their own
     estimators/N.K.txt    … which lie beside it (`automl.inference.native`)
     estimators/N.pickle   only where skops cannot or may not hold it
+    reference.json        what the training table looked like (`automl.inference.reference`); not in earlier bundles
     requirements.txt
     code/automl/          the packages that predict, so that the model loads without ours installed
 
@@ -48,11 +49,14 @@ from automl.inference.packing import (
     write_estimator,
     write_preprocessor,
 )
+from automl.inference.plain_records import ShapeError
 from automl.inference.provenance import KIND, digests, is_own, verify
+from automl.inference.reference import TrainingReference
 from automl.inference.second_layer import StackInputs
 from automl.inference.signature import signed
 
 PYTHON_NAMES = {"python", "automl"}
+REFERENCE = "reference.json"
 
 
 def write_bundle(
@@ -161,9 +165,21 @@ def _model(folder: Path, manifest: Manifest, *, trust: bool) -> TableModel:
             threshold=manifest.threshold,
             cost_matrix=manifest.cost_matrix,
             combine=manifest.combine,
+            reference=_reference(folder, manifest),
         )
     except ValueError as error:
         raise DataError(f"{folder / MANIFEST}: {error}") from None
+
+
+def _reference(folder: Path, manifest: Manifest) -> TrainingReference | None:
+    """What the training table looked like; None where the bundle does not say it."""
+    if REFERENCE not in manifest.files:
+        return None
+    try:
+        text = (folder / REFERENCE).read_text(encoding="utf-8")
+        return TrainingReference.from_json(text, manifest.schema)
+    except (ShapeError, ValueError, RecursionError) as error:
+        raise DataError(f"{folder / REFERENCE}: {error}") from None
 
 
 def _try(model: TableModel, folder: Path, content: Mapping[str, Any]) -> None:
@@ -234,6 +250,8 @@ def _write(
         if name not in PYTHON_NAMES
     ]
     (folder / "requirements.txt").write_text("\n".join([*manifest["requirements"], ""]))
+    if model.reference is not None:
+        (folder / REFERENCE).write_text(model.reference.to_json(), encoding="utf-8")
     copy_code(folder / "code" / "automl")
     manifest["files"] = digests(folder)
     if key is not None:

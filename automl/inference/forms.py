@@ -41,6 +41,9 @@ SECONDS_PER_DAY = 86_400.0
 TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 """What may follow the day in a date of a named order."""
 
+_SHOWN_DATE = pd.Timestamp("2026-12-31 23:59")
+"""Day, month and year of it cannot be taken for each other."""
+
 BOOLEAN_WORDS = (
     ("no", "yes"),
     ("n", "y"),
@@ -157,12 +160,18 @@ class DateForm:
     @property
     def expected(self) -> str:
         """What a column must hold, for messages."""
-        return f"dates in the format {self.format}"
+        if "%" not in self.format or "%" in self.pattern:
+            return f"dates such as {_SHOWN_DATE.strftime(self._strftime)}"
+        return f"dates in the order {self.pattern}, such as {_SHOWN_DATE.strftime(self.format)}"
 
     @property
     def example(self) -> str:
         """A text of this form."""
-        return pd.Timestamp(0).strftime(self.format if "%" in self.format else "%Y-%m-%d")
+        return pd.Timestamp(0).strftime(self._strftime)
+
+    @property
+    def _strftime(self) -> str:
+        return self.format if "%" in self.format else "%Y-%m-%d"
 
     @property
     def pattern(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,17 +12,21 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from automl.errors import SettingsError
+from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.combining import Combine, check_combination, combined
 from automl.inference.constant import is_constant
 from automl.inference.decision import DecisionRule, cost_threshold
+from automl.inference.deviations import Deviations, deviations_of
 from automl.inference.prediction import raw_prediction
+from automl.inference.reference import TrainingReference
 from automl.inference.schema import TableSchema
 from automl.inference.second_layer import StackInputs
 from automl.preprocessing import TablePreprocessor
 
 CHUNK_ROWS = 20_000
 """Rows predicted at once: they bound the memory, and each chunk pays once for the call (by judgement)."""
+MOST_NAMED = 5
+"""Columns that an error names; the others follow from them (by judgement)."""
 TASKS = ("binary", "multiclass", "regression")
 
 
@@ -118,8 +123,9 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
     """Weighted blend of fitted pipelines, from raw columns to labels, probabilities or numbers.
 
     It is born fitted. Raw columns may come in any order; unseen categories and missing values are handled; unknown
-    columns are ignored with a warning; a missing column, or one with values of a wrong type, is an error
-    that names it. The target column may be present and is not used.
+    columns are ignored with a warning; a column that is left out is filled with missing values, with a warning, unless
+    the model is strict; one with values of a wrong type is an error that names it. The target column may be present
+    and is not used.
 
     Parameters
     ----------
@@ -139,6 +145,10 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
     combine : ``mean``, ``median`` or ``vote``
         How the members' predictions become one; see `automl.inference.combining.combined`. After a vote
         the probabilities are shares of the votes.
+    reference
+        What the training table looked like; None where it is not known.
+    strict
+        Whether a column that is left out is an error. It may be changed at any time.
 
     Attributes
     ----------
@@ -163,6 +173,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         threshold: float | None = None,
         cost_matrix: ArrayLike | None = None,
         combine: Combine = "mean",
+        reference: TrainingReference | None = None,
+        strict: bool = False,
     ) -> None:
         self.schema = schema
         self.members = members
@@ -172,6 +184,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         self.threshold = threshold
         self.cost_matrix = cost_matrix
         self.combine = combine
+        self.reference = reference
+        self.strict = strict
         self._check()
         self._check_layers()
         weights = np.array([member.weight for member in members], dtype=np.float64)
@@ -205,12 +219,15 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         DataError
-            If a column is missing or has values of a wrong type; with every such column.
+            If a column has values of a wrong type, with every such column; or if columns are left out, all of them or
+            where the model is strict.
         """
-        raw = self.raw(X)
-        if self.task == "regression":
-            return raw.astype(np.float64)
-        return np.asarray(self.classes_[self.codes(raw)])
+        return self.labels(self.raw(X))
+
+    def labels(self, raw: NDArray[np.float32]) -> NDArray[Any]:
+        """Original labels, or numbers, (n_rows,), of raw predictions."""
+        codes = self.codes(raw)
+        return raw.astype(np.float64) if codes is None else np.asarray(self.classes_[codes])
 
     def codes(self, raw: NDArray[np.float32]) -> NDArray[np.intp] | None:
         """Class codes of raw predictions, (n_rows, n_classes), by `rule_`; None for regression."""
@@ -253,7 +270,43 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
 
         Rows go through in chunks of `CHUNK_ROWS`, so memory is bounded by the chunk.
         """
-        return self.raw_typed(self.schema.transform(self._without_target(X)))
+        return self.raw_typed(self.typed(X))
+
+    def typed(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Typed frame of raw rows (`automl.inference.schema`); columns that are left out are missing in every row.
+
+        Raises
+        ------
+        DataError
+            As `predict`.
+
+        Warns
+        -----
+        AutoMLWarning
+            Once, with the columns that were left out.
+        """
+        absent = self._absent(X)
+        frame = self._without_target(X)
+        if absent:
+            shown = ", ".join(map(repr, absent))
+            text = (
+                f"the table lacks {_columns(absent)} {shown}; all values there are taken as missing"
+            )
+            warnings.warn(text, AutoMLWarning, stacklevel=2)
+            empty = pd.DataFrame(dict.fromkeys(absent), index=frame.index, dtype=object)
+            frame = pd.concat([frame, empty], axis=1)
+        return self.schema.transform(frame)
+
+    def deviations(self, X: pd.DataFrame, typed: pd.DataFrame | None = None) -> Deviations:
+        """Unseen categories and values outside the training range, counted by column.
+
+        Parameters
+        ----------
+        typed
+            Typed frame of the same rows, where it is there already.
+        """
+        typed = self.typed(X) if typed is None else typed
+        return deviations_of(self.schema, self.reference, typed, self._absent(X))
 
     def raw_typed(self, typed: pd.DataFrame) -> NDArray[np.float32]:
         """As `raw`, for a frame that the schema has typed already."""
@@ -303,6 +356,17 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         first = {place for place in weighted if not self.members[place].inputs}
         first.update(source for place in second for source in self.members[place].inputs)
         return [*sorted(first), *second]
+
+    def _absent(self, X: pd.DataFrame) -> list[str]:
+        """Columns that are left out and may be; none for a strict model, whose schema refuses them."""
+        if not isinstance(X, pd.DataFrame) or self.strict:
+            return []
+        there = set(map(str, X.columns))
+        absent = [name for name in self.schema.names if name not in there]
+        if absent and len(absent) == len(self.schema.names):
+            shown = ", ".join(map(repr, absent[:MOST_NAMED]))
+            raise DataError(f"the table has none of the model's columns, such as {shown}")
+        return absent
 
     def _without_target(self, X: pd.DataFrame) -> pd.DataFrame:
         if not isinstance(X, pd.DataFrame) or self.target in self.schema.names:
@@ -362,6 +426,10 @@ def label_array(classes: Sequence[Any]) -> NDArray[Any]:
     out = np.empty(len(classes), dtype=object)
     out[:] = list(classes)
     return out
+
+
+def _columns(names: Sequence[str]) -> str:
+    return "the column" if len(names) == 1 else f"{len(names)} columns:"
 
 
 def _threshold(threshold: float | None, costs: NDArray[np.float64] | None) -> float:

@@ -36,28 +36,18 @@ class TablePyfunc:
     ) -> NDArray[Any] | pd.DataFrame:
         """Labels or numbers (n_rows,); with ``params={"proba": True}`` a frame with one column per class.
 
-        Columns in which values may be missing may be left out: all of their values are missing then.
-
         Raises
         ------
         DataError
-            If a column is missing or has values of a wrong type.
+            As `TableModel.predict`.
         SettingsError
             If probabilities are asked of a regression.
         """
         frame = model_input if isinstance(model_input, pd.DataFrame) else pd.DataFrame(model_input)
-        frame = self._with_optional(frame)
         if not (params or {}).get("proba", False):
             return np.asarray(self.model.predict(frame))
         shares = self.model.predict_proba(frame)
         return pd.DataFrame(shares, columns=[str(label) for label in self.model.classes_.tolist()])
-
-    def _with_optional(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The frame with its optional columns; the signature says that they may be left out."""
-        there = set(map(str, frame.columns))
-        columns = self.model.schema.columns
-        absent = [c.name for c in columns if c.is_optional and c.name not in there]
-        return frame.assign(**dict.fromkeys(absent, None)) if absent else frame
 
 
 def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> TablePyfunc:

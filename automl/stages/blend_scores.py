@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import Combine, combined
@@ -27,17 +28,27 @@ def describe_blend(
     -------
         None where predictions of a trial were not kept.
     """
-    store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
-    if not all(map(store.has, shares)):
+    predictions = blended(session, shares, combine)
+    if predictions is None:
         return None
     stage, table = session.plan.stage("search"), session.plan.table
-    predictions = [np.asarray(store.load(trial_id)) for trial_id in shares]
     blend = OutOfFold(
         session.plan.index,
         table.y[stage.rows],
-        combined(predictions, np.array(list(shares.values())), combine),
+        predictions,
         stage.folds[0],
         session.plan.row_weights(stage.rows),
     )
     score, metrics = blend.pooled()
     return BlendScores(blend.rule(), score, metrics)
+
+
+def blended(
+    session: Session, shares: Mapping[str, float], combine: Combine = "mean"
+) -> NDArray[np.float32] | None:
+    """Out-of-fold predictions of a blend; None where those of a trial were not kept."""
+    store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+    if not all(map(store.has, shares)):
+        return None
+    predictions = [np.asarray(store.load(trial_id)) for trial_id in shares]
+    return combined(predictions, np.array(list(shares.values())), combine)

@@ -21,12 +21,13 @@ from automl.inference.combining import Combine
 from automl.inference.constant import is_constant
 from automl.inference.decision import DecisionRule
 from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.inference.reference import TrainingReference, prediction_references
 from automl.installation import make_key
 from automl.records import Trial, TrialStatus
 from automl.run.session import Session
 from automl.run_records.ensemble import BlendScores, EnsembleRecord
 from automl.run_records.final import FinalMember, FinalRecord, UntouchedScore
-from automl.stages.blend_scores import describe_blend
+from automl.stages.blend_scores import blended, describe_blend
 from automl.stages.first_configurations import CONSTANT
 from automl.stages.stacking import stack_payload
 
@@ -90,6 +91,7 @@ def build_final(session: Session, trials: Sequence[Trial], ensemble: EnsembleRec
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
     validated = _validated(session, members, combine, ensemble)
     model = assembled(session, members, validated.rule, combine)
+    model.reference = _reference(session, model)
     write_bundle(model, session.folder.bundle, extra={"run": session.run_id}, key=make_key())
     speeds = {t.id: t.predict_milliseconds for t in (*trials, *(part.trial for part in parts))}
     expected = sum(speeds[m.trial] * len(m.pipelines) for m in members)
@@ -171,6 +173,16 @@ def _validated(
         "the whole ensemble, and its decision rule is the one that the costs say"
     )
     return replace(ensemble.scores, rule=session.plan.index.rule)
+
+
+def _reference(session: Session, model: TableModel) -> TrainingReference:
+    """What later rows and predictions are held against: the training table and the out-of-fold predictions."""
+    table = session.plan.table
+    raw = blended(
+        session, {m.trial: m.weight for m in model.members if m.weight > 0}, model.combine
+    )
+    found = {} if raw is None else prediction_references(raw, model.rule_, table.class_labels)
+    return TrainingReference.fit(table.schema, table.frame, found)
 
 
 def _member_facts(model: TableModel) -> tuple[FinalMember, ...]:

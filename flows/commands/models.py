@@ -37,6 +37,9 @@ def predict(
     trust: Annotated[
         bool, typer.Option("--trust", help="Load a model that needs pickle; runs its code")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a table that lacks columns of the model")
+    ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -45,14 +48,19 @@ def predict(
 
     check_output(output, table=table, as_json=as_json)
     state = open_home(home)
-    frame = predict_table(model, table, home=state, proba=proba, trust=trust)
-    write_predictions(frame, output)
+    found = predict_table(model, table, home=state, proba=proba, trust=trust, strict=strict)
+    rows, deviations = len(found.frame), found.deviations
+    write_predictions(found.frame, output)
     if as_json:
         from automl_flows.words.rendering import emit_json
 
-        emit_json({"model": model, "rows": len(frame), "output": output})
-    elif output != "-":
-        say(f"{len(frame)} predictions written to {output}")
+        facts = {"model": model, "rows": rows, "output": output}
+        emit_json({**facts, "deviations": deviations.to_json()})
+        return
+    if deviations.sentence:
+        say(f"note: {deviations.sentence}")
+    if output != "-":
+        say(f"{rows} predictions written to {output}")
 
 
 def rollback(

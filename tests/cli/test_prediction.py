@@ -1,54 +1,42 @@
-"""`automl predict` with a stand-in for the model, and what it refuses."""
+"""`automl predict` with a small real model, and what it refuses."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
+from tiny_models import tiny_bundle
 
-from automl.errors import DataError
-from automl_flows import prediction
-
-
-class Classes:
-    classes_ = np.array(["no", "prediction"])
-
-    def predict(self, frame):
-        return np.where(frame["x"] > 20, "prediction", "no")
-
-    def predict_proba(self, frame):
-        return np.tile([0.25, 0.75], (len(frame), 1))
+from automl.errors import AutoMLWarning
 
 
-class Numbers:
-    def predict(self, frame):
-        return frame["x"].to_numpy(float)
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return tiny_bundle(tmp_path_factory.mktemp("models") / "classes")
 
 
-@pytest.fixture
-def model(monkeypatch):
-    chosen = [Classes()]
-    monkeypatch.setattr(prediction, "load_model", lambda *_, **__: chosen[0])
-    return chosen
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    return tiny_bundle(tmp_path_factory.mktemp("models") / "numbers", "regression")
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet"])
 def test_one_row_per_row_in_the_format_of_the_suffix(automl, table, tmp_path, model, name):
-    outcome = automl("predict", "m", table, "-o", tmp_path / name)
+    outcome = automl("predict", model, table, "-o", tmp_path / name)
     read = pd.read_parquet if name.endswith("parquet") else pd.read_csv
     frame = read(tmp_path / name)
     assert (outcome.code, outcome.out) == (0, "")
     assert list(frame.columns) == ["prediction"]
-    assert len(frame) == 60
+    expected = pd.read_csv(table)["x"].gt(20).map({True: "prediction", False: "no"})
+    assert list(frame["prediction"]) == list(expected)
 
 
 def test_probabilities_get_a_column_per_class(automl, table, tmp_path, model):
-    automl("predict", "m", table, "-o", tmp_path / "out.csv", "--proba")
+    automl("predict", model, table, "-o", tmp_path / "out.csv", "--proba")
     frame = pd.read_csv(tmp_path / "out.csv")
     assert list(frame.columns) == ["prediction", "no", "proba_prediction"]
-    assert frame["no"].eq(0.25).all()
+    assert (frame["proba_prediction"].gt(0.5) == frame["prediction"].eq("prediction")).all()
 
 
 def test_the_table_itself_is_never_overwritten(automl, table, tmp_path, model):
@@ -56,19 +44,18 @@ def test_the_table_itself_is_never_overwritten(automl, table, tmp_path, model):
     link = tmp_path / "link.csv"
     link.symlink_to(table)
     for output in (table, link):
-        outcome = automl("predict", "m", table, "-o", output)
+        outcome = automl("predict", model, table, "-o", output)
         assert outcome.code == 2
         assert "is the table itself" in outcome.err
     assert Path(table).read_text() == before
 
 
 def test_a_dash_writes_to_stdout(automl, table, model):
-    assert len(automl("predict", "m", table, "-o", "-").out.splitlines()) == 61
+    assert len(automl("predict", model, table, "-o", "-").out.splitlines()) == 61
 
 
-def test_a_regression_model_has_no_probabilities(automl, table, tmp_path, model):
-    model[0] = Numbers()
-    outcome = automl("predict", "m", table, "-o", tmp_path / "out.csv", "--proba")
+def test_a_regression_model_has_no_probabilities(automl, table, tmp_path, numbers):
+    outcome = automl("predict", numbers, table, "-o", tmp_path / "out.csv", "--proba")
     assert outcome.code == 2
     assert "--proba" in outcome.err
 
@@ -84,7 +71,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(
         raise OSError("disk full")
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", fail)
-    outcome = automl("predict", "m", table, "-o", target)
+    outcome = automl("predict", model, table, "-o", target)
     assert outcome.code == 2
     assert "disk full" in outcome.err
     assert target.read_text() == "old"
@@ -94,7 +81,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(
 def test_a_table_without_rows_is_refused(automl, tmp_path, model):
     empty = tmp_path / "empty.csv"
     empty.write_text("x,kind\n")
-    assert automl("predict", "m", empty, "-o", tmp_path / "out.csv").code == 3
+    assert automl("predict", model, empty, "-o", tmp_path / "out.csv").code == 3
 
 
 def test_a_run_without_a_model_says_so(automl, table, runs):
@@ -110,16 +97,45 @@ def test_a_folder_that_is_no_bundle_is_refused(automl, table, tmp_path):
     assert outcome.err.startswith("error: ")
 
 
-def test_what_the_model_misses_is_said_of_the_table(automl, table, tmp_path, model):
-    class Strict(Numbers):
-        def predict(self, frame):
-            raise DataError.of(["column 'a' is missing from the table", "column 'b' is too"])
+def test_a_column_left_out_is_missing_in_every_row(automl, tmp_path, model):
+    table, whole = tmp_path / "less.csv", tmp_path / "whole.csv"
+    table.write_text("x\n1\n40\n")
+    whole.write_text("x,kind\n1,\n40,\n")
+    with pytest.warns(AutoMLWarning, match="lacks the column 'kind'; all values there") as caught:
+        assert automl("predict", model, table, "-o", "out.csv").code == 0
+    assert len(caught) == 1
+    automl("predict", model, whole, "-o", "same.csv")
+    assert Path("out.csv").read_bytes() == Path("same.csv").read_bytes()
 
-    model[0] = Strict()
-    outcome = automl("predict", "m", table, "-o", tmp_path / "out.csv")
+
+def test_strict_refuses_what_is_left_out(automl, tmp_path, model):
+    table = tmp_path / "less.csv"
+    table.write_text("x\n1\n")
+    outcome = automl("predict", model, table, "-o", "out.csv", "--strict")
     assert outcome.code == 3
-    assert outcome.err.splitlines() == [
-        f"error: 2 problems in {table}:",
-        "  - column 'a' is missing from the table",
-        "  - column 'b' is too",
-    ]
+    assert "column 'kind' (nominal) is missing from the table" in outcome.err
+    assert not Path("out.csv").exists()
+
+
+def test_a_table_of_something_else_is_refused(automl, tmp_path, model):
+    table = tmp_path / "else.csv"
+    table.write_text("weight,height\n1,2\n")
+    outcome = automl("predict", model, table, "-o", "out.csv")
+    assert outcome.code == 3
+    assert "none of the model's columns, such as 'x', 'kind'" in outcome.err
+
+
+def test_what_the_training_table_lacked_is_counted(automl, tmp_path, model):
+    table = tmp_path / "odd.csv"
+    table.write_text("x,kind\n-1,a\n49,z\n1000,b\n,y\n")
+    outcome = automl("predict", model, table, "-o", "out.csv")
+    note = "note: of 4 rows, unseen categories: kind 2; outside the training range: x 2"
+    assert outcome.err.splitlines() == [note, "4 predictions written to out.csv"]
+    found = automl("predict", model, table, "-o", "out.csv", "--json").json["deviations"]
+    assert found == {
+        "rows": 4,
+        "filled": [],
+        "unseen": {"kind": 2},
+        "outside": {"x": 2},
+        "knows_ranges": True,
+    }

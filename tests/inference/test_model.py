@@ -118,7 +118,7 @@ def test_the_target_column_is_not_used_and_others_warn(model_of, raw):
 
 
 def test_missing_columns_and_wrong_types_are_named(model_of, raw):
-    model = model_of("regression")
+    model = model_of("regression", strict=True)
     with pytest.raises(DataError, match=r"column 'color' \(nominal\) is missing"):
         model.predict(raw.drop(columns="color"))
     with pytest.raises(DataError, match="column 'size' must hold numbers; found 'tall'"):

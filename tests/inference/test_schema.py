@@ -156,7 +156,7 @@ def test_every_problem_is_named(raw, schema):
     assert caught.value.problems == (
         "column 'size' must hold numbers; found 'tall'",
         "column 'color' (nominal) is missing from the table",
-        "column 'seen' must hold dates in the format ISO8601; found 'yesterday or so'",
+        "column 'seen' must hold dates such as 2026-12-31; found 'yesterday or so'",
     )
 
 
@@ -165,7 +165,7 @@ def test_every_problem_is_named(raw, schema):
     [
         (["1", "two"], "numeric", "must hold numbers; found 'two'"),
         (pd.to_datetime(["2024-01-01"]), "numeric", "must hold numbers; found datetime64"),
-        (["soon"], "date", "must hold dates in the format ISO8601; found 'soon'"),
+        (["soon"], "date", "must hold dates such as 2026-12-31; found 'soon'"),
         ([[1], [2]], "nominal", "must hold plain values"),
         ([1j, 2j], "numeric", "must hold numbers"),
     ],
