@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from automl.inference.deviations import Deviations
     from automl.inference.model import TableModel
+    from automl.tracking.own_models import FoundBundle
 
 STDOUT = "-"
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
@@ -147,9 +148,24 @@ def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:
                 raise
             hint = f"a registered model is NAME@ALIAS, such as {model}@champion"
             raise SettingsError(f"{error.message}; {hint}") from None
-    from automl.tracking.model_registry import resolve_model
+    return _found(model, home).load(trust=trust)
 
-    return resolve_model(model, home.path, trust=trust)
+
+def _found(model: str, home: Home) -> FoundBundle:
+    """Bundle of a run id, name or URI; MLflow is loaded only where the bundle is not a run's of this home."""
+    from automl.tracking.own_models import bundle_of_run, is_run, own_bundle
+
+    if is_run(model):
+        return bundle_of_run(model, home.path)
+    text = model.removeprefix("models:/")
+    own = None
+    if not model.startswith("runs:/") and not text.startswith("m-"):
+        own = own_bundle(text, home.path)
+    if own is not None:
+        return own
+    from automl.tracking.model_registry import find_bundle
+
+    return find_bundle(model, home.path)
 
 
 def check_output(output: str, *, table: str, as_json: bool) -> None:

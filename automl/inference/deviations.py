@@ -13,7 +13,7 @@ from automl.inference.reference import TrainingReference, typed_values
 from automl.inference.schema import TableSchema
 
 MOST_NAMED = 5
-"""Columns that a sentence names; the others are counted."""
+"""Columns that a sentence names; the others are counted (by judgement)."""
 
 
 @dataclass(frozen=True)

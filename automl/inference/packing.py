@@ -18,6 +18,7 @@ import automl
 from automl.errors import AutoMLError, AutoMLWarning, DataError, SettingsError
 from automl.inference import native
 from automl.inference.manifest import CHECKED_VERSIONS, EstimatorEntry
+from automl.inference.quick_skops import skops_io
 from automl.inference.trusted import TRUSTED_TYPES, class_name
 from automl.preprocessing import TablePreprocessor
 
@@ -32,10 +33,8 @@ T = TypeVar("T")
 
 def write_preprocessor(preprocessor: Any, folder: Path, number: int) -> str:
     """Write one preprocessor; its path in the bundle."""
-    import skops.io
-
     name = f"preprocessors/{number:03d}.skops"
-    (folder / name).write_bytes(skops.io.dumps(preprocessor))
+    (folder / name).write_bytes(skops_io().dumps(preprocessor))
     return name
 
 
@@ -133,18 +132,17 @@ def read_skops(file: Path, *, trust: bool) -> Any:
     SettingsError
         If it contains types outside `TRUSTED_TYPES` and those that skops trusts, and `trust` is not given.
     """
-    import skops.io
-
     _check_expansion(file)
     data = file.read_bytes()
-    untrusted = _read(file, lambda: skops.io.get_untrusted_types(data=data))
+    skops = skops_io()
+    untrusted = _read(file, lambda: skops.get_untrusted_types(data=data))
     unknown = sorted(set(untrusted) - TRUSTED_TYPES)
     if unknown and not trust:
         raise SettingsError(
             f"{file.name} contains {', '.join(unknown)}, which is not in the reviewed list; "
             "load it with trust only if you trust who wrote it"
         )
-    return _read(file, lambda: skops.io.loads(data, trusted=[*sorted(TRUSTED_TYPES), *unknown]))
+    return _read(file, lambda: skops.loads(data, trusted=[*sorted(TRUSTED_TYPES), *unknown]))
 
 
 def _read(file: Path, read: Callable[[], T]) -> T:
@@ -214,13 +212,11 @@ def copy_code(target: Path) -> None:
 
 def _skops_bytes(shell: Any) -> bytes | None:
     """The object as skops writes it; None where skops cannot, or types are not in the list."""
-    import skops.io
-    import skops.io.exceptions
-
+    skops = skops_io()
     try:
-        data: bytes = skops.io.dumps(shell)
-        unknown = set(skops.io.get_untrusted_types(data=data)) - TRUSTED_TYPES
-    except (skops.io.exceptions.UnsupportedTypeException, TypeError, AttributeError):
+        data: bytes = skops.dumps(shell)
+        unknown = set(skops.get_untrusted_types(data=data)) - TRUSTED_TYPES
+    except (skops.exceptions.UnsupportedTypeException, TypeError, AttributeError):
         return None
     return None if unknown else data
 

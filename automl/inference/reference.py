@@ -155,7 +155,7 @@ def typed_values(column: ColumnSchema, typed: pd.DataFrame) -> pd.Series:
 
 
 def prediction_references(
-    raw: NDArray[Any], rule: DecisionRule | None, classes: Sequence[Any] | None
+    raw: NDArray[Any], rule: DecisionRule | None, classes: Sequence[Any] | NDArray[Any] | None
 ) -> dict[str, ColumnReference]:
     """Distributions of predictions, see `TrainingReference`; rows without one (NaN) are left out.
 
@@ -173,7 +173,7 @@ def prediction_references(
 
 
 def prediction_values(
-    raw: NDArray[Any], rule: DecisionRule | None, classes: Sequence[Any] | None
+    raw: NDArray[Any], rule: DecisionRule | None, classes: Sequence[Any] | NDArray[Any] | None
 ) -> dict[str, pd.Series]:
     """What is compared of predictions, by name: labels as texts (object) or numbers."""
     raw = raw[np.isfinite(raw.reshape(len(raw), -1)).all(axis=1)]

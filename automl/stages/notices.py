@@ -18,7 +18,7 @@ from automl.tracking.holders import CHAMPION
 from automl.tracking.layout import problem_name
 from automl.tracking.mirror_process import Registration, registration
 from automl.tracking.outbox import Outbox
-from automl.tracking.publication import REFUSED
+from automl.tracking.pending import REFUSED
 
 CONSTANT = "constant"
 """Family of the floor that predicts the class frequencies, or the mean, for every row."""

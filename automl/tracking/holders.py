@@ -32,7 +32,9 @@ ASK_SECONDS = 3.0
 """For one answer; without it lists are shown all the same."""
 _ASK_SQLITE = "SELECT alias, version FROM registered_model_aliases WHERE name = ?"
 _TAGS_OF_SQLITE = "SELECT version, key, value FROM model_version_tags WHERE name = ?"
+_ASK_SQLITE_VERSION = "SELECT 1 FROM model_versions WHERE name = ? AND version = ? AND current_stage != 'Deleted_Internal'"
 _ASK_SERVER = "{}/api/2.0/mlflow/registered-models/get?name={}"
+_ASK_SERVER_VERSION = "{}/api/2.0/mlflow/model-versions/get?name={}&version={}"
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,18 @@ def holders(name: str, home: Path) -> Holders:
     except (OSError, ValueError, KeyError, sqlite3.Error, AutoMLError):
         return _recorded(name, home)
     return remember_aliases(name, home, versions)
+
+
+def has_version(name: str, version: str, home: Path) -> bool:
+    """Whether the registry has a version now; False where it cannot be asked without mlflow."""
+    address = store_address(home)
+    registry = StoreAddress(address.registry_uri, address.home)
+    try:
+        if registry.sqlite_file is not None:
+            return _has_row(registry.sqlite_file, clean_name(name), version)
+        return registry.is_server and _server_has(registry.uri, clean_name(name), version)
+    except (OSError, ValueError, sqlite3.Error):
+        return False
 
 
 class Registry:
@@ -137,7 +151,7 @@ def _ask(name: str, address: StoreAddress) -> dict[str, str]:
 
 
 def _ask_sqlite(name: str, file: Path) -> dict[str, str]:
-    with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
+    with _opened(file) as connection:
         return {str(a): str(v) for a, v in connection.execute(_ASK_SQLITE, (name,))}
 
 
@@ -161,14 +175,35 @@ def version_tags(name: str, home: Path) -> list[dict[str, str]]:
 
 def _tags_of_sqlite(name: str, file: Path) -> list[dict[str, str]]:
     found: dict[int, dict[str, str]] = {}
-    with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
+    with _opened(file) as connection:
         for version, key, value in connection.execute(_TAGS_OF_SQLITE, (name,)):
             found.setdefault(version, {})[key] = value
     return list(found.values())
 
 
+def _has_row(file: Path, name: str, version: str) -> bool:
+    with _opened(file) as connection:
+        return connection.execute(_ASK_SQLITE_VERSION, (name, version)).fetchone() is not None
+
+
+def _opened(file: Path) -> closing[sqlite3.Connection]:
+    """Connection that reads only, and closes at the end of its block."""
+    return closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True))
+
+
 def _ask_server(name: str, uri: str) -> dict[str, str]:
-    request = request_to(_ASK_SERVER.format(uri, quote(name)))
+    content = _got(_ASK_SERVER.format(uri, quote(name)))
+    aliases = [] if content is None else content["registered_model"].get("aliases", ())
+    return {str(entry["alias"]): str(entry["version"]) for entry in aliases}
+
+
+def _server_has(uri: str, name: str, version: str) -> bool:
+    return _got(_ASK_SERVER_VERSION.format(uri, quote(name), quote(version))) is not None
+
+
+def _got(address: str) -> dict[str, Any] | None:
+    """What a server answers; None if it has no such thing."""
+    request = request_to(address)
     if not request.has_header("Authorization"):
         user, password, token = (
             os.environ.get(f"MLFLOW_TRACKING_{part}") for part in ("USERNAME", "PASSWORD", "TOKEN")
@@ -179,12 +214,12 @@ def _ask_server(name: str, uri: str) -> dict[str, str]:
             request.add_header("Authorization", f"Bearer {token}")
     try:
         with urllib.request.urlopen(request, timeout=ASK_SECONDS) as response:  # noqa: S310 http only
-            model: dict[str, Any] = json.load(response)["registered_model"]
+            found: dict[str, Any] = json.load(response)
     except urllib.error.HTTPError as error:
         if error.code == HTTPStatus.NOT_FOUND:
-            return {}
+            return None
         raise
-    return {str(entry["alias"]): str(entry["version"]) for entry in model.get("aliases", ())}
+    return found
 
 
 def _ask_client(name: str, address: StoreAddress) -> dict[str, str]:

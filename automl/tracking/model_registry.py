@@ -23,13 +23,21 @@ from numpy.typing import NDArray
 
 from automl.errors import AutoMLWarning, DataError, ServiceError, SettingsError
 from automl.home import Home
-from automl.installation import read_key
 from automl.problem_names import clean_name
 from automl.tracking.holders import CHAMPION, holders, remember_aliases
 from automl.tracking.layout import RUN_ID_TAG
 from automl.tracking.mirror_process import registration
-from automl.tracking.outbox import Outbox
-from automl.tracking.packaging import bundle_digest
+from automl.tracking.own_models import (
+    FoundBundle,
+    bundle_digest,
+    bundle_made_here,
+    bundle_of_run,
+    is_run,
+    no_alias,
+    no_model,
+    no_version,
+)
+from automl.tracking.pending import is_refused, pending_runs
 from automl.tracking.publication import (
     BUNDLE_DIGEST_TAG,
     MODEL_ID_TAG,
@@ -38,12 +46,7 @@ from automl.tracking.publication import (
     versions_by_alias,
 )
 from automl.tracking.store import StoreAddress, open_store, service_errors, store_address
-from automl.tracking.synchronization import (
-    is_refused,
-    pending_runs,
-    register_pending,
-    register_within,
-)
+from automl.tracking.synchronization import register_pending, register_within
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -51,46 +54,9 @@ if TYPE_CHECKING:
 
     from automl.inference.model import TableModel
 
-_RUN_REFERENCE = re.compile(r"^\d{8}[0-9a-f-]*$")
 _MODEL_ID = re.compile(r"m-[0-9A-Za-z]+")
 """Also names a folder of downloads."""
 _USER_ERRORS = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND"}
-
-
-@dataclass(frozen=True)
-class FoundBundle:
-    """Where a reference leads.
-
-    Parameters
-    ----------
-    folder
-        The bundle.
-    label : such as ``beans-label/3`` or a run id
-    run_id : our id of the run that made it; empty if unknown
-    tracking_run : MLflow's id of that run; empty when MLflow was not asked
-    """
-
-    folder: Path
-    label: str
-    run_id: str = ""
-    tracking_run: str = ""
-
-    def load(self, *, trust: bool = False) -> TableModel:
-        """The model; pickles that this installation wrote for its run are read in any case.
-
-        Parameters
-        ----------
-        trust
-            Whether pickles of others may be read.
-
-        Raises
-        ------
-        DataError, SettingsError
-            See `automl.inference.bundle.load_bundle`.
-        """
-        from automl.inference.bundle import load_bundle
-
-        return load_bundle(self.folder, trust=trust, key=read_key(), run=self.run_id)
 
 
 @dataclass(frozen=True)
@@ -151,11 +117,8 @@ def find_bundle(reference: str, home: Path) -> FoundBundle:
     ServiceError
         If the tracking store is needed and away.
     """
-    if _RUN_REFERENCE.match(reference):
-        run = Home(home).run(reference)
-        if not run.bundle.is_dir():
-            raise SettingsError(f"run {run.run_id} has no model yet", run=run.run_id)
-        return FoundBundle(run.bundle, run.run_id, run.run_id)
+    if is_run(reference):
+        return bundle_of_run(reference, home)
     text = reference.removeprefix("models:/")
     is_name = not reference.startswith("runs:/") and not text.startswith("m-")
     if is_name and "/" not in text:
@@ -209,14 +172,9 @@ def champion_bundle(name: str, home: Path) -> FoundBundle:
     SettingsError, ServiceError, DataError
         As `find_bundle`.
     """
-    version, store = holders(name, home).champion, store_address(home).uri
-    for folder in reversed(Home(home).run_folders()):
-        outbox = Outbox.load(folder.path / "outbox.json")
-        own = (outbox.store, outbox.done.get("registered_name"), outbox.done.get("version"))
-        if own == (store, clean_name(name), version) and folder.bundle.is_dir():
-            label = f"{clean_name(name)}/{version}"
-            return FoundBundle(folder.bundle, label, folder.run_id, outbox.parent)
-    return find_bundle(f"{name}/{version}" if version else f"{name}@{CHAMPION}", home)
+    version = holders(name, home).champion
+    own = bundle_made_here(name, version, home)
+    return own or find_bundle(f"{name}/{version}" if version else f"{name}@{CHAMPION}", home)
 
 
 def aliases(name: str, home: Path) -> dict[str, str]:
@@ -318,15 +276,30 @@ def _registry(home: Path) -> Iterator[tuple[MlflowClient, StoreAddress]]:
 
 
 def _version(client: MlflowClient, text: str) -> ModelVersion:
-    """Version meant by ``name@alias``, ``name/version`` or ``name``."""
-    name, separator, alias = text.partition("@")
-    if separator and "/" not in name:
-        return client.get_model_version_by_alias(clean_name(name), alias)
-    text = name  # NAME/VERSION@ALIAS, as a run prints it, is that version
-    name, separator, number = text.rpartition("/")
-    if separator:
-        return client.get_model_version(clean_name(name), number)
-    return client.get_model_version_by_alias(clean_name(text), CHAMPION)
+    """Version meant by ``name@alias``, ``name/version`` (whatever alias follows) or ``name``."""
+    name, _, alias = text.partition("@")
+    name, _, number = name.rpartition("/") if "/" in name else (name, "", "")
+    _check_name(client, name)
+    if number:
+        return _version_by_number(client, name, number)
+    held = versions_by_alias(client, clean_name(name))
+    if (alias or CHAMPION) not in held:
+        raise no_alias(name, alias or CHAMPION, held)
+    return client.get_model_version(clean_name(name), held[alias or CHAMPION])
+
+
+def _check_name(client: MlflowClient, name: str) -> None:
+    """Refuse a name that is not registered, with the nearest one."""
+    if not client.search_registered_models(f"name = '{clean_name(name)}'"):
+        raise no_model(name, (model.name for model in client.search_registered_models()))
+
+
+def _version_by_number(client: MlflowClient, name: str, number: str) -> ModelVersion:
+    found = client.search_model_versions(f"name = '{clean_name(name)}'")
+    by_number = {str(version.version): version for version in found}
+    if number not in by_number:
+        raise no_version(name, number, by_number)
+    return by_number[number]
 
 
 def _bundle_of_version(

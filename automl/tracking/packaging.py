@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,11 +23,6 @@ def read_manifest(bundle: Path) -> dict[str, Any]:
         See `automl.inference.manifest.parse_manifest`.
     """
     return parse_manifest(bundle / MANIFEST)[0]
-
-
-def bundle_digest(bundle: Path) -> str:
-    """SHA-256 of a bundle's manifest, which holds the digests of all its files."""
-    return hashlib.sha256((bundle / MANIFEST).read_bytes()).hexdigest()
 
 
 def save_pyfunc(
@@ -83,20 +77,18 @@ def save_pyfunc(
 
 
 def _signature(manifest: Mapping[str, Any]) -> Any:
-    """Columns with the types that they had in the training table, optional where values were missing.
+    """Every column optional and of any type: the model itself reads what comes, and says what it cannot read.
 
-    A column whose values no type of MLflow holds may have any type.
+    MLflow's types would change or refuse rows that the model takes: ``long`` makes 1 of 1.5 and refuses null,
+    ``boolean`` makes true of null and of any text, ``double`` refuses a frame's whole numbers (MLflow 3.17,
+    `mlflow.models.utils._enforce_mlflow_datatype`).
     """
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema, TensorSpec
-    from mlflow.types.schema import DataType
+    from mlflow.types.schema import AnyType, DataType
 
     inputs: list[ColSpec | TensorSpec] = [
-        ColSpec(
-            _column_type(column.get("value_type", "any")),
-            column["name"],
-            required=not column.get("is_optional", True),
-        )
+        ColSpec(AnyType(), column["name"], required=False)  # type: ignore[no-untyped-call]
         for column in manifest["schema"]["columns"]
     ]
     outputs = Schema([ColSpec(_column_type(_output_type(manifest)), "prediction")])

@@ -30,7 +30,9 @@ from automl.tracking import layout
 from automl.tracking.cold_load import ColdLoad
 from automl.tracking.holders import CHAMPION, remember_aliases
 from automl.tracking.outbox import Outbox
-from automl.tracking.packaging import bundle_digest, read_manifest, save_pyfunc
+from automl.tracking.own_models import BUNDLE_DIGEST, bundle_digest
+from automl.tracking.packaging import read_manifest, save_pyfunc
+from automl.tracking.pending import REFUSED
 from automl.tracking.promotion_facts import (
     DECISION_TAG,
     KEPT,
@@ -52,8 +54,6 @@ BUNDLE_DIGEST_TAG = "automl.bundle_digest"
 BASELINE_TAG = "automl.baseline"
 BEATEN, NOT_BEATEN = "beaten", "not beaten"
 MODEL_ID_TAG = "automl.model_id"
-REFUSED = "refused"
-"""Event of the outbox: why the bundle did not load in a clean process when it was last tried."""
 
 
 class Publisher:
@@ -161,6 +161,7 @@ class Publisher:
         name = layout.problem_name(writer.facts)
         version = self.outbox.done.get("version") or self._version(writer, name)
         self.outbox.done["registered_name"] = name
+        self.outbox.done[BUNDLE_DIGEST] = bundle_digest(self.folder.bundle)
         self._done("version", version)
         self._give_alias(writer, name, version)
         self._done("published")

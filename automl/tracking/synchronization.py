@@ -9,13 +9,10 @@ from typing import Any
 
 from automl.errors import AutoMLError, ServiceError
 from automl.home import Home, RunFolder
-from automl.problem_names import clean_name
-from automl.run_records.result import RunResult
-from automl.tracking.layout import problem_name
 from automl.tracking.mirror import Mirror, complete, end_killed_runs, only_mirror
 from automl.tracking.mirror_process import Registration, complete_apart, registration
 from automl.tracking.outbox import Outbox
-from automl.tracking.publication import REFUSED
+from automl.tracking.pending import REFUSED, is_refused, pending_runs
 
 REGISTRATION_SECONDS = 120.0
 """Most that a command which needs a name waits for a model of it; usually a tenth of this."""
@@ -121,32 +118,6 @@ def _register_apart(folder: RunFolder, deadline: float) -> str:
     if outcome.registered is None:
         return f"the model of run {folder.run_id} is not registered yet, and there is no time for it now"
     return _sentence(folder, outcome)
-
-
-def pending_runs(name: str, home: Path) -> list[RunFolder]:
-    """Runs of a name that have a result, nobody drives, and whose model is not registered."""
-    wanted = clean_name(name)
-    return [
-        folder
-        for folder in Home(home).run_folders()
-        if _name_of(folder) == wanted
-        and registration(folder).status == "pending"
-        and RunResult.read(folder) is not None
-        and not folder.is_driven()
-    ]
-
-
-def is_refused(folder: RunFolder) -> bool:
-    """Whether the bundle of a run did not load in a clean process when it was last tried."""
-    return REFUSED in Outbox.load(folder.path / "outbox.json").done
-
-
-def _name_of(folder: RunFolder) -> str:
-    try:
-        facts = folder.read_facts()
-    except AutoMLError:
-        return ""
-    return problem_name(facts) if facts.get("settings") else ""
 
 
 def _register(folder: RunFolder) -> str:

@@ -12,19 +12,16 @@ for name in tables.TABLES:
     source = home / f"{name}.csv"
     if not source.exists():
         tables.make(name).to_csv(source, index=False)
+        options = [
+            "--target",
+            "target",
+            "--name",
+            name,
+            "--home",
+            str(home),
+            "--budget",
+            f"{seconds}s",
+        ]
         subprocess.run(
-            [
-                "automl",
-                "train",
-                str(source),
-                "--target",
-                "target",
-                "--name",
-                name,
-                "--home",
-                str(home),
-            ]
-            + ["--budget", f"{seconds}s"],
-            check=True,
-            stdout=subprocess.DEVNULL,
+            ["automl", "train", str(source), *options], check=True, stdout=subprocess.DEVNULL
         )

@@ -15,7 +15,7 @@ from automl.run_records.final import FinalMember, FinalRecord
 from automl.run_records.result import Baseline
 from automl.stages.notices import baseline_of, notices_of, registration_notice
 from automl.tracking.outbox import Outbox
-from automl.tracking.publication import REFUSED
+from automl.tracking.pending import REFUSED
 
 INDEX = build_index("mcc", task=Task.BINARY, y_all=np.array([0, 1]))
 """Matthews correlation: baseline 0, ideal 1."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from automl.data.roles import fit_schema
+from automl.errors import AutoMLWarning
 from automl.inference.bundle import write_bundle
 from automl.inference.columns import value_type
 from automl.inference.model import FittedPipeline, Member, TableModel
@@ -29,7 +31,8 @@ def holed(values: Any, hole: Any = None) -> list[Any]:
     return [hole if i else v for i, v in zip(HOLES, values, strict=True)]
 
 
-# name: role, values, MLflow's type, whether it must be there
+KINDS = {"long": "integer", "double": "float", "string": "text", "datetime": "date"}
+# name: role, values, the type that holds them, whether no value is missing
 COLUMNS: dict[str, tuple[str, Any, str, bool]] = {
     "whole": ("numeric", np.arange(N), "long", True),
     "small": ("numeric", np.arange(N, dtype=np.int8), "long", True),
@@ -88,32 +91,50 @@ def saved(frame: pd.DataFrame, classes: list[Any] | None, folder: Path) -> tuple
     return model, mlflow.pyfunc.load_model(str(folder / "model"))
 
 
-def test_the_signature_has_the_types_of_the_training_table_and_takes_it(
+def test_the_signature_lets_through_what_the_model_reads(
     frame: pd.DataFrame, tmp_path: Path
 ) -> None:
     model, loaded = saved(frame, ["no", "yes"], tmp_path)
-    found = {
-        spec.name: (getattr(spec.type, "name", "any"), spec.required)
-        for spec in loaded.metadata.get_input_schema()
+    schema = loaded.metadata.get_input_schema()
+    assert {(spec.name, str(spec.type), spec.required) for spec in schema} == {
+        (name, "Any", False) for name in COLUMNS
     }
-    assert found == {name: (kind, required) for name, (_, _, kind, required) in COLUMNS.items()}
     expected = model.predict(frame).tolist()
     assert loaded.predict(frame).tolist() == expected
     assert loaded.predict(frame[::-1].iloc[:, ::-1]).tolist() == expected[::-1]
 
 
-def test_optional_columns_may_be_left_out_and_others_may_not(
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_schema_knows_the_plain_type_and_whether_values_are_missing(
+    name: str, frame: pd.DataFrame
+) -> None:
+    role, _, kind, is_whole = COLUMNS[name]
+    (column,) = fit_schema(frame[[name]], {name: role}).columns
+    assert column.value_type == KINDS.get(kind, kind)
+    assert column.is_optional != is_whole
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_each_column_may_be_left_out_or_missing(
+    name: str, frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    model, loaded = saved(frame, ["no", "yes"], tmp_path)
+    missing = frame.assign(**{name: None})
+    expected = model.predict_proba(missing)[:, 1]
+    found = loaded.predict(missing, params={"proba": True})["yes"]
+    assert found.tolist() == expected.tolist()
+    with pytest.warns(AutoMLWarning, match=re.escape(name)):
+        found = loaded.predict(frame.drop(columns=name), params={"proba": True})["yes"]
+    assert found.tolist() == expected.tolist()
+
+
+def test_whole_numbers_fractions_and_texts_of_numbers_are_read_alike(
     frame: pd.DataFrame, tmp_path: Path
 ) -> None:
-    from mlflow.exceptions import MlflowException
-
-    model, loaded = saved(frame, ["no", "yes"], tmp_path)
-    optional = [name for name, (_, _, _, required) in COLUMNS.items() if not required]
-    without = frame.drop(columns=optional)
-    missing = frame.assign(**dict.fromkeys(optional, None))
-    assert loaded.predict(without).tolist() == model.predict(missing).tolist()
-    with pytest.raises(MlflowException, match="whole"):
-        loaded.predict(frame.drop(columns="whole"))
+    _, loaded = saved(frame, ["no", "yes"], tmp_path)
+    whole = frame.assign(fraction=2, whole=range(N))
+    other = whole.assign(fraction=2.0, whole=[str(i) for i in range(N)])
+    assert loaded.predict(whole).tolist() == loaded.predict(other).tolist()
 
 
 @pytest.mark.filterwarnings("ignore:.*validate_serving_input:FutureWarning")

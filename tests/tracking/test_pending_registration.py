@@ -25,9 +25,10 @@ from automl.tracking.mirror import Mirror, complete
 from automl.tracking.mirror_process import registration
 from automl.tracking.model_registry import aliases, find_bundle, list_versions, rollback
 from automl.tracking.outbox import Outbox
+from automl.tracking.pending import pending_runs
 from automl.tracking.publication import Publisher
 from automl.tracking.store import open_store, store_address
-from automl.tracking.synchronization import pending_runs, register_pending, sync
+from automl.tracking.synchronization import register_pending, sync
 from automl.tracking.writer import RunWriter
 
 pytestmark = [
