@@ -14,7 +14,7 @@ from prefect.cache_policies import NO_CACHE
 from automl.home import default_home
 from automl.inference.model import TableModel
 from automl.tracking import model_registry as registry
-from automl_tasks import standalone
+from automl_tasks import given_predictions, standalone
 
 evaluate_configuration = task(
     cache_policy=NO_CACHE, persist_result=False, task_run_name="evaluate {family}"
@@ -23,6 +23,8 @@ select_models = task(cache_policy=NO_CACHE, persist_result=False)(standalone.sel
 weigh_models = task(
     cache_policy=NO_CACHE, persist_result=False, task_run_name="weigh models: {method}"
 )(standalone.weigh_models)
+blend = task(cache_policy=NO_CACHE, persist_result=False)(given_predictions.blend)
+score_folds = task(cache_policy=NO_CACHE, persist_result=False)(given_predictions.score_folds)
 score = task(cache_policy=NO_CACHE, persist_result=False)(standalone.score)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from automl.data.untyped import warn_of_dates
 from automl.preprocessing import (
     Encoder,
     Imputer,
@@ -63,6 +64,7 @@ def encode(
     options
         Of `automl.preprocessing.Encoder`, such as `max_categories`.
     """
+    warn_of_dates(frame)
     return Encoder(method, **options).fit_transform(frame, y)
 
 
@@ -71,6 +73,7 @@ def fit_encoder(
     frame: pd.DataFrame, y: ArrayLike | None = None, method: str = "onehot", **options: Any
 ) -> Encoder:
     """Encoder with the categories of a training frame; see `encode`."""
+    warn_of_dates(frame)
     return Encoder(method, **options).fit(frame, y)
 
 
@@ -180,6 +183,7 @@ def fit_preprocessor(
     SettingsError
         If a choice is unknown or not allowed.
     """
+    warn_of_dates(frame)
     return build_preprocessor(choices or {}, seed=seed).fit(frame, y)
 
 

@@ -30,18 +30,17 @@ from automl.home import RunFolder
 from automl.inference.combining import Combine, check_combination
 from automl.inference.model import TableModel
 from automl.inference.raw_table import Column, RawTable
-from automl.metrics.building import IndexSpec, build_index
-from automl.metrics.index import PerformanceIndex
+from automl.metrics.building import IndexSpec
 from automl.origins import GIVEN
 from automl.randomness import Purpose, stream
-from automl.records import Configuration, FloatArray, Task, Trial, TrialStatus
+from automl.records import Configuration, Task, Trial, TrialStatus
 from automl.run.preparation import prepare
 from automl.selection.clusters import Candidate
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
-from automl.settings.option_texts import parse_metric
 from automl.settings.sources import resolve_settings
 from automl.significance import Normality, Procedure, WantedSplit, choose_split, parse_alpha
+from automl_tasks.given_predictions import as_arrays, encode, index_of
 
 MODEL_NAME = "single"
 
@@ -206,7 +205,8 @@ def weigh_models(
     Parameters
     ----------
     predictions : each (n_rows, n_classes) or (n_rows,)
-        By the model's name; columns in the sorted order of the labels. Rows where any is NaN are left out.
+        By the model's name; columns in the sorted order of the labels. Of two classes a vector may hold the
+        probabilities of the second one. Rows where any is NaN are left out.
     labels : (n_rows,)
         Original labels or numbers.
     method
@@ -228,9 +228,8 @@ def weigh_models(
             "predictions alone can be weighted by another one",
             setting="ensemble",
         )
-    arrays = {name: np.asarray(values, dtype=np.float32) for name, values in predictions.items()}
-    encoded = encoded_target(Column(pd.Series(np.asarray(labels), name="labels")), task)
-    _check_shapes(arrays, encoded)
+    encoded = encode(labels, task)
+    arrays = as_arrays(predictions, encoded)
     try:
         check_combination(combine, is_classification=encoded.class_labels is not None)
     except ValueError as error:
@@ -241,7 +240,7 @@ def weigh_models(
     if not present.any():
         raise DataError("no row has predictions of all models")
     y = encoded.y[present]
-    index = _index(metric, encoded, y)
+    index = index_of(metric, encoded, y)
     arrays_present = [array[present] for array in arrays.values()]
     streams = [stream(seed, Purpose.ENSEMBLE, bag) for bag in range(chosen.n_bags)]
     bags = [
@@ -286,7 +285,7 @@ def score(
     classes = None if model.task == "regression" else model.classes_
     encoded = _later_target(raw[model.target], Task(model.task), classes, findings)
     findings.raise_problems()
-    index = _index(metric, encoded, encoded.y, sizes)
+    index = index_of(metric, encoded, encoded.y, sizes)
     prediction = model.raw(frame if weights is None else _without(frame, weights, model))
     labels = model.codes(prediction)
     return {
@@ -315,33 +314,6 @@ def _later_target(
 
 def _without(frame: pd.DataFrame, column: str, model: TableModel) -> pd.DataFrame:
     return frame if column in model.schema.names else frame.drop(columns=column)
-
-
-def _index(
-    metric: IndexSpec, encoded: EncodedTarget, y: NDArray[Any], sizes: FloatArray | None = None
-) -> PerformanceIndex:
-    labels = encoded.class_labels
-    return build_index(
-        parse_metric(metric),
-        task=encoded.task,
-        y_all=y,
-        n_classes=None if labels is None else len(labels),
-        sample_weight=sizes,
-    )
-
-
-def _check_shapes(arrays: Mapping[str, NDArray[Any]], encoded: EncodedTarget) -> None:
-    labels = encoded.class_labels
-    shape = (len(encoded.y),) if labels is None else (len(encoded.y), len(labels))
-    findings = Findings("the predictions")
-    if not arrays:
-        findings.problems.append("at least one model is needed; got none")
-    findings.problems += [
-        f"model {name!r} must have predictions of shape {shape}; got {array.shape}"
-        for name, array in arrays.items()
-        if array.shape != shape
-    ]
-    findings.raise_problems()
 
 
 def _configuration(plan: EvaluationPlan, name: str, values: Mapping[str, Any]) -> Configuration:

@@ -29,16 +29,14 @@ class Deviations:
     unseen
         Rows with a category that the training table lacks; columns without such rows are left out.
     outside
-        Rows with a number or date outside the range of the training table, likewise.
-    knows_ranges
-        Whether the model knows the ranges; those of earlier versions do not.
+        Rows with a number or date outside the range of the training table, likewise. None where the model does not
+        know the ranges, as those of earlier versions.
     """
 
     rows: int
     filled: tuple[str, ...]
     unseen: Mapping[str, int]
-    outside: Mapping[str, int]
-    knows_ranges: bool
+    outside: Mapping[str, int] | None
 
     def __bool__(self) -> bool:
         return bool(self.filled or self.unseen or self.outside)
@@ -70,9 +68,8 @@ def deviations_of(
         elif column.role != "text" and reference is not None:
             numbers = np.asarray(values, dtype=np.float64)
             outside[column.name] = reference.columns[column.name].n_outside(numbers)
-    return Deviations(
-        len(typed), tuple(filled), _positive(unseen), _positive(outside), reference is not None
-    )
+    known = None if reference is None else _positive(outside)
+    return Deviations(len(typed), tuple(filled), _positive(unseen), known)
 
 
 def _positive(counts: Mapping[str, int]) -> dict[str, int]:

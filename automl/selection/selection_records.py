@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from automl.errors import SettingsError
 from automl.selection.clusters import Candidate
@@ -14,6 +16,12 @@ from automl.selection.comparison_settings import ComparisonSettings
 from automl.selection.dispositions import Disposition, Place, Status, chance_text, json_number
 from automl.selection.ranking import DEFAULT_CRITERIA, check_criteria
 from automl.statistics.results import Posterior, TestResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = ("status", "node", "test", "against", "statistic", "pvalue", "probability", "rank")
+"""Fields of a disposition that a table of candidates shows."""
 
 
 class Level(StrEnum):
@@ -312,6 +320,27 @@ class SelectionRecord:
             for decision in self.decisions
             for position, member in enumerate(decision.members)
         }
+
+    def table(self) -> pd.DataFrame:
+        """One row for each candidate, the champion first: score, what became of it, and the test behind it."""
+        import pandas as pd
+
+        found = self.dispositions
+        place = {name: number for number, name in enumerate(self.finalists)}
+        ordered = sorted(
+            self.candidates,
+            key=lambda c: (place.get(c.trial_id, len(place)), -float(np.mean(c.scores))),
+        )
+        rows = [
+            {
+                "model": c.trial_id,
+                "family": c.configuration.family,
+                "mean_score": float(np.mean(c.scores)),
+                **{name: getattr(found[c.trial_id], name) for name in SHOWN},
+            }
+            for c in ordered
+        ]
+        return pd.DataFrame(rows)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""

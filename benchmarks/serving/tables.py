@@ -98,11 +98,6 @@ def make(name: str, n_rows: int = N_ROWS, seed: int = 20) -> pd.DataFrame:
     return TABLES[name](np.random.default_rng(seed), n_rows)
 
 
-def later_rows(name: str, n_rows: int, seed: int = 21) -> pd.DataFrame:
-    """Rows of another seed, without the target."""
-    return make(name, n_rows, seed).drop(columns="target")
-
-
 def _gaps(values: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
     return np.where(rng.random(len(values)) < share, np.nan, values)
 

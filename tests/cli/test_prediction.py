@@ -137,5 +137,4 @@ def test_what_the_training_table_lacked_is_counted(automl, tmp_path, model):
         "filled": [],
         "unseen": {"kind": 2},
         "outside": {"x": 2},
-        "knows_ranges": True,
     }
