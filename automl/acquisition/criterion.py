@@ -28,7 +28,10 @@ class Criterion:
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Utility (m,) of encoded points X (m, d)."""
-        mean, std = self.surrogate.predict(X)
+        return self.of(*self.surrogate.predict(X), X)
+
+    def of(self, mean: FloatArray, std: FloatArray, X: FloatArray) -> FloatArray:
+        """Utility (m,) of encoded points X (m, d) of which mean and std (m,) are predicted."""
         if self.log_seconds is None:
             seconds = np.full(len(X), self.reference.typical_seconds)
         else:

@@ -21,12 +21,13 @@ from automl.optimizers.composition import Composition
 from automl.optimizers.geometry import Geometry
 from automl.optimizers.observations import Observations, Table
 from automl.optimizers.protocol import Proposal
+from automl.optimizers.rounds import Shortlist
 from automl.recommendation.meta_vote import MetaVote
 from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialStatus
 from automl.spaces.points import Points
 from automl.spaces.tree import SpaceTree
 from automl.surrogates.earlier_data import Sources, TransferSurrogate
-from automl.surrogates.protocol import BelievingSurrogate, Surrogate
+from automl.surrogates.protocol import BelievingSurrogate, JointSurrogate, Surrogate
 from automl.surrogates.score_targets import TARGETS
 
 FEWEST = 2
@@ -127,6 +128,7 @@ class ModelBasedOptimizer:
         self._design = composition.new_initial_design()
         self._observations = Observations()
         self._plan: list[Configuration] | None = None
+        self._shortlist: Shortlist | None = None
         self._turn = 0
 
     @property
@@ -144,6 +146,13 @@ class ModelBasedOptimizer:
 
     def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
         """Point of the initial design, random draw, or the best point found; None if exhausted."""
+        self._shortlist = None
+        return self.ask_again(pending=pending, rng=rng)
+
+    def ask_again(
+        self, *, pending: Sequence[Configuration], rng: np.random.Generator
+    ) -> Proposal | None:
+        """As `ask`, with the model and the search of the last one where they can give more."""
         taken = self._taken(pending)
         if self._geometry.listed is not None and taken.issuperset(self._geometry.listed_ids):
             return None
@@ -217,6 +226,10 @@ class ModelBasedOptimizer:
     def _maximize(
         self, pending: Sequence[Configuration], taken: set[str], rng: np.random.Generator
     ) -> Configuration | None:
+        if self._shortlist is not None:
+            further = self._shortlist.next(lambda found: self._is_new(found, taken))
+            if further is not None:
+                return further
         table = self._observations.table()
         waiting = self._geometry.encoder.transform(list(pending))
         best = self._fit(table, waiting, rng)
@@ -309,7 +322,11 @@ class ModelBasedOptimizer:
         )
         scored = self._maximizer.search(criterion, ground, rng)
         best = self._ordered(scored.points, scored.utilities, rng)
-        return self._first_new(best, np.concatenate([table.X, waiting]), taken)
+        found = self._first_new(best, np.concatenate([table.X, waiting]), taken)
+        is_joint = isinstance(criterion.surrogate, JointSurrogate) and self._heard is None
+        if found is not None and is_joint:
+            self._shortlist = Shortlist(criterion, self._geometry, best, found)
+        return found
 
     def _ordered(self, points: Points, utilities: FloatArray, rng: np.random.Generator) -> Points:
         """Points, best first; they are encoded only where there is a vote on them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -44,4 +44,15 @@ class Optimizer(Protocol):
         A trial that failed counts as the worst score seen; one that is not complete is
         evidence of lower fidelity and is never compared with complete ones.
         """
+        ...
+
+
+@runtime_checkable
+class AsksAgain(Optimizer, Protocol):
+    """An optimizer that proposes several configurations for little more than one."""
+
+    def ask_again(
+        self, *, pending: Sequence[Configuration], rng: np.random.Generator
+    ) -> Proposal | None:
+        """As `ask`, where nothing was told since the last one; `pending` holds what that proposed."""
         ...

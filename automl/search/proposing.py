@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nlargest
-from math import inf
 
 from automl.bandits.protocol import Allocator
 from automl.errors import AutoMLError
 from automl.evaluation.racing import is_far_behind
-from automl.optimizers.protocol import Optimizer, Proposal
+from automl.optimizers.protocol import AsksAgain, Optimizer, Proposal
 from automl.origins import DEFAULT, FLOOR
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
 from automl.search.decided import Decided
 from automl.search.opening import Opening
+from automl.search.standing import Standing
 from automl.spaces.tree import SpaceTree
 
 OWED_SHARE = 1 / 6
@@ -90,6 +89,8 @@ class Proposer:
         self._n_owed = self._n_later = 0
         self._decided = Decided()
         self._begun: set[str] = set()
+        self._asked: set[str] = set()
+        self._standing = Standing()
         self.seen: list[Trial] = []
         self.dropped: dict[str, str] = {}
 
@@ -97,9 +98,19 @@ class Proposer:
         """Whether the family is of an arm; a floor may be of none."""
         return family in self._arm_of
 
+    def begin_round(self, learned: Iterable[Trial] = ()) -> None:
+        """Take results, in the order in which decisions see them, and let optimizers think anew.
+
+        What is proposed until the next call is proposed on the same results.
+        """
+        self._asked.clear()
+        for trial in learned:
+            self.learn(trial)
+
     def learn(self, trial: Trial) -> None:
         """Take a result, in the order in which decisions see them."""
         self.seen.append(trial)
+        self._standing.add(trial)
         self._allocator.update(trial)
         name = self._arm_of.get(trial.configuration.family)
         if name is not None:
@@ -117,24 +128,14 @@ class Proposer:
 
     def best(self, family: str | None = None) -> Trial | None:
         """Best complete trial seen, of a family or of all."""
-        complete = (
-            trial
-            for trial in self.seen
-            if trial.is_complete and family in (None, trial.configuration.family)
-        )
-        return max(complete, key=lambda t: (t.achieved, -t.index), default=None)
+        return self._standing.best(family)
 
     def least_kept(self, n: int, family: str) -> float:
         """Score from which a trial of a family is among the `n` best seen, or the family's best.
 
         -inf where there are fewer trials, or none of the family.
         """
-        scores = {t.id: t.score for t in self.seen if t.is_complete and t.score is not None}
-        own = [
-            scores[t.id] for t in self.seen if t.id in scores and t.configuration.family == family
-        ]
-        best = nlargest(n, scores.values())
-        return min(best[-1] if len(best) >= n else -inf, max(own, default=-inf))
+        return self._standing.least_kept(n, family)
 
     def propose(self, number: int, pending: Sequence[Configuration]) -> tuple[Proposal, str] | None:
         """What comes next and its origin: of the opening, then of the defaults and the optimizers.
@@ -257,7 +258,7 @@ class Proposer:
         late: tuple[Proposal, str] | None = None
         for attempt in range(ASK_ATTEMPTS):
             rng = stream(self._seed, Purpose.OPTIMIZER, number, attempt)
-            proposal = arm.optimizer.ask(pending=pending, rng=rng)
+            proposal = self._asking(name)(pending=pending, rng=rng)
             if proposal is None:
                 return late
             illegal = arm.space.is_legal(proposal.configuration)
@@ -266,9 +267,17 @@ class Proposer:
             if self._decided.holds(proposal):
                 continue
             late = proposal, arm.optimizer_name
+            self._asked.add(name)
             if len(arm.space.parts) == 1 or self._can_finish(proposal):
                 return late
         return self._draw(arm, number) or late
+
+    def _asking(self, name: str) -> Callable[..., Proposal | None]:
+        """How the optimizer of an arm is asked: again in a round, if it can."""
+        optimizer = self.arms[name].optimizer
+        if name in self._asked and isinstance(optimizer, AsksAgain):
+            return optimizer.ask_again
+        return optimizer.ask
 
     def _draw(self, arm: Arm, number: int) -> tuple[Proposal, str] | None:
         """New draw from the prior, of a union one that fits; None where there is none."""

@@ -5,6 +5,12 @@ Notation
 i : decision number, from 0
 L : lookback; decision i sees exactly the results of decisions up to i - L, told in order.
     None under a time budget: a decision sees whatever has finished, and nothing waits.
+round : decisions that are made one after the other without learning anything in between, so that an
+    optimizer thinks once for all of them. With a lookback they are max(1, L // 4) by number, and i
+    above is the first of the round; under a time budget one for every slot that is free.
+
+One thread at a time decides, and holds no lock meanwhile: results are taken and turns are handed out
+while an optimizer thinks.
 """
 
 from __future__ import annotations
@@ -22,8 +28,11 @@ from automl.search.proposing import Proposer
 
 WAKE_SECONDS = 0.5
 """Between looks whether the search is over; a turn that becomes free wakes its waiter at once."""
-END_SECONDS = 1.0
-"""Time that the end waits for a decision that is being made."""
+ROUNDS_PER_LOOKBACK = 4
+"""Rounds that a lookback spans: what a decision sees is a quarter older than it could be. One decision a
+round at the default lookback."""
+ROUND_SECONDS = 1.0
+"""After which a round under a time budget ends, so that the next decision learns what has finished."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,25 @@ class Turn:
     def family(self) -> str:
         """Family of the configuration."""
         return self.proposal.configuration.family
+
+
+@dataclass(frozen=True)
+class Due:
+    """A decision that is due.
+
+    Parameters
+    ----------
+    begins_round : whether optimizers think anew
+    learned
+        Results that are told before, in order.
+    pending
+        What was decided and is not seen, in order.
+    """
+
+    number: int
+    begins_round: bool
+    learned: tuple[Trial, ...]
+    pending: tuple[Configuration, ...]
 
 
 class Turns:
@@ -94,13 +122,15 @@ class Turns:
         self._replay = dict(replay or {})
         self._condition = threading.Condition()
         self._next = 0
-        self._turns: dict[int, Turn] = {}
         self._results: dict[int, Trial] = {}
         self._untold: set[int] = set()
         self._under_way: set[int] = set()
         self._taken: set[int] = set()
         self._queues: dict[str, deque[Turn]] = {}
         self._is_over = False
+        self._is_deciding = False
+        self._unseen: dict[int, Configuration] = {}
+        self._round_end, self._round_began = 0, 0.0
         self._ask_seconds = 0.0
         self._take_over_floors()
         if lookback is None:
@@ -120,16 +150,19 @@ class Turns:
         until
             Give up, without a turn, as soon as this holds.
         """
-        with self._condition:
-            while True:
+        while True:
+            with self._condition:
                 turn = None if self._is_over else self._queued(family)
                 if turn is not None:
                     self._taken.add(turn.index)
                     return turn
                 if (until is not None and until()) or self._is_finished():
                     return None
-                if not self._decide() and not self._is_over:
+                due = self._due()
+                if due is None and not self._is_over:
                     self._condition.wait(WAKE_SECONDS)
+            if due is not None:
+                self._decide(due)
 
     def finish(self, trial: Trial) -> None:
         """Take the committed trial of a turn."""
@@ -145,14 +178,10 @@ class Turns:
 
         An optimizer that is thinking is not waited for; what it proposes is not tried.
         """
-        self._is_over = True
-        if not self._condition.acquire(timeout=END_SECONDS):
-            return
-        try:
+        with self._condition:
+            self._is_over = True
             self._queues.clear()
             self._condition.notify_all()
-        finally:
-            self._condition.release()
 
     def wake(self) -> None:
         """Let waiting threads look at their conditions again."""
@@ -205,7 +234,7 @@ class Turns:
         with self._condition:
             return len(self._under_way)
 
-    # --- decisions, under the lock ----------------------------------------------------------------
+    # --- what is due, under the lock --------------------------------------------------------------
 
     def _queued(self, family: str | None) -> Turn | None:
         for name, queue in self._queues.items():
@@ -220,56 +249,101 @@ class Turns:
             return not any(self._queues.values())
         return False
 
-    def _decide(self) -> bool:
-        """Make the next decision if it is due; whether one was made."""
-        if len(self._under_way) >= self._n_slots or not self._knows_enough():
-            return False
-        started = time.monotonic()
-        self._tell()
-        n_seen = len(self._proposer.seen)
-        proposed = None
-        if n_seen != self._nothing_at:  # what was found without a result since then stays so
-            proposed = self._proposer.propose(self._next, self._pending())
-        self._ask_seconds += time.monotonic() - started
-        if self._is_over:
-            return False
-        if proposed is None:
-            self._nothing_at = n_seen
-            return not self._under_way and self._looks_ahead() and self._decide()
-        self._give(*proposed)
-        return True
+    def _due(self) -> Due | None:
+        """The next decision if it can be made now, by whoever is given it; or else None."""
+        if self._is_deciding or len(self._under_way) >= self._n_slots or not self._knows_enough():
+            return None
+        begins_round = self._begins_round()
+        learned = self._to_learn() if begins_round else ()
+        if learned is None:
+            return None
+        if begins_round:
+            self._round_end, self._round_began = self._next + self._n_due, time.monotonic()
+        self._is_deciding = True
+        return Due(self._next, begins_round, learned, tuple(self._unseen.values()))
 
-    def _looks_ahead(self) -> bool:
-        """See all results where there is no decision without them; False if the search is over."""
-        self._is_over = not self._untold
-        self._tell(everything=True)
-        self._condition.notify_all()
-        return not self._is_over
+    def _begins_round(self) -> bool:
+        if self._next >= self._round_end:
+            return True
+        return self._lookback is None and time.monotonic() - self._round_began > ROUND_SECONDS
+
+    def _to_learn(self) -> tuple[Trial, ...] | None:
+        """What a round learns first; None where nothing is found without results that are still to come.
+
+        Where none are to come, all are learned; the search is over if that was so before.
+        """
+        learned = self._untold_up_to(self._begun - (self._lookback or 0))
+        if learned or len(self._proposer.seen) != self._nothing_at:
+            return learned
+        if self._under_way:
+            return None
+        learned = self._untold_up_to(self._next)
+        if not learned:
+            self._is_over = True
+            self._condition.notify_all()
+            return None
+        return learned
+
+    @property
+    def _round_size(self) -> int:
+        return max(1, (self._lookback or 1) // ROUNDS_PER_LOOKBACK)
+
+    @property
+    def _begun(self) -> int:
+        """Number of the first decision of the round that the next one belongs to."""
+        return self._next - self._next % self._round_size
+
+    @property
+    def _n_due(self) -> int:
+        if self._lookback is None:
+            return self._n_slots - len(self._under_way)
+        return self._begun + self._round_size - self._next
 
     def _knows_enough(self) -> bool:
         if self._n_trials is not None and self._next >= self._n_trials:
             return False
         if self._lookback is None:
             return True
-        needed = self._next - self._lookback
+        needed = self._begun - self._lookback
         return all(i in self._results for i in range(len(self._proposer.seen), needed + 1))
 
-    def _tell(self, *, everything: bool = False) -> None:
-        delay = 0 if everything or self._lookback is None else self._lookback
-        for i in sorted(self._untold):
-            if i > self._next - delay:
-                break
-            self._proposer.learn(self._results[i])
-            self._untold.discard(i)
+    def _untold_up_to(self, last: int) -> tuple[Trial, ...]:
+        """Results that are told now, in order."""
+        told = sorted(i for i in self._untold if i <= last)
+        self._untold.difference_update(told)
+        for i in told:
+            self._unseen.pop(i, None)
+        return tuple(self._results[i] for i in told)
 
-    def _pending(self) -> list[Configuration]:
-        unseen = sorted(self._under_way | self._untold)
-        return [self._turns[i].proposal.configuration for i in unseen]
+    # --- decisions, by one thread at a time, without the lock -----------------------------------
 
-    def _give(self, proposal: Proposal, origin: str) -> None:
+    def _decide(self, due: Due) -> None:
+        """Make a decision and give it."""
+        turn: Turn | None = None
+        try:
+            turn = self._turn(due)
+        finally:
+            with self._condition:
+                self._is_deciding = False
+                if turn is None:
+                    self._nothing_at, self._round_end = len(self._proposer.seen), self._next
+                elif not self._is_over:
+                    self._give(turn)
+                self._condition.notify_all()
+
+    def _turn(self, due: Due) -> Turn | None:
+        """What is tried next; None where nothing is found."""
+        started = time.monotonic()
+        if due.begins_round:
+            self._proposer.begin_round(due.learned)
+        proposed = self._proposer.propose(due.number, due.pending)
+        self._ask_seconds += time.monotonic() - started
+        if proposed is None:
+            return None
+        proposal, origin = proposed
         best = self._proposer.best() if self._proposer.races(proposal, origin) else None
         turn = Turn(
-            self._next,
+            due.number,
             proposal,
             origin,
             len(self._proposer.seen),
@@ -279,9 +353,12 @@ class Turns:
             self._ask_seconds,
         )
         self._ask_seconds = 0.0
-        self._next += 1
-        self._turns[turn.index] = turn
         self._proposer.note(proposal)
+        return turn
+
+    def _give(self, turn: Turn) -> None:
+        self._next = turn.index + 1
+        self._unseen[turn.index] = turn.proposal.configuration
         replayed = self._replay.pop(turn.index, None)
         if replayed is not None:
             self._check_replay(turn, replayed)
@@ -290,7 +367,6 @@ class Turns:
             return
         self._under_way.add(turn.index)
         self._queues.setdefault(turn.family, deque()).append(turn)
-        self._condition.notify_all()
 
     def _check_replay(self, turn: Turn, trial: Trial) -> None:
         is_same = trial.configuration.id == turn.proposal.configuration.id

@@ -93,6 +93,7 @@ class Search(Section):
     lookback: int = setting(
         4,
         help="Decision i sees the results of decisions up to i - lookback",
+        more="from 8 on decisions are made in rounds of a quarter of it, and i is the first of a round",
         unit="decisions",
         idle=(
             Idle(

@@ -11,6 +11,7 @@ import numpy as np
 
 from automl.errors import SettingsError
 from automl.records import FloatArray
+from automl.surrogates.joint import JointPrediction
 from automl.surrogates.learning import learn_hyperparameters, sample_hyperparameters
 from automl.surrogates.posterior import Posterior
 
@@ -119,6 +120,13 @@ class GaussianProcess:
         means = np.array([mean for mean, _ in predictions])
         variances = np.array([variance for _, variance in predictions])
         return means.mean(axis=0), np.sqrt(variances.mean(axis=0) + means.var(axis=0))
+
+    def predict_jointly(self, X: FloatArray) -> JointPrediction:
+        """Joint prediction at X (m, d), beliefs included; O(n**2 m + n m**2)."""
+        found = [posterior.joint(X) for posterior in self._posteriors]
+        means, covariances = (np.array(part) for part in zip(*found, strict=True))
+        noises = np.array([posterior.noise for posterior in self._posteriors])
+        return JointPrediction(means, covariances, noises)
 
     def predict_with_gradient(
         self, X: FloatArray

@@ -85,6 +85,19 @@ class Posterior:
             variance[block] = signal - np.einsum("nm,nm->m", v, v)
         return mean, np.maximum(variance, 1e-12 * signal)
 
+    def joint(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean (m,) and covariance (m, m) of the function, without noise; O(n**2 m + n m**2)."""
+        from scipy.linalg import solve_triangular
+
+        k = _covariance(self.theta, X, self.X)
+        v = solve_triangular(self.L, k.T, lower=True, check_finite=False)
+        return self.mean + k @ self.alpha, _covariance(self.theta, X, X) - v.T @ v
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise."""
+        return float(np.exp(self.theta[-1]))
+
     def predict_with_gradient(
         self, X: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

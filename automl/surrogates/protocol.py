@@ -15,6 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from automl.records import FloatArray
+from automl.surrogates.joint import JointPrediction
 
 
 class Predictor(Protocol):
@@ -66,4 +67,13 @@ class BelievingSurrogate(Surrogate, Protocol):
 
     def believe(self, X: FloatArray) -> None:
         """Become surer at X (k, d): the posterior as if the mean had been observed there."""
+        ...
+
+
+@runtime_checkable
+class JointSurrogate(BelievingSurrogate, Protocol):
+    """A surrogate that knows how its predictions at several points hang together."""
+
+    def predict_jointly(self, X: FloatArray) -> JointPrediction:
+        """Joint prediction at m points."""
         ...

@@ -153,11 +153,12 @@ def simulation_of_bootstraps(space):
         )
 
     def take_now(turns):
-        with turns._condition:
-            while True:
-                turn = turns._queued(None)
-                if turn is not None or turns._is_finished() or not turns._decide():
-                    return turn
+        while (turn := turns._queued(None)) is None and not turns._is_finished():
+            due = turns._due()
+            if due is None:
+                return None
+            turns._decide(due)
+        return turn
 
     def run(turns, n_slots, *, order=0, stop_after=None):
         rng = np.random.default_rng(order)

@@ -107,13 +107,15 @@ class Simulation:
     @staticmethod
     def take_now(turns):
         """The next turn if there is one now, without waiting."""
-        with turns._condition:
-            while True:
+        while True:
+            with turns._condition:
                 turn = turns._queued(None)
                 if turn is not None:
                     return turn
-                if turns._is_finished() or not turns._decide():
-                    return None
+                due = None if turns._is_finished() else turns._due()
+            if due is None:
+                return None
+            turns._decide(due)
 
     @classmethod
     def run(cls, turns, n_slots, *, order=0, stop_after=None):

@@ -26,6 +26,7 @@ from automl.records import Fidelity, Trial, TrialStatus
 from automl.run.ledger import Ledger
 from automl.run.preparation import prepare
 from automl.run.session import Session
+from automl.search.turns import Turns
 from automl.settings import Settings
 from automl.stages.searching import Search, run_search
 from automl.tracking.layout import incumbents, trial_content
@@ -194,7 +195,11 @@ def test_the_stages_behind_the_search_look_at_complete_trials_alone(ran, monkeyp
     assert {index for index, _ in curve} <= {trial.index for trial in complete(trials)}
 
 
-def test_a_decision_compares_with_complete_trials_and_a_resumed_run_goes_on_the_same(ran):
+def test_a_decision_compares_with_complete_trials_and_a_resumed_run_goes_on_the_same(
+    ran, monkeypatch
+):
+    given, give = [], Turns._give
+    monkeypatch.setattr(Turns, "_give", lambda turns, turn: (given.append(turn), give(turns, turn)))
     session, cut = ran.session, N_TRIALS - 2
     again = session_of(session.folder, session.home, session.settings, earlier=ran.trials[:cut])
     search = Search(again)
@@ -204,6 +209,6 @@ def test_a_decision_compares_with_complete_trials_and_a_resumed_run_goes_on_the_
     asked = [(t.index, t.configuration, t.fidelity, t.score) for t in turns.trials]
     assert asked == [(t.index, t.configuration, t.fidelity, t.score) for t in ran.trials]
     scores = {trial.fold_scores for trial in complete(ran.trials)}
-    given = list(turns._turns.values())
+    assert len(given) == N_TRIALS
     assert {turn.incumbent for turn in given if turn.incumbent is not None} <= scores
     assert all(turn.incumbent is None or len(turn.incumbent) == 3 for turn in given)

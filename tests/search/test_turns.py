@@ -66,11 +66,12 @@ def test_every_allocator_decides_the_same_for_any_number_of_slots(simulation, al
 
 
 @some
-@given(order=ORDERS, lookback=st.integers(1, 8))
+@given(order=ORDERS, lookback=st.integers(1, 25))
 def test_a_decision_sees_exactly_the_results_up_to_its_lookback(simulation, order, lookback):
     turns = simulation.turns(lookback=lookback, n_slots=4)
     for turn in simulation.run(turns, 4, order=order):
-        assert turn.sees == max(0, turn.index - lookback + 1)
+        first = turn.index - turn.index % max(1, lookback // 4)
+        assert turn.sees == max(0, first - lookback + 1)
         seen = [t for t in turns.trials if t.index < turn.sees and t.is_complete]
         best = max(seen, key=lambda t: (t.score, -t.index), default=None)
         races = best is not None and turn.origin != DEFAULT
@@ -275,6 +276,53 @@ def test_models_are_kept_above_the_nth_best_score_seen_or_that_of_the_family(sim
     assert any(is_of_family)
 
 
+class Scripted:
+    """Draws that tell what was asked of it, and when it was asked anew."""
+
+    def __init__(self, space, asks_again=True):
+        self.space, self.asked = space, []
+        if asks_again:
+            self.ask_again = self._again
+
+    def ask(self, *, pending, rng):
+        self.asked.append(("ask", len(pending)))
+        return Proposal(self.space.sample(rng))
+
+    def _again(self, *, pending, rng):
+        self.asked.append(("again", len(pending)))
+        return Proposal(self.space.sample(rng))
+
+    def tell(self, trial):
+        self.asked.append(("tell", trial.index))
+
+
+def scripted_turns(simulation, *, asks_again=True, **options):
+    optimizer = Scripted(simulation.spaces["alpha"], asks_again)
+    arms = {"alpha": Arm(simulation.spaces["alpha"], optimizer, "scripted")}
+    opening = Opening([(simulation.spaces["alpha"].default(), "floor")])
+    return Turns(Proposer(arms, Uniform(), opening=opening, seed=0), **options), optimizer
+
+
+def test_a_long_lookback_has_rounds_of_a_quarter_of_it(simulation):
+    turns, optimizer = scripted_turns(simulation, lookback=12, n_trials=30, n_slots=2)
+    simulation.run(turns, 2)
+    assert optimizer.asked[:6] == [
+        ("ask", 1), ("again", 2), ("ask", 3), ("again", 4), ("again", 5), ("ask", 6)
+    ]  # fmt: skip
+    kinds = [kind for kind, _ in optimizer.asked]
+    last = len(kinds) - 1 - kinds[::-1].index("ask")
+    assert kinds[last - 3 : last + 3] == ["tell"] * 3 + ["ask", "again", "again"]
+
+
+@pytest.mark.parametrize("asks_again", [True, False])
+def test_at_the_default_lookback_every_decision_is_asked_anew(simulation, asks_again):
+    turns, optimizer = scripted_turns(
+        simulation, asks_again=asks_again, lookback=4, n_trials=20, n_slots=4
+    )
+    simulation.run(turns, 4, order=3)
+    assert {kind for kind, _ in optimizer.asked} == {"ask", "tell"}
+
+
 # --- a time budget ------------------------------------------------------------------------------
 
 
@@ -285,6 +333,57 @@ def test_without_a_lookback_a_decision_sees_what_has_finished(simulation):
     turns.finish(simulation.trial(running.pop(1)))
     turn = simulation.take_now(turns)
     assert (turn.index, turn.sees) == (3, 1)
+
+
+def test_without_a_lookback_all_free_slots_share_a_round(simulation):
+    turns, optimizer = scripted_turns(simulation, lookback=None, n_trials=None, n_slots=5)
+    running = [simulation.take_now(turns) for _ in range(5)]
+    assert optimizer.asked == [("ask", 1), ("again", 2), ("again", 3), ("again", 4)]
+    for turn in running[:3]:
+        turns.finish(simulation.trial(turn))
+    for _ in range(3):
+        simulation.take_now(turns)
+    assert optimizer.asked[4:] == [
+        *(("tell", i) for i in range(3)), ("ask", 2), ("again", 3), ("again", 4)
+    ]  # fmt: skip
+
+
+def test_a_round_that_takes_long_ends_early(simulation, monkeypatch):
+    monkeypatch.setattr("automl.search.turns.ROUND_SECONDS", 0.0)
+    turns, optimizer = scripted_turns(simulation, lookback=None, n_trials=None, n_slots=5)
+    for _ in range(4):
+        simulation.take_now(turns)
+    assert optimizer.asked == [("ask", 1), ("ask", 2), ("ask", 3)]
+
+
+def test_results_are_taken_and_turns_handed_out_while_an_optimizer_thinks(simulation):
+    thinking, may_answer = threading.Event(), threading.Event()
+    space = simulation.spaces["alpha"]
+
+    class Slow:
+        def ask(self, *, pending, rng):
+            thinking.set()
+            assert may_answer.wait(10)
+            return Proposal(space.sample(rng))
+
+        def tell(self, trial):
+            pass
+
+    opening = Opening([(space.default(), "floor"), (space.complete({"C": 3.0}), "portfolio")])
+    proposer = Proposer({"alpha": Arm(space, Slow(), "slow")}, Uniform(), opening=opening, seed=0)
+    turns = Turns(proposer, lookback=None, n_trials=9, n_slots=3)
+    first = turns.take()
+    turns._decide(turns._due())  # a turn that waits for its thread
+    thread = threading.Thread(target=turns.take, args=["beta"])
+    thread.start()
+    assert thinking.wait(10)
+    turns.finish(simulation.trial(first))
+    assert [trial.index for trial in turns.trials] == [0]
+    assert turns.take("alpha").index == 1
+    may_answer.set()
+    turns.end()
+    thread.join(timeout=10)
+    assert not thread.is_alive()
 
 
 def test_without_a_lookback_earlier_trials_are_adopted(simulation):
@@ -437,8 +536,7 @@ def test_a_partial_trial_may_fit_where_a_complete_one_does_not(simulation):
     assert promoted.earlier == turns.trials[given[1].index]
 
 
-def test_the_end_does_not_wait_for_an_optimizer_that_is_thinking(simulation, monkeypatch):
-    monkeypatch.setattr("automl.search.turns.END_SECONDS", 0.05)
+def test_the_end_does_not_wait_for_an_optimizer_that_is_thinking(simulation):
     thinking, may_answer = threading.Event(), threading.Event()
     space = simulation.spaces["alpha"]
 
@@ -482,7 +580,6 @@ def test_the_end_waits_for_what_any_thread_still_runs_and_for_nothing_else(simul
     turns.wait_for_taken(unless=lambda: True)
     assert other is not None
     turns.finish(simulation.trial(other))
-    with turns._condition:
-        turns._decide()  # a turn that nobody takes
+    turns._decide(turns._due())  # a turn that nobody takes
     turns.end()
     turns.wait_for_taken(unless=lambda: False)

@@ -69,10 +69,9 @@ def test_turns_are_queued_by_family_and_floors_of_others_are_for_anyone(make, si
     turns = make(opening=[(Configuration("constant"), "floor")], n_slots=4)
     floor = turns.take("beta")
     assert floor.family == "constant"
-    with turns._condition:
-        turns._decide()
-        assert turns._queued("beta") is None
-        assert turns._queued("alpha").family == "alpha"
+    turns._decide(turns._due())
+    assert turns._queued("beta") is None
+    assert turns._queued("alpha").family == "alpha"
 
 
 def test_families_whose_trials_no_longer_fit_are_passed_over(make, simulation):

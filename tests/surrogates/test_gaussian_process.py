@@ -227,3 +227,17 @@ def test_many_observations_are_learned_from_a_part_of_them():
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(SettingsError, match=next(iter(options))):
         GaussianProcess(**options)
+
+
+@pytest.mark.parametrize("n_samples", [0, 4])
+def test_a_point_that_is_believed_makes_the_others_surer_as_by_conditioning(n_samples):
+    X, y = data(30)
+    process = GaussianProcess(n_samples=n_samples)
+    process.fit(X, y, rng=np.random.default_rng(0))
+    points = np.random.default_rng(1).random((12, X.shape[1]))
+    joint = process.predict_jointly(points)
+    np.testing.assert_allclose(joint.predict(), process.predict(points), atol=1e-7)
+    for row in (3, 7, 3):
+        joint.believe(row)
+        process.believe(points[[row]])
+        np.testing.assert_allclose(joint.predict(), process.predict(points), atol=1e-6)
