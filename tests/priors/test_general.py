@@ -161,6 +161,18 @@ def test_foreign_and_poisoned_trials_are_passed_over(experiences, learned):
     assert {p.distribution for p in again} == {p.distribution for p in learned.values()}
 
 
+def test_trials_of_fewer_folds_or_rows_are_passed_over(experiences, learned):
+    """However well they did: their scores are those of another task."""
+    partial = [
+        KnownTrial(SPACE.sample(np.random.default_rng(i)), TrialStatus.PARTIAL, 2.0, 1.0, 1)
+        for i in range(40)
+    ]
+    again = learn_priors(
+        [replace(e, trials=(*e.trials, *partial)) for e in experiences], spaces=SPACES
+    )
+    assert {p.distribution for p in again} == {p.distribution for p in learned.values()}
+
+
 def test_the_thesis_accepts_with_the_score_itself():
     scores = np.array([-0.5, 0.0, 0.4, 1.0, 1.2, np.nan])
     found = acceptances(scores, PriorSettings(acceptance="index"))
