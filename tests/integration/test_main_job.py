@@ -12,7 +12,6 @@ import time
 import venv
 from pathlib import Path
 
-import pandas as pd
 import psutil
 import pytest
 from command_line import decisions, journal_trials, processes_with
@@ -177,23 +176,6 @@ def test_predictions_of_the_bundle_take_unseen_and_missing_values_without_our_pa
         env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
     )
     assert finished_process.stdout.strip() == "5", finished_process.stderr
-
-
-def test_predict_by_run_id_and_by_alias_agree(finished, tmp_path) -> None:
-    from sklearn.datasets import load_breast_cancer
-
-    command, result = finished
-    rows = tmp_path / "rows.csv"
-    load_breast_cancer(as_frame=True).data.iloc[:20].to_csv(rows, index=False)
-    found = []
-    for number, model in enumerate((result["run_id"], result["model"]["registered"].split("/")[0])):
-        reference = model if number == 0 else f"{model}@champion"
-        out = tmp_path / f"out{number}.csv"
-        process = command.start("predict", reference, str(rows), "-o", str(out), "--proba")
-        _, err = process.communicate(timeout=100)
-        assert process.returncode == 0, err
-        found.append(pd.read_csv(out))
-    pd.testing.assert_frame_equal(found[0], found[1])
 
 
 SABOTEURS = Path(__file__).parents[2] / "benchmarks" / "saboteurs.py"
