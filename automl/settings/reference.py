@@ -51,7 +51,7 @@ def _values(name: str, account: Setting) -> str:
         return _names(account)
     info = Settings.model_fields[name]
     bounds = [
-        pattern.format(_text(getattr(bound, key)))
+        pattern.format(value_text(getattr(bound, key)))
         for bound in info.metadata
         for key, pattern in _BOUNDS.items()
         if getattr(bound, key, None) not in (None, float("inf"))
@@ -89,12 +89,12 @@ def default_text(name: str, account: Setting) -> str:
     others: dict[str, list[str]] = {}
     for preset in PRESETS:
         if (value := usual_value(preset, name)) != usual:
-            others.setdefault(_text(value), []).append(f"`{preset}`")
-    own = account.usual or _text(usual)
+            others.setdefault(value_text(value), []).append(f"`{preset}`")
+    own = account.usual or value_text(usual)
     return "; ".join([own, *(f"{', '.join(names)}: {value}" for value, names in others.items())])
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value as a settings file writes it."""
     if value in (None, "", (), {}):
         return "none"
@@ -103,6 +103,8 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         given = {key: number for key, number in value.items() if number}
         return ", ".join(f"{key} {number:g}" for key, number in given.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,g}" if isinstance(value, float) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
             "target": data["target"],
             "classes": ", ".join(data["classes"] or ()),
             "rows": f"{data['rows']} training, {data['test_rows']} test",
-            "columns": data["columns"],
+            "columns": _columns_text(plan["columns"]),
             "metric": data.get("metric"),
             "folds": data.get("folds"),
             "budget": budget["text"],
@@ -96,11 +97,24 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
         emit_facts({f"  {name}": _shown(plan, name) for name in section.model_fields})
 
 
-def _shown(plan: dict[str, Any], name: str) -> Any:
-    """A setting; what auto stands for with it."""
+def _columns_text(columns: list[dict[str, str]]) -> str:
+    """How many columns a model sees, by their roles."""
+    roles = Counter(column["role"] for column in columns)
+    counts = ", ".join(f"{count} {role}" for role, count in roles.most_common())
+    return f"{len(columns)} beside the target: {counts}"
+
+
+def _shown(plan: dict[str, Any], name: str) -> str:
+    """A setting as a settings file writes it; in words where nobody gave it, or auto chose."""
+    from automl.settings.all_settings import accounts
+    from automl.settings.presets import usual_value
+    from automl.settings.reference import value_text
+
     value = plan["settings"][name]
-    is_chosen = value == "auto" and name in plan["chosen"]
-    return f"auto: {plan['chosen'][name]}" if is_chosen else value
+    if value == "auto" and name in plan["chosen"]:
+        return f"auto: {plan['chosen'][name]}"
+    is_usual = value == usual_value(plan["settings"]["preset"], name)
+    return (accounts()[name].usual if is_usual else "") or value_text(value)
 
 
 def _roles(table: Table) -> list[dict[str, str]]:
