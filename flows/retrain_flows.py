@@ -31,6 +31,7 @@ from automl_flows.environment import prepare_environment
 from automl_flows.retention import prune
 from automl_flows.retraining import Retraining, absolute_source, retrain
 from automl_flows.services.drop_runs import BROKEN, REFUSED
+from automl_flows.services.zombies import TAG
 from automl_flows.words.messages import say
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
     from automl_flows.services.service_plan import Plan
 
-TAG = "automl"
 RETRIES, RETRY_SECONDS = 3, 60
 """Of a flow that could not reach a service: a restart of one takes less than three minutes."""
 
@@ -89,7 +89,7 @@ def retrain_flow(
         Delete all runs of the problem but so many; default: none.
     """
     address = whole_address(absolute_source(table))
-    request = _Request(name, _home(home), budget, trials, seed, keep, force)
+    request = _Request(name, home_of(home), budget, trials, seed, keep, force)
     try:
         outcome = request.retrain(table, lambda: source_at(address, mode, window, time).read())
     except Exception as error:  # noqa: BLE001 - told as a state
@@ -135,7 +135,7 @@ def on_new_data_flow(
     base
         Table that files are appended to; empty for the one that the problem was trained on.
     """
-    request = _Request(name, _home(home), budget, trials, seed, keep)
+    request = _Request(name, home_of(home), budget, trials, seed, keep)
     arrived = ArrivedTable(request.home, name, digest, mode, window, time, base)
     try:
         address = absolute_source(table)
@@ -223,7 +223,8 @@ def outcome_text(outcome: Retraining) -> str:
     return "\n".join([*lines, f"- {outcome.reason}"])
 
 
-def _home(home: str) -> Home:
+def home_of(home: str) -> Home:
+    """Home of a flow's parameter; empty for the default one."""
     return Home(Path(home).expanduser().resolve() if home else default_home())
 
 

@@ -23,6 +23,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # read when numpy is loaded, which is later
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How much the suite of faults does."""
     parser.addoption("--kills", type=int, default=2, help="runs whose processes are killed")
+    parser.addoption("--drops", type=int, default=20, help="files that are dropped into a place")
     parser.addoption("--busy", type=int, default=2, help="busy loops beside a run")
 
 

@@ -30,6 +30,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
     app.command()(retrain)
     app.command()(serve)
+    app.command()(deploy)
 
 
 def retrain(
@@ -154,6 +155,30 @@ def serve(
         overrides=_overrides(budget, trials, None),
     )
     _serve([plan], home)
+
+
+def deploy(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="deployments.yaml")],
+    *,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put the problems of a file on the Prefect server, for the workers of a pool."""
+    from automl_flows.deploying import deploy as put_on_server
+    from automl_flows.services.deployment_file import read_deployments
+    from automl_flows.services.serving import standing_api
+    from automl_flows.words.rendering import emit_json
+
+    pool, plans = read_deployments(file)
+    opened = open_home(home)
+    with standing_api(opened):
+        names = put_on_server(plans, opened, pool)
+    if as_json:
+        emit_json({"pool": pool, "deployments": names})
+        return
+    for name in names:
+        say(f"deployed {name}")
+    say(f"work them off: prefect worker start --pool {pool}")
 
 
 def _plans_of(file: Path, *, given: list[str | None]) -> list[Plan]:

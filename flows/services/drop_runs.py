@@ -104,7 +104,7 @@ class DropRuns:
         """
         from prefect.deployments import run_deployment
 
-        with _reaching():
+        with reaching_server():
             run: Any = run_deployment(
                 self._deployment,
                 parameters={**parameters, "digest": digest},
@@ -125,7 +125,7 @@ class DropRuns:
         from prefect.exceptions import ObjectNotFound
 
         try:
-            with _reaching(), _client() as client:
+            with reaching_server(), _client() as client:
                 found = client.read_flow_run(UUID(run))
         except ObjectNotFound:
             return None
@@ -146,7 +146,7 @@ class DropRuns:
         """
         from prefect.states import AwaitingRetry
 
-        with _reaching(), _client() as client:
+        with reaching_server(), _client() as client:
             client.set_flow_run_state(UUID(run), AwaitingRetry(scheduled_time=datetime.now(UTC)))
 
 
@@ -157,7 +157,14 @@ def _client() -> Any:
 
 
 @contextmanager
-def _reaching() -> Iterator[None]:
+def reaching_server() -> Iterator[None]:
+    """Errors of Prefect's client become ours, but for what the server does not know.
+
+    Raises
+    ------
+    ServiceError
+        If the Prefect server is away or refuses.
+    """
     import httpx
     from prefect.exceptions import ObjectNotFound, PrefectException
 

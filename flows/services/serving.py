@@ -31,6 +31,7 @@ from automl_flows.services.server import LocalServer
 from automl_flows.services.service_plan import Plan
 from automl_flows.services.standing import Service, read_services, start_services
 from automl_flows.services.watching import Watcher
+from automl_flows.services.zombies import HEARTBEAT_SECONDS, close_zombies
 
 if TYPE_CHECKING:
     from prefect.deployments.runner import RunnerDeployment
@@ -89,6 +90,7 @@ def serve_plans(
         stack.callback(runner.stop)
         runner.start()
         runner.wait_ready()
+        close_zombies()
         for plan in plans:
             say(f"serving {plan.name}: {plan.described}; page {api_url.removesuffix('/api')}")
         _look(watchers, runner, api_url, [_ScheduleProof(p) for p in plans if p.has_schedule])
@@ -216,6 +218,7 @@ class _RunnerThread(threading.Thread):
             query_seconds=POLL_SECONDS,
             limit=RUNS_AT_ONCE,
             pause_on_shutdown=True,
+            heartbeat_seconds=HEARTBEAT_SECONDS,
         )
         for deployment in self._deployments:
             await self._runner.aadd_deployment(deployment)
@@ -234,6 +237,23 @@ def new_watcher(plan: Plan, home: Home, say: Say) -> Watcher:
         emitter(name),
         say,
     )
+
+
+@contextmanager
+def standing_api(home: Home) -> Iterator[str]:
+    """Settings of the Prefect server of the environment, or of the one that stands for a home.
+
+    Raises
+    ------
+    ServiceError
+        If there is none that answers.
+    """
+    if not os.environ.get("PREFECT_API_URL") and "prefect" not in read_services(home.path):
+        raise ServiceError(
+            "no Prefect server stands: start one with automl up, or set PREFECT_API_URL"
+        )
+    with _api(home, lambda _: None) as api_url:
+        yield api_url
 
 
 @contextmanager

@@ -1,0 +1,94 @@
+"""`deployments.yaml`: what it may hold, and how what it may not hold is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from automl.errors import SettingsError
+from automl_flows.services.deployment_file import read_deployments
+from automl_flows.services.service_plan import Plan
+from automl_flows.services.zombies import HEARTBEAT_SECONDS, SILENT_SECONDS, zombie_automation
+
+WHOLE = """
+pool: nightly
+problems:
+  - name: tumors
+    table: data/tumors.csv
+    schedule: 0 3 * * *
+    keep: 10
+    overrides: {budget: 10m, seed: 3}
+  - name: sales
+    drops: s3://bucket/inbox
+    mode: window
+    window: 90 days
+    time: day
+    pattern: "*.csv"
+    done_marker: true
+    patience: 2h
+  - name: folder
+    table: /data/sales
+    mode: partition
+    schedule: 12h
+"""
+
+
+def plans_of(text: str, folder: Path) -> tuple[str, list[Plan]]:
+    file = folder / "deployments.yaml"
+    file.write_text(text)
+    return read_deployments(file)
+
+
+def test_a_file_holds_many_problems(tmp_path: Path) -> None:
+    pool, (tumors, sales, folder) = plans_of(WHOLE, tmp_path)
+    assert pool == "nightly"
+    assert (tumors.table, tumors.cron) == (str(tmp_path / "data" / "tumors.csv"), "0 3 * * *")
+    assert (tumors.keep, tumors.overrides) == (10, {"budget_seconds": 600.0, "seed": 3})
+    assert tumors.run_parameters["budget"] == "600s"
+    assert (sales.drops, sales.mode, sales.window, sales.time) == ("s3://bucket/inbox", "window", "90 days", "day")  # fmt: skip
+    assert sales.completeness.needs_marker
+    assert sales.completeness.patience_seconds == 7200.0
+    assert (folder.interval_seconds, folder.cron, folder.mode) == (43200.0, None, "partition")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("problems: []", "problems"),
+        ("problem: []", "the key 'problems' is missing|no key 'problem'; did you mean 'problems'"),
+        (
+            "problems: [{name: a, drop: x}]",
+            "problem 'a': there is no key 'drop'; did you mean 'drops'",
+        ),
+        ("problems: [{drops: x}]", "problem 1: the key 'name' is missing"),
+        (
+            "problems: [{name: a, overrides: {bugdet: 1m}}]",
+            "problem 'a': there is no key 'bugdet'; did you mean 'budget'",
+        ),
+        (
+            "problems: [{name: a, keep: 0}]",
+            "problem 'a': keep: .*greater than or equal to 1; got 0",
+        ),
+        ("problems: [{name: a, settle: soon}]", "problem 'a': a duration must look like"),
+        ("problems: [{name: a}, {name: a}]", "the problem 'a' stands there twice"),
+        ("problems: [3]", "problem"),
+        ("- a", "deployments.yaml"),
+    ],
+)
+def test_what_is_wrong_is_told_with_the_problem_and_the_nearest_key(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said) as caught:
+        plans_of(text, tmp_path)
+    assert "deployments.yaml" in caught.value.message
+
+
+def test_zombies_are_runs_of_ours_without_many_heartbeats_in_a_row() -> None:
+    automation = zombie_automation()
+    trigger = automation.trigger
+    assert trigger.within.total_seconds() == SILENT_SECONDS >= 5 * HEARTBEAT_SECONDS
+    assert trigger.after == {"prefect.flow-run.heartbeat"}
+    assert trigger.after < trigger.expect
+    assert trigger.match_related.root["prefect.resource.id"] == "prefect.tag.automl"
+    assert [action.state.value for action in automation.actions] == ["CRASHED"]
