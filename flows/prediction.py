@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from automl.errors import DataError, SettingsError
 from automl.home import Home
+from automl.inference.manifest import MANIFEST, parse_manifest
+from automl.tracking.own_models import FoundBundle, bundle_digest, bundle_of_run, is_run, own_bundle
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from automl.inference.deviations import Deviations
     from automl.inference.model import TableModel
-    from automl.tracking.own_models import FoundBundle
 
 STDOUT = "-"
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
+DIGEST_CHARACTERS = 16
+"""Of a digest that tell models apart."""
 
 
 @dataclass(frozen=True)
@@ -28,106 +31,133 @@ class Predicted:
 
     Parameters
     ----------
+    rows
+        Raw, as they were read.
     frame
         Column ``prediction`` and, if asked for, one column per class.
     deviations
         What the table holds that the training table did not.
     """
 
+    rows: pd.DataFrame
     frame: pd.DataFrame
     deviations: Deviations
 
 
-def predict_table(
-    model: str,
-    table: str | Path,
-    *,
-    home: Home,
-    proba: bool = False,
-    trust: bool = False,
-    strict: bool = False,
-) -> Predicted:
-    """Predictions for the rows of a table.
+@dataclass(frozen=True)
+class Predictor:
+    """A model that predicts tables.
 
     Parameters
     ----------
-    model
-        Our run id, a bundle folder, ``NAME@ALIAS`` or a model URI.
-    table
-        See `automl.data.readers.read_table`.
-    trust
-        Load a model that can only be unpickled.
-    strict
-        Refuse a table that lacks columns of the model.
-
-    Raises
-    ------
-    SettingsError
-        If there is no such model, or `proba` is asked of a regression model.
-    DataError
-        If the table cannot be read or lacks all columns of the model.
-    ServiceError
-        If the model registry cannot be reached.
+    identity
+        Id of the run that made the model, else the start of its digest.
+    proba
+        Whether one column per class is wanted as well.
+    log
+        Folder in which rows and predictions are kept; None for none.
     """
-    from automl.data.readers import read_table
 
-    loaded = load_model(model, home, trust=trust)
-    loaded.strict = strict
-    check_probabilities(loaded, proba=proba)
-    return predict_frame(loaded, read_table(table), str(table), proba=proba)
+    model: TableModel
+    identity: str
+    proba: bool = False
+    log: Path | None = None
+
+    @classmethod
+    def open(
+        cls,
+        model: str,
+        home: Home,
+        *,
+        proba: bool = False,
+        trust: bool = False,
+        strict: bool = False,
+        log: bool = False,
+    ) -> Predictor:
+        """The model that `model` names.
+
+        Parameters
+        ----------
+        model
+            Our run id, a bundle folder, ``NAME@ALIAS`` or a model URI.
+        trust
+            Load a model that can only be unpickled.
+        strict
+            Refuse a table that lacks columns of the model.
+        log
+            Keep rows and predictions in the home.
+
+        Raises
+        ------
+        SettingsError
+            If nothing of this name has a model, it needs `trust`, or `proba` is asked of a regression model.
+        DataError
+            If the bundle's files differ from their digests.
+        ServiceError
+            If the model registry cannot be reached.
+        """
+        found = find_model(model, home)
+        loaded = found.load(trust=trust)
+        loaded.strict = strict
+        if proba and loaded.task == "regression":
+            raise SettingsError("--proba needs a model of classes; this one predicts numbers")
+        identity = found.run_id or bundle_digest(found.folder)[:DIGEST_CHARACTERS]
+        return cls(loaded, identity, proba, log_folder(identity, home) if log else None)
+
+    def table(self, source: str) -> Predicted:
+        """Predictions for the rows of a table; see `automl.data.readers.read_table`.
+
+        Raises
+        ------
+        DataError
+            With the name of the table, if it cannot be read, has no rows, or the model cannot take them.
+        """
+        import pandas as pd
+
+        from automl.data.readers import read_table, source_name
+
+        rows = read_table(source)
+        if rows.empty:
+            raise DataError(f"{source_name(source)} has no rows to predict")
+        try:
+            typed = self.model.typed(rows)
+        except DataError as error:
+            raise DataError.of(error.problems, source=source_name(source)) from None
+        raw = self.model.raw_typed(typed)
+        frame = pd.DataFrame({"prediction": self.model.labels(raw)})
+        if self.proba:
+            for position, label in enumerate(self.model.classes_):
+                frame[_class_column(label, frame)] = raw[:, position]
+        return Predicted(rows, frame, self.model.deviations(rows, typed))
+
+    def remember(self, found: Predicted) -> None:
+        """Keep rows and predictions, where that is wanted; only columns that the model takes.
+
+        Raises
+        ------
+        StorageError
+            If the disk refuses.
+        """
+        if self.log is None:
+            return
+        from automl.monitoring.log import append
+
+        known = [name for name in found.rows.columns if name in self.model.schema.names]
+        append(self.log, found.rows[known], found.frame)
 
 
-def check_probabilities(model: TableModel, *, proba: bool) -> None:
-    """Refuse to ask probabilities of a regression.
+def log_folder(identity: str, home: Home) -> Path:
+    """Where rows and predictions of a model are kept."""
+    return home.path / "monitoring" / identity
+
+
+def find_model(model: str, home: Home) -> FoundBundle:
+    """Bundle that `model` names; MLflow is loaded only where it is none that a run of this home made.
 
     Raises
     ------
-    SettingsError
-        If they are asked.
-    """
-    if proba and model.task == "regression":
-        raise SettingsError("--proba needs a model of classes; this one predicts numbers")
-
-
-def predict_frame(
-    model: TableModel, frame: pd.DataFrame, source: str, *, proba: bool = False
-) -> Predicted:
-    """Predictions for raw rows of the table `source`.
-
-    Raises
-    ------
-    DataError
-        With the name of the table, if it has no rows or the model cannot take them.
-    """
-    import pandas as pd
-
-    from automl.data.readers import source_name
-
-    if frame.empty:
-        raise DataError(f"{source_name(source)} has no rows to predict")
-    try:
-        typed = model.typed(frame)
-    except DataError as error:
-        raise DataError.of(error.problems, source=source_name(source)) from None
-    raw = model.raw_typed(typed)
-    predicted = pd.DataFrame({"prediction": model.labels(raw)})
-    if proba:
-        for position, label in enumerate(model.classes_):
-            predicted[_class_column(label, predicted)] = raw[:, position]
-    return Predicted(predicted, model.deviations(frame, typed))
-
-
-def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:
-    """The model that `model` names; see `predict_table`.
-
-    Raises
-    ------
-    SettingsError
-        If nothing of this name has a model, or it needs `trust`.
-    DataError
-        If the bundle's files differ from their digests.
-    ServiceError
-        If the model registry cannot be reached.
+    SettingsError, DataError, ServiceError
+        As `Predictor.open`.
     """
     folder = Path(model).expanduser()
     if not model or folder.is_file():
@@ -136,25 +166,10 @@ def load_model(model: str, home: Home, *, trust: bool = False) -> TableModel:
             f"a model is a run id, NAME@ALIAS, a model URI or a bundle folder; got {named}"
         )
     if folder.is_dir():
-        from automl.inference.bundle import load_bundle
-        from automl.installation import read_key
-
-        return load_bundle(folder, trust=trust, key=read_key())
-    if not any(mark in model for mark in "@:/"):
-        try:
-            home.run(model)
-        except SettingsError as error:
-            if model[:1].isdigit():  # a run id, mistyped
-                raise
-            hint = f"a registered model is NAME@ALIAS, such as {model}@champion"
-            raise SettingsError(f"{error.message}; {hint}") from None
-    return _found(model, home).load(trust=trust)
-
-
-def _found(model: str, home: Home) -> FoundBundle:
-    """Bundle of a run id, name or URI; MLflow is loaded only where the bundle is not a run's of this home."""
-    from automl.tracking.own_models import bundle_of_run, is_run, own_bundle
-
+        return FoundBundle(
+            folder, model, str(parse_manifest(folder / MANIFEST)[1].extra.get("run", ""))
+        )
+    _check_run(model, home)
     if is_run(model):
         return bundle_of_run(model, home.path)
     text = model.removeprefix("models:/")
@@ -166,6 +181,19 @@ def _found(model: str, home: Home) -> FoundBundle:
     from automl.tracking.model_registry import find_bundle
 
     return find_bundle(model, home.path)
+
+
+def _check_run(model: str, home: Home) -> None:
+    """Refuse a text without marks that is no run of the home, with a hint at names."""
+    if any(mark in model for mark in "@:/"):
+        return
+    try:
+        home.run(model)
+    except SettingsError as error:
+        if model[:1].isdigit():  # a run id, mistyped
+            raise
+        hint = f"a registered model is NAME@ALIAS, such as {model}@champion"
+        raise SettingsError(f"{error.message}; {hint}") from None
 
 
 def check_output(output: str, *, table: str, as_json: bool) -> None:

@@ -29,6 +29,7 @@ from automl.run_records.result import Baseline, RunResult
 from automl.tracking import layout
 from automl.tracking.cold_load import ColdLoad
 from automl.tracking.holders import CHAMPION, remember_aliases
+from automl.tracking.model_card import CARD, model_card
 from automl.tracking.outbox import Outbox
 from automl.tracking.own_models import BUNDLE_DIGEST, bundle_digest
 from automl.tracking.packaging import read_manifest, save_pyfunc
@@ -144,7 +145,10 @@ class Publisher:
                 run=self.outbox.parent,
                 metadata={"run_id": writer.facts["run_id"], "text": self.description(writer.facts)},
             )
+            card = model_card(self.folder, writer.facts)
+            (local / CARD).write_text(card, encoding="utf-8")
             client.log_model_artifacts(model.model_id, str(local))
+            client.log_text(self.outbox.parent, card, CARD)
         client.finalize_logged_model(model.model_id, "READY")
         return str(model.model_id)
 

@@ -1,9 +1,9 @@
-"""``automl predict``, ``rollback`` and ``families``."""
+"""``automl predict``, ``drift``, ``rollback`` and ``families``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,10 +12,14 @@ from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import open_home
 from automl_flows.words.messages import say
 
+if TYPE_CHECKING:
+    from automl_flows.prediction import Predictor
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
     app.command()(predict)
+    app.command()(drift)
     app.command()(rollback)
     app.command()(families)
 
@@ -25,14 +29,25 @@ def predict(
         str,
         typer.Argument(metavar="MODEL", help="Run id, NAME@ALIAS, model URI or bundle folder"),
     ],
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="Rows to predict; see train")],
+    table: Annotated[
+        str,
+        typer.Argument(metavar="TABLE", help="Rows to predict; see train. A folder with --each"),
+    ],
     *,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="OUT", help="csv or parquet file; - is stdout"),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="csv or parquet file; - is stdout. A folder with --each",
+        ),
     ],
     proba: Annotated[
         bool, typer.Option("--proba", help="Also one column of probabilities per class")
+    ] = False,
+    each: Annotated[
+        bool, typer.Option("--each", help="Predict each new file of the folder TABLE by itself")
     ] = False,
     trust: Annotated[
         bool, typer.Option("--trust", help="Load a model that needs pickle; runs its code")
@@ -40,17 +55,34 @@ def predict(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a table that lacks columns of the model")
     ] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="Keep rows and predictions in the home, for drift")
+    ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Predict the rows of a table with a trained model."""
-    from automl_flows.prediction import check_output, predict_table, write_predictions
+    from automl_flows.prediction import Predictor, check_output
 
-    check_output(output, table=table, as_json=as_json)
+    if not each:
+        check_output(output, table=table, as_json=as_json)
     state = open_home(home)
-    found = predict_table(model, table, home=state, proba=proba, trust=trust, strict=strict)
-    rows, deviations = len(found.frame), found.deviations
+    predictor = Predictor.open(model, state, proba=proba, trust=trust, strict=strict, log=log)
+    if each:
+        _predict_each(predictor, Path(table), Path(output), as_json=as_json)
+    else:
+        _predict_table(predictor, model, table, output, as_json=as_json)
+
+
+def _predict_table(
+    predictor: Predictor, model: str, table: str, output: str, *, as_json: bool
+) -> None:
+    from automl_flows.prediction import write_predictions
+
+    found = predictor.table(table)
     write_predictions(found.frame, output)
+    predictor.remember(found)
+    rows, deviations = len(found.frame), found.deviations
     if as_json:
         from automl_flows.words.rendering import emit_json
 
@@ -61,6 +93,84 @@ def predict(
         say(f"note: {deviations.sentence}")
     if output != "-":
         say(f"{rows} predictions written to {output}")
+
+
+def _predict_each(predictor: Predictor, folder: Path, output: Path, *, as_json: bool) -> None:
+    """Predict the files of a folder; those set aside are told, and are no error of the command."""
+    from automl_flows.prediction_folder import predict_files
+
+    outcome = predict_files(predictor, folder, output)
+    if as_json:
+        from automl_flows.words.rendering import emit_json
+
+        emit_json(outcome.to_json())
+        return
+    for name, reason in outcome.failed.items():
+        say(f"warning: {name} is set aside in {folder / 'failed'}: {reason}")
+    counts = f"{len(outcome.known)} known, {len(outcome.waiting)} waiting, {len(outcome.failed)} set aside"
+    say(f"{len(outcome.predicted)} files predicted into {output}; {counts}")
+
+
+def drift(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="Run id, NAME@ALIAS, model URI or bundle folder"),
+    ],
+    table: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TABLE", help="Rows to compare [default: those logged by predict --log]"
+        ),
+    ] = None,
+    *,
+    days: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Logged rows of the last N days [default: all]"),
+    ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load a model that needs pickle; runs its code")
+    ] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how far rows and predictions have moved from the training table."""
+    from automl.data.readers import read_table
+    from automl.monitoring.drift import drift_of
+    from automl.monitoring.log import raw_rows, read
+    from automl_flows.prediction import Predictor, log_folder
+    from automl_flows.words.rendering import emit_json, emit_table
+
+    if table is not None and days is not None:
+        raise SettingsError("--days is about logged rows; leave it or TABLE out")
+    state = open_home(home)
+    predictor = Predictor.open(model, state, trust=trust)
+    folder = log_folder(predictor.identity, state)
+    rows = raw_rows(read(folder, days=days)) if table is None else read_table(table)
+    if rows.empty and table is None:
+        raise SettingsError(f"{folder} has no logged rows; automl predict {model} --log keeps them")
+    found = drift_of(predictor.model, rows)
+    if as_json:
+        emit_json(found.to_json())
+        return
+    emit_table(
+        ["column", "moved", "index", "by chance", "missing", "before", "unseen", "outside"],
+        [
+            (
+                f"({each.name})" if each.is_prediction else each.name,
+                each.verdict,
+                f"{each.index:.3f}",
+                f"{each.by_chance:.3f}",
+                *(
+                    f"{share:.1%}"
+                    for share in (each.missing, each.missing_before, each.unseen, each.outside)
+                ),
+            )
+            for each in found.movements
+        ],
+        right=["index", "by chance", "missing", "before", "unseen", "outside"],
+    )
+    names = ", ".join(each.name for each in found.moved) or "nothing"
+    say(f"{found.rows} rows against {found.training_rows} training rows; moved: {names}")
 
 
 def rollback(

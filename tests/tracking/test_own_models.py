@@ -81,3 +81,30 @@ def test_a_bundle_that_is_not_the_registered_one_is_not_taken(
     manifest.write_text(manifest.read_text() + " ")
     assert own_bundle("beans-label@champion", home) is None
     assert find_bundle("beans-label@champion", home).folder != registered.bundle
+
+
+def test_a_model_has_its_card_in_the_run_and_beside_it(registered: RunFolder, home: Path) -> None:
+    from automl.tracking.outbox import Outbox
+    from automl.tracking.store import open_store, store_address
+
+    client = open_store(store_address(home))
+    run = Outbox.load(registered.path / "outbox.json").parent
+    card = Path(client.download_artifacts(run, "model_card.md", str(home))).read_text()
+    found = find_bundle("beans-label/1", home).folder.parents[1] / "model_card.md"
+    assert found.read_text() == card
+    for line in (
+        "# beans-label",
+        "- It predicts `y`, one of no, prediction.",
+        "| `x` | numeric | 0 to 49 | 0.0 % |",
+        "| `kind` | nominal | a, b, c | 0.0 % |",
+        "automl predict beans-label@champion TABLE -o OUT.csv",
+    ):
+        assert line in card
+    for heading in (
+        "Data and roles",
+        "How good it is",
+        "How it was chosen",
+        "Limits",
+        "How to use it",
+    ):
+        assert f"\n## {heading}\n" in card

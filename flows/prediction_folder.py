@@ -1,0 +1,123 @@
+"""Predictions for every file of a folder, each content once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from automl.durable import write_whole
+from automl.errors import DataError, SettingsError
+from automl_flows.prediction import SUFFIXES, Predictor, write_predictions
+
+RECEIPTS = ".predicted"
+FAILED = "failed"
+SETTLED_SECONDS = 2.0
+"""A file that cannot be read and is younger may still be written; it has its turn at the next call."""
+
+
+@dataclass
+class FilesPredicted:
+    """What became of the files of a folder.
+
+    Parameters
+    ----------
+    predicted
+        Rows by file.
+    known
+        Files that have their predictions already.
+    waiting
+        Files that are still written.
+    failed
+        Sentence by file; these lie in the folder ``failed`` with it.
+    """
+
+    predicted: dict[str, int] = field(default_factory=dict)
+    known: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return dict(vars(self))
+
+
+def predict_files(predictor: Predictor, folder: Path, output: Path) -> FilesPredicted:
+    """Predict each table in a folder that has no predictions of this model yet.
+
+    Predictions of ``NAME.csv`` are in ``OUTPUT/NAME.csv`` (other kinds: ``OUTPUT/NAME.KIND.csv``), whole or not at all.
+    A receipt beside them holds the file's digest and the model: the same content is predicted once by a model, a
+    file that was replaced again. A file that cannot be predicted is moved to ``FOLDER/failed``, with the reason in
+    ``NAME.reason.txt``.
+
+    Raises
+    ------
+    SettingsError
+        If the folders are the same or not there.
+    """
+    if not folder.is_dir():
+        raise SettingsError(f"{folder} is not a folder")
+    if output.exists() and (not output.is_dir() or output.samefile(folder)):
+        raise SettingsError(f"output {output} must be another folder than {folder}")
+    (output / RECEIPTS).mkdir(parents=True, exist_ok=True)
+    outcome = FilesPredicted()
+    for file in _tables(folder):
+        _predict(predictor, file, output, outcome)
+    return outcome
+
+
+def _tables(folder: Path) -> Iterator[Path]:
+    from automl.data.readers import EXTENSIONS
+
+    for path in sorted(folder.iterdir()):
+        name = path.name.removesuffix(".gz")
+        if path.is_file() and not path.name.startswith(".") and name.endswith(EXTENSIONS):
+            yield path
+
+
+def _predict(predictor: Predictor, file: Path, output: Path, outcome: FilesPredicted) -> None:
+    target = output / (file.name if file.name.endswith(SUFFIXES) else f"{file.name}.csv")
+    receipt = output / RECEIPTS / f"{file.name}.json"
+    facts = {"digest": _digest(file), "model": predictor.identity}
+    if target.exists() and _content(receipt) == facts:
+        outcome.known.append(file.name)
+        return
+    try:
+        found = predictor.table(str(file))
+    except DataError as error:
+        if time.time() - file.stat().st_mtime < SETTLED_SECONDS or _digest(file) != facts["digest"]:
+            outcome.waiting.append(file.name)
+        else:
+            outcome.failed[file.name] = error.message
+            _set_aside(file, error.message)
+        return
+    if _digest(file) != facts["digest"]:
+        outcome.waiting.append(file.name)
+        return
+    write_predictions(found.frame, str(target))
+    write_whole(receipt, [json.dumps(facts).encode()], "the receipt")
+    predictor.remember(found)
+    outcome.predicted[file.name] = len(found.frame)
+
+
+def _set_aside(file: Path, reason: str) -> None:
+    failed = file.parent / FAILED
+    failed.mkdir(exist_ok=True)
+    write_whole(failed / f"{file.name}.reason.txt", [f"{reason}\n".encode()], "the reason")
+    file.replace(failed / file.name)
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _content(receipt: Path) -> Any:
+    try:
+        return json.loads(receipt.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
