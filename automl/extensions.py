@@ -124,6 +124,7 @@ class Registry(Mapping[str, Entry]):
         self._group, self._kind, self._ours = group, kind, dict(ours)
         self._reserved, self._others = reserved, others
         self._entries: dict[str, Entry] | None = None
+        self._packages: dict[str, str] = {}
 
     @property
     def entries(self) -> dict[str, Entry]:
@@ -146,6 +147,11 @@ class Registry(Mapping[str, Entry]):
             _LOADING.reset(token)
         self._entries = {**self._ours, **added}
         return self._entries
+
+    @property
+    def packages(self) -> Mapping[str, str]:
+        """Package of each entry that an installed package adds; raises as `entries`."""
+        return self._packages if self.entries else {}
 
     def __getitem__(self, name: str) -> Entry:
         return self.entries[name]
@@ -174,6 +180,7 @@ class Registry(Mapping[str, Entry]):
                     )
                 holders[name] = extension.package
             added[extension.name] = entry
+            self._packages[extension.name] = extension.package
         return added
 
     def _checked(self, extension: Extension) -> Entry:

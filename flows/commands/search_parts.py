@@ -1,9 +1,9 @@
-"""``automl optimizers``, ``allocators`` and ``ensembles``."""
+"""``automl optimizers``, ``allocators``, ``ensembles`` and ``metrics``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
     app.command()(optimizers)
     app.command()(allocators)
     app.command()(ensembles)
+    app.command()(metrics)
 
 
 def optimizers(*, as_json: JsonOption = False) -> None:
@@ -47,6 +48,44 @@ def ensembles(*, as_json: JsonOption = False) -> None:
     offered = {name: entry for name, entry in ENSEMBLES.items() if name != "single"}
     none = ("none", "the champion alone", "-")
     _emit("ensemble", [*_rows(offered), none], as_json=as_json)
+
+
+def metrics(
+    *,
+    task: Annotated[
+        Literal["binary", "multiclass", "regression"] | None,
+        typer.Option(help="Only those that serve this task"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List what models can be scored by."""
+    from automl.metrics.registry import METRICS
+    from automl_flows.words.rendering import emit_json, emit_table
+
+    rows = [
+        {
+            "metric": metric.name,
+            "tasks": sorted(metric.tasks),
+            "needs": metric.needs,
+            "better": "greater" if metric.is_maximized else "less",
+            "ideal": metric.ideal,
+            "aliases": list(metric.aliases),
+            "package": METRICS.packages.get(metric.name, "automl"),
+        }
+        for metric in METRICS.values()
+        if task is None or task in metric.tasks
+    ]
+    if as_json:
+        emit_json(rows)
+        return
+    emit_table(
+        list(rows[0]),
+        [
+            tuple(", ".join(cell) if isinstance(cell, list) else cell for cell in row.values())
+            for row in rows
+        ],
+        right=["ideal"],
+    )
 
 
 def _rows(

@@ -7,7 +7,9 @@ import pytest
 from automl.bandits.registry import ALLOCATORS
 from automl.ensembles.registry import ENSEMBLES
 from automl.errors import SettingsError
+from automl.metrics.registry import METRICS
 from automl.optimizers.registry import OPTIMIZERS
+from automl.records import Task
 from automl.run.choices import check_names
 from automl.settings import Settings
 from automl.settings.sources import resolve_settings
@@ -33,6 +35,17 @@ def test_every_entry_is_listed_with_one_line_and_its_source(automl, kind):
         assert line.startswith(name)
         assert summary in line
         assert line.rstrip().endswith(source)
+
+
+@pytest.mark.parametrize("task", [None, *map(str, Task)])
+def test_every_metric_is_listed_for_the_tasks_that_it_serves(automl, task):
+    options = [] if task is None else ["--task", task]
+    rows = automl("metrics", *options, "--json").json
+    served = [metric for metric in METRICS.values() if task is None or task in metric.tasks]
+    assert [row["metric"] for row in rows] == [metric.name for metric in served]
+    assert [row["better"] == "greater" for row in rows] == [m.is_maximized for m in served]
+    lines = automl("metrics", *options).out.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == [metric.name for metric in served]
 
 
 @pytest.mark.parametrize("kind", ["optimizer", "allocator"])

@@ -47,6 +47,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("optimizers", NAMES["optimizer"]),
         ("allocators", NAMES["allocator"]),
         ("ensembles", NAMES["ensemble"]),
+        ("metrics", NAMES["metric"]),
     ],
 )
 def test_the_lists_show_it_where_it_is_installed(python_with_acme, command, name):
@@ -57,6 +58,13 @@ def test_the_lists_show_it_where_it_is_installed(python_with_acme, command, name
     assert {line.split()[0] for line in others.splitlines()} < {
         line.split()[0] for line in listed.splitlines()
     }
+
+
+def test_the_list_of_metrics_says_which_package_adds_one(python_with_acme):
+    rows = json.loads(run(python_with_acme, *CLI, "metrics", "--json").stdout)
+    packages = {row["metric"]: row["package"] for row in rows}
+    assert packages.pop(NAMES["metric"]) == "acme-automl"
+    assert set(packages.values()) == {"automl"}
 
 
 @pytest.mark.parametrize(("setting", "name"), NAMES.items())
