@@ -15,6 +15,7 @@ from automl_flows.words.rendering import moment_text
 
 PROMOTED_EVENT = "automl.champion.promoted"
 SHOWN_RUNS = 50
+"""Newest finished runs that are looked through; each is a file to read (by judgement)."""
 
 
 def tell_promotion(result: dict[str, Any], home: Home, *, key: str) -> None:

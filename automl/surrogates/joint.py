@@ -9,6 +9,7 @@ import numpy as np
 from automl.records import FloatArray
 
 LEAST_VARIANCE = 1e-12
+"""Rounding makes variances at known points negative; a standard deviation of a millionth is none."""
 
 
 @dataclass
