@@ -94,7 +94,7 @@ def task_runner(n_side_by_side: int, dask: str | None) -> TaskRunner[Any]:
     """Where cells run: in threads of this process, or on a Dask cluster."""
     if dask is None:
         return ThreadPoolTaskRunner(max_workers=n_side_by_side)
-    from prefect_dask import DaskTaskRunner
+    from prefect_dask import DaskTaskRunner  # slow, and seldom needed
 
     runner: TaskRunner[Any] = DaskTaskRunner(address=dask)
     return runner

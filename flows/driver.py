@@ -21,6 +21,7 @@ from automl.settings import Settings
 from automl.stages.line import Line, close_line, open_line
 from automl.training_request import TrainingRequest
 from automl_flows.environment import silence_orchestrator
+from automl_tasks.run_slots import run_slots
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,14 @@ def train(
     AutoMLError
         If no usable model came out.
     """
-    session = begin(settings, home, frame=frame, started=started, request=request)
+    session = begin(
+        settings,
+        home,
+        frame=frame,
+        started=started,
+        request=request,
+        make_slots=run_slots,
+    )
     return _drive(session, server, on_progress)
 
 
@@ -86,7 +94,7 @@ def resume(
     trust
         Whether a run that another installation has begun may be continued: its settings can name code.
     """
-    session = reopen(run_id, home, trust=trust)
+    session = reopen(run_id, home, trust=trust, make_slots=run_slots)
     return _drive(session, server, on_progress)
 
 

@@ -31,6 +31,7 @@ from automl_flows.forms import TrainingForm, answers, form_settings
 from automl_flows.promotions import tell_promotion
 from automl_flows.services.reconciliation import note_attempt, run_tags, server_name
 from automl_flows.words.result_display import honest_text
+from automl_tasks.run_slots import run_slots
 from automl_tasks.stages import make_stage, read_and_check, register_model, search_family
 
 MOST_THREADS = 64
@@ -66,7 +67,7 @@ def train_flow(settings: TrainingForm) -> dict[str, Any]:
     settings
         Everything that decides the outcome.
     """
-    session = begin(form_settings(settings), Home(default_home()))
+    session = begin(form_settings(settings), Home(default_home()), make_slots=run_slots)
     try:
         line = open_line(session)
         _tag_flow_run(session)

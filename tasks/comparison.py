@@ -14,6 +14,7 @@ from prefect.cache_policies import NO_CACHE
 from automl.comparison.folder import ComparisonFolder
 from automl.comparison.plan import Cell, ComparisonPlan
 from automl.errors import ServiceError, SettingsError
+from automl_tasks.run_slots import run_slots
 
 Record = dict[str, Any]
 
@@ -39,7 +40,14 @@ def run_comparison_cell(
     store, plan = _open(folder)
     cell = Cell(method, data_set, seed)
     try:
-        record = run_cell(store, plan, cell, n_side_by_side=n_side_by_side, with_curve=with_curve)
+        record = run_cell(
+            store,
+            plan,
+            cell,
+            n_side_by_side=n_side_by_side,
+            with_curve=with_curve,
+            make_slots=run_slots,
+        )
     except ServiceError as error:
         get_run_logger().warning("%s has no record: %s", cell, error.message)
         return {"status": "open", "score": None, "reason": error.message}

@@ -15,6 +15,7 @@ from prefect.runtime import task_run
 
 from automl.run.stage_table import stage_named
 from automl.stages.line import RunReference
+from automl_tasks.run_slots import run_slots
 
 Facts = dict[str, Any]
 """Plain JSON, as Prefect shows it."""
@@ -23,7 +24,7 @@ Facts = dict[str, Any]
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="read and check")
 def read_and_check(run: RunReference) -> Facts:
     """What was found in the table, with a note for everything dropped or noticed."""
-    with run.opened() as line:
+    with run.opened(run_slots) as line:
         facts: Facts = line.session.folder.read_facts()["data"]
     logger = get_run_logger()
     logger.info("%s rows, %s columns, %s", facts["rows"], facts["columns"], facts["task"])
@@ -35,7 +36,7 @@ def read_and_check(run: RunReference) -> Facts:
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="search {family}")
 def search_family(run: RunReference, family: str) -> Facts:
     """Take one family's turns until the search is over."""
-    with run.opened() as line:
+    with run.opened(run_slots) as line:
         findings = line.search_family(family)
     get_run_logger().info("%s: %s", family, findings)
     return dict(findings.__dict__)
@@ -48,7 +49,7 @@ def _title() -> str:
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name=_title)
 def make_stage(run: RunReference, name: str) -> str:
     """Make one stage of the table; its record in a sentence."""
-    with run.opened() as line:
+    with run.opened(run_slots) as line:
         sentence = line.record(stage_named(name).record).sentence
     get_run_logger().info(sentence)
     return sentence
@@ -57,7 +58,7 @@ def make_stage(run: RunReference, name: str) -> str:
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="register model")
 def register_model(run: RunReference) -> Facts:
     """Complete the run in the tracking store and register the model."""
-    with run.opened() as line:
+    with run.opened(run_slots) as line:
         told = line.registration()
     get_run_logger().info("registration: %s %s", told.status, told.reason)
     return dict(told.__dict__)

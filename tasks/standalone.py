@@ -109,10 +109,10 @@ def evaluate_configuration(
     given = {"table": "frame", "target": target, **settings}
     resolved = resolve_settings(given, environment={})
     with tempfile.TemporaryDirectory(prefix="automl-") as folder:
-        source = {"frame": frame} if isinstance(frame, pd.DataFrame) else {}
-        if not source:
+        given_frame = frame if isinstance(frame, pd.DataFrame) else None
+        if given_frame is None:
             resolved = resolved.model_copy(update={"table": str(frame)})
-        prepare(RunFolder(Path(folder)), resolved, **source)
+        prepare(RunFolder(Path(folder)), resolved, frame=given_frame)
         plan = EvaluationPlan(folder)
         configuration = _configuration(plan, family, values or {})
         trial = _evaluate(plan, configuration)

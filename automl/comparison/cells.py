@@ -22,6 +22,7 @@ from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.records import Trial
 from automl.run.beginning import begin, reopen
+from automl.run.local_slots import MakeSlots, local_slots
 from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord
@@ -38,6 +39,7 @@ def run_cell(
     *,
     n_side_by_side: int = 1,
     with_curve: bool = True,
+    make_slots: MakeSlots = local_slots,
 ) -> CellRecord:
     """Record of a cell: the one that is there, else of a run that is made now.
 
@@ -50,6 +52,8 @@ def run_cell(
         many workers it wants.
     with_curve
         Whether the best models on the way are judged on the test rows too.
+    make_slots
+        Makes the slots of the run.
 
     Raises
     ------
@@ -62,7 +66,9 @@ def run_cell(
     existing = folder.read(cell)
     if existing is not None:
         return existing
-    record, rows = _attempt(folder, plan, cell, n_side_by_side, with_curve=with_curve)
+    record, rows = _attempt(
+        folder, plan, cell, n_side_by_side, with_curve=with_curve, make_slots=make_slots
+    )
     folder.write(record, rows)
     _remove_run(folder, cell)
     return record
@@ -84,10 +90,11 @@ def _attempt(
     n_side_by_side: int,
     *,
     with_curve: bool,
+    make_slots: MakeSlots,
 ) -> tuple[CellRecord, CellRows | None]:
     try:
         settings = _shared(plan.settings(cell), n_side_by_side)
-        session = _session(settings, Home(folder.run_home(cell)))
+        session = _session(settings, Home(folder.run_home(cell)), make_slots)
         line = open_line(session)
         try:
             return _run(line, plan, cell, with_curve=with_curve)
@@ -104,13 +111,13 @@ def _attempt(
 
 
 def _shared(settings: Settings, n_side_by_side: int) -> Settings:
-    """Settings with this cell's part of the cores."""
-    if settings.workers or n_side_by_side <= 1:
+    """Settings with this cell's part of the cores, if it is to run here."""
+    if settings.workers or settings.cluster or n_side_by_side <= 1:
         return settings
     return settings.model_copy(update={"workers": max(usable_cores() // n_side_by_side, 1)})
 
 
-def _session(settings: Settings, home: Home) -> Session:
+def _session(settings: Settings, home: Home, make_slots: MakeSlots) -> Session:
     """The session of an interrupted run of this cell, else a new one.
 
     Raises
@@ -122,8 +129,8 @@ def _session(settings: Settings, home: Home) -> Session:
         if folder.is_driven():
             raise ServiceError(f"run {folder.run_id} of this cell is driven by another process")
         if "data" in folder.read_facts():
-            return reopen(folder.run_id, home)
-    return begin(settings, home)
+            return reopen(folder.run_id, home, make_slots=make_slots)
+    return begin(settings, home, make_slots=make_slots)
 
 
 def _run(

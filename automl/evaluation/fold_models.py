@@ -12,7 +12,7 @@ import hmac
 import os
 import pickle
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -37,12 +37,40 @@ def save_models(
     StorageError
         If they cannot be written.
     """
+    content = dict(pipelines)
+    _write(
+        folder,
+        trial_id,
+        lambda file: pickle.dump(content, file, protocol=pickle.HIGHEST_PROTOCOL),
+    )
+
+
+def read_unsigned(folder: Path, trial_id: str) -> bytes | None:
+    """Fold models that a worker has kept, without the signature; None if there are none."""
+    try:
+        return _file(folder, trial_id).read_bytes()[:-_CODE_BYTES]
+    except FileNotFoundError:
+        return None
+
+
+def adopt_models(folder: Path, trial_id: str, content: bytes) -> None:
+    """Keep fold models that a trusted worker has sent, signed by this installation; raises as `save_models`.
+
+    Parameters
+    ----------
+    content
+        From `read_unsigned`.
+    """
+    _write(folder, trial_id, lambda file: file.write(content))
+
+
+def _write(folder: Path, trial_id: str, dump: Callable[[BinaryIO], object]) -> None:
     models, path, key = folder / "models", _file(folder, trial_id), make_key()
     draft = models / f"{trial_id}.tmp"
     with storing(path, draft, "fold models"):
         models.mkdir(mode=0o700, exist_ok=True)
         with draft.open("w+b") as file:
-            pickle.dump(dict(pipelines), file, protocol=pickle.HIGHEST_PROTOCOL)
+            dump(file)
             size = file.tell()
             file.seek(0)
             code = _code(file, size, key, folder, trial_id)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
@@ -44,6 +45,7 @@ class SupervisorProcess:
     log_path
         File that the output of all workers is appended to; a temporary one when None.
     libraries : modules imported before the workers are forked
+    environment : variables of the supervisor and its workers, beside those of this process
 
     Raises
     ------
@@ -59,6 +61,7 @@ class SupervisorProcess:
         threads: int,
         log_path: Path | None,
         libraries: tuple[str, ...],
+        environment: Mapping[str, str],
     ) -> None:
         if sys.platform != "linux":
             raise AutoMLError(f"worker slots need Linux; this is {sys.platform}")
@@ -91,7 +94,7 @@ class SupervisorProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
-                env=_environment(threads, self.marker),
+                env={**_environment(threads, self.marker), **environment},
                 pass_fds=[end.fileno() for end in (control, *theirs)],
                 start_new_session=True,
             )

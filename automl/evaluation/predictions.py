@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
 
@@ -68,6 +69,16 @@ class PredictionStore:
                 np.save(file, values, allow_pickle=False)
             draft.replace(path)
         return True
+
+    def adopt(self, trial_id: str, content: bytes) -> bool:
+        """Keep a prediction whose file another machine has written; see `save`.
+
+        Raises
+        ------
+        ValueError
+            If it is no array file.
+        """
+        return self.save(trial_id, np.load(BytesIO(content), allow_pickle=False))
 
     def load(self, trial_id: str) -> FloatArray:
         """Read-only memory map of a prediction.

@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,14 @@ from automl.evaluation.supervisor import PRELOADED
 from automl.evaluation.watch import GRACE_SECONDS
 from automl.records import TrialStatus
 
+LOG = "workers.log"
+"""Name of the file in a run folder that everything its workers print is appended to."""
+JOB_MODULES = (
+    "automl.evaluation.trial",
+    "automl.evaluation.model_jobs",
+    "automl.families.registry",
+)
+"""Modules of the jobs of a run, to be imported once for all workers."""
 _MOST_LOSSES = 3
 """Supervisors that a run may lose: more have a cause that stays."""
 _MOST_RETRIES = 3
@@ -66,6 +74,8 @@ class WorkerPool:
         More of them, such as those of the jobs.
     starts_at_once
         Whether the supervisor is started now, and not by the first that asks for a worker.
+    environment
+        Variables of the workers, beside those of this process.
 
     Raises
     ------
@@ -85,6 +95,7 @@ class WorkerPool:
         libraries: Sequence[str] = PRELOADED,
         preload: Sequence[str] = (),
         starts_at_once: bool = True,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         _check_log(log_path)
         limit = default_memory_limit_mib(max(1, n_slots))
@@ -99,6 +110,7 @@ class WorkerPool:
             threads=threads,
             log_path=None if log_path is None else Path(log_path),
             libraries=(*libraries, *preload),
+            environment=environment or {},
         )
         self._seats = [Seat() for _ in range(n_slots)]
         self._free = deque(range(n_slots))

@@ -118,7 +118,7 @@ def _take_table(
         What `run.json` says so far.
     """
     with session.ledger.stage("data"):
-        data = prepare(session.folder, settings, frame=frame)
+        data = prepare(session.folder, settings, frame=frame, slots=session.pool.n_slots)
     if not session.is_late:
         describe_table(session)
     session.experience = take_snapshot(session)

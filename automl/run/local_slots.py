@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from automl.errors import SettingsError
 from automl.evaluation.slots import Slots
-from automl.evaluation.worker_pool import WorkerPool
+from automl.evaluation.worker_pool import JOB_MODULES, LOG, WorkerPool
 from automl.home import RunFolder
 from automl.run.preparation import n_slots
 from automl.settings import Settings
-
-LOG = "workers.log"
-PRELOAD = ("automl.evaluation.trial", "automl.evaluation.model_jobs", "automl.families.registry")
-"""Modules of the jobs, imported once for all workers."""
 
 
 class MakeSlots(Protocol):
@@ -35,13 +32,24 @@ class MakeSlots(Protocol):
 
 
 def local_slots(settings: Settings, folder: RunFolder, *, starts_at_once: bool) -> Slots:
-    """Slots of this machine."""
+    """Slots of this machine.
+
+    Raises
+    ------
+    SettingsError
+        If the settings want those of a cluster.
+    """
+    if settings.cluster is not None:
+        raise SettingsError(
+            "setting cluster: this runs trials on this machine alone; leave it out",
+            setting="cluster",
+        )
     return WorkerPool(
         n_slots(settings),
         context=str(folder.path),
         threads=settings.threads,
         memory_limit_mib=None if settings.memory_mib is None else int(settings.memory_mib),
         log_path=folder.path / LOG,
-        preload=PRELOAD,
+        preload=JOB_MODULES,
         starts_at_once=starts_at_once,
     )

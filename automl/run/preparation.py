@@ -46,7 +46,11 @@ MOST_PER_CORE = 4
 
 
 def prepare(
-    folder: RunFolder, settings: Settings, *, frame: pd.DataFrame | None = None
+    folder: RunFolder,
+    settings: Settings,
+    *,
+    frame: pd.DataFrame | None = None,
+    slots: int | None = None,
 ) -> dict[str, Any]:
     """Read, check and split the table, plan the folds and write all of it into the run folder.
 
@@ -54,6 +58,8 @@ def prepare(
     ----------
     frame
         The table itself, instead of the source in the settings.
+    slots
+        Trials at a time; by default those of this machine.
 
     Returns
     -------
@@ -98,7 +104,7 @@ def prepare(
     if settings.challenge:
         held = hold_back(folder, settings, frame if is_challenger else None, table, test_rows)
     table, test = _separate(table, settings, test_rows, held)
-    stages = plan_folds(table, settings)
+    stages = plan_folds(table, settings, slots=slots)
     index = build_index(
         settings.metric,
         task=table.task,
@@ -200,12 +206,14 @@ def _n_training_rows(stage: StageRows, settings: Settings) -> int:
     return len(fold_rows(stage.folds[0], 0, time=settings.time is not None)[0])
 
 
-def plan_folds(table: Table, settings: Settings) -> dict[StageName, StageRows]:
+def plan_folds(
+    table: Table, settings: Settings, *, slots: int | None = None
+) -> dict[StageName, StageRows]:
     """Rows and folds of the search and of the candidates on folds that the search never saw.
 
     With `data_mode` halves the search runs on S and the candidates on H (B14, section 3.3).
     """
-    everything = np.arange(len(table))
+    everything, scheme = np.arange(len(table)), fold_scheme(table, settings, slots=slots)
     searched = range(settings.search_repeats)
     if settings.data_mode == "halves":
         halves = split_halves(
@@ -219,19 +227,20 @@ def plan_folds(table: Table, settings: Settings) -> dict[StageName, StageRows]:
         )
         first = 0 if settings.halves != "all" else settings.search_repeats
         return {
-            "search": _stage_rows(table, settings, halves.search, repeats=searched),
+            "search": _stage_rows(table, settings, halves.search, scheme, repeats=searched),
             "candidates": _stage_rows(
                 table,
                 settings,
                 halves.selection,
+                scheme,
                 repeats=range(first, first + settings.first_candidate_repeats),
             ),
         }
-    n_fresh = most_repeats(fold_scheme(table, settings), settings)
+    n_fresh = most_repeats(scheme, settings)
     fresh = range(settings.search_repeats, settings.search_repeats + n_fresh)
     return {
-        "search": _stage_rows(table, settings, everything, repeats=searched),
-        "candidates": _stage_rows(table, settings, everything, repeats=fresh),
+        "search": _stage_rows(table, settings, everything, scheme, repeats=searched),
+        "candidates": _stage_rows(table, settings, everything, scheme, repeats=fresh),
     }
 
 
@@ -248,13 +257,18 @@ class FoldScheme:
         return 1 if self.is_holdout else self.n_folds
 
 
-def fold_scheme(table: Table, settings: Settings) -> FoldScheme:
+def fold_scheme(table: Table, settings: Settings, *, slots: int | None = None) -> FoldScheme:
     """Folds that let a time budget pay for a dozen slow trials.
 
     One holdout above `holdout_above_rows`. With `adapt_folds` and a time budget, the number of
     folds falls to 3, and then to one holdout, as long as `WANTED_TRIALS` trials of a default
     LightGBM are not expected to fit into the search. The expectation depends on the table's size
-    alone, never on how busy the machine is.
+    and the slots alone, never on how busy the machine is.
+
+    Parameters
+    ----------
+    slots
+        Trials at a time; by default those of this machine.
     """
     n_rows, n_columns = table.frame.shape
     if settings.holdout_above_rows is not None and n_rows > settings.holdout_above_rows:
@@ -263,7 +277,7 @@ def fold_scheme(table: Table, settings: Settings) -> FoldScheme:
         return FoldScheme(settings.folds, is_holdout=False)
     outputs = table.n_classes**CLASS_EXPONENT if table.n_classes > 2 else 1.0
     fit_seconds = LIGHTGBM_SECONDS_PER_CELL * n_rows * n_columns * outputs
-    slot_seconds = settings.seconds * (1 - settings.reserve) * n_slots(settings)
+    slot_seconds = settings.seconds * (1 - settings.reserve) * (slots or n_slots(settings))
     affordable = slot_seconds / (WANTED_TRIALS * fit_seconds * settings.search_repeats)
     if affordable >= settings.folds:
         return FoldScheme(settings.folds, is_holdout=False)
@@ -280,7 +294,7 @@ def n_slots(settings: Settings) -> int:
 
 
 def check_workers(settings: Settings) -> None:
-    """Refuse numbers of workers and threads that cannot be meant for this machine.
+    """Refuse numbers of workers and threads that cannot be meant for this machine, if it runs the trials.
 
     Raises
     ------
@@ -292,6 +306,8 @@ def check_workers(settings: Settings) -> None:
     AutoMLWarning
         If there are more threads of all workers than cores.
     """
+    if settings.cluster is not None:
+        return
     n_cores = usable_cores()
     there = f"{n_cores} core{'s' if n_cores > 1 else ''} of this machine"
     most = MOST_PER_CORE * n_cores
@@ -334,11 +350,12 @@ def most_repeats(scheme: FoldScheme, settings: Settings) -> int:
     return max(kept, settings.candidate_scores // scheme.per_repeat)
 
 
-def _stage_rows(table: Table, settings: Settings, rows: IntArray, *, repeats: range) -> StageRows:
+def _stage_rows(
+    table: Table, settings: Settings, rows: IntArray, scheme: FoldScheme, *, repeats: range
+) -> StageRows:
     groups = None if table.groups is None else table.groups[rows]
     if len(distinct_rows(rows)) < len(rows) and groups is None:
         groups = np.unique(rows, return_inverse=True)[1]
-    scheme = fold_scheme(table, settings)
     folds = [
         make_folds(
             table.y[rows],

@@ -22,6 +22,8 @@ UNRACED = ORIGINS
 STRETCHED = (FLOOR, DEFAULT)
 """Origins whose boosted models keep the rounds that they have when their time is over: every family's
 default is worth a place in the result, whereas an optimizer's proposal that is too slow is given up."""
+MOST_THREADS = 1000
+"""Of one family; a thread is begun for a turn that finds none idle, so this is no cost."""
 JOB = "automl.evaluation.trial:evaluate"
 
 
@@ -279,7 +281,7 @@ def work(
     family: str | None = None,
     until: Callable[[], bool] | None = None,
 ) -> None:
-    """Take turns and run them until there are none; called by several threads at once.
+    """Take turns and run them side by side until there are none; called by several threads at once.
 
     Parameters
     ----------
@@ -288,8 +290,7 @@ def work(
     limit_seconds
         Time limit of a turn.
     family
-        Only this family's turns, side by side where it has several at once; None for any turns,
-        one at a time.
+        Only this family's turns; None for any turns.
     until
         Stop taking turns as soon as this holds.
     """
@@ -299,12 +300,8 @@ def work(
         commit(trial, turn)
         turns.finish(trial)
 
-    if family is None:
-        while (turn := turns.take(until=until)) is not None:
-            run(turn)
-        return
     running: set[Future[None]] = set()
-    with ThreadPoolExecutor(turns.n_slots, f"search-{family}") as threads:
+    with ThreadPoolExecutor(MOST_THREADS, f"search-{family or 'all'}") as threads:
         while (turn := turns.take(family, until=until)) is not None:
             future = threads.submit(run, turn)
             future.add_done_callback(lambda done: turns.end() if done.exception() else None)

@@ -98,7 +98,7 @@ class Turns:
     n_trials
         Number of decisions, or None.
     n_slots
-        Most turns under way.
+        Most turns under way, now.
     n_kept
         Number of best trials whose fold models are worth keeping.
     replay
@@ -111,7 +111,7 @@ class Turns:
         *,
         lookback: int | None,
         n_trials: int | None,
-        n_slots: int,
+        n_slots: Callable[[], int],
         n_kept: int = 1,
         replay: Mapping[int, Trial] | None = None,
     ) -> None:
@@ -224,11 +224,6 @@ class Turns:
         return self._proposer.dropped
 
     @property
-    def n_slots(self) -> int:
-        """Most turns under way."""
-        return self._n_slots
-
-    @property
     def n_under_way(self) -> int:
         """Turns that have been given and not finished."""
         with self._condition:
@@ -251,7 +246,7 @@ class Turns:
 
     def _due(self) -> Due | None:
         """The next decision if it can be made now, by whoever is given it; or else None."""
-        if self._is_deciding or len(self._under_way) >= self._n_slots or not self._knows_enough():
+        if self._is_deciding or len(self._under_way) >= self._n_slots() or not self._knows_enough():
             return None
         begins_round = self._begins_round()
         learned = self._to_learn() if begins_round else ()
@@ -296,7 +291,7 @@ class Turns:
     @property
     def _n_due(self) -> int:
         if self._lookback is None:
-            return self._n_slots - len(self._under_way)
+            return max(self._n_slots() - len(self._under_way), 1)
         return self._begun + self._round_size - self._next
 
     def _knows_enough(self) -> bool:

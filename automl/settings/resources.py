@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from pydantic import field_validator
 
+from automl.addresses import public_address
 from automl.durations import parse_duration
 from automl.settings.fields import (
     DEFAULT_PRESET,
@@ -20,6 +22,8 @@ DEFAULT_BUDGET_SECONDS = 600.0
 """Long enough for a search on a small table, short enough to wait for (by judgement)."""
 MINIMUM_BUDGET_SECONDS = 10.0
 """In less, start, floors and bundle leave nothing to search with."""
+ADDRESS = re.compile(r"[a-z]+://[^/@?#\s]+:\d+")
+"""Of a Dask scheduler; nothing that could be a secret, so that it may be shown."""
 
 
 class Resources(Section):
@@ -80,6 +84,13 @@ class Resources(Section):
         option=Option(metavar="N"),
         ge=0,
     )
+    cluster: str | None = setting(
+        None,
+        help="Run the trials on the workers of the Dask scheduler at this address, such as tcp://HOST:8786",
+        more="the cluster runs this project's code and sees the table: trust its network, or use tls://",
+        option=Option("--dask", metavar="ADDRESS"),
+        form="operator",
+    )
     threads: int = setting(1, help="Threads per trial", unit="threads", ge=1)
     trial_seconds: float | None = setting(
         None, help="Limit of one trial, such as 90s, 10m", unit="seconds", gt=0
@@ -94,6 +105,16 @@ class Resources(Section):
     @classmethod
     def _duration(cls, value: Any) -> Any:
         return value if value is None else parse_duration(value)
+
+    @field_validator("cluster")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value is not None and not ADDRESS.fullmatch(value):
+            raise ValueError(
+                "must be the address of a Dask scheduler like tcp://HOST:8786 or tls://HOST:8786, "
+                f"without user or password; got {public_address(value)!r}"
+            )
+        return value
 
     @property
     def seconds(self) -> float | None:

@@ -19,6 +19,7 @@ from automl.evaluation.fold_models import remove_all_models
 from automl.home import Home, RunFolder
 from automl.records import Trial
 from automl.run.beginning import reopen
+from automl.run.local_slots import MakeSlots, local_slots
 from automl.run.session import Session
 from automl.run.stage_table import REGISTRATION, stage_of, stages_of
 from automl.run_records.result import RunResult
@@ -218,8 +219,13 @@ class RunReference:
         return Path(self.folder).expanduser().resolve()
 
     @contextmanager
-    def opened(self) -> Iterator[Line]:
+    def opened(self, make_slots: MakeSlots = local_slots) -> Iterator[Line]:
         """The run's line: the one that drives it in this process, else the run reopened here.
+
+        Parameters
+        ----------
+        make_slots
+            Makes the slots of a run that is reopened.
 
         Raises
         ------
@@ -235,7 +241,7 @@ class RunReference:
             raise InterruptedRunError(f"run {self._path.name} was stopped here; resume it later")
         if not RunFolder(self._path).facts_file.exists():
             raise SettingsError(f"{self.folder} is no folder of a run: it holds no run.json")
-        session = reopen(self._path.name, Home(self._path.parents[1]))
+        session = reopen(self._path.name, Home(self._path.parents[1]), make_slots=make_slots)
         line = open_line(session)
         try:
             with session.driven():

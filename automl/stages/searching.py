@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from automl.bandits.registry import get_allocator
 from automl.errors import AutoMLError, StorageError
@@ -122,7 +121,7 @@ class Search:
             proposer,
             lookback=None if session.is_timed else settings.lookback,
             n_trials=settings.trials,
-            n_slots=session.pool.n_slots,
+            n_slots=lambda: session.pool.n_slots,
             n_kept=N_KEPT,
             replay={t.index: t for t in session.earlier if t.stage == "search"},
         )
@@ -177,9 +176,7 @@ class Search:
             with contextlib.suppress(Exception):
                 self.run(until=self._is_attached.is_set)
 
-        threads = [
-            threading.Thread(target=run, daemon=True) for _ in range(self.session.pool.n_slots)
-        ]
+        threads = [threading.Thread(target=run, daemon=True)]
         if not self._is_late():  # else it would only take the core from the one model that is left
             threads.append(threading.Thread(target=warm_up, daemon=True))
         for thread in threads:
@@ -463,7 +460,7 @@ def _findings(trials: Sequence[Trial]) -> FamilyFindings:
 
 
 def run_search(search: Search, *, until: Callable[[], bool] | None = None) -> None:
-    """Run the rest of the search with plain threads, without an orchestrator.
+    """Run the rest of the search without an orchestrator.
 
     Parameters
     ----------
@@ -471,7 +468,4 @@ def run_search(search: Search, *, until: Callable[[], bool] | None = None) -> No
         Take no further turns as soon as this holds.
     """
     search.attach()
-    n_threads = search.session.pool.n_slots
-    with ThreadPoolExecutor(n_threads) as threads:
-        for _ in threads.map(lambda _: search.run(until=until), range(n_threads)):
-            continue
+    search.run(until=until)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from automl.errors import ServiceError, SettingsError
+from automl.errors import SettingsError
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import TerminationError, open_home
 from automl_flows.words.messages import say
@@ -17,10 +16,6 @@ from automl_flows.words.messages import say
 if TYPE_CHECKING:
     from automl.comparison.folder import ComparisonFolder
     from automl.comparison.plan import ComparisonPlan
-
-
-CLUSTER_SECONDS = 10.0
-"""Until a scheduler counts as absent (by judgement)."""
 
 
 def register(app: typer.Typer) -> None:
@@ -115,20 +110,18 @@ def _check_cluster(address: str) -> None:
     Raises
     ------
     SettingsError
-        If its package is not installed, or the address is none.
+        If the address is none.
     ServiceError
         If nothing answers there.
     """
+    from automl_tasks.cluster.reachable import check_reachable
+
     if not re.fullmatch(r"[a-z]+://.+:\d+", address):
         raise SettingsError(f"--dask must be an address like tcp://HOST:8786; got {address!r}")
-    if find_spec("prefect_dask") is None:
-        raise SettingsError("--dask needs the package prefect-dask: install automl-flows[dask]")
-    from distributed import Client
+    check_reachable(address)
+    from automl_tasks.cluster.connection import connect  # slow: imports distributed
 
-    try:
-        Client(address, timeout=CLUSTER_SECONDS, set_as_default=False).close()
-    except OSError:
-        raise ServiceError(f"no Dask scheduler answers at {address}") from None
+    connect(address).close()
 
 
 def _plan(

@@ -117,8 +117,11 @@ def _train(settings: Settings, home: Path, *, as_json: bool) -> dict[str, Any]:
     from automl.home import Home
     from automl.run.choices import check_names
     from automl.run.memory import unknown_exclusions
+    from automl_tasks.cluster.reachable import check_reachable
 
     check_names(settings)
+    if settings.cluster is not None:
+        check_reachable(settings.cluster)
     for sentence in unknown_exclusions(Home(home), settings):
         say(f"warning: {sentence}")
     return _drive(home, as_json=as_json, settings=settings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -100,11 +99,11 @@ def test_a_comparison_that_another_process_runs_is_left_as_it_is(automl, methods
     assert folder.read(failed) is not None
 
 
-@pytest.mark.skipif(find_spec("prefect_dask") is not None, reason="prefect-dask is installed")
-def test_a_cluster_needs_its_package(automl, methods, table):
+def test_a_cluster_that_is_not_there_is_one_sentence(automl, methods, table):
     found = automl("compare", methods, table, "-o", "out", "--dask", "tcp://localhost:1")
-    assert found.code == 2
-    assert "automl-flows[dask]" in found.err
+    assert found.code == 4
+    assert "no Dask scheduler answers at tcp://localhost:1" in found.err
+    assert not Path("out").exists()
 
 
 def test_records_of_any_program_are_reported(automl, tmp_path):

@@ -12,7 +12,7 @@ USAGE = [
     (["trian"], "train"),
     (["train"], "TABLE"),
     (["train", "TABLE", "--traget", "y"], "--target"),
-    (["train", "TABLE", "--dask", "localhost"], "--dask"),
+    (["train", "TABLE", "--target", "y", "--dask", "me:secret@host:1"], "setting cluster: must be"),
     (["train", "TABLE"], "error: setting target is missing"),
     (["train", "TABLE", "--target", "y", "--home", "TABLE"], "is not a folder"),
     (["up", "--home", "TABLE"], "home folder"),

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +119,6 @@ def cluster(tmp_path: Path) -> Iterator[str]:
 @pytest.mark.integration
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("_with_server")
-@pytest.mark.skipif(find_spec("prefect_dask") is None, reason="needs the extra dask: prefect-dask")
 def test_a_comparison_on_a_dask_cluster_gives_what_one_machine_gives(
     tmp_path: Path, cluster: str
 ) -> None:

@@ -148,7 +148,7 @@ def simulation_of_bootstraps(space):
             ),
             lookback=4,
             n_trials=20,
-            n_slots=n_slots,
+            n_slots=lambda: n_slots,
             replay=replay,
         )
 

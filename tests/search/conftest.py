@@ -76,7 +76,7 @@ class Simulation:
             ),
             lookback=lookback,
             n_trials=n_trials,
-            n_slots=n_slots,
+            n_slots=lambda: n_slots,
             **options,
         )
 

@@ -97,7 +97,7 @@ def test_results_are_told_in_the_order_of_their_index(simulation):
         ),
         lookback=4,
         n_trials=40,
-        n_slots=4,
+        n_slots=lambda: 4,
     )
     simulation.run(turns, 4, order=5)
     assert listener.told == list(range(36))
@@ -149,7 +149,7 @@ def test_a_configuration_comes_once_at_each_fidelity_and_never_after_the_full_on
 
     arms = {"beta": Arm(space, Scripted(), "scripted")}
     proposer = Proposer(arms, Uniform(), opening=Opening([]), seed=0)
-    turns = Turns(proposer, lookback=1, n_trials=6, n_slots=1)
+    turns = Turns(proposer, lookback=1, n_trials=6, n_slots=lambda: 1)
     given = simulation.run(turns, 1)
     asked = [(turn.proposal.configuration, turn.proposal.fidelity) for turn in given]
     assert asked[1:] == [
@@ -304,7 +304,7 @@ def scripted_turns(simulation, *, asks_again=True, **options):
 
 
 def test_a_long_lookback_has_rounds_of_a_quarter_of_it(simulation):
-    turns, optimizer = scripted_turns(simulation, lookback=12, n_trials=30, n_slots=2)
+    turns, optimizer = scripted_turns(simulation, lookback=12, n_trials=30, n_slots=lambda: 2)
     simulation.run(turns, 2)
     assert optimizer.asked[:6] == [
         ("ask", 1), ("again", 2), ("ask", 3), ("again", 4), ("again", 5), ("ask", 6)
@@ -317,7 +317,7 @@ def test_a_long_lookback_has_rounds_of_a_quarter_of_it(simulation):
 @pytest.mark.parametrize("asks_again", [True, False])
 def test_at_the_default_lookback_every_decision_is_asked_anew(simulation, asks_again):
     turns, optimizer = scripted_turns(
-        simulation, asks_again=asks_again, lookback=4, n_trials=20, n_slots=4
+        simulation, asks_again=asks_again, lookback=4, n_trials=20, n_slots=lambda: 4
     )
     simulation.run(turns, 4, order=3)
     assert {kind for kind, _ in optimizer.asked} == {"ask", "tell"}
@@ -336,7 +336,7 @@ def test_without_a_lookback_a_decision_sees_what_has_finished(simulation):
 
 
 def test_without_a_lookback_all_free_slots_share_a_round(simulation):
-    turns, optimizer = scripted_turns(simulation, lookback=None, n_trials=None, n_slots=5)
+    turns, optimizer = scripted_turns(simulation, lookback=None, n_trials=None, n_slots=lambda: 5)
     running = [simulation.take_now(turns) for _ in range(5)]
     assert optimizer.asked == [("ask", 1), ("again", 2), ("again", 3), ("again", 4)]
     for turn in running[:3]:
@@ -350,7 +350,7 @@ def test_without_a_lookback_all_free_slots_share_a_round(simulation):
 
 def test_a_round_that_takes_long_ends_early(simulation, monkeypatch):
     monkeypatch.setattr("automl.search.turns.ROUND_SECONDS", 0.0)
-    turns, optimizer = scripted_turns(simulation, lookback=None, n_trials=None, n_slots=5)
+    turns, optimizer = scripted_turns(simulation, lookback=None, n_trials=None, n_slots=lambda: 5)
     for _ in range(4):
         simulation.take_now(turns)
     assert optimizer.asked == [("ask", 1), ("ask", 2), ("ask", 3)]
@@ -371,7 +371,7 @@ def test_results_are_taken_and_turns_handed_out_while_an_optimizer_thinks(simula
 
     opening = Opening([(space.default(), "floor"), (space.complete({"C": 3.0}), "portfolio")])
     proposer = Proposer({"alpha": Arm(space, Slow(), "slow")}, Uniform(), opening=opening, seed=0)
-    turns = Turns(proposer, lookback=None, n_trials=9, n_slots=3)
+    turns = Turns(proposer, lookback=None, n_trials=9, n_slots=lambda: 3)
     first = turns.take()
     turns._decide(turns._due())  # a turn that waits for its thread
     thread = threading.Thread(target=turns.take, args=["beta"])
@@ -467,7 +467,7 @@ def test_a_turn_tells_what_its_decision_took(simulation):
 
     arms = {"beta": Arm(space, Thinks(), "thinks")}
     proposer = Proposer(arms, Uniform(), opening=Opening([(space.default(), "floor")]), seed=0)
-    turns = Turns(proposer, lookback=1, n_trials=2, n_slots=1)
+    turns = Turns(proposer, lookback=1, n_trials=2, n_slots=lambda: 1)
     first = simulation.take_now(turns)
     turns.finish(simulation.trial(first))
     second = simulation.take_now(turns)
@@ -526,7 +526,7 @@ def test_a_partial_trial_may_fit_where_a_complete_one_does_not(simulation):
 
     arms = {"beta": Arm(space, Climbs(), "climbs")}
     proposer = Proposer(arms, Uniform(), opening=Opening([]), seed=0, fits=fits)
-    turns = Turns(proposer, lookback=None, n_trials=None, n_slots=1)
+    turns = Turns(proposer, lookback=None, n_trials=None, n_slots=lambda: 1)
     given = simulation.run(turns, 1)
     assert [turn.proposal.configuration for turn in given[1:]] == [asked[0]]
     assert looked_at[-1][0] == Proposal(asked[1])
@@ -551,7 +551,7 @@ def test_the_end_does_not_wait_for_an_optimizer_that_is_thinking(simulation):
 
     opening = Opening([(space.default(), "floor")])
     proposer = Proposer({"alpha": Arm(space, Slow(), "slow")}, Uniform(), opening=opening, seed=0)
-    turns = Turns(proposer, lookback=None, n_trials=9, n_slots=2)
+    turns = Turns(proposer, lookback=None, n_trials=9, n_slots=lambda: 2)
     turns.take()
     taken = []
     thread = threading.Thread(target=lambda: taken.append(turns.take()))

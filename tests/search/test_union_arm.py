@@ -31,7 +31,7 @@ def make(simulation):
             ),
             lookback=lookback,
             n_trials=n_trials,
-            n_slots=n_slots,
+            n_slots=lambda: n_slots,
             **options,
         )
 

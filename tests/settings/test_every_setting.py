@@ -92,6 +92,7 @@ OPTIONS = {
     "exclude_experience": ("iris", {"exclude_experience": ("iris",)}),
     "workers": (2, {"workers": 2}),
     "promotion": ("superior", {"promotion": "superior"}),
+    "dask": ("tls://h:8786", {"cluster": "tls://h:8786"}),
     "register_after": (True, {"register_after": True}),
     "seed": (7, {"seed": 7}),
     "name": ("mine", {"name": "mine"}),

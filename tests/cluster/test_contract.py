@@ -1,0 +1,175 @@
+"""What every provider of slots keeps to: this machine's pool, and a Dask cluster."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from automl.errors import AutoMLError, StorageError
+from automl.evaluation.slots import Job
+from automl.home import RunFolder
+from automl.records import TrialStatus
+from automl.settings import Settings
+from automl_tasks.run_slots import run_slots
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+
+SABOTEURS = Path(__file__).parents[1] / "evaluation"
+LIMIT_MIB = 150
+LONG = 60.0
+"""Limit of jobs that should end by other means; beyond what a busy machine needs for a message."""
+
+
+def make_slots(folder: Path, address: str | None):
+    folder.mkdir()
+    settings = Settings(table="t.csv", target="y", workers=2, memory_mib=LIMIT_MIB, cluster=address)
+    return run_slots(settings, RunFolder(folder), starts_at_once=True)
+
+
+@pytest.fixture(scope="module", params=["this machine", "Dask"])
+def slots(request, tmp_path_factory):
+    address = request.getfixturevalue("cluster").address if request.param == "Dask" else None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SABOTEURS))
+        made = make_slots(tmp_path_factory.mktemp("slots") / "20260101-000000-abcd", address)
+        until = time.monotonic() + 240.0
+        while not made.is_ready(0.5):
+            assert time.monotonic() < until
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def slot(slots):
+    taken = slots.acquire(LONG)
+    yield taken
+    slots.release(taken)
+
+
+def job(name, **payload):
+    return Job(f"saboteurs:{name}", payload)
+
+
+def assert_next_works(slots, slot):
+    outcome = slots.run(slot, job("echo", number=7), limit_seconds=LONG)
+    assert outcome.status is TrialStatus.COMPLETE, outcome
+    assert outcome.results[0][1] == {"number": 7}
+
+
+def test_a_job_gets_the_run_folder_and_its_payload(slots, slot):
+    outcome = slots.run(slot, job("echo", x=[1, 2]), limit_seconds=LONG)
+    assert outcome.status is TrialStatus.COMPLETE
+    ((context, payload),) = outcome.results
+    assert Path(context).name == "20260101-000000-abcd"
+    assert payload == {"x": [1, 2]}
+    assert 0.0 < outcome.seconds < LONG
+
+
+@pytest.mark.parametrize(
+    ("name", "payload", "limit", "status", "reason"),
+    [
+        ("hang", {}, 0.3, TrialStatus.TIMED_OUT, "over the time limit of 0.3 s"),
+        ("hog", {"mib": 900}, LONG, TrialStatus.OUT_OF_MEMORY, f"limit of {LIMIT_MIB} MiB"),
+        ("segfault", {}, None, TrialStatus.CRASHED, "SIGSEGV"),
+        ("kill_group", {}, None, TrialStatus.KILLED, "SIGKILL"),
+        ("no_such_job", {}, None, TrialStatus.FAILED, "AttributeError"),
+    ],
+)
+def test_a_job_that_ends_badly_costs_itself_alone(
+    slots, slot, name, payload, limit, status, reason
+):
+    outcome = slots.run(slot, job(name, **payload), limit_seconds=limit)
+    assert outcome.status is status, outcome
+    assert reason in outcome.reason
+    assert not outcome.is_cancelled
+    assert_next_works(slots, slot)
+
+
+def test_results_arrive_one_by_one_and_stay_when_the_job_is_ended(slots, slot):
+    seen = []
+    stream = job("stream_then_hang", n=3)
+    outcome = slots.run(
+        slot,
+        stream,
+        limit_seconds=None,
+        on_result=lambda value: (seen.append(value), value == 2 and slots.cancel(slot)),
+    )
+    assert seen == outcome.results == [0, 1, 2]
+    assert outcome.is_cancelled
+    assert outcome.status is TrialStatus.FAILED
+    assert_next_works(slots, slot)
+
+
+def test_an_exception_of_the_job_has_its_traceback(slots, slot):
+    seen = []
+    outcome = slots.run(slot, job("stream_then_raise"), limit_seconds=LONG, on_result=seen.append)
+    assert seen == outcome.results == [1]
+    assert outcome.reason == "ValueError: second"
+    assert "stream_then_raise" in outcome.traceback
+
+
+def test_an_exception_of_who_listens_ends_the_job(slots, slot):
+    def refuse(_):
+        raise RuntimeError("enough")
+
+    started = time.monotonic()
+    with pytest.raises(RuntimeError, match="enough"):
+        slots.run(slot, job("stream_then_hang", n=1), limit_seconds=None, on_result=refuse)
+    assert time.monotonic() - started < LONG
+    assert_next_works(slots, slot)
+
+
+def test_cancel_ends_the_running_job_only(slots, slot):
+    slots.cancel(slot)  # nothing runs
+    assert_next_works(slots, slot)
+    timer = threading.Timer(0.5, slots.cancel, [slot])
+    timer.start()
+    outcome = slots.run(slot, job("hang"), limit_seconds=None)
+    assert outcome.is_cancelled
+    assert outcome.reason == "cancelled"
+    assert_next_works(slots, slot)
+
+
+def test_a_full_disk_is_no_fault_of_the_job(slots, slot):
+    with pytest.raises(StorageError, match="No space left"):
+        slots.run(slot, job("fill_disk", is_ours=True), limit_seconds=LONG)
+    assert_next_works(slots, slot)
+
+
+def test_slots_are_taken_one_by_one(slots):
+    until = time.monotonic() + LONG
+    while slots.n_slots < 2 and time.monotonic() < until:
+        time.sleep(0.1)
+    taken = [slots.acquire(LONG), slots.acquire(LONG)]
+    assert len(set(taken)) == 2
+    with pytest.raises(TimeoutError):
+        slots.acquire(0.05)
+    slots.release(taken[0])
+    again = slots.acquire(LONG)
+    for each in (again, taken[1]):
+        slots.release(each)
+
+
+def test_close_ends_jobs_of_other_threads(slots, request, tmp_path):
+    is_far = "Dask" in request.node.name
+    address = request.getfixturevalue("cluster").address if is_far else None
+    others = make_slots(tmp_path / "20260101-000001-abcd", address)
+    slot, outcomes = others.acquire(LONG), []
+    run = threading.Thread(
+        target=lambda: outcomes.append(others.run(slot, job("hang"), limit_seconds=None))
+    )
+    run.start()
+    until = time.monotonic() + 240.0
+    while not others.is_ready(0.5):
+        assert time.monotonic() < until
+    time.sleep(0.5)
+    others.close()
+    run.join(LONG)
+    assert [outcome.is_cancelled for outcome in outcomes] == [True]
+    others.close()  # once more is no matter
+    with pytest.raises(AutoMLError, match="closed"):
+        others.acquire()
+    assert not list((tmp_path / "20260101-000001-abcd").glob(".cluster-*"))
