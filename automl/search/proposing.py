@@ -12,9 +12,9 @@ from automl.optimizers.protocol import AsksAgain, Optimizer, Proposal
 from automl.origins import DEFAULT, FLOOR
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
+from automl.search.best_seen import Standing
 from automl.search.decided import Decided
 from automl.search.opening import Opening
-from automl.search.standing import Standing
 from automl.spaces.tree import SpaceTree
 
 OWED_SHARE = 1 / 6

@@ -17,6 +17,9 @@ from automl.surrogates.posterior import Posterior
 
 SMALL = 100
 """Observations up to which the hyperparameters are learned anew at every fit."""
+LARGE = 500
+"""Observations from which a quarter more is waited for: what 500 have shown changes little, and to learn
+takes a second."""
 
 
 @dataclass
@@ -25,7 +28,7 @@ class GaussianProcess:
 
     The most likely ones are found by L-BFGS with analytic gradients, from the last ones and, while
     there are few observations, from a fixed start as well. Above `SMALL` observations they are
-    learned only when n has grown by a twentieth, and never on more than `n_learned` observations
+    learned only when n has grown by a twentieth (above `LARGE` a quarter), and never on more than `n_learned` observations
     drawn at random. Between, new observations extend the Cholesky factor in O(n**2).
 
     With `n_samples`, up to `SMALL` observations the hyperparameters are samples of their
@@ -100,7 +103,7 @@ class GaussianProcess:
         if n > self.n_learned:
             rows = np.sort(rng.choice(n, self.n_learned, replace=False))
         share = 1 if n <= SMALL else 2 if is_first else 5
-        self._learn_at = n + (n // 20 if n > SMALL else 1)
+        self._learn_at = n + (1 if n <= SMALL else n // 20 if n <= LARGE else n // 4)
         return learn_hyperparameters(
             X[rows],
             y[rows],

@@ -410,3 +410,24 @@ def test_a_strong_vote_decides_what_is_proposed_and_gives_way_to_trials(space, i
     assert weak[0] == pytest.approx(0.8, abs=0.05)
     assert not np.allclose(weak[2:], 0.8, atol=0.05)
     assert proposed(MetaVote(vote.expected, is_heard=lambda: False)) == proposed(None)
+
+
+def test_of_many_trials_a_model_keeps_the_better_half_and_every_other_one_of_the_rest(
+    space, monkeypatch
+):
+    monkeypatch.setattr("automl.optimizers.observations.MOST", 40)
+    observations = Observations()
+    rng = np.random.default_rng(0)
+    scores = rng.permutation(41) / 41
+    for index, score in enumerate(scores):
+        configuration = space.complete({"x": index / 41})
+        status = TrialStatus.FAILED if score == 0.0 else TrialStatus.COMPLETE
+        observations.add(trial(configuration, score, status, index), np.array([index / 41]))
+    table = observations.table()
+    ranked = np.sort(scores)[::-1]
+    expected = {*ranked[:20], *ranked[20::2]}
+    kept = [score for score in scores if score in expected]
+    assert len(observations.known) == 41
+    assert table.X.ravel() * 41 == pytest.approx([list(scores).index(score) for score in kept])
+    assert table.scores[table.is_complete] == pytest.approx([s for s in kept if s > 0.0])
+    assert len(table.configurations) == len(table.is_legal) == len(kept) == 31

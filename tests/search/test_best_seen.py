@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
-from automl.search.standing import Standing
+from automl.search.best_seen import Standing
 
 OUTCOMES = st.lists(
     st.tuples(
