@@ -8,6 +8,7 @@ from typing import Any
 
 from automl.records import Trial
 from automl.run.session import Session
+from automl.run.stage_table import stage_named
 from automl.run_records.candidates import CandidatesRecord
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord
@@ -18,10 +19,6 @@ from automl.stages import candidates, champion, ensembling, finishing, result
 from automl.stages.line import Line
 
 Json = dict[str, Any]
-KINDS = {
-    kind.stage: kind
-    for kind in (CandidatesRecord, ChampionRecord, EnsembleRecord, HonestRecord, FinalRecord)
-}
 
 
 def choose_candidates(session: Session, trials: Sequence[Trial]) -> Json:
@@ -56,4 +53,4 @@ def leaderboard(trials: Sequence[Trial], selection: Json, members: Sequence[Json
 
 
 def record(line: Line, stage: str) -> Json:
-    return line.record(KINDS[stage]).to_json()
+    return line.record(stage_named(stage).record).to_json()
