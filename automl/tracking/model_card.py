@@ -53,7 +53,7 @@ def _what(manifest: Manifest, final: FinalRecord | None, facts: Mapping[str, Any
         "",
         f"- It predicts `{manifest.target}`, {'one of ' + labels if labels else 'a number'}.",
         f"- Run {facts['run_id']} made it on {made} (UTC).",
-        f"- It is a {manifest.combine} of {len(members)} configurations: {shown}.",
+        f"- It combines by {manifest.combine}, with their weights: {shown}.",
     ]
     if manifest.threshold is not None:
         label = (manifest.classes or ("", ""))[1]
@@ -82,8 +82,12 @@ def _data(folder: RunFolder, manifest: Manifest, facts: Mapping[str, Any]) -> li
     lines += [_row(column, reference) for column in columns[:MOST_COLUMNS]]
     if len(columns) > MOST_COLUMNS:
         lines.append(f"| and {len(columns) - MOST_COLUMNS} more | | | |")
-    ignored = ", ".join(f"`{name}`" for name in manifest.schema.ignored[:MOST_COLUMNS])
+    ignored = ", ".join(f"`{name}`" for name in _unused(manifest))
     return [*lines, "", *([f"Not used: {ignored}.", ""] if ignored else [])]
+
+
+def _unused(manifest: Manifest) -> list[str]:
+    return [name for name in manifest.schema.ignored if name != manifest.target][:MOST_COLUMNS]
 
 
 def _row(column: ColumnSchema, reference: TrainingReference | None) -> str:
