@@ -8,8 +8,8 @@ nothing of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
 from automl.home import RunFolder
 from automl.problem_names import problem_name
@@ -18,6 +18,11 @@ from automl.settings.sources import validated_settings
 
 KEY = "request"
 """Of the record in `run.json`; a run without it is a training request itself."""
+How = Literal["search", "warm", "refit"]
+HOW_WORDS = {
+    "warm": "a short search that begins with the champion's configurations",
+    "refit": "the champion's configurations and weights, fitted once more",
+}
 LIMITS = ("budget_seconds", "trials")
 """Settings of which one that is overridden replaces the other."""
 
@@ -32,19 +37,21 @@ class TrainingRequest:
     settings : plain JSON form
     task : that the run found, so that a new version of the table is the same problem
     overrides : settings of one retraining alone
+    how : one retraining is done: by a search, by one that begins with the champion's recipe, or by that alone
     """
 
     run_id: str
     settings: Mapping[str, Any]
     task: str
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    how: How = "search"
 
     @classmethod
     def of(cls, folder: RunFolder) -> TrainingRequest:
         """Request that a finished run goes back to, without overrides: its own, or the inherited."""
         facts = folder.read_facts()
         if KEY in facts:
-            return cls.from_json({**facts[KEY], "overrides": {}})
+            return cls.from_json({**facts[KEY], "overrides": {}, "how": "search"})
         settings = facts["settings"]
         name = settings.get("name") or problem_name(settings)
         return cls(folder.run_id, {**settings, "name": name}, facts["data"]["task"])
@@ -52,7 +59,7 @@ class TrainingRequest:
     def with_overrides(self, overrides: Mapping[str, Any]) -> TrainingRequest:
         """The same for a retraining that changes some settings; those that are None it keeps."""
         given = {key: value for key, value in overrides.items() if value is not None}
-        return TrainingRequest(self.run_id, self.settings, self.task, given)
+        return replace(self, overrides=given)
 
     def settings_for(self, table: str) -> Settings:
         """Settings of a retraining on another table.
@@ -82,4 +89,5 @@ class TrainingRequest:
     def remark(self) -> str:
         """``; for this run alone trials=3``, or nothing."""
         changed = ", ".join(f"{key}={value}" for key, value in self.overrides.items())
-        return f"; for this run alone {changed}" if changed else ""
+        manner = "" if self.how == "search" else f"; {HOW_WORDS[self.how]}"
+        return manner + (f"; for this run alone {changed}" if changed else "")

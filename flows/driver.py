@@ -17,8 +17,10 @@ from automl.home import Home
 from automl.progress import Progress
 from automl.run.beginning import begin, reopen
 from automl.run.session import Session
+from automl.run_records.recipe import Recipe
 from automl.settings import Settings
 from automl.stages.line import Line, close_line, open_line
+from automl.stages.recipes import give_recipe
 from automl.training_request import TrainingRequest
 from automl_flows.environment import silence_orchestrator
 from automl_tasks.run_slots import run_slots
@@ -45,6 +47,7 @@ def train(
     frame: pd.DataFrame | None = None,
     started: float | None = None,
     request: TrainingRequest | None = None,
+    recipe: Recipe | None = None,
 ) -> dict[str, Any]:
     """Run the whole line for a table and return its result.
 
@@ -60,6 +63,8 @@ def train(
         `time.monotonic()` of the command's first line.
     request
         Of a retraining: where its settings come from.
+    recipe
+        What the run follows, or begins with.
 
     Raises
     ------
@@ -76,7 +81,7 @@ def train(
         request=request,
         make_slots=run_slots,
     )
-    return _drive(session, server, on_progress)
+    return _drive(session, server, on_progress, recipe)
 
 
 def resume(
@@ -99,9 +104,14 @@ def resume(
 
 
 def _drive(
-    session: Session, server: LocalServer | None, on_progress: OnProgress | None
+    session: Session,
+    server: LocalServer | None,
+    on_progress: OnProgress | None,
+    recipe: Recipe | None = None,
 ) -> dict[str, Any]:
     try:
+        if recipe is not None:
+            give_recipe(session, recipe)
         _drive_line(open_line(session), server, on_progress)
         return session.records.read("result") or {}
     finally:

@@ -26,6 +26,7 @@ from automl.durations import parse_duration
 from automl.errors import AutoMLError, DataError, ServiceError
 from automl.home import Home, default_home
 from automl.problem_names import clean_name
+from automl.training_request import How
 from automl_flows.arrived_tables import ArrivedTable, take
 from automl_flows.environment import prepare_environment
 from automl_flows.retention import prune
@@ -64,6 +65,7 @@ def retrain_flow(
     window: str | None = None,
     time: str | None = None,
     keep: int | None = None,
+    how: How = "search",
 ) -> State[Any]:
     """Retrain a problem on its table; does nothing if the table has not changed.
 
@@ -87,9 +89,11 @@ def retrain_flow(
         How files become the table; see `automl.data.sources`.
     keep
         Delete all runs of the problem but so many; default: none.
+    how
+        `search`, `warm` or `refit`; see `automl_flows.retraining.retrain`.
     """
     address = whole_address(absolute_source(table))
-    request = _Request(name, home_of(home), budget, trials, seed, keep, force)
+    request = _Request(name, home_of(home), budget, trials, seed, keep, how, force)
     try:
         outcome = request.retrain(table, lambda: source_at(address, mode, window, time).read())
     except Exception as error:  # noqa: BLE001 - told as a state
@@ -121,12 +125,13 @@ def on_new_data_flow(
     time: str | None = None,
     base: str = "",
     keep: int | None = None,
+    how: How = "search",
 ) -> State[Any]:
     """Retrain a problem on a file that has just arrived; a file that cannot be used ends as Refused.
 
     Parameters
     ----------
-    name, home, budget, trials, seed, mode, window, time, keep
+    name, home, budget, trials, seed, mode, window, time, keep, how
         As in `retrain_flow`.
     table
         Address of the file; it is copied into the home before anything else.
@@ -135,7 +140,7 @@ def on_new_data_flow(
     base
         Table that files are appended to; empty for the one that the problem was trained on.
     """
-    request = _Request(name, home_of(home), budget, trials, seed, keep)
+    request = _Request(name, home_of(home), budget, trials, seed, keep, how)
     arrived = ArrivedTable(request.home, name, digest, mode, window, time, base)
     try:
         address = absolute_source(table)
@@ -157,6 +162,7 @@ class _Request:
     trials: int | None
     seed: int | None
     keep: int | None
+    how: How = "search"
     force: bool = False
 
     def retrain(self, table: str, read: Callable[[], pd.DataFrame]) -> Retraining:
@@ -173,6 +179,7 @@ class _Request:
                 "trials": self.trials,
                 "seed": self.seed,
             },
+            how=self.how,
             force=self.force,
             say=logger.info,
         )

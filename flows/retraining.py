@@ -31,9 +31,11 @@ from automl.run.finished_runs import (
     table_digest,
 )
 from automl.run.foreign_runs import refuse_foreign_code
+from automl.run_records.recipe import Recipe
 from automl.tracking.layout import problem_name
 from automl.tracking.synchronization import register_pending
-from automl.training_request import TrainingRequest
+from automl.training_request import How, TrainingRequest
+from automl_flows.retraining_ways import asked_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +90,7 @@ def retrain(
     home: Home,
     read: ReadFrame | None = None,
     overrides: Mapping[str, Any] | None = None,
+    how: How = "search",
     force: bool = False,
     started: float | None = None,
     on_progress: OnProgress | None = None,
@@ -108,6 +111,9 @@ def retrain(
     overrides
         Settings that differ in this run alone: `budget_seconds`, `trials`, `seed`; see
         `automl.training_request`.
+    how
+        `search`; `warm`: a short search that begins with the champion's configurations; `refit`: these and
+        their weights alone, in a fraction of the time.
     force
         Train even if the content was trained on before.
     started
@@ -143,7 +149,8 @@ def retrain(
                 "unchanged", name, public_address(table), digest, same.run_id, False, reason
             )
         refuse_foreign_code(runs[-1])
-        request = TrainingRequest.of(runs[-1]).with_overrides(overrides or {})
+        whole = TrainingRequest.of(runs[-1])
+        request, recipe = asked_for(whole, how, name, home, overrides or {})
         settings = request.settings_for(table)
         check_names(settings)
         before = None if force else interrupted_run(home, name, digest, request)
@@ -157,6 +164,7 @@ def retrain(
             settings,
             frame,
             request=request,
+            recipe=recipe,
             home=home,
             started=None if has_waited or settled else started,
             on_progress=on_progress,
@@ -203,6 +211,7 @@ def _train(
     frame: pd.DataFrame,
     *,
     request: TrainingRequest,
+    recipe: Recipe | None,
     home: Home,
     started: float | None,
     on_progress: OnProgress | None,
@@ -221,6 +230,7 @@ def _train(
             server=server,
             frame=frame,
             request=request,
+            recipe=recipe,
             started=began,
             on_progress=on_progress,
         )

@@ -40,6 +40,7 @@ from automl.stages.candidate_plan import (
 from automl.stages.finishing import member_milliseconds
 from automl.stages.fresh_folds import FreshFolds
 from automl.stages.notices import baseline_score
+from automl.stages.recipes import followed
 
 
 def find_candidates(session: Session, trials: Sequence[Trial]) -> CandidatesRecord:
@@ -51,6 +52,9 @@ def find_candidates(session: Session, trials: Sequence[Trial]) -> CandidatesReco
         Of the search.
     """
     chosen = choose_candidates(session, trials)
+    if followed(session):
+        best = next(trial for trial in trials if trial.id == chosen.trial_ids[0])
+        return CandidatesRecord.of(chosen, _by_search(session, CandidatePlan(), best, {}))
     return CandidatesRecord.of(chosen, score_candidates(session, trials, chosen.trial_ids))
 
 

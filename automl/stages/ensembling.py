@@ -18,6 +18,7 @@ from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord, Share
 from automl.stages.blending import Blender, library_of, milliseconds_of
 from automl.stages.membership import method_of, most_members
+from automl.stages.recipes import followed, weighted
 from automl.stages.stacking import stack_trials
 
 
@@ -36,6 +37,9 @@ def build_ensemble(
     trials
         Of the search.
     """
+    recipe = followed(session)
+    if recipe is not None and (followed_recipe := weighted(session, trials, recipe)) is not None:
+        return followed_recipe
     champion = next(trial for trial in trials if trial.id == selection.champion)
     store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
     if not store.has(champion.id):

@@ -13,6 +13,7 @@ from automl.run_records.ensemble import EnsembleRecord
 from automl.run_records.honest import HonestRecord, Kind
 from automl.selection.honest import LEAST_BOOTSTRAPS, honest_scores
 from automl.stages.choice_evidence import evidence_of
+from automl.stages.recipes import followed
 from automl.stages.repeated_choice import HONEST_KEY
 
 N_BOOTSTRAPS = 200
@@ -40,6 +41,9 @@ def estimate(
         Of the search.
     """
     chosen: Kind = "ensemble" if ensemble.replaced_champion else "single"
+    if recipe := followed(session):
+        reason = f"nothing was chosen: the model is that of run {recipe.run_id} on other rows"
+        return HonestRecord(chosen=chosen, reason=reason)
     evidence = evidence_of(session, trials, selection, ensemble)
     if evidence is None:
         return HonestRecord(chosen=chosen, reason="the predictions of the champion were not kept")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from automl.errors import SettingsError
+from automl.training_request import How
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import BEGAN, open_home
 from automl_flows.words.messages import say
@@ -44,13 +45,19 @@ def retrain(
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Root of all randomness [default: as trained]")
     ] = None,
+    how: Annotated[
+        How,
+        typer.Option(
+            help="search; warm: a quarter of it, from the champion's configurations on; refit: these alone"
+        ),
+    ] = "search",
     force: Annotated[
         bool, typer.Option("--force", help="Also if this content was trained on before")
     ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a problem again on a new table; the better model has the alias champion."""
+    """Train a problem again on a new table; the rule of promotion says who is the champion."""
     from automl_flows.retraining import absolute_source
     from automl_flows.retraining import retrain as run_again
     from automl_flows.words.progress_display import ProgressDisplay
@@ -63,6 +70,7 @@ def retrain(
             absolute_source(table),
             home=state,
             overrides=overrides,
+            how=how,
             force=force,
             started=BEGAN,
             on_progress=display.update,

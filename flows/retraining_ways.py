@@ -1,0 +1,70 @@
+"""How much of a retraining is done: a search, a short one from the champion's recipe, or that recipe alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from automl.errors import SettingsError
+from automl.home import Home
+from automl.run_records.recipe import Recipe
+from automl.stages.recipes import n_trials_of, recipe_of
+from automl.tracking.model_registry import champion_bundle
+from automl.training_request import LIMITS, How, TrainingRequest
+
+WARM_SHARE = 0.25
+"""Of the budget of a search, for one that begins with what was best on the earlier rows."""
+
+
+def asked_for(
+    request: TrainingRequest, how: How, name: str, home: Home, overrides: Mapping[str, Any]
+) -> tuple[TrainingRequest, Recipe | None]:
+    """What a retraining is asked for, and the recipe that it follows or begins with.
+
+    Parameters
+    ----------
+    request : that the problem was trained with
+    overrides : settings that differ in this retraining alone
+
+    Raises
+    ------
+    SettingsError
+        If the champion cannot be made once more, or a limit is given to what has none.
+    """
+    given = {key: value for key, value in overrides.items() if value is not None}
+    if how == "search":
+        return request.with_overrides(given), None
+    limits = sorted(given.keys() & set(LIMITS))
+    if how == "refit" and limits:
+        raise SettingsError(
+            f"a refit takes as long as the champion's members need; {limits[0]} has no effect"
+        )
+    recipe = _champions_recipe(name, home)
+    if how == "refit":
+        given["trials"] = n_trials_of(recipe)
+        return replace(request.with_overrides(given), how=how), recipe
+    if not limits:
+        given |= _shortened(request.settings, n_trials_of(recipe))
+    return replace(request.with_overrides(given), how=how), replace(recipe, is_final=False)
+
+
+def _champions_recipe(name: str, home: Home) -> Recipe:
+    champion = champion_bundle(name, home.path)
+    folder = home.runs / champion.run_id
+    if not champion.run_id or not folder.is_dir():
+        raise SettingsError(
+            f"the run that made {champion.label} is not in {home.path}: its configurations are not known; "
+            "retrain with --how search"
+        )
+    return recipe_of(home.run(champion.run_id))
+
+
+def _shortened(settings: Mapping[str, Any], least_trials: int) -> dict[str, Any]:
+    """Limit of a short search: a share of the usual one, and all configurations of the recipe."""
+    if settings.get("trials") is not None:
+        return {"trials": max(least_trials, math.ceil(WARM_SHARE * settings["trials"]))}
+    if settings.get("budget_seconds") is not None:
+        return {"budget_seconds": WARM_SHARE * settings["budget_seconds"]}
+    return {}
