@@ -213,7 +213,8 @@ def is_evidence(record: dict[str, Any], path: tuple[Any, ...]) -> bool:
     if "configuration" in path:
         return "values" not in path
     if path[0] == "trials" and path[-1] == "signature":
-        return record["trials"][path[1]]["status"] == "complete"
+        trial_id = record["trials"][path[1]]["trial_id"]
+        return any(trial_id in group["trial_ids"] for group in record["clusters"])
     return any(name in (*SCORES_THAT_COUNT, *DECIDED) for name in names)
 
 
