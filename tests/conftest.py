@@ -21,10 +21,11 @@ os.environ["OMP_NUM_THREADS"] = "1"  # read when numpy is loaded, which is later
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How much the suite of faults does."""
+    """How much the suite of faults does, and whether the full stack is tested."""
     parser.addoption("--kills", type=int, default=2, help="runs whose processes are killed")
     parser.addoption("--drops", type=int, default=20, help="files that are dropped into a place")
     parser.addoption("--busy", type=int, default=2, help="busy loops beside a run")
+    parser.addoption("--stack", action="store_true", help="also tests/stack; it needs PostgreSQL")
 
 
 @pytest.fixture(scope="session", autouse=True)

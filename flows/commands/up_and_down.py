@@ -61,12 +61,15 @@ def ui(
 
 
 def sync(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Complete what the tracking store was not told, for all runs."""
+    """Complete what the tracking store was not told, and a standing Prefect server, for all runs."""
     from automl.errors import ServiceError
     from automl.tracking.synchronization import sync as complete
+    from automl_flows.services.local_server import settle
     from automl_flows.words.rendering import emit_json
 
-    summary = complete(open_home(home).path)
+    state = open_home(home)
+    settle(state)
+    summary = complete(state.path)
     if as_json:
         emit_json(summary.to_json())
     else:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from automl.home import Home
-from automl_flows.services.prefect_api import PrefectAPI, answers
+from automl_flows.services.prefect_api import CALL_SECONDS, PrefectAPI, answers
 from automl_flows.services.reconciliation import reconcile
 from automl_flows.services.server import ASK_SECONDS, DRAIN_SECONDS, LocalServer, flush_clients
 from automl_flows.services.standing import read_services
@@ -39,6 +39,14 @@ def local_server(home: Path, *, has_time: bool = True) -> LocalServer | None:
         lives = lambda: standing.process() is not None  # noqa: E731 one word, used here alone
         return LocalServer(home / "prefect", url=standing.url, lives=lives)
     return LocalServer(home / "prefect", is_idle=not has_time)
+
+
+def settle(home: Home) -> None:
+    """Tell the server that stands what its page must say of the home's runs; none is started for that."""
+    standing = read_services(home.path).get("prefect")
+    url = os.environ.get("PREFECT_API_URL") or (f"{standing.url}/api" if standing else "")
+    if url and answers(f"{url}/health", CALL_SECONDS):
+        reconcile(home, PrefectAPI(url))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import os
 import urllib.request
 from http.client import HTTPException
 from typing import Any
+from urllib.error import HTTPError
 
 from automl.addresses import basic, request_to
 
@@ -68,6 +69,9 @@ def _answer(request: urllib.request.Request, seconds: float) -> Any:
     try:
         with urllib.request.urlopen(request, timeout=seconds) as response:  # noqa: S310 http only
             content = response.read()
+    except HTTPError as error:
+        error.close()  # it holds the connection
+        raise
     except (ValueError, HTTPException) as error:
         raise OSError(f"{request.full_url}: {error}") from error
     return json.loads(content) if content else None

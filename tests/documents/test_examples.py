@@ -45,6 +45,7 @@ NOT_RUN = {
     ("knowledge.md", "a form"): 1,
     ("models.md", "a form"): 1,
     ("models.md", "it serves until it is stopped"): 1,
+    ("production.md", "it needs the servers"): 3,
     ("search.md", "it tries many configurations on every table of the folder"): 2,
     ("search.md", "what it shows is what two minutes were spent on"): 2,
 }
