@@ -17,6 +17,7 @@ CONNECT_SECONDS = 5.0
 WAIT_SECONDS = 20.0
 """For the first worker: the start of one takes 2 to 10 s."""
 POLL_SECONDS = 0.3
+"""Between two looks for the first worker; a question to the scheduler takes a millisecond or two."""
 PACKAGES = ("automl-flows", "lightgbm", "numpy", "pandas", "scikit-learn", "scipy")
 """Whose versions decide what a trial finds; `python` counts by its minor version."""
 

@@ -43,9 +43,11 @@ OVERDUE_SECONDS = 15.0
 ANSWER_SECONDS = 300.0
 """For the way of an answer that is there: fold models may be hundreds of megabytes."""
 CLOSE_SECONDS = 5.0
+"""For what a client and its workers end by themselves; closing took 0.2 to 0.3 s on one machine."""
 MOST_LOSSES = 3
 """Workers that one job may lose: more often the job is to blame than the cluster."""
 LOOK_SECONDS = 1.0
+"""Between two looks at a job's own deadline while nothing arrives; limits are enforced by the worker."""
 _LOST, _CLOSED = object(), object()
 """What arrives in an inbox beside results and the keys of tasks that are done: the worker is gone, the slots
 are closed."""

@@ -21,11 +21,13 @@ from automl_tasks.cluster.orders import Opened, RunOnCluster
 POLL_SECONDS = 0.5
 """A lost worker is noticed within this; one question to the scheduler takes a millisecond or two."""
 ASK_SECONDS = 5.0
+"""For one answer of the scheduler, which is milliseconds away; one that is late is asked again."""
 SILENT_SECONDS = 30.0
 """After which a scheduler that does not answer is given up; distributed itself tries as long to reach it."""
 EMPTY_SECONDS = 60.0
 """That a run waits for workers when the last one is gone: who replaces a machine does it within a minute."""
 MOST_DOUBTS = 3
+"""Looks in a row that miss a worker before it is given up: one may fall into its restart. By judgement."""
 
 
 class Watch:

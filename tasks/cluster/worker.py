@@ -33,6 +33,7 @@ from automl_tasks.cluster.orders import TOPIC, Answer, Opened, Order, RunOnClust
 LEASE_SECONDS = 10.0
 """From the end of `open_run` until its result must be there, or its driver was gone before."""
 LOOK_SECONDS = 0.25
+"""Between two looks whether the run has ended; a worker's event loop is free meanwhile."""
 START_SECONDS = 300.0
 """For the imports of a supervisor on a machine that is busy or whose disk is cold."""
 
