@@ -27,7 +27,7 @@ SILENT_SECONDS = 30.0
 EMPTY_SECONDS = 60.0
 """That a run waits for workers when the last one is gone: who replaces a machine does it within a minute."""
 MOST_DOUBTS = 3
-"""Looks in a row that miss a worker before it is given up: one may fall into its restart. By judgement."""
+"""Failures of one worker after which the run leaves it alone: one may be its restart. By judgement."""
 
 
 class Watch:
