@@ -1,0 +1,106 @@
+"""Others at the same home: a database that is locked, a second run, a second retraining."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Command, decisions
+from disturbed import NAME, TRAIN, Undisturbed, complete
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """A home with one run."""
+    command = Command(tmp_path_factory.mktemp("home"))
+    command.json(*TRAIN)
+    return command
+
+
+@pytest.mark.parametrize("database", ["mlflow.db", "prefect/prefect.db"])
+def test_a_database_that_another_process_keeps_locked_costs_no_model(
+    trained: Command, database: str
+) -> None:
+    name = database.partition(".")[0].replace("/", "-")
+    with closing(sqlite3.connect(trained.home / database, isolation_level=None)) as lock:
+        lock.execute("begin exclusive")
+        process = trained.start(*TRAIN, "--name", name, "--json")
+        out, err = process.communicate(timeout=300)
+        lock.execute("rollback")
+    assert process.returncode == 0, err
+    result = json.loads(out)
+    assert result["model"]["members"]
+    stages = [stage for stage, _ in complete(trained.home, result["run_id"])]
+    assert stages.count("search") == 8
+    trained.json("sync")
+    assert champions(trained)[name] == 1
+    assert unsettled(trained) == []
+
+
+def test_two_runs_of_one_problem_at_once_are_two_versions_and_one_champion(
+    home: Path, undisturbed: Undisturbed
+) -> None:
+    command = Command(home)
+    results = at_once(command, TRAIN, TRAIN)
+    for result in results:
+        complete(home, result["run_id"])
+        assert decisions(result) == decisions(undisturbed.result)
+    command.json("sync")
+    registered = sorted(line["registered"].partition("@")[0] for line in command.json("runs"))
+    assert registered == [f"{NAME}/1", f"{NAME}/2"]
+    assert champions(command) == {NAME: 1}
+    assert unsettled(command) == []
+
+
+def test_a_retraining_that_is_started_twice_is_done_once(home: Path, tmp_path: Path) -> None:
+    from sklearn.datasets import load_breast_cancer
+
+    frame = load_breast_cancer(as_frame=True).frame.sample(frac=1.0, random_state=0)
+    for n_rows in (200, 569):
+        frame.iloc[:n_rows].to_csv(tmp_path / f"{n_rows}.csv", index=False)
+    command = Command(home)
+    command.json("train", str(tmp_path / "200.csv"), *TRAIN[2:])
+    again = ["retrain", NAME, str(tmp_path / "569.csv")]
+    outcomes = at_once(command, again, again)
+    assert sorted(outcome["status"] for outcome in outcomes) == ["trained", "unchanged"]
+    assert len({outcome["run_id"] for outcome in outcomes}) == 1
+    assert len(command.json("runs")) == 2
+    assert champions(command) == {NAME: 1}
+    assert unsettled(command) == []
+
+
+def at_once(command: Command, *lines: list[str]) -> list[dict[str, Any]]:
+    """What commands print that run side by side and must succeed."""
+    processes = [command.start(*line, "--json") for line in lines]
+    found = []
+    for process in processes:
+        out, err = process.communicate(timeout=400)
+        assert process.returncode == 0, err
+        found.append(json.loads(out))
+    return found
+
+
+def champions(command: Command) -> Counter[str]:
+    """How many versions of each name have the alias `champion`."""
+    held = [line["registered"] for line in command.json("runs")]
+    return Counter(label.split("/")[0] for label in held if label.endswith("@champion"))
+
+
+def unsettled(command: Command) -> list[str]:
+    """Runs that MLflow or Prefect show as running."""
+    queries = {
+        "mlflow.db": "select name from runs where status = 'RUNNING'",
+        "prefect/prefect.db": "select name from flow_run where state_type in ('RUNNING', 'PENDING')",
+    }
+    found = []
+    for database, query in queries.items():
+        with closing(sqlite3.connect(command.home / database)) as connection:
+            found += [name for (name,) in connection.execute(query)]
+    return found
