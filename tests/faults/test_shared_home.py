@@ -1,17 +1,20 @@
-"""Others at the same home: a database that is locked, a second run, a second retraining."""
+"""Others at the same home: a file system that is read-only, a database that is locked, a second run, a second retraining."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
+import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import Command, decisions
-from disturbed import NAME, TRAIN, Undisturbed, complete
+from disturbed import NAME, TABLE, TRAIN, Undisturbed, complete, predictions
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
@@ -22,6 +25,40 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Command:
     command = Command(tmp_path_factory.mktemp("home"))
     command.json(*TRAIN)
     return command
+
+
+@pytest.fixture
+def closed(trained: Command, tmp_path: Path) -> Iterator[Command]:
+    """The same home where nothing can be written."""
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    bind = ["mount", "--bind", str(trained.home), str(folder)]
+    if (
+        not shutil.which("mount")
+        or subprocess.run(bind, capture_output=True, check=False).returncode
+    ):
+        pytest.skip("a file system can be mounted by root alone")
+    subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True)
+    yield Command(folder)
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_home_that_is_read_only_can_be_read_and_refuses_a_run_in_a_sentence(
+    closed: Command, tmp_path: Path
+) -> None:
+    (line,) = closed.json("runs")
+    assert line["status"] == "finished"
+    assert closed.json("show", line["run_id"])["run_id"] == line["run_id"]
+    assert predictions(closed, line["run_id"], tmp_path)
+    # an alias is in the registry, which is opened under a lock of its own
+    by_alias = ["predict", f"{NAME}@champion", TABLE, "-o", str(tmp_path / "out.csv")]
+    for arguments in (TRAIN, ["retrain", NAME, TABLE, "--force"], by_alias):
+        process = closed.start(*arguments)
+        _, err = process.communicate(timeout=170)
+        assert process.returncode in (2, 4), err
+        (told,) = [text for text in err.splitlines() if text.startswith("error: ")]
+        assert "it is not writable" in told or "Read-only file system" in told
+        assert "Traceback" not in err
 
 
 @pytest.mark.parametrize("database", ["mlflow.db", "prefect/prefect.db"])
