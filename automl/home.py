@@ -49,12 +49,14 @@ from automl.privacy import make_private_folder, tighten
 _PROBE_SECONDS = 0.5
 """A look at the lock by `is_driven` holds it for microseconds; who holds it longer drives the run."""
 
+HOME_VARIABLE = "AUTOML_HOME"
+"""Environment variable with the state folder of this installation."""
 RUN_ID = re.compile(r"^\d{8}-\d{6}-[0-9a-f]{4}$")
 
 
 def default_home() -> Path:
     """`AUTOML_HOME`, else ``./automl-home``."""
-    return Path(os.environ.get("AUTOML_HOME") or "automl-home").resolve()
+    return Path(os.environ.get(HOME_VARIABLE) or "automl-home").resolve()
 
 
 def new_run_id() -> str:

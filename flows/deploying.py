@@ -15,10 +15,10 @@ from prefect.types.entrypoint import EntrypointType
 from automl.addresses import public_address
 from automl.durations import parse_duration
 from automl.errors import SettingsError
-from automl.home import Home
+from automl.home import HOME_VARIABLE, Home, default_home
 from automl.problem_names import clean_name
 from automl_flows.environment import TELEMETRY_OFF
-from automl_flows.retrain_flows import deployments, home_of
+from automl_flows.retrain_flows import deployments
 from automl_flows.services.drop_runs import reaching_server
 from automl_flows.services.service_plan import Plan
 from automl_flows.services.serving import new_watcher
@@ -34,7 +34,6 @@ def look_flow(
     name: str,
     drops: str,
     *,
-    home: str = "",
     pattern: str | None = None,
     settle: str = "5s",
     done_marker: bool = False,
@@ -42,27 +41,20 @@ def look_flow(
 ) -> None:
     """Begin a run for every new file of a place that is complete, and set bad ones aside.
 
-    Parameters
-    ----------
-    name
-        Problem, that is registered model.
-    drops
-        Folder, or prefix that fsspec reads.
-    home
-        State folder; default: `AUTOML_HOME` or ./automl-home.
-    pattern
-        Of the names of files; default: every kind of table.
-    settle
-        A file is complete when unchanged so long.
-    done_marker
-        FILE is complete when FILE.done is there, instead.
-    patience
-        A file whose marker is not there by then is set aside.
+    Everything is kept in the state folder of this machine: `AUTOML_HOME`, or ./automl-home.
+
+    Args:
+        name: Problem, that is registered model.
+        drops: Folder, or prefix that fsspec reads.
+        pattern: Of the names of files. Empty: every kind of table.
+        settle: A file is complete when unchanged so long.
+        done_marker: FILE is complete when FILE.done is there, instead.
+        patience: A file whose marker is not there by then is set aside.
     """
     seconds = parse_duration(settle)
     completeness = Completeness(seconds, done_marker, parse_duration(patience))
     plan = Plan(name=name, drops=drops, pattern=pattern, completeness=completeness)
-    watcher = new_watcher(plan, home_of(home), get_run_logger().info)
+    watcher = new_watcher(plan, Home(default_home()), get_run_logger().info)
     watcher.step()
     time.sleep(seconds)
     watcher.close()
@@ -88,20 +80,21 @@ def deploy(plans: Sequence[Plan], home: Home, pool: str) -> list[str]:
     with reaching_server():
         _ensure_pool(pool)
         close_zombies()
-        for deployment in [one for p in plans for one in (*deployments(p, home), *_looks(p, home))]:
-            ours = deployment.model_copy(update={"job_variables": {"env": _environment()}})
+        for deployment in [one for p in plans for one in (*deployments(p), *_looks(p))]:
+            ours = deployment.model_copy(update={"job_variables": {"env": _environment(home)}})
             ours.apply(work_pool_name=pool)
             names.append(ours.full_name)
     return names
 
 
-def _environment() -> dict[str, str]:
-    """Of the processes that a worker begins."""
+def _environment(home: Home) -> dict[str, str]:
+    """Of the processes that a worker begins; whoever starts a run does not choose the state folder."""
     heartbeats = {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_SECONDS)}
-    return {**TELEMETRY_OFF, **heartbeats, "OMP_NUM_THREADS": "1"}
+    own = {HOME_VARIABLE: str(home.path), "OMP_NUM_THREADS": "1"}
+    return {**TELEMETRY_OFF, **heartbeats, **own}
 
 
-def _looks(plan: Plan, home: Home) -> list[Any]:
+def _looks(plan: Plan) -> list[Any]:
     """The deployment that looks for new files, where the plan has a place for them."""
     if plan.drops is None:
         return []
@@ -111,7 +104,6 @@ def _looks(plan: Plan, home: Home) -> list[Any]:
         parameters={
             "name": plan.name,
             "drops": plan.drops,
-            "home": str(home.path),
             "pattern": plan.pattern,
             "settle": f"{plan.completeness.settle_seconds:g}s",
             "done_marker": plan.completeness.needs_marker,

@@ -70,8 +70,8 @@ def _without_empty(value: Any) -> Any:
 def _refuse_operators(name: str, value: Any) -> None:
     if accounts()[name].form == "operator":
         raise SettingsError(
-            f"{WHERE}: setting {name} decides which code is run; only the command line and the "
-            "environment of the worker can give it",
+            f"{WHERE}: setting {name} is the operator's, since it decides which code is run; only the "
+            "command line and the environment of the worker can give it",
             setting=name,
         )
     if name == "metric" and ":" in str(value):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -21,13 +20,14 @@ from prefect.states import Completed, Failed
 from prefect.types.entrypoint import EntrypointType
 
 from automl.addresses import entrust, whole_address
-from automl.data.sources import source_at
+from automl.data.sources import Mode, source_at
 from automl.durations import parse_duration
 from automl.errors import AutoMLError, DataError, ServiceError
 from automl.home import Home, default_home
 from automl.problem_names import clean_name
 from automl.training_request import How
 from automl_flows.arrived_tables import ArrivedTable, take
+from automl_flows.blocks import table_address
 from automl_flows.environment import prepare_environment
 from automl_flows.retention import prune
 from automl_flows.retraining import Retraining, absolute_source, retrain
@@ -56,12 +56,11 @@ def retrain_flow(
     name: str,
     table: str,
     *,
-    home: str = "",
     budget: str = "",
     trials: int | None = None,
     seed: int | None = None,
     force: bool = False,
-    mode: str = "replace",
+    mode: Mode = "replace",
     window: str | None = None,
     time: str | None = None,
     keep: int | None = None,
@@ -69,31 +68,23 @@ def retrain_flow(
 ) -> State[Any]:
     """Retrain a problem on its table; does nothing if the table has not changed.
 
-    Parameters
-    ----------
-    name
-        Problem, that is registered model.
-    table
-        File or URI of the table; a folder or a prefix of files.
-    home
-        State folder; default: `AUTOML_HOME` or ./automl-home.
-    budget
-        Wall time such as 10m; default: as the problem was trained.
-    trials
-        Number of trials instead of a wall time.
-    seed
-        Root of all randomness; default: as the problem was trained.
-    force
-        Also if this content was trained on before.
-    mode, window, time
-        How files become the table; see `automl.data.sources`.
-    keep
-        Delete all runs of the problem but so many; default: none.
-    how
-        `search`, `warm` or `refit`; see `automl_flows.retraining.retrain`.
+    Everything is kept in the state folder of this machine: `AUTOML_HOME`, or ./automl-home.
+
+    Args:
+        name: Problem, that is registered model.
+        table: File or URI of the table; a folder or a prefix of files; secret:NAME or storage:NAME/PATH of a block.
+        budget: Wall time such as 10m. Empty: as the problem was trained.
+        trials: Number of trials instead of a wall time. Empty: as the problem was trained.
+        seed: Root of all randomness. Empty: as the problem was trained.
+        force: Also if this content was trained on before.
+        mode: How files become the table: the newest, all, a folder of partitions, or the last rows of all.
+        window: Last rows of mode window, such as 90 days or 5000 rows.
+        time: Column of dates or times that a window of days is counted by.
+        keep: Delete all runs of the problem but so many. Empty: none.
+        how: search in full, warm with a quarter of the budget, or refit the champion's recipe.
     """
-    address = whole_address(absolute_source(table))
-    request = _Request(name, home_of(home), budget, trials, seed, keep, how, force)
+    address = whole_address(absolute_source(table_address(table)))
+    request = _Request(name, Home(default_home()), budget, trials, seed, keep, how, force)
     try:
         outcome = request.retrain(table, lambda: source_at(address, mode, window, time).read())
     except Exception as error:  # noqa: BLE001 - told as a state
@@ -115,12 +106,11 @@ def on_new_data_flow(
     name: str,
     table: str,
     *,
-    home: str = "",
     budget: str = "",
     trials: int | None = None,
     seed: int | None = None,
     digest: str = "",
-    mode: str = "replace",
+    mode: Mode = "replace",
     window: str | None = None,
     time: str | None = None,
     base: str = "",
@@ -129,18 +119,23 @@ def on_new_data_flow(
 ) -> State[Any]:
     """Retrain a problem on a file that has just arrived; a file that cannot be used ends as Refused.
 
-    Parameters
-    ----------
-    name, home, budget, trials, seed, mode, window, time, keep, how
-        As in `retrain_flow`.
-    table
-        Address of the file; it is copied into the home before anything else.
-    digest
-        Of the file's bytes, as the watcher saw them; empty for what it holds now.
-    base
-        Table that files are appended to; empty for the one that the problem was trained on.
+    Everything is kept in the state folder of this machine: `AUTOML_HOME`, or ./automl-home.
+
+    Args:
+        name: Problem, that is registered model.
+        table: Address of the file; it is copied into the state folder before anything else.
+        budget: Wall time such as 10m. Empty: as the problem was trained.
+        trials: Number of trials instead of a wall time. Empty: as the problem was trained.
+        seed: Root of all randomness. Empty: as the problem was trained.
+        digest: Of the file's bytes, as the watcher saw them. Empty: of what it holds now.
+        mode: How files become the table: the newest, all, a folder of partitions, or the last rows of all.
+        window: Last rows of mode window, such as 90 days or 5000 rows.
+        time: Column of dates or times that a window of days is counted by.
+        base: Table that files are appended to. Empty: the one that the problem was trained on.
+        keep: Delete all runs of the problem but so many. Empty: none.
+        how: search in full, warm with a quarter of the budget, or refit the champion's recipe.
     """
-    request = _Request(name, home_of(home), budget, trials, seed, keep, how)
+    request = _Request(name, Home(default_home()), budget, trials, seed, keep, how)
     arrived = ArrivedTable(request.home, name, digest, mode, window, time, base)
     try:
         address = absolute_source(table)
@@ -230,14 +225,9 @@ def outcome_text(outcome: Retraining) -> str:
     return "\n".join([*lines, f"- {outcome.reason}"])
 
 
-def home_of(home: str) -> Home:
-    """Home of a flow's parameter; empty for the default one."""
-    return Home(Path(home).expanduser().resolve() if home else default_home())
-
-
-def deployments(plan: Plan, home: Home) -> list[RunnerDeployment]:
+def deployments(plan: Plan) -> list[RunnerDeployment]:
     """What a service of retraining serves: the schedule, new files, or both."""
-    parameters = {"name": plan.name, "home": str(home.path), **plan.run_parameters}
+    parameters = {"name": plan.name, **plan.run_parameters}
     served: list[Any] = []
     if plan.has_schedule:
         served.append(

@@ -16,6 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -31,7 +32,8 @@ from automl.errors import DataError, SettingsError
 from automl.inference.raw_table import Column
 from automl.lookup import did_you_mean
 
-MODES = ("replace", "append", "partition", "window")
+Mode = Literal["replace", "append", "partition", "window"]
+MODES = get_args(Mode)
 _WINDOW = re.compile(r"(\d+(?:\.\d+)?)\s*(d|days?|rows?)")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from automl.errors import SettingsError
+from automl.home import HOME_VARIABLE
 from automl.training_request import How
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import BEGAN, open_home
@@ -202,7 +204,8 @@ def _serve(plans: list[Plan], home: Path | None) -> None:
     from automl_flows.services.serving import serve_plans
 
     opened = open_home(home)
-    serve_plans(plans, opened, lambda plan: deployments(plan, opened), say=say)
+    os.environ[HOME_VARIABLE] = str(opened.path)  # of the processes of the runs
+    serve_plans(plans, opened, deployments, say=say)
 
 
 def _overrides(budget: str | None, trials: int | None, seed: int | None) -> dict[str, Any]:

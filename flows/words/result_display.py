@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from automl.errors import SettingsError
-from automl.home import Home, RunFolder, default_home
+from automl.home import HOME_VARIABLE, Home, RunFolder, default_home
 from automl.tracking.holders import CHAMPION
 from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
 
@@ -198,6 +198,6 @@ def short_id(trial_id: str) -> str:
 def command(home: Home, *arguments: str) -> str:
     """A command line that works when it is copied, whatever the working folder."""
     parts = ["automl", *arguments]
-    if not os.environ.get("AUTOML_HOME") or home.path != default_home():
+    if not os.environ.get(HOME_VARIABLE) or home.path != default_home():
         parts += ["--home", str(home.path)]
     return shlex.join(parts)

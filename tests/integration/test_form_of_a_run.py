@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def fields(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_every_setting_is_asked_for_but_those_of_the_operator(schema):
     asked = {name for name, account in accounts().items() if account.form != "operator"}
     assert set(fields(schema)) == asked
-    assert set(accounts()) - asked == {"trust", "family_folder"}
+    assert set(accounts()) - asked == {"trust", "family_folder", "cluster"}
     assert list(schema["properties"]) == ["settings"]
 
 
@@ -84,8 +85,8 @@ def test_settings_stand_in_sections_or_alone():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"trust": True}, "setting trust decides which code is run"),
-        ({"family_folder": "/tmp/own"}, "setting family_folder decides which code is run"),
+        ({"trust": True}, "setting trust is the operator's"),
+        ({"family_folder": "/tmp/own"}, "setting family_folder is the operator's"),
         ({"metric": "/tmp/mine.py:gain"}, "metric '/tmp/mine.py:gain' is a function in a file"),
         ({"metric": {"/tmp/mine.py:gain": 1.0}}, "is a function in a file"),
         ({"optimiser": "tpe"}, "unknown setting 'optimiser'; did you mean 'optimizer'"),
@@ -96,6 +97,25 @@ def test_settings_stand_in_sections_or_alone():
 def test_answers_that_a_run_may_not_have_are_refused(given, words):
     with pytest.raises(SettingsError, match=words):
         form_settings(TrainingForm(table="sklearn:iris", target="target", **given))
+
+
+FLOWS = {
+    "automl_flows.retrain_flows": ("retrain_flow", "on_new_data_flow"),
+    "automl_flows.deploying": ("look_flow",),
+}
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module, names in FLOWS.items() for name in names]
+)
+def test_every_parameter_of_a_deployed_flow_has_help_and_none_chooses_the_home(module, name):
+    from prefect.utilities.callables import parameter_schema
+
+    asked = parameter_schema(getattr(import_module(module), name)).properties
+    assert "home" not in asked
+    assert [key for key, field in asked.items() if len(field.get("description", "")) < 10] == []
+    if "mode" in asked:
+        assert asked["mode"]["enum"] == ["replace", "append", "partition", "window"]
 
 
 class Guarded(BaseHTTPRequestHandler):

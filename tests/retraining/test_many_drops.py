@@ -110,6 +110,7 @@ class Setting:
         self.now = 0.0
         self._add_run("first")
         monkeypatch.setattr(retraining, "_train", self._train)
+        monkeypatch.setenv("AUTOML_HOME", str(self.home.path))
         self.watcher = self._watcher()
 
     @contextmanager
@@ -122,7 +123,7 @@ class Setting:
     def register(self) -> None:
         from automl_flows.retrain_flows import deployments
 
-        (deployment,) = deployments(self.plan, self.home)
+        (deployment,) = deployments(self.plan)
         self.deployment = deployment.apply()
 
     def restart(self) -> None:
