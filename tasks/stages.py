@@ -7,11 +7,14 @@ persisted here: a task whose stage is finished returns the existing record at on
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from prefect import get_run_logger, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
 from prefect.runtime import task_run
+from prefect.states import Completed
 
 from automl.run.stage_table import stage_named
 from automl.stages.line import RunReference
@@ -34,12 +37,13 @@ def read_and_check(run: RunReference) -> Facts:
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="search {family}")
-def search_family(run: RunReference, family: str) -> Facts:
-    """Take one family's turns until the search is over."""
+def search_family(run: RunReference, family: str) -> State[Facts]:
+    """Take one family's turns until the search is over; the name of the state says what came of it."""
     with run.opened(run_slots) as line:
         findings = line.search_family(family)
-    get_run_logger().info("%s: %s", family, findings)
-    return dict(findings.__dict__)
+    get_run_logger().info("%s: %s", family, findings.sentence)
+    name = "Completed" if findings.complete else "No complete trial"
+    return Completed(name=name, message=findings.sentence, data=asdict(findings))
 
 
 def _title() -> str:

@@ -26,6 +26,14 @@ class FamilyFindings:
     best_trial: str | None = None
     seconds: float = 0.0
 
+    @property
+    def sentence(self) -> str:
+        """The findings in words."""
+        if not self.complete:
+            return f"no complete trial of {self.trials}"
+        assert self.best_score is not None
+        return f"{self.complete} complete trials of {self.trials}, the best {self.best_score:.4f}"
+
 
 @dataclass(frozen=True)
 class SearchRecord(StageRecord):

@@ -159,19 +159,21 @@ with LocalServer(home.path / "prefect") as server:
         from prefect.blocks.system import Secret
         Secret(value=sys.argv[1]).save("wine")
         from automl_flows.training import train_flow
-        form = {"table": "secret:wine", "target": "target", "trials": 3, "families": ["ridge"],
+        form = {"table": "secret:wine", "target": "target", "trials": 3, "families": ["ridge", "knn"],
                 "ensemble": "none", "resources": {"workers": 1}}
         print(train_flow(form)["model"]["registered"])
         from prefect import get_client
         with get_client(sync_client=True) as client:
             for run in client.read_flow_runs():
                 print("flow run", run.name, run.state.name, run.parameters)
+            for run in client.read_task_runs():
+                print("task run", run.name, "/", run.state.name, "/", run.state.message)
 """
 
 
 @pytest.mark.integration
 @pytest.mark.timeout(300)
-def test_a_run_of_a_table_that_a_secret_block_holds_shows_the_secret_nowhere(port, tmp_path):
+def test_a_run_of_a_table_in_a_secret_block_shows_its_families_and_nowhere_the_secret(port, tmp_path):
     address = f"http://anna:{PASSWORD}@127.0.0.1:{port}/wine.csv?token={PASSWORD}"
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, address],
@@ -183,7 +185,11 @@ def test_a_run_of_a_table_that_a_secret_block_holds_shows_the_secret_nowhere(por
     )
     assert done.returncode == 0, done.stderr
     assert "@champion" in done.stdout
-    assert "Completed" in done.stdout
+    assert "flow run wine-target Completed" in done.stdout
+    searches = [line for line in done.stdout.splitlines() if line.startswith("task run search")]
+    assert len(searches) == 2
+    assert any("/ Completed / 1 complete trials of 1, the best 0." in line for line in searches)
+    assert any("/ No complete trial / no complete trial of 0" in line for line in searches)
     assert PASSWORD not in done.stdout + done.stderr
     holding = [path for path in tmp_path.rglob("*") if path.is_file() and _has_secret(path)]
     assert holding == []
