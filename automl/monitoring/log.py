@@ -44,7 +44,7 @@ def append(
     """
     now = datetime.now(UTC)
     day = folder / f"date={now:%Y-%m-%d}"
-    path = day / f"{now:%H%M%S}-{uuid.uuid4().hex[:8]}.parquet"
+    path = day / f"{now:%H%M%S-%f}-{uuid.uuid4().hex[:8]}.parquet"
     frame = pd.concat(
         [_plain(rows), predictions.add_prefix(PREDICTED).set_index(rows.index)], axis=1
     )

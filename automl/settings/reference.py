@@ -101,8 +101,8 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        given = {key: number for key, number in value.items() if number}
-        return ", ".join(f"{key} {number:g}" for key, number in given.items())
+        given = {key: inner for key, inner in value.items() if inner}
+        return ", ".join(f"{key} {value_text(inner)}" for key, inner in given.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, int):

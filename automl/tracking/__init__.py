@@ -8,5 +8,5 @@ A run never waits for MLflow. Its journal and stage records are the truth; a pro
     driver ──MirrorProcess──► python -m automl.tracking.mirror RUN_FOLDER ──► MLflow
                                    reads journal/ and stages/, writes outbox.json
 
-`process`, `problem`, `links` and `outbox` load without mlflow; `store` imports it on first use.
+`mirror_process`, `problem_experiment`, `links` and `outbox` load without mlflow; `store` imports it on first use.
 """

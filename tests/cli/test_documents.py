@@ -25,8 +25,8 @@ def options_of(command):
     return own.union(*map(options_of, getattr(command, "commands", {}).values()))
 
 
-# of pip
-FOREIGN = {"--upgrade"}
+# of pip and dask
+FOREIGN = {"--upgrade", "--memory-limit"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -173,7 +173,9 @@ with LocalServer(home.path / "prefect") as server:
 
 @pytest.mark.integration
 @pytest.mark.timeout(300)
-def test_a_run_of_a_table_in_a_secret_block_shows_its_families_and_nowhere_the_secret(port, tmp_path):
+def test_a_run_of_a_table_in_a_secret_block_shows_its_families_and_nowhere_the_secret(
+    port, tmp_path
+):
     address = f"http://anna:{PASSWORD}@127.0.0.1:{port}/wine.csv?token={PASSWORD}"
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, address],

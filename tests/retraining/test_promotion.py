@@ -43,6 +43,7 @@ class Oracle(TableModel):  # type: ignore[misc]
         self.target = table.target
         self.classes_ = None if table.class_labels is None else table.class_labels
         self.threshold_ = 0.5
+        self.strict = False
         self._right = right
 
     def raw_typed(self, typed: pd.DataFrame) -> np.ndarray:

@@ -135,7 +135,7 @@ def test_example_has_a_filled_row_and_one_without_the_optional_values() -> None:
 
 
 def test_the_drivers_side_loads_no_mlflow() -> None:
-    modules = "process, problem, links, outbox, layout"
+    modules = "mirror_process, problem_experiment, links, outbox, layout"
     code = f"import sys; from automl.tracking import {modules}; assert 'mlflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
