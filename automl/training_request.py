@@ -19,6 +19,8 @@ from automl.settings.sources import validated_settings
 KEY = "request"
 """Of the record in `run.json`; a run without it is a training request itself."""
 How = Literal["search", "warm", "refit"]
+AskedHow = Literal["auto", "search", "warm", "refit"]
+"""``auto``: what a drift report asks for, which may be nothing (`automl.monitoring.ladder`)."""
 HOW_WORDS = {
     "warm": "a short search that begins with the champion's configurations",
     "refit": "the champion's configurations and weights, fitted once more",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -25,7 +25,7 @@ from automl.durations import parse_duration
 from automl.errors import AutoMLError, DataError, ServiceError
 from automl.home import Home, default_home
 from automl.problem_names import clean_name
-from automl.training_request import How
+from automl.training_request import AskedHow
 from automl_flows.arrived_tables import ArrivedTable, take
 from automl_flows.blocks import table_address
 from automl_flows.environment import prepare_environment
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     from automl_flows.services.service_plan import Plan
 
+SHOWN_COLUMNS = 30
+"""Of a drift report on a page, those that moved most; a reader needs no more (by judgement)."""
 RETRIES, RETRY_SECONDS = 3, 60
 """Of a flow that could not reach a service: a restart of one takes less than three minutes."""
 
@@ -64,7 +66,7 @@ def retrain_flow(
     window: str | None = None,
     time: str | None = None,
     keep: int | None = None,
-    how: How = "search",
+    how: AskedHow = "search",
 ) -> State[Any]:
     """Retrain a problem on its table; does nothing if the table has not changed.
 
@@ -81,7 +83,7 @@ def retrain_flow(
         window: Last rows of mode window, such as 90 days or 5000 rows.
         time: Column of dates or times that a window of days is counted by.
         keep: Delete all runs of the problem but so many. Empty: none.
-        how: search in full, warm with a quarter of the budget, or refit the champion's recipe.
+        how: search in full, warm with a quarter of the budget, refit the champion's recipe; auto, by what has drifted.
     """
     address = whole_address(absolute_source(table_address(table)))
     request = _Request(name, Home(default_home()), budget, trials, seed, keep, how, force)
@@ -115,7 +117,7 @@ def on_new_data_flow(
     time: str | None = None,
     base: str = "",
     keep: int | None = None,
-    how: How = "search",
+    how: AskedHow = "search",
 ) -> State[Any]:
     """Retrain a problem on a file that has just arrived; a file that cannot be used ends as Refused.
 
@@ -133,7 +135,7 @@ def on_new_data_flow(
         time: Column of dates or times that a window of days is counted by.
         base: Table that files are appended to. Empty: the one that the problem was trained on.
         keep: Delete all runs of the problem but so many. Empty: none.
-        how: search in full, warm with a quarter of the budget, or refit the champion's recipe.
+        how: search in full, warm with a quarter of the budget, refit the champion's recipe; auto, by what has drifted.
     """
     request = _Request(name, Home(default_home()), budget, trials, seed, keep, how)
     arrived = ArrivedTable(request.home, name, digest, mode, window, time, base)
@@ -157,7 +159,7 @@ class _Request:
     trials: int | None
     seed: int | None
     keep: int | None
-    how: How = "search"
+    how: AskedHow = "search"
     force: bool = False
 
     def retrain(self, table: str, read: Callable[[], pd.DataFrame]) -> Retraining:
@@ -207,7 +209,7 @@ def _ending(error: Exception, said: Callable[[str], str] = str) -> State[Any]:
 
 
 def retraining_state(outcome: Retraining) -> State[dict[str, Any]]:
-    """State of a flow that retrained: Promoted, Kept or Unchanged, and why."""
+    """State of a flow that retrained: Promoted, Kept (also where drift asked for nothing) or Unchanged, and why."""
     changed = "Promoted" if outcome.promoted else "Kept"
     return Completed(
         name="Unchanged" if outcome.status == "unchanged" else changed,
@@ -222,7 +224,26 @@ def outcome_text(outcome: Retraining) -> str:
     lines.append(f"- run `{outcome.run_id}`")
     if outcome.registered:
         lines.append(f"- registered as `{outcome.registered}`")
-    return "\n".join([*lines, f"- {outcome.reason}"])
+    return "\n".join([*lines, f"- {outcome.reason}", *drift_text(outcome.drift)])
+
+
+def drift_text(drift: Mapping[str, Any] | None) -> list[str]:
+    """Lines of Markdown about a drift report: why, the champion's score and the columns; empty without one."""
+    if drift is None:
+        return []
+    score = drift["score"]
+    lines = ["", f"## Drift: {drift['rung']}", f"- {drift['reason']}"]
+    lines.append(f"- {drift['fresh_rows']} fresh rows, {drift['training_rows']} training rows")
+    if score is not None:
+        told = f"{score['score']:.4f} ± {score['standard_error']:.4f}"
+        lines.append(f"- champion's score {told}, expected {score['expected']:.4f}")
+    shifts = [*drift["columns"], *filter(None, [drift["label"]])]
+    head = ["", "| column | index | by chance | test | adjusted p |", "|---|---|---|---|---|"]
+    rows = [
+        f"| {s['name']} | {s['index']:.3f} | {s['by_chance']:.3f} | {s['test']} | {s['pvalue']:.2g} |"
+        for s in shifts[:SHOWN_COLUMNS]
+    ]
+    return [*lines, *(head if rows else []), *rows]
 
 
 def deployments(plan: Plan) -> list[RunnerDeployment]:

@@ -21,9 +21,12 @@ from automl.addresses import public_address
 from automl.errors import DataError, SettingsError
 from automl.home import Home, RunFolder
 from automl.lookup import did_you_mean
+from automl.monitoring.drift_report import DriftReport
 from automl.problem_names import clean_name
 from automl.progress import Progress
+from automl.record_files import StageRecords
 from automl.run.choices import check_names
+from automl.run.drift_reports import report_drift
 from automl.run.finished_runs import (
     finished_facts,
     finished_runs,
@@ -34,7 +37,7 @@ from automl.run.foreign_runs import refuse_foreign_code
 from automl.run_records.recipe import Recipe
 from automl.tracking.layout import problem_name
 from automl.tracking.synchronization import register_pending
-from automl.training_request import How, TrainingRequest
+from automl.training_request import AskedHow, TrainingRequest
 from automl_flows.retraining_ways import asked_for
 
 if TYPE_CHECKING:
@@ -56,15 +59,17 @@ class Retraining:
     Parameters
     ----------
     status
-        `trained`, or `unchanged` where a run with this table's content is there already.
+        `trained`; `unchanged` where a run with this table's content is there already; `kept` where a drift
+        report asked for nothing.
     digest : of the table's content
-    run_id : the new run, or the one that is there already
+    run_id : the new run, or the one that is there already, or that of the champion kept
     promoted : whether the new model has the alias `champion`
     reason : one sentence about `status` or `promoted`
     result : the new run's result
+    drift : the report that decided how; None unless `how` was `auto`, see `DriftReport`
     """
 
-    status: Literal["trained", "unchanged"]
+    status: Literal["trained", "unchanged", "kept"]
     name: str
     table: str
     digest: str
@@ -73,6 +78,7 @@ class Retraining:
     reason: str
     registered: str | None = None
     result: Mapping[str, Any] | None = None
+    drift: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
@@ -90,7 +96,7 @@ def retrain(
     home: Home,
     read: ReadFrame | None = None,
     overrides: Mapping[str, Any] | None = None,
-    how: How = "search",
+    how: AskedHow = "search",
     force: bool = False,
     started: float | None = None,
     on_progress: OnProgress | None = None,
@@ -113,7 +119,7 @@ def retrain(
         `automl.training_request`.
     how
         `search`; `warm`: a short search that begins with the champion's configurations; `refit`: these and
-        their weights alone, in a fraction of the time.
+        their weights alone, in a fraction of the time; `auto`: one of these or nothing, by what has drifted.
     force
         Train even if the content was trained on before.
     started
@@ -129,7 +135,7 @@ def retrain(
     DataError
         If the table cannot be used, such as without the target column.
     ServiceError
-        If the orchestrator cannot be started.
+        If the orchestrator cannot be started, or `how` is `auto` and the registry is needed and away.
     """
     tell = say or (lambda _: None)
     home.check()
@@ -150,12 +156,19 @@ def retrain(
             )
         refuse_foreign_code(runs[-1])
         whole = TrainingRequest.of(runs[-1])
-        request, recipe = asked_for(whole, how, name, home, overrides or {})
+        trust = bool(whole.settings.get("trust"))
+        way = report_drift(name, frame, home, trust=trust) if how == "auto" else how
+        if isinstance(way, DriftReport) and way.rung == "keep":
+            return _kept(whole.settings["name"], public_address(table), digest, way)
+        request, recipe, report = asked_for(whole, way, name, home, overrides or {})
+        if report is not None:
+            tell(report.reason)
         settings = request.settings_for(table)
         check_names(settings)
         before = None if force else interrupted_run(home, name, digest, request)
         if before is not None and (result := _go_on(before, home, on_progress, tell)):
-            return _outcome(settings.problem, public_address(table), digest, result)
+            _keep(report, home, result)
+            return _outcome(settings.problem, public_address(table), digest, result, report)
         tell(
             f"retraining {settings.problem} with the settings of run {request.run_id}"
             f"{request.remark}"
@@ -169,7 +182,8 @@ def retrain(
             started=None if has_waited or settled else started,
             on_progress=on_progress,
         )
-    return _outcome(settings.problem, public_address(table), digest, result)
+        _keep(report, home, result)
+    return _outcome(settings.problem, public_address(table), digest, result, report)
 
 
 def _unknown_problem(home: Home, name: str) -> str:
@@ -254,7 +268,24 @@ def _go_on(
         return {}
 
 
-def _outcome(name: str, table: str, digest: str, result: dict[str, Any]) -> Retraining:
+def _kept(name: str, table: str, digest: str, report: DriftReport) -> Retraining:
+    drift = report.to_json()
+    return Retraining("kept", name, table, digest, report.run_id, False, report.reason, drift=drift)
+
+
+def _keep(report: DriftReport | None, home: Home, result: dict[str, Any]) -> None:
+    """Write the report into the folder of the run that it has led to."""
+    if report is not None:
+        report.write(StageRecords(home.run(result["run_id"]).stages))
+
+
+def _outcome(
+    name: str,
+    table: str,
+    digest: str,
+    result: dict[str, Any],
+    report: DriftReport | None,
+) -> Retraining:
     promotion, model = result.get("promotion") or {}, result["model"]
     registered = model.get("registered")
     promoted = bool(promotion.get("promote")) and registered is not None
@@ -264,8 +295,18 @@ def _outcome(name: str, table: str, digest: str, result: dict[str, Any]) -> Retr
             "the registration is pending; the next command that needs this name completes it, as "
             f"does automl sync; {reason}"
         )
+    drift = None if report is None else report.to_json()
     return Retraining(
-        "trained", name, table, digest, result["run_id"], promoted, reason, registered, result
+        "trained",
+        name,
+        table,
+        digest,
+        result["run_id"],
+        promoted,
+        reason,
+        registered,
+        result,
+        drift,
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from automl.errors import SettingsError
 from automl.home import Home
+from automl.monitoring.drift_report import DriftReport
 from automl.run_records.recipe import Recipe
 from automl.stages.recipes import n_trials_of, recipe_of
 from automl.tracking.model_registry import champion_bundle
@@ -19,21 +20,41 @@ WARM_SHARE = 0.25
 
 
 def asked_for(
-    request: TrainingRequest, how: How, name: str, home: Home, overrides: Mapping[str, Any]
-) -> tuple[TrainingRequest, Recipe | None]:
-    """What a retraining is asked for, and the recipe that it follows or begins with.
+    request: TrainingRequest,
+    how: How | DriftReport,
+    name: str,
+    home: Home,
+    overrides: Mapping[str, Any],
+) -> tuple[TrainingRequest, Recipe | None, DriftReport | None]:
+    """What a retraining is asked for, the recipe that it follows or begins with, and the report that chose.
 
     Parameters
     ----------
     request : that the problem was trained with
+    how : or a report with a rung other than `keep`
     overrides : settings that differ in this retraining alone
 
     Raises
     ------
     SettingsError
-        If the champion cannot be made once more, or a limit is given to what has none.
+        If the champion cannot be made once more, or a limit is given to what has none. A report's rung is
+        the whole search where the champion cannot be made once more, and drops the limits of a refit.
     """
     given = {key: value for key, value in overrides.items() if value is not None}
+    if not isinstance(how, DriftReport):
+        return *_asked_for(request, how, name, home, given), None
+    kept = {key: given[key] for key in given if how.rung != "refit" or key not in LIMITS}
+    try:
+        return *_asked_for(request, cast("How", how.rung), name, home, kept), how
+    except SettingsError as error:
+        reason = f"{how.reason}; searched in full, since {error.message}"
+        report = replace(how, rung="search", reason=reason)
+        return *_asked_for(request, "search", name, home, given), report
+
+
+def _asked_for(
+    request: TrainingRequest, how: How, name: str, home: Home, given: dict[str, Any]
+) -> tuple[TrainingRequest, Recipe | None]:
     if how == "search":
         return request.with_overrides(given), None
     limits = sorted(given.keys() & set(LIMITS))
@@ -43,10 +64,10 @@ def asked_for(
         )
     recipe = _champions_recipe(name, home)
     if how == "refit":
-        given["trials"] = n_trials_of(recipe)
+        given = {**given, "trials": n_trials_of(recipe)}
         return replace(request.with_overrides(given), how=how), recipe
     if not limits:
-        given |= _shortened(request.settings, n_trials_of(recipe))
+        given = given | _shortened(request.settings, n_trials_of(recipe))
     return replace(request.with_overrides(given), how=how), replace(recipe, is_final=False)
 
 

@@ -255,6 +255,22 @@ def prepare_test_table(
     ServiceError
         If a remote source cannot be reached.
     """
+    typed = later_table(source, table, strict=strict)
+    notes = [
+        *notes_on_shared_rows(typed.row_digests, table.row_digests, typed.frame, table.frame),
+        shift_of_test_rows(*_with_target(table, typed)),
+    ]
+    return replace(typed, notes=(*typed.notes, *filter(None, notes)))
+
+
+def later_table(source: str | Path | pd.DataFrame, table: Table, *, strict: bool = False) -> Table:
+    """As `prepare_test_table`, without a look at what the rows have in common with the training rows.
+
+    Raises
+    ------
+    DataError, ServiceError
+        As there.
+    """
     raw, oddities = load_source(source)
     checked = check_later_table(
         raw,
@@ -268,12 +284,7 @@ def prepare_test_table(
         oddities=oddities,
         strict=strict,
     )
-    typed = _typed(checked, digest_frame(raw), table.columns)
-    notes = [
-        *notes_on_shared_rows(typed.row_digests, table.row_digests, typed.frame, table.frame),
-        shift_of_test_rows(*_with_target(table, typed)),
-    ]
-    return replace(typed, notes=(*typed.notes, *filter(None, notes)))
+    return _typed(checked, digest_frame(raw), table.columns)
 
 
 def _with_target(table: Table, test: Table) -> tuple[pd.DataFrame, pd.DataFrame]:

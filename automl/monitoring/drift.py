@@ -11,7 +11,13 @@ import pandas as pd
 
 from automl.errors import SettingsError
 from automl.inference.model import TableModel
-from automl.inference.reference import ColumnReference, prediction_values, typed_values
+from automl.inference.reference import (
+    ColumnReference,
+    TrainingReference,
+    prediction_values,
+    typed_values,
+)
+from automl.inference.schema import TableSchema
 from automl.statistics.stability import stability_by_chance, stability_index
 
 SMALL, LARGE = 0.1, 0.25
@@ -89,12 +95,12 @@ def drift_of(model: TableModel, rows: pd.DataFrame) -> Drift:
     if rows.empty:
         raise SettingsError("there are no rows to compare with the training table")
     typed = model.typed(rows)
-    found = list(_of_columns(model, typed, reference.rows))
+    found = list(movements_of(model.schema, reference, typed))
     predicted = prediction_values(
         model.raw_typed(typed), model.rule_, getattr(model, "classes_", None)
     )
     found += [
-        _movement(name, reference.predictions[name], values, reference.rows, is_prediction=True)
+        movement(name, reference.predictions[name], values, reference.rows, is_prediction=True)
         for name, values in predicted.items()
         if name in reference.predictions
     ]
@@ -102,18 +108,20 @@ def drift_of(model: TableModel, rows: pd.DataFrame) -> Drift:
     return Drift(len(typed), reference.rows, tuple(ordered))
 
 
-def _of_columns(model: TableModel, typed: pd.DataFrame, n_training: int) -> Iterator[Movement]:
-    assert model.reference is not None
-    for column in model.schema.columns:
+def movements_of(
+    schema: TableSchema, reference: TrainingReference, typed: pd.DataFrame
+) -> Iterator[Movement]:
+    """Movement of each column of a typed frame."""
+    for column in schema.columns:
         values = typed_values(column, typed)
-        known = model.reference.columns[column.name]
+        known = reference.columns[column.name]
         n_unseen = (
             (values.cat.codes == len(column.categories)).sum() if column.role == "nominal" else 0
         )
-        yield _movement(column.name, known, values, n_training, n_unseen=int(n_unseen))
+        yield movement(column.name, known, values, reference.rows, n_unseen=int(n_unseen))
 
 
-def _movement(
+def movement(
     name: str,
     known: ColumnReference,
     values: pd.Series,
@@ -122,6 +130,15 @@ def _movement(
     n_unseen: int = 0,
     is_prediction: bool = False,
 ) -> Movement:
+    """Movement of one column, or of predictions, from what is known of `n_training` rows.
+
+    Parameters
+    ----------
+    values : (n_rows,), at least one
+        Numbers, or texts of categories.
+    n_unseen
+        Rows with a category that the training table lacks.
+    """
     n_rows = len(values)
     is_number = known.kind == "number"
     numbers = np.asarray(values, dtype=np.float64) if is_number else np.empty(0)

@@ -10,7 +10,7 @@ import typer
 
 from automl.errors import SettingsError
 from automl.home import HOME_VARIABLE
-from automl.training_request import How
+from automl.training_request import AskedHow
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import BEGAN, open_home
 from automl_flows.words.messages import say
@@ -48,9 +48,10 @@ def retrain(
         int | None, typer.Option(metavar="N", help="Root of all randomness [default: as trained]")
     ] = None,
     how: Annotated[
-        How,
+        AskedHow,
         typer.Option(
-            help="search; warm: a quarter of it, from the champion's configurations on; refit: these alone"
+            help="search; warm: a quarter of it, from the champion's configurations on; refit: these alone; "
+            "auto: one of these or nothing, by what has drifted"
         ),
     ] = "search",
     force: Annotated[
@@ -237,8 +238,9 @@ def _show(outcome: Retraining, *, as_json: bool) -> None:
             "rows compared on": promotion.get("rows"),
             "score there": promotion.get("score"),
             "champion's score there": promotion.get("champion_score"),
+            "drift": (outcome.drift or {}).get("reason") if result else None,
             "registered": outcome.registered,
-            "promoted": None if outcome.status == "unchanged" else outcome.promoted,
+            "promoted": None if outcome.status != "trained" else outcome.promoted,
             "reason": outcome.reason,
         }
     )

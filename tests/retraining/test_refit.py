@@ -41,7 +41,7 @@ def request(**settings: Any) -> TrainingRequest:
 
 
 def test_a_refit_has_a_trial_for_each_configuration_and_the_constant(champion: Home) -> None:
-    asked, recipe = asked_for(request(trials=100), "refit", "p", champion, {"seed": 3})
+    asked, recipe, _ = asked_for(request(trials=100), "refit", "p", champion, {"seed": 3})
     assert asked.overrides == {"seed": 3, "trials": n_trials_of(RECIPE)} == {"seed": 3, "trials": 3}
     assert (asked.how, recipe) == ("refit", RECIPE)
     assert "fitted once more" in asked.remark
@@ -59,7 +59,7 @@ def test_a_refit_has_a_trial_for_each_configuration_and_the_constant(champion: H
 def test_a_warm_search_is_short_and_begins_with_the_recipe(
     champion: Home, settings: dict[str, Any], given: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    asked, recipe = asked_for(request(**settings), "warm", "p", champion, given)
+    asked, recipe, _ = asked_for(request(**settings), "warm", "p", champion, given)
     assert asked.overrides == expected
     assert recipe is not None
     assert not recipe.is_final
