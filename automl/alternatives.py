@@ -16,3 +16,7 @@ Resource = Literal["auto", "folds", "rows", "iterations"]
 """What a partial trial saves on."""
 PromotionRule = Literal["superior", "not_worse", "always"]
 """What a new model must show to take the champion's alias."""
+How = Literal["search", "warm", "refit"]
+"""What a retraining does: the whole search, a short one, or the champion's recipe once more."""
+AskedHow = Literal["auto", "search", "warm", "refit"]
+"""``auto``: what a drift report asks for, which may be nothing (`automl.monitoring.ladder`)."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
+from automl.alternatives import How
 from automl.home import RunFolder
 from automl.problem_names import problem_name
 from automl.settings import Settings
@@ -18,9 +19,6 @@ from automl.settings.sources import validated_settings
 
 KEY = "request"
 """Of the record in `run.json`; a run without it is a training request itself."""
-How = Literal["search", "warm", "refit"]
-AskedHow = Literal["auto", "search", "warm", "refit"]
-"""``auto``: what a drift report asks for, which may be nothing (`automl.monitoring.ladder`)."""
 HOW_WORDS = {
     "warm": "a short search that begins with the champion's configurations",
     "refit": "the champion's configurations and weights, fitted once more",

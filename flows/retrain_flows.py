@@ -20,12 +20,12 @@ from prefect.states import Completed, Failed
 from prefect.types.entrypoint import EntrypointType
 
 from automl.addresses import entrust, whole_address
+from automl.alternatives import AskedHow
 from automl.data.sources import Mode, source_at
 from automl.durations import parse_duration
 from automl.errors import AutoMLError, DataError, ServiceError
 from automl.home import Home, default_home
 from automl.problem_names import clean_name
-from automl.training_request import AskedHow
 from automl_flows.arrived_tables import ArrivedTable, take
 from automl_flows.blocks import table_address
 from automl_flows.environment import prepare_environment

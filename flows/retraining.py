@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from filelock import FileLock, Timeout
 
 from automl.addresses import public_address
+from automl.alternatives import AskedHow
 from automl.errors import DataError, SettingsError
 from automl.home import Home, RunFolder
 from automl.lookup import did_you_mean
@@ -37,7 +38,7 @@ from automl.run.foreign_runs import refuse_foreign_code
 from automl.run_records.recipe import Recipe
 from automl.tracking.layout import problem_name
 from automl.tracking.synchronization import register_pending
-from automl.training_request import AskedHow, TrainingRequest
+from automl.training_request import TrainingRequest
 from automl_flows.retraining_ways import asked_for
 
 if TYPE_CHECKING:

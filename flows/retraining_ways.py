@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+from automl.alternatives import How
 from automl.errors import SettingsError
 from automl.home import Home
 from automl.monitoring.drift_report import DriftReport
 from automl.run_records.recipe import Recipe
 from automl.stages.recipes import n_trials_of, recipe_of
 from automl.tracking.model_registry import champion_bundle
-from automl.training_request import LIMITS, How, TrainingRequest
+from automl.training_request import LIMITS, TrainingRequest
 
 WARM_SHARE = 0.25
 """Of the budget of a search, for one that begins with what was best on the earlier rows."""

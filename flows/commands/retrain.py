@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from automl.alternatives import AskedHow
 from automl.errors import SettingsError
 from automl.home import HOME_VARIABLE
-from automl.training_request import AskedHow
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import BEGAN, open_home
 from automl_flows.words.messages import say
