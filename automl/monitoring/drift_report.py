@@ -28,6 +28,7 @@ from automl.statistics.homogeneity import homogeneity, kolmogorov_smirnov
 LEVEL = 0.05
 """Chance that a report of rows like the training rows finds anything moved or lost."""
 N_QUESTIONS = 3
+"""Columns, target and score, which share `LEVEL` equally."""
 
 TestName = Literal["ks", "bins"]
 
