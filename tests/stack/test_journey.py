@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from full_stack import FullStack
 from platform_views import OPEN, aliases, ended, flow_runs, mlflow, parent, tracked, until, versions
+from stack_deployments import deploy
 
 from automl.addresses import request_to
 
@@ -22,7 +23,6 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of libraries below MLflow
 ]
-FILE = Path(__file__).parents[2] / "deployments" / "prefect.yaml"
 NAME = "tumors"
 EXPERIMENTS = "api/2.0/mlflow/experiments/search?max_results=1"
 PLAIN = """
@@ -43,21 +43,15 @@ SETTINGS = {
 @pytest.fixture(scope="module")
 def deployed(stack: FullStack, tables: dict[str, Path]) -> None:
     """The deployments of the file, for one problem; the schedule is every twenty seconds."""
-    text = FILE.read_text(encoding="utf-8")
-    for old, new in {
+    changes = {
         "name: NAME": f"name: {NAME}",
         "problem.NAME": f"problem.{NAME}",
         "/data/table.csv": str(tables["300"]),
-        "/srv/automl": str(stack.home),
         'cron: "0 3 * * *"': "interval: 20",
         "        timezone: UTC\n": "",
         "active: true": "active: false",
-    }.items():
-        assert old in text
-        text = text.replace(old, new)
-    file = stack.folder / "user" / "prefect.yaml"
-    file.write_text(text, encoding="utf-8")
-    stack.run("-m", "prefect", "--no-prompt", "deploy", "--prefect-file", str(file), "--all")
+    }
+    deploy(stack, "prefect", changes, "--all")
 
 
 def test_whoever_has_no_password_is_refused(stack: FullStack) -> None:

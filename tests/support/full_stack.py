@@ -163,6 +163,11 @@ class FullStack:
         user = f"{self.secrets['MLFLOW_USER']}:{self.secrets['MLFLOW_PASSWORD']}"
         return f"http://{user}@{self.address('mlflow')}"
 
+    @property
+    def cluster(self) -> str:
+        """Address of the Dask scheduler."""
+        return f"tcp://{self.address('scheduler')}"
+
     def address(self, name: str) -> str:
         """Host and port of a service."""
         return f"127.0.0.1:{self._ports[PORTS[name]]}"
@@ -278,9 +283,7 @@ class FullStack:
     def _has_dask_workers(self) -> bool:
         from distributed import Client
 
-        with Client(
-            f"tcp://{self.address('scheduler')}", timeout=10, set_as_default=False
-        ) as client:
+        with Client(self.cluster, timeout=10, set_as_default=False) as client:
             return len(client.scheduler_info(n_workers=-1)["workers"]) == 2
 
     def _postgres(self) -> Service:
