@@ -1,0 +1,191 @@
+"""Tables of `peers.py`: ``report.py OUT [--seconds 60]``.
+
+Scores are AMLB's: area under the ROC curve, log loss, root mean squared error on the test rows. A failure counts as
+the constant predictor. Mean ranks and winning frequencies are means over tables, of each table over its
+seeds; the Poisson-binomial test (L14, section 6.2) takes the probability that a system is better on redrawn test rows.
+Its interval is of the bootstrap over tables. Writes ``OUT/scores.csv``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import log_loss, roc_auc_score
+
+from automl.comparison.poisson_binomial import poisson_binomial_test, winning_probabilities
+from automl.comparison.ranks import expected_rank, winning_frequency
+from automl.records import FloatArray
+
+N_DRAWS = 200
+"""Redrawn test sets: a probability of one half is known to 0.035."""
+N_RESAMPLES = 500
+"""Of the tables, for an interval: its ends are known to about 2 %."""
+SMALLEST = 1e-15
+"""Probability below which log loss counts no smaller one, as scikit-learn's."""
+CONSTANT = "constant"
+
+
+class Test:
+    """Test rows of a split, and the risk of an answer on some of them."""
+
+    def __init__(self, folder: Path) -> None:
+        split = json.loads((folder / "split.json").read_text())
+        self.task, target = split["task"], split["target"]
+        kind = "float64" if self.task == "regression" else "object"
+        self.y = pd.read_csv(folder / "test.csv", usecols=[target], dtype={target: kind})[
+            target
+        ].to_numpy()
+        self.labels = sorted(set(self.y))
+
+    def answer(self, path: Path) -> FloatArray:
+        """(n,) numbers, or (n, classes) probabilities.
+
+        Raises
+        ------
+        ValueError
+            If a number is missing.
+        """
+        frame = pd.read_csv(path)
+        found = (
+            frame["prediction"]
+            if self.task == "regression"
+            else frame.reindex(columns=self.labels, fill_value=0)
+        )
+        values = found.to_numpy(float)
+        if len(values) != len(self.y) or not np.isfinite(values).all():
+            raise ValueError(f"{path} does not have a number for every row")
+        return values
+
+    def risk(self, answer: FloatArray, rows: np.ndarray | slice = slice(None)) -> float:
+        """RMSE, log loss, or 1 minus the area under the curve; lower is better."""
+        y, answer = self.y[rows], answer[rows]
+        if self.task == "regression":
+            return float(np.sqrt(np.mean((y - answer) ** 2)))
+        if self.task == "multiclass":
+            clipped = np.clip(answer, SMALLEST, 1)
+            return float(
+                log_loss(y, clipped / clipped.sum(axis=1, keepdims=True), labels=self.labels)
+            )
+        if len(set(y)) < 2:
+            return np.nan
+        return float(1 - roc_auc_score(y == self.labels[1], answer[:, 1]))
+
+
+def rows_of(
+    split: Path, seconds: str, systems: list[str]
+) -> tuple[list[dict[str, object]], FloatArray]:
+    """Facts of each system, and (systems, systems) probabilities that row is better than column."""
+    test = Test(split)
+    constant = test.answer(split / seconds / CONSTANT / "answer.csv")
+    answers, rows = [], []
+    for system in systems:
+        folder = split / seconds / system
+        record = json.loads((folder / "cell.json").read_text())
+        answer, times = constant, {}
+        if record["is_done"]:
+            answer, times = (
+                test.answer(folder / "answer.csv"),
+                json.loads((folder / "answer.json").read_text()),
+            )
+        answers.append(answer)
+        label = {
+            "table": split.parent.name,
+            "seed": split.name,
+            "task": test.task,
+            "system": system,
+        }
+        rows.append(
+            {**label, "risk": test.risk(answer), **record, **times, "test_rows": len(test.y)}
+        )
+    rng = np.random.default_rng(0)
+    drawn = [rng.integers(len(test.y), size=len(test.y)) for _ in range(N_DRAWS)]
+    risks = np.array([[test.risk(answer, rows) for answer in answers] for rows in drawn])
+    return rows, winning_probabilities(risks[np.isfinite(risks).all(axis=1)])
+
+
+def report(out: Path, seconds: int) -> pd.DataFrame:
+    """All rows of a budget; prints the tables."""
+    folders = sorted(path.parent for path in out.glob(f"*/seed-*/{seconds}s"))
+    finished = [
+        {path.parent.name for path in folder.glob(f"{seconds}s/*/cell.json")} for folder in folders
+    ]
+    systems = sorted(set.union(*finished), key=lambda s: (s != "ours", s))
+    whole = [
+        folder for folder, names in zip(folders, finished, strict=True) if names == set(systems)
+    ]
+    found = [rows_of(folder, f"{seconds}s", systems) for folder in whole]
+    frame = pd.DataFrame([row for rows, _ in found for row in rows])
+    places = frame.pivot_table("risk", "system", ["table", "seed"], dropna=False).loc[systems]
+    names = places.columns.get_level_values("table").to_numpy()
+    better = (
+        pd.DataFrame(
+            {folder: wins[0] for folder, (_, wins) in zip(whole, found, strict=True)}, index=systems
+        )
+        .T.groupby(lambda folder: folder.parent.name)
+        .mean()
+    )
+    print(
+        f"{seconds} s: {len(whole)} splits of {len(set(names))} tables; {len(folders) - len(whole)} are not whole"
+    )
+    print(_summary(frame, places.to_numpy(), names, systems, better).to_string())
+    print(places.T.round(4).to_string())
+    return frame.assign(seconds=seconds)
+
+
+def _summary(
+    frame: pd.DataFrame,
+    risks: FloatArray,
+    names: np.ndarray,
+    systems: list[str],
+    better: pd.DataFrame,
+) -> pd.DataFrame:
+    groups = frame.assign(failed=~frame["is_done"].astype(bool)).groupby("system")
+    row_milliseconds = 1000 * groups["predict_seconds"].sum() / groups["test_rows"].sum()
+    summary = pd.DataFrame(
+        {
+            "mean rank": expected_rank(risks, data_sets=names).expected.round(2),
+            "ours wins": winning_frequency(risks, data_sets=names).frequency[0].round(2),
+            "PB test": [_tested(better[system].to_numpy()) for system in systems],
+        },
+        index=systems,
+    )
+    facts = pd.DataFrame(
+        {
+            "failures": groups["failed"].sum(),
+            "fit s": groups["fit_seconds"].median().round(1),
+            "longest fit s": groups["fit_seconds"].max().round(1),
+            "peak MiB": groups["peak_mib"].max().round(),
+            "ms a row": row_milliseconds.round(3),
+        }
+    )
+    return summary.join(facts).sort_values("mean rank")
+
+
+def _tested(probabilities: FloatArray) -> str:
+    """Pr(ours is better on most tables) with its 95 % interval."""
+    rng = np.random.default_rng(0)
+    drawn = [
+        poisson_binomial_test(rng.choice(probabilities, len(probabilities))).probability
+        for _ in range(N_RESAMPLES)
+    ]
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return f"{poisson_binomial_test(probabilities).probability:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seconds", type=int, nargs="+", default=[60])
+    arguments = parser.parse_args()
+    frames = [report(arguments.out, seconds) for seconds in arguments.seconds]
+    pd.concat(frames).to_csv(arguments.out / "scores.csv", index=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""`automl train` and `automl predict`, as a user runs them; our knowledge of the table under test left out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pandas as pd
+
+from systems.protocol import N_CORES, Job
+
+COMMAND = [sys.executable, "-m", "automl_flows.commands.cli"]
+
+
+def fit(job: Job):
+    home = ["--home", str(job.folder / "ours-home")]
+    roles = [word for column in job.nominal for word in ("--role", f"{column}=nominal")]
+    done = subprocess.run(
+        [
+            *COMMAND, "train", str(job.folder / "train.csv"), "--target", job.target,
+            "--task", job.task,
+            "--metric", job.metric, "--budget", f"{job.left:.0f}s", "--workers", str(N_CORES),
+            "--seed", str(job.seed), "--exclude-experience", job.name, *roles, *home, "--json",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    result = json.loads(done.stdout)
+    (job.folder / "ours-result.json").write_text(done.stdout)
+
+    def predict() -> pd.DataFrame:
+        out = job.folder / "ours-predictions.csv"
+        options = [] if job.is_regression else ["--proba"]
+        table = str(job.folder / "test.csv")
+        command = [*COMMAND, "predict", result["run_id"], table, "-o", str(out), *options, *home]
+        subprocess.run(command, check=True, capture_output=True)
+        found = pd.read_csv(out)
+        return found if job.is_regression else found.drop(columns="prediction")
+
+    return predict
