@@ -30,3 +30,14 @@ def parse_duration(text: str | float) -> float:
     if not 0 < seconds < float("inf"):
         raise SettingsError(f"a duration must be positive; got {text!r}", value=text)
     return seconds
+
+
+def seconds_text(seconds: float | None) -> str:
+    """A duration for people, such as ``0.4 s``, ``95 s``, ``12 min``, ``3.1 h``."""
+    if seconds is None:
+        return ""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

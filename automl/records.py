@@ -323,3 +323,8 @@ class Trial(MayHaveScore):
                 "bootstrap_scores": tuple(data.get("bootstrap_scores", ())),
             }
         )
+
+
+def short_id(trial_id: str) -> str:
+    """The part of a trial's id that tells it from the others of its run."""
+    return trial_id.rsplit("-", 1)[-1]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from automl.home import Home, RunFolder
 from automl.problem_names import clean_name
+from automl.reports.run_status import RunStatus, describe
 from automl.run_state import RUNNING
 from automl.tracking.holders import Registry
-from automl_flows.words.run_status import RunStatus, describe
 
 
 def reason_to_keep(status: RunStatus) -> str:

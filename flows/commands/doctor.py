@@ -162,7 +162,7 @@ def _clock(home: Home) -> Iterable[Finding]:
 
 
 def _runs(home: Home) -> Iterable[Finding]:
-    from automl_flows.words.run_status import describe
+    from automl.reports.run_status import describe
 
     statuses = [describe(folder) for folder in home.run_folders()]
     count = {name: sum(s.status == name for s in statuses) for name in ("running", "interrupted")}

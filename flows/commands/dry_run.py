@@ -7,7 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
+from automl.durations import seconds_text
+from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table
 
 if TYPE_CHECKING:
     from automl.data.table import Table

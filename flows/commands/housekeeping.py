@@ -12,8 +12,8 @@ import typer
 
 from automl.errors import AutoMLError, SettingsError
 from automl.home import Home, RunFolder
+from automl.reports.run_status import describe
 from automl_flows.retention import reason_to_keep
-from automl_flows.words.run_status import describe
 
 
 def stop_run(folder: RunFolder, *, timeout: float) -> None:

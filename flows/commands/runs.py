@@ -21,9 +21,10 @@ def register(app: typer.Typer) -> None:
 
 def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List the runs of the home folder, newest first."""
+    from automl.durations import seconds_text
+    from automl.reports.run_status import describe
     from automl.tracking.holders import Registry
-    from automl_flows.words.rendering import emit_json, emit_table, moment_text, seconds_text
-    from automl_flows.words.run_status import describe
+    from automl_flows.words.rendering import emit_json, emit_table, moment_text
 
     state = open_home(home)
     registry = Registry(state.path)

@@ -82,8 +82,8 @@ def resume(
     as_json: JsonOption = False,
 ) -> None:
     """Continue an interrupted run from its records."""
+    from automl.reports.run_status import describe
     from automl_flows.words.result_display import show_notices
-    from automl_flows.words.run_status import describe
 
     state = open_home(home)
     folder = state.run(run)

@@ -15,8 +15,8 @@ from automl_flows.words.messages import say
 
 if TYPE_CHECKING:
     from automl.home import RunFolder
+    from automl.reports.run_choices import RunChoices
     from automl.selection.selection_records import SelectionRecord
-    from automl_flows.words.run_choices import RunChoices
 
 DOES_NOT_ADD_UP = 1
 """Exit code of a record that contradicts itself: our fault."""
@@ -57,7 +57,7 @@ def why(
 ) -> None:
     """Tell why a run chose its model, or what became of one trial and why."""
     from automl.errors import SettingsError
-    from automl_flows.words.run_choices import choices_of
+    from automl.reports.run_choices import choices_of
 
     if trial is not None and (check or picture is not None or families is not None):
         raise SettingsError(
@@ -191,11 +191,11 @@ def _check(choices: RunChoices, folder: RunFolder, *, as_json: bool) -> None:
     typer.Exit
         With code 1 if anything does not.
     """
+    from automl.records import short_id
     from automl.run_state import read_stage
     from automl.selection.checker import check
     from automl.selection.ensemble_checker import check_ensemble
     from automl_flows.words.rendering import emit, emit_json
-    from automl_flows.words.result_display import short_id
 
     record = read_stage(folder, "selection")
     if not record:

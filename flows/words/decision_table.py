@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from automl.records import short_id
 from automl.selection.dispositions import number_text
 from automl.selection.selection_records import LevelDecision, Member, SelectionRecord
 from automl_flows.words.rendering import emit, emit_table
-from automl_flows.words.result_display import short_id
 
 NOTHING = "-"
 

@@ -7,9 +7,10 @@ import threading
 import time
 from typing import Any, Self
 
+from automl.durations import seconds_text
 from automl.progress import Progress
 from automl_flows.words.messages import say
-from automl_flows.words.rendering import seconds_text, use_color
+from automl_flows.words.rendering import use_color
 
 LINE_SECONDS = 10.0
 """Between two lines where there is no terminal: ten minutes fill sixty lines of a log."""

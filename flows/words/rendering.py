@@ -83,17 +83,6 @@ def text_of(value: Any) -> str:
     return "".join(c if c.isprintable() else "?" for c in str(value))
 
 
-def seconds_text(seconds: float | None) -> str:
-    """A duration for people, such as ``0.4 s``, ``95 s``, ``12 min``, ``3.1 h``."""
-    if seconds is None:
-        return ""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
 def moment_text(unix_seconds: float | None) -> str:
     """Local date and time."""
     if not unix_seconds:

@@ -7,10 +7,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from automl.durations import seconds_text
 from automl.errors import SettingsError
 from automl.home import HOME_VARIABLE, Home, RunFolder, default_home
+from automl.records import short_id
 from automl.tracking.holders import CHAMPION
-from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table, seconds_text
+from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table
 
 LEADERBOARD_ROWS = 15
 """Rows that fit on a screen with what is said above them."""
@@ -188,11 +190,6 @@ def alias_text(result: Mapping[str, Any], home: Home) -> str | None:
 def _reproducible(found: bool | None) -> bool | str | None:
     """Equal settings need not give an equal run where a budget, a limit or a criterion is of seconds."""
     return "no: measured time decided something" if found is False else found
-
-
-def short_id(trial_id: str) -> str:
-    """The part of a trial's id that tells it from the others of its run."""
-    return trial_id.rsplit("-", 1)[-1]
 
 
 def command(home: Home, *arguments: str) -> str:

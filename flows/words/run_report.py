@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
+from automl.durations import seconds_text
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl.reports.run_status import describe, problem_of
 from automl.run.stage_table import STAGES
 from automl.run_records.champion import ChampionRecord
 from automl.run_state import read_stage
@@ -16,7 +18,7 @@ from automl.tracking.holders import Registry
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
 from automl_flows.words.decision_table import show_decisions
-from automl_flows.words.rendering import emit, emit_facts, moment_text, seconds_text
+from automl_flows.words.rendering import emit, emit_facts, moment_text
 from automl_flows.words.result_display import (
     command,
     ensemble_row,
@@ -26,7 +28,6 @@ from automl_flows.words.result_display import (
     show_notices,
     untried_notes,
 )
-from automl_flows.words.run_status import describe, problem_of
 
 
 def report_of(folder: RunFolder) -> dict[str, Any]:

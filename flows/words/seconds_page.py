@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from automl.durations import seconds_text
 from automl.errors import SettingsError
 from automl.home import RunFolder
+from automl.reports.run_status import describe
 from automl.reports.seconds import (
     PARTS,
     FamilySeconds,
@@ -17,8 +19,7 @@ from automl.reports.seconds import (
     SlotUse,
 )
 from automl.run_records.result import RunResult
-from automl_flows.words.rendering import emit, emit_facts, emit_table, seconds_text
-from automl_flows.words.run_status import describe
+from automl_flows.words.rendering import emit, emit_facts, emit_table
 
 
 @dataclass(frozen=True)

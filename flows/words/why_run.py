@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from automl.records import short_id
+from automl.reports.configuration_text import configuration_text
+from automl.reports.run_choices import RunChoices
 from automl.run.stage_table import STAGES
 from automl.run_records.promotion import PromotionRecord
 from automl.selection.dispositions import Status, number_text
@@ -18,9 +21,7 @@ from automl.selection.selection_records import (
     Verdict,
 )
 from automl_flows.words.decision_table import untested
-from automl_flows.words.result_display import short_id
-from automl_flows.words.run_choices import RunChoices
-from automl_flows.words.why_trial import configuration_text, test_numbers
+from automl_flows.words.why_trial import test_numbers
 
 MOST_REASONS = 3
 """Named before the others are counted: the story of a run stays a dozen lines."""

@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from automl.records import Configuration, Trial
+from automl.records import Trial, short_id
+from automl.reports.configuration_text import configuration_text
+from automl.reports.run_choices import RunChoices
 from automl.selection.dispositions import Disposition, Place, Status, number_text
 from automl.statistics.results import TestResult
-from automl_flows.words.result_display import short_id
-from automl_flows.words.run_choices import RunChoices
-
-MOST_VALUES = 4
-"""Hyperparameters that a sentence names."""
 
 _ORIGINS = {
     "floor": "a floor, one of the models that a run has to beat",
@@ -116,24 +113,6 @@ def _what(choices: RunChoices, trial: Trial) -> str:
     origin = _ORIGINS.get(trial.origin, f"proposed by {trial.origin}" if trial.origin else "")
     described = ", ".join(filter(None, (configuration_text(trial.configuration), origin)))
     return f"Trial {short_id(trial.id)} is {described}: {_score_text(choices, trial)}."
-
-
-def configuration_text(configuration: Configuration) -> str:
-    """Family, choices and the first few hyperparameters."""
-    chosen = {step.partition("=")[0] for step in configuration.path}
-    values = {
-        name: value
-        for name, value in configuration.values.items()
-        if name not in chosen and not name.startswith("prep.") and value is not None
-    }
-    shown = [f"{name} {_value_text(value)}" for name, value in list(values.items())[:MOST_VALUES]]
-    parts = [*(step.replace("=", " ") for step in configuration.path), *shown]
-    more = ", ..." if len(values) > MOST_VALUES else ""
-    return configuration.family + (f" ({', '.join(parts)}{more})" if parts else "")
-
-
-def _value_text(value: Any) -> str:
-    return number_text(value) if isinstance(value, float) else str(value)
 
 
 def _score_text(choices: RunChoices, trial: Trial) -> str:

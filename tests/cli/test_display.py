@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 
+from automl.durations import seconds_text
 from automl.progress import Progress
 from automl.records import Configuration
 from automl.selection.clusters import Candidate
@@ -16,7 +17,7 @@ from automl.selection.selection_records import SelectionRecord
 from automl_flows.words import progress_display
 from automl_flows.words.decision_table import chance_name, decision_rows, show_decisions
 from automl_flows.words.progress_display import ProgressDisplay, state_text
-from automl_flows.words.rendering import emit_json, emit_table, seconds_text, text_of, use_color
+from automl_flows.words.rendering import emit_json, emit_table, text_of, use_color
 from automl_flows.words.result_display import command
 
 

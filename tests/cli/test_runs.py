@@ -10,9 +10,9 @@ import pytest
 
 from automl.evaluation.journal import Journal
 from automl.record_files import StageRecords
+from automl.reports.run_status import describe
 from automl.tracking.outbox import Outbox
 from automl_flows.words.result_display import show_notices, show_result
-from automl_flows.words.run_status import describe
 
 DRIVER = """
 import os, sys, time

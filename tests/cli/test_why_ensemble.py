@@ -9,7 +9,7 @@ import pytest
 from run_records import ensemble_of
 
 from automl.records import Configuration, Trial, TrialStatus
-from automl_flows.words.run_choices import RunChoices
+from automl.reports.run_choices import RunChoices
 from automl_flows.words.why_run import story_of
 
 RUN = "20260105-000000-eeee"

@@ -10,7 +10,8 @@ from typing import Any
 from automl.errors import SettingsError
 from automl.home import RunFolder
 from automl.lookup import nearest_names
-from automl.records import Trial
+from automl.records import Trial, short_id
+from automl.reports.run_status import RunStatus, describe
 from automl.run.stage_table import STAGES
 from automl.run_records.candidates import CandidatesRecord
 from automl.run_records.champion import ChampionRecord
@@ -24,8 +25,6 @@ from automl.run_state import read_stage
 from automl.selection.dispositions import Disposition
 from automl.selection.selection_records import LevelDecision
 from automl.stage_record import StageRecord
-from automl_flows.words.result_display import short_id
-from automl_flows.words.run_status import RunStatus, describe
 
 NEAR = 3
 """Trials that are named where a wrong id was given."""
