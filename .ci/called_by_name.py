@@ -26,7 +26,7 @@ _.forest
 # Jobs of workers and stages of the table, which are named "module:function".
 _.fit_folds, _.evaluate_stack, _.fit_stack_folds, _.refit_stack
 _.find_candidates, _.select_champion, _.build_ensemble
-_.estimate, _.build_final, _.decide_promotion, _.make_result
+_.estimate, _.build_final, _.decide_promotion, _.make_result, _.make_report
 
 # What other libraries call or read.
 _.after_iteration, _.evals_log
@@ -43,3 +43,6 @@ _.median_seconds, _.raced, _.tells_preprocessing
 _.n_library, _.champion_score, _.difference_standard_error, _.complete_trials, _.reproducible
 _.notices, _.best_trial, _.cluster_size, _.cluster_best, _.naive_low, _.naive_high, _.equivalent
 _.created_at, _.data_digest
+
+# What the template of pages and notebooks read.
+_.is_folded, _._repr_html_, _.language, _.subtitle, _.sections, _.footer

@@ -18,6 +18,7 @@
         priors.yaml                priors that it searches with, if any
         predictions/  models/      out-of-fold predictions, fold models
         bundle/                    the final model
+        report.html                what it found, for people
         outbox.json                how far the tracking store has caught up
         mirror/                    what is being copied there; gone when that is over
         orchestrator.json          which of its flow runs say what the folder says
@@ -109,6 +110,11 @@ class RunFolder:
     def bundle(self) -> Path:
         """The final model."""
         return self.path / "bundle"
+
+    @property
+    def report(self) -> Path:
+        """The page about the run; absent where none was made."""
+        return self.path / "report.html"
 
     @property
     def mirror(self) -> Path:

@@ -19,6 +19,7 @@ from automl.run_records.ensemble import EnsembleRecord
 from automl.run_records.final import FinalRecord
 from automl.run_records.honest import HonestRecord
 from automl.run_records.promotion import PromotionRecord
+from automl.run_records.report import ReportRecord
 from automl.run_records.result import RunResult
 from automl.run_records.search import SearchRecord
 from automl.run_state import read_stage
@@ -44,7 +45,7 @@ class RunChoices:
         All trials of the journal by id, those on fresh folds and of a second layer included.
     given_up
         What the finished stages shortened or left out, one sentence each.
-    search, candidates, selection, ensemble, honest, final, promotion, result
+    search, candidates, selection, ensemble, honest, final, promotion, result, report
         Record of each stage; None while it is not finished, or where it cannot be read.
     """
 
@@ -60,6 +61,7 @@ class RunChoices:
     final: FinalRecord | None = None
     promotion: PromotionRecord | None = None
     result: RunResult | None = None
+    report: ReportRecord | None = None
 
     def record(self, kind: type[StageRecord]) -> StageRecord | None:
         """Record of a stage by its type."""
@@ -163,6 +165,7 @@ def choices_of(folder: RunFolder) -> RunChoices:
         final=FinalRecord.read(folder),
         promotion=PromotionRecord.read(folder),
         result=result,
+        report=ReportRecord.read(folder),
     )
 
 

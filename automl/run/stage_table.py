@@ -16,6 +16,7 @@ from automl.run_records.ensemble import EnsembleRecord
 from automl.run_records.final import FinalRecord
 from automl.run_records.honest import HonestRecord
 from automl.run_records.promotion import PromotionRecord
+from automl.run_records.report import ReportRecord
 from automl.run_records.result import RunResult
 from automl.run_records.search import SearchRecord
 from automl.settings import Settings
@@ -111,6 +112,12 @@ STAGES: Final = (
         "automl.stages.result:make_result",
         "write result",
         (SearchRecord, ChampionRecord, EnsembleRecord, HonestRecord, FinalRecord, PromotionRecord),
+    ),
+    Stage(
+        ReportRecord,
+        "automl.reports.run_report:make_report",
+        "write report",
+        tail_seconds=1.0,
     ),
 )
 

@@ -19,6 +19,7 @@ from automl.tracking.reading import (
     dispositions,
     finalists,
     records_mark,
+    report_files,
     stage_files,
 )
 from automl.tracking.writer import RunWriter
@@ -60,12 +61,14 @@ class EvidenceWriter:
         self._done("inputs")
 
     def write_records(self) -> None:
-        """Stage records and all fold values as artifacts of the parent, when they changed."""
+        """Stage records, the report and all fold values as artifacts of the parent, when they changed."""
         mark = records_mark(self.folder, len(self.view.trials))
         if self.outbox.done.get("records") == mark:
             return
         for file in stage_files(self.folder):
             self.client.log_artifact(self.outbox.parent, str(file), "records")
+        for page in report_files(self.folder):
+            self.client.log_artifact(self.outbox.parent, str(page))
         trials = [t.to_json() for t in self.view.trials.values()]
         self.client.log_dict(self.outbox.parent, {"trials": trials}, "records/trials.json")
         self._done("records", mark)

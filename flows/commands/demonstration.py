@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from automl.home import Home
+from automl.reports.command_line import command
 from automl_flows.words.rendering import emit
-from automl_flows.words.result_display import command
 
 if TYPE_CHECKING:
     from automl.settings import Settings

@@ -91,9 +91,9 @@ def stop(
     as_json: JsonOption = False,
 ) -> None:
     """Stop a run cleanly; it can be resumed."""
+    from automl.reports.command_line import command
     from automl_flows.commands.housekeeping import stop_run
     from automl_flows.words.rendering import emit_json
-    from automl_flows.words.result_display import command
 
     state = open_home(home)
     folder = state.run(run)

@@ -165,8 +165,8 @@ def _drive(
 
 def _say_how_to_continue(home: Home) -> None:
     """Name the run that this process has begun, if it got that far."""
+    from automl.reports.command_line import command
     from automl.run_state import FINISHED, state_of
-    from automl_flows.words.result_display import command
 
     for folder in reversed(home.run_folders()):
         with suppress(SettingsError):

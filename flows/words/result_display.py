@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from automl.durations import seconds_text
 from automl.errors import SettingsError
-from automl.home import HOME_VARIABLE, Home, RunFolder, default_home
+from automl.home import Home, RunFolder
 from automl.records import short_id
+from automl.reports.command_line import command
 from automl.tracking.holders import CHAMPION
 from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table
 
@@ -190,11 +189,3 @@ def alias_text(result: Mapping[str, Any], home: Home) -> str | None:
 def _reproducible(found: bool | None) -> bool | str | None:
     """Equal settings need not give an equal run where a budget, a limit or a criterion is of seconds."""
     return "no: measured time decided something" if found is False else found
-
-
-def command(home: Home, *arguments: str) -> str:
-    """A command line that works when it is copied, whatever the working folder."""
-    parts = ["automl", *arguments]
-    if not os.environ.get(HOME_VARIABLE) or home.path != default_home():
-        parts += ["--home", str(home.path)]
-    return shlex.join(parts)

@@ -9,6 +9,7 @@ from typing import Any
 from automl.durations import seconds_text
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl.reports.command_line import command
 from automl.reports.run_status import describe, problem_of
 from automl.run.stage_table import STAGES
 from automl.run_records.champion import ChampionRecord
@@ -20,7 +21,6 @@ from automl.training_request import TrainingRequest
 from automl_flows.words.decision_table import show_decisions
 from automl_flows.words.rendering import emit, emit_facts, moment_text
 from automl_flows.words.result_display import (
-    command,
     ensemble_row,
     result_facts,
     show_leaderboard,

@@ -11,6 +11,7 @@ import pytest
 from automl.durations import seconds_text
 from automl.progress import Progress
 from automl.records import Configuration
+from automl.reports.command_line import command
 from automl.selection.clusters import Candidate
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
@@ -18,7 +19,6 @@ from automl_flows.words import progress_display
 from automl_flows.words.decision_table import chance_name, decision_rows, show_decisions
 from automl_flows.words.progress_display import ProgressDisplay, state_text
 from automl_flows.words.rendering import emit_json, emit_table, text_of, use_color
-from automl_flows.words.result_display import command
 
 
 class Terminal(io.StringIO):

@@ -1,0 +1,60 @@
+"""Metrics in plain words, and in the order in which people ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class MetricWords:
+    """A metric for people.
+
+    Parameters
+    ----------
+    label : what it is called
+    meaning : what it measures, and which way is better
+    """
+
+    label: str
+    meaning: str
+
+
+WORDS = {
+    "accuracy": MetricWords("accuracy", "share of rows that are predicted right"),
+    "balanced_accuracy": MetricWords("balanced accuracy", "mean of the shares found of each class"),
+    "f_beta": MetricWords(
+        "F score", "precision and recall in one, mean of the classes; 1 is perfect"
+    ),
+    "f_beta_positive": MetricWords(
+        "F score of the positive class", "precision and recall in one; 1 is perfect"
+    ),
+    "mcc": MetricWords("Matthews correlation", "of labels and truth; 0 is chance, 1 is perfect"),
+    "cost": MetricWords("cost", "mean cost of a row by the cost matrix; less is better"),
+    "roc_auc": MetricWords(
+        "ROC AUC", "chance that a row of a class is ranked above another row; 0.5 is chance"
+    ),
+    "roc_auc_ovo": MetricWords(
+        "ROC AUC, pairs of classes", "the same for each pair of classes; 0.5 is chance"
+    ),
+    "brier": MetricWords("Brier score", "squared error of the probabilities; less is better"),
+    "log_loss": MetricWords("log loss", "surprise at the truth, in nats; less is better"),
+    "r2": MetricWords("R²", "share of the variance that is explained; 1 is perfect"),
+    "rmse": MetricWords(
+        "RMSE", "root of the mean squared error, in units of the target; less is better"
+    ),
+    "mae": MetricWords("mean absolute error", "in units of the target; less is better"),
+    "mse": MetricWords("mean squared error", "in squared units of the target; less is better"),
+}
+"""In the order of a table."""
+
+
+def words_of(metric: str) -> MetricWords:
+    """Words of a metric; of one that is not ours its name."""
+    return WORDS.get(metric, MetricWords(metric, "a metric of your own"))
+
+
+def ordered(metrics: Iterable[str]) -> list[str]:
+    """Metrics in the order of the table, others after them."""
+    places = {name: place for place, name in enumerate(WORDS)}
+    return sorted(metrics, key=lambda name: places.get(name, len(places)))

@@ -1,0 +1,58 @@
+"""The report of a run: one page about what it found, from its folder alone."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from automl.durable import write_whole
+from automl.home import RunFolder
+from automl.reports.page import Page, render
+from automl.reports.run_choices import RunChoices, choices_of
+from automl.reports.sections.answer import answer
+from automl.reports.sections.repeating import repeating
+from automl.reports.sections.tried import tried
+from automl.reports.sections.usage import usage
+
+
+def run_page(folder: RunFolder) -> Page:
+    """What there is to say about a run, as far as it got."""
+    choices = choices_of(folder)
+    return Page(
+        title=f"{choices.status.problem or choices.run_id}: report of a run",
+        subtitle=_subtitle(choices),
+        sections=(
+            answer(choices),
+            tried(choices),
+            usage(choices, folder),
+            repeating(choices, folder),
+        ),
+        footer=(
+            f"Made on {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())} from the records of run "
+            f"{choices.run_id}. This file loads nothing from anywhere."
+        ),
+    )
+
+
+def write_report(folder: RunFolder, file: Path) -> None:
+    """Write the report of a run; a file that is there is replaced when the new one is whole.
+
+    Raises
+    ------
+    StorageError
+        If it cannot be written.
+    """
+    write_whole(file, [render(run_page(folder)).encode()], "the report")
+
+
+def _subtitle(choices: RunChoices) -> str:
+    data = choices.facts.get("data") or {}
+    if not data:
+        return f"Run {choices.run_id}, {choices.status.status}"
+    classes = data.get("classes")
+    target = (
+        f"one of {len(classes)} classes of {data['target']}"
+        if classes
+        else f"the number {data['target']}"
+    )
+    return f"Run {choices.run_id}: predicts {target} from {data['columns']} columns, trained on {data['rows']} rows"

@@ -1,0 +1,51 @@
+"""The stage of a run that writes its report, and the report of any run when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from automl.errors import AutoMLError
+from automl.home import RunFolder
+from automl.records import Trial
+from automl.reports.run_page import write_report
+from automl.run.session import Session
+from automl.run_records.report import ReportRecord
+from automl.run_state import last_activity
+
+LEAST_SECONDS = 0.5
+"""Of an idle machine: to read the records and to draw them takes a third of a second."""
+
+
+def make_report(session: Session, _trials: Sequence[Trial]) -> ReportRecord:
+    """Write the report of the run that is driven; a record of why not, where there is no time.
+
+    Whatever happens here, the model is there: no error of a page ends a run.
+    """
+    left = session.ledger.left_for(ReportRecord.stage)
+    if left is not None and left < LEAST_SECONDS * session.ledger.slowness:
+        return ReportRecord(reason=f"no time was left for the report; {_later(session.folder)}")
+    try:
+        write_report(session.folder, session.folder.report)
+    except AutoMLError as error:
+        reason = error.message
+    except Exception as error:  # noqa: BLE001 - a finished model is worth more than a page about it
+        reason = f"{type(error).__name__} {error}"
+    else:
+        return ReportRecord(size_kib=session.folder.report.stat().st_size / 1024)
+    session.warnings.append(f"the report could not be made ({reason}); {_later(session.folder)}")
+    return ReportRecord(reason=f"the report could not be made: {reason}")
+
+
+def current_report(folder: RunFolder) -> bool:
+    """Write the report of a run anew where it has none, or less than is known; whether it did."""
+    page, outbox = folder.report, folder.path / "outbox.json"
+    if page.is_file() and not folder.is_driven():
+        told = outbox.stat().st_mtime if outbox.exists() else 0.0
+        if page.stat().st_mtime >= max(last_activity(folder), told):
+            return False
+    write_report(folder, page)
+    return True
+
+
+def _later(folder: RunFolder) -> str:
+    return f"automl report {folder.run_id} makes it"

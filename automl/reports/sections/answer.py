@@ -1,0 +1,174 @@
+"""The answer: which model, how good it is, how sure that is, what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from automl.durations import seconds_text
+from automl.records import short_id
+from automl.reports.configuration_text import configuration_text
+from automl.reports.figure import DataTable, number
+from automl.reports.metric_words import ordered, words_of
+from automl.reports.page import BigNumber, Items, Numbers, Paragraph, Part, Section, Tabular
+from automl.reports.run_choices import RunChoices
+from automl.run_records.result import RunResult
+from automl.run_state import FINISHED
+
+KEY, TITLE = "answer", "The answer"
+HEADLINES = ("accuracy", "r2")
+"""Metric that is read first, of classes and of numbers: the one that everybody knows."""
+MILLISECOND_ROWS = 1000.0
+"""Rows in a second of one that takes a millisecond."""
+
+
+def answer(choices: RunChoices) -> Section:
+    """Of a run that has a result; of others what is known so far."""
+    if choices.result is None:
+        return Section(KEY, "What is known so far", tuple(_so_far(choices)))
+    return Section(KEY, TITLE, tuple(_of_result(choices, choices.result)))
+
+
+def _of_result(choices: RunChoices, result: RunResult) -> Iterator[Part]:
+    if result.baseline is not None and result.baseline.notice:
+        yield Paragraph(_sentence(result.baseline.notice), "notice")
+    yield Paragraph(" ".join(_model_sentences(choices, result)))
+    yield Numbers(tuple(_numbers(result)))
+    yield Tabular(_metric_table(choices, result))
+    yield Paragraph(
+        f"The score is what the search maximized: {_index_text(result.metric)}, scaled so that "
+        f"0 is chance (for numbers, the mean) and 1 is perfect.{_baseline_text(result)}",
+        "note",
+    )
+    yield Paragraph(_honest_text(result), "note")
+    remarks = (*result.warnings, *result.given_up)
+    if remarks:
+        yield Paragraph("What to keep in mind:")
+        yield Items(tuple(choices.shortened(_sentence(text)) for text in remarks))
+
+
+def _model_sentences(choices: RunChoices, result: RunResult) -> Iterator[str]:
+    members = [member for member in result.model.members if member.weight > 0]
+    champion = choices.shortened(
+        f"{configuration_text(result.champion.configuration)}, trial {result.champion.trial_id}"
+    )
+    if len(members) > 1:
+        yield f"The model is an ensemble of {len(members)} trials; the best single one is {champion}."
+    elif choices.has_ensemble and members and members[0].trial_id != result.champion.trial_id:
+        yield (
+            f"The model is {members[0].family}, trial {short_id(members[0].trial_id)}; the "
+            f"selection's champion was {champion}."
+        )
+    else:
+        yield f"The model is {champion}."
+    made = (
+        "fold models, whose predictions are averaged"
+        if result.model.kind == "bag"
+        else ("models that were fitted once more on all training rows")
+    )
+    yield f"It consists of {made}."
+    yield (
+        f"It was chosen from {number(result.complete_trials)} complete trials of "
+        f"{number(result.trials)}, of {result.families} families, in {seconds_text(result.seconds)}."
+    )
+    if choices.status.registered:
+        yield f"It is registered as {choices.status.registered}."
+
+
+def _numbers(result: RunResult) -> Iterator[BigNumber]:
+    name = next((name for name in HEADLINES if name in result.metrics), "")
+    if name:
+        yield BigNumber(words_of(name).label, number(result.metrics[name]), "cross-validated")
+        if result.test is not None and name in result.test.metrics:
+            rows = f"on {number(result.test.rows)} untouched test rows"
+            yield BigNumber(
+                f"{words_of(name).label}, test", number(result.test.metrics[name]), rows
+            )
+    yield BigNumber("score", number(result.score), "cross-validated; 0 chance, 1 perfect")
+    honest = result.honest.of_model
+    if honest is not None:
+        interval = f"95 % interval {number(honest.low, 3)} to {number(honest.high, 3)}"
+        yield BigNumber("honest score", number(honest.score), interval)
+    milliseconds = result.model.predict_ms
+    pace = f"{number(MILLISECOND_ROWS / milliseconds, 2)} rows a second" if milliseconds > 0 else ""
+    yield BigNumber("to predict a row", f"{number(milliseconds, 2)} ms", f"among many: {pace}")
+    yield BigNumber("size of the model", f"{number(result.model.size_mib, 2)} MiB", "on disk")
+
+
+def _metric_table(choices: RunChoices, result: RunResult) -> DataTable:
+    test = result.test
+    head = ("metric", "what it says", "cross-validated")
+    columns = head if test is None else (*head, f"{number(test.rows)} test rows")
+    rows = []
+    for name in ordered(result.metrics):
+        words, found = words_of(name), result.metrics[name]
+        tested = () if test is None else (test.metrics.get(name),)
+        rows.append((words.label, words.meaning, found, *tested))
+    whole = () if test is None else (test.score,)
+    rows.append(("score", "what was maximized", result.score, *whole))
+    data = choices.facts.get("data") or {}
+    folds = f" in {data['folds']} folds" if data.get("folds") else ""
+    caption = f"Every metric in its own units, of rows that the fitted models had not seen{folds}"
+    return DataTable(caption, columns, tuple(rows))
+
+
+def _index_text(metric: str) -> str:
+    parts = [part.strip().partition("*") for part in metric.split("+")]
+    named = [words_of(name).label for name, _, _ in parts]
+    if len(named) == 1:
+        return named[0]
+    weights = {weight for _, _, weight in parts}
+    if len(weights) == 1:
+        return f"the mean of {', '.join(named[:-1])} and {named[-1]}"
+    told = [f"{weight} of {name}" for name, (_, _, weight) in zip(named, parts, strict=True)]
+    return f"the sum of {', '.join(told)}"
+
+
+def _baseline_text(result: RunResult) -> str:
+    baseline = result.baseline
+    if baseline is None or not baseline.trial_id or baseline.is_constant:
+        return ""
+    return f" Predicting the same for every row scores {number(baseline.score)}."
+
+
+def _honest_text(result: RunResult) -> str:
+    honest = result.honest.of_model
+    if honest is None:
+        reason = result.honest.reason or "it was not estimated"
+        return f"There is no honest score: {reason}."
+    return (
+        f"The honest score is the score without the luck of having been chosen among "
+        f"{number(result.honest.n_trials)} trials: the choice was repeated on "
+        f"{result.honest.n_bootstraps} bootstraps of the rows. Uncorrected it is {number(honest.naive)}. "
+        "The interval is for new rows of this one model."
+    )
+
+
+def _so_far(choices: RunChoices) -> Iterator[Part]:
+    status = choices.status
+    yield Paragraph(
+        f"Run {choices.run_id} has no result: it is {status.status}."
+        + (f" Continue it with automl resume {choices.run_id}." if status.is_resumable else ""),
+        "notice",
+    )
+    if not choices.complete:
+        yield Paragraph("No trial is complete yet, so that there is nothing to tell of a model.")
+        return
+    best = choices.complete[0]
+    yield Paragraph(
+        f"The best of {len(choices.complete)} complete trials so far is {short_id(best.id)}, "
+        f"{configuration_text(best.configuration)}. It scores {number(best.achieved)} on the folds of the "
+        "search. That it is the best of many makes this number too good."
+    )
+    columns = ("metric", "what it says", "cross-validated")
+    rows = tuple(
+        (words_of(name).label, words_of(name).meaning, best.metrics[name])
+        for name in ordered(best.metrics)
+    )
+    if rows:
+        yield Tabular(DataTable(f"Metrics of {short_id(best.id)}", columns, rows))
+    if status.status == FINISHED:
+        yield Paragraph("The record of its result cannot be read.", "note")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}".rstrip(".") + "."

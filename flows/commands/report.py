@@ -1,0 +1,86 @@
+"""``automl report``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from automl_flows.commands.options import HomeOption, JsonOption
+from automl_flows.commands.process import open_home
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command()(report)
+
+
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, or the beginning of one")],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to write it [default: the run's folder]"
+        ),
+    ] = None,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Do not open it, also where there is a display")
+    ] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the page about a run, print where it is, and open it where there is a display."""
+    from automl.reports.run_page import write_report
+    from automl.reports.run_report import current_report
+    from automl_flows.words.rendering import emit, emit_json
+
+    folder = open_home(home).run(run)
+    is_new = True
+    if output is None:
+        is_new = current_report(folder)
+    else:
+        _check_file(output)
+        write_report(folder, output)
+    file = (output or folder.report).resolve()
+    if as_json:
+        emit_json({"run_id": folder.run_id, "file": str(file), "is_new": is_new})
+        return
+    emit(file.as_uri())
+    if not no_open and _has_display():
+        _open(file)
+
+
+def _check_file(output: Path) -> None:
+    """Refuse what cannot become the file.
+
+    Raises
+    ------
+    SettingsError
+        If it is a folder, or in none.
+    """
+    from automl.errors import SettingsError
+
+    if output.is_dir():
+        raise SettingsError(f"--output must name a file; got the folder {output}")
+    if not output.resolve().parent.is_dir():
+        raise SettingsError(
+            f"--output must name a file in a folder that exists; got {output}, and there is no "
+            f"{output.resolve().parent}"
+        )
+
+
+def _has_display() -> bool:
+    """Whether a person sits here who would see a window."""
+    if not sys.stdout.isatty():
+        return False
+    return sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+
+
+def _open(file: Path) -> None:
+    import webbrowser
+
+    webbrowser.open(file.as_uri())
