@@ -153,7 +153,7 @@ def _environment() -> Environment:
     environment.filters["sized"] = lambda svg, width: Markup(  # noqa: S704 - we drew it
         svg.replace("<svg ", f'<svg style="min-width:{width:.0f}px" ', 1)
     )
-    environment.globals |= {"style": style, "version": _version()}
+    environment.globals.update(style=style, version=_version())
     return environment
 
 
