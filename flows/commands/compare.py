@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,10 +113,9 @@ def _check_cluster(address: str) -> None:
     ServiceError
         If nothing answers there.
     """
-    from automl_tasks.cluster.reachable import check_reachable
+    from automl_tasks.cluster.reachable import check_address, check_reachable
 
-    if not re.fullmatch(r"[a-z]+://.+:\d+", address):
-        raise SettingsError(f"--dask must be an address like tcp://HOST:8786; got {address!r}")
+    check_address(address)
     check_reachable(address)
     from automl_tasks.cluster.connection import connect  # slow: imports distributed
 

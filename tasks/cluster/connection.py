@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from distributed import Client
+from distributed.comm.core import CommClosedError
 from distributed.versions import VersionMismatchWarning, get_versions
 
 from automl.errors import AutoMLWarning, ServiceError
+from automl_tasks.cluster.encryption import check_encryption
+from automl_tasks.cluster.reachable import named
 
 CONNECT_SECONDS = 5.0
 """A scheduler in the same network answers within milliseconds."""
@@ -28,23 +31,28 @@ def connect(address: str) -> Client:
     Raises
     ------
     ServiceError
-        If no scheduler answers there.
+        If no scheduler answers there, or the certificates do not fit.
     """
+    check_encryption(address)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VersionMismatchWarning)  # told by `unfit`, in words
         try:
             return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            raise ServiceError(f"{named(address)} does not answer: {_first_line(error)}") from None
+            raise ServiceError(
+                f"{named(address)} does not answer: {_reason(address, error)}"
+            ) from None
+
+
+def _reason(address: str, error: BaseException) -> str:
+    scheme, _, place = address.partition("://")
+    if scheme == "tcp" and isinstance(error, CommClosedError):
+        return f"it closed the connection; if it uses TLS, name it tls://{place}"
+    return _first_line(error)
 
 
 def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-def named(address: str) -> str:
-    """How sentences name a cluster."""
-    return f"the Dask scheduler at {address}"
 
 
 def await_workers(client: Client, address: str) -> None:

@@ -14,9 +14,10 @@ from distributed import Client, Future
 
 from automl.errors import AutoMLError, AutoMLWarning, ServiceError
 from automl_tasks.cluster import worker as far
-from automl_tasks.cluster.connection import named, unfit
+from automl_tasks.cluster.connection import unfit
 from automl_tasks.cluster.members import Member, Members, Seat
 from automl_tasks.cluster.orders import Opened, RunOnCluster
+from automl_tasks.cluster.reachable import named
 
 POLL_SECONDS = 0.5
 """A lost worker is noticed within this; one question to the scheduler takes a millisecond or two."""

@@ -27,10 +27,10 @@ def wait_until(condition, seconds=START_SECONDS):
 
 
 class Cluster:
-    """A scheduler and the workers that a test starts and ends."""
+    """A scheduler and the workers that a test starts and ends, all with the same environment."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self._processes = folder, []
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.folder, self._environment, self._processes = folder, environment, []
         file = folder / "scheduler.json"
         self.scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)
@@ -57,7 +57,7 @@ class Cluster:
         log = (self.folder / f"{command[0]}{len(self._processes)}.log").open("w")
         process = subprocess.Popen(
             [*(hidden if hides else ()), sys.executable, "-m", "dask", *command, "--no-dashboard"],
-            env={**os.environ, "PYTHONPATH": str(SABOTEURS), **environment},
+            env={**os.environ, "PYTHONPATH": str(SABOTEURS), **self._environment, **environment},
             stdout=log,
             stderr=log,
         )
