@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from automl.errors import AutoMLError, ServiceError
 from automl.home import Home
 from automl.progress import Progress
-from automl.run.beginning import begin, reopen
+from automl.run.beginning import Place, begin, reopen
 from automl.run.session import Session
 from automl.run_records.recipe import Recipe
 from automl.settings import Settings
@@ -91,6 +91,7 @@ def resume(
     server: LocalServer | None = None,
     on_progress: OnProgress | None = None,
     trust: bool = False,
+    place: Place | None = None,
 ) -> dict[str, Any]:
     """Continue an interrupted run from its journal and stage records; see `train`.
 
@@ -98,8 +99,10 @@ def resume(
     ----------
     trust
         Whether a run that another installation has begun may be continued: its settings can name code.
+    place
+        Of its further trials; None for the one that it was begun with.
     """
-    session = reopen(run_id, home, trust=trust, make_slots=run_slots)
+    session = reopen(run_id, home, trust=trust, place=place, make_slots=run_slots)
     return _drive(session, server, on_progress)
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -40,6 +41,18 @@ from automl.training_request import TrainingRequest
 
 GIVEN_FRAME = "is_frame"
 """Key in `run.json`: the table was given from memory, so that it cannot be read once more."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the trials of a run are made.
+
+    Parameters
+    ----------
+    cluster : address of a Dask scheduler; None for this machine
+    """
+
+    cluster: str | None
 
 
 def begin(
@@ -135,6 +148,7 @@ def reopen(
     *,
     started: float | None = None,
     trust: bool = False,
+    place: Place | None = None,
     make_slots: MakeSlots = local_slots,
 ) -> Session:
     """Continue an interrupted run from its journal and stage records.
@@ -146,6 +160,9 @@ def reopen(
     ----------
     trust
         Whether a run that another installation has begun may be continued: its settings can name code.
+    place
+        Of the trials that this process makes; None for the one that the run was begun with, which
+        stays recorded.
     make_slots
         Makes the slots that trials run in.
 
@@ -167,13 +184,9 @@ def reopen(
         )
     if not trust:
         refuse_foreign(folder, facts)
-    session = _open(
-        validated_settings(facts["settings"], of=f"run {folder.run_id}"),
-        home,
-        folder,
-        started,
-        make_slots,
-    )
+    moved = {} if place is None else {"cluster": place.cluster}
+    settings = validated_settings({**facts["settings"], **moved}, of=f"run {folder.run_id}")
+    session = _open(settings, home, folder, started, make_slots)
     session.earlier = [
         Trial.from_json(record["trial"])
         for record in read_journal(folder.journal)

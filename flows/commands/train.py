@@ -18,6 +18,7 @@ from automl_flows.words.messages import say
 
 if TYPE_CHECKING:
     from automl.home import Home
+    from automl.run.beginning import Place
     from automl.settings import Settings
 
 
@@ -78,23 +79,53 @@ def resume(
         bool,
         typer.Option("--trust", help="Continue a run of another installation; may run its code"),
     ] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Run its further trials on the workers of this Dask scheduler"
+        ),
+    ] = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="Run its further trials on this machine")
+    ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Continue an interrupted run from its records."""
+    """Continue an interrupted run from its records, on the cluster or machine that it was begun on."""
     from automl.reports.run_status import describe
     from automl_flows.words.result_display import show_notices
 
+    place = _place(dask, is_local=local)
     state = open_home(home)
     folder = state.run(run)
     status = describe(folder).status
-
     if status == "running":
         raise SettingsError(f"run {folder.run_id} is being driven by another process")
     if status in {"finished", "damaged"}:
         raise SettingsError(f"run {folder.run_id} cannot be resumed: it is {status}")
-    result = _drive(state.path, as_json=as_json, run_id=folder.run_id, trust=trust)
+    result = _drive(state.path, as_json=as_json, run_id=folder.run_id, trust=trust, place=place)
     show_notices(result, as_json=as_json)
+
+
+def _place(dask: str | None, *, is_local: bool) -> Place | None:
+    """Where the options want the trials; None where they say nothing.
+
+    Raises
+    ------
+    SettingsError
+        If they contradict each other, or the address is none.
+    """
+    if dask is None and not is_local:
+        return None
+    from automl.run.beginning import Place
+    from automl_tasks.cluster.reachable import check_address
+
+    if dask is None:
+        return Place(None)
+    if is_local:
+        raise SettingsError("--dask and --local contradict each other; give one of them")
+    check_address(dask)
+    return Place(dask)
 
 
 def demo(
@@ -134,6 +165,7 @@ def _drive(
     settings: Settings | None = None,
     run_id: str = "",
     trust: bool = False,
+    place: Place | None = None,
 ) -> dict[str, Any]:
     """Start the server, then import and run the flow beside it; print the result."""
     from automl.home import Home
@@ -155,7 +187,7 @@ def _drive(
                     say(f"settings: {_changed(settings)}")
                     result = flow.train(settings, home=state, started=BEGAN, **given)
                 else:
-                    result = flow.resume(run_id, home=state, trust=trust, **given)
+                    result = flow.resume(run_id, home=state, trust=trust, place=place, **given)
             show_result(result, state, as_json=as_json)
         except (KeyboardInterrupt, TerminationError):
             _say_how_to_continue(state)

@@ -35,6 +35,7 @@ from automl_tasks.cluster import worker as far
 from automl_tasks.cluster.connection import await_workers, connect
 from automl_tasks.cluster.members import Member, Members, Seat
 from automl_tasks.cluster.orders import TOPIC, Answer, Order, RunOnCluster
+from automl_tasks.cluster.reachable import check_reachable
 from automl_tasks.cluster.sending import Sender
 from automl_tasks.cluster.watching import Watch, call
 
@@ -62,6 +63,7 @@ def dask_slots(settings: Settings, folder: RunFolder) -> DaskSlots:
         If the scheduler does not answer, or has no workers that can be used.
     """
     assert settings.cluster is not None
+    check_reachable(settings.cluster)
     client = connect(settings.cluster)
     try:
         await_workers(client, settings.cluster)

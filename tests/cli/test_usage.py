@@ -65,6 +65,8 @@ USAGE = [
     (["predict", "", "TABLE", "-o", "out.csv"], "got nothing"),
     (["resume", "2026"], "2026"),
     (["resume", ""], "got nothing"),
+    (["resume", "2026", "--dask", "here"], "an address like tcp://HOST:8786; got 'here'"),
+    (["resume", "2026", "--dask", "tcp://host:1", "--local"], "contradict each other"),
     (["clean", "", "--yes"], "got nothing"),
     (["show", "nothing"], "nothing"),
     (["stop", "nothing"], "nothing"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import threading
-import time
 from contextlib import closing
 
 import numpy as np
@@ -14,13 +13,15 @@ from automl.errors import ServiceError
 from automl.evaluation.journal import read as read_journal
 from automl.home import Home
 from automl.inference.bundle import load_bundle
-from automl.run.beginning import begin
+from automl.run.beginning import Place, begin, reopen
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.final import FinalRecord
 from automl.settings import Settings
-from automl.stages.line import Line
+from automl.stages.line import Line, close_line
 from automl_tasks.cluster import connection, watching
 from automl_tasks.run_slots import run_slots
+
+from .conftest import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
@@ -39,9 +40,13 @@ SETTINGS = Settings(
 
 
 def made(folder, address=None, during=lambda session: None, **changes):
-    """What a run finds: its trials, its champion, and the predictions of its model."""
+    """What a new run finds; see `finished`."""
     settings = SETTINGS.model_copy(update={"cluster": address, **changes})
-    session = begin(settings, Home(folder), make_slots=run_slots)
+    return finished(begin(settings, Home(folder), make_slots=run_slots), during)
+
+
+def finished(session, during=lambda session: None):
+    """What a run finds: its trials, its champion, and the predictions of its model."""
     beside = threading.Thread(target=during, args=(session,))
     with closing(session):
         line = Line(session)
@@ -59,6 +64,23 @@ def made(folder, address=None, during=lambda session: None, **changes):
     session.release()
     answers = load_bundle(session.folder.bundle).predict_proba(frame)
     return trials, champion.split("-")[-1], fold_models, answers
+
+
+def stopped(folder, address):
+    """Id of a run that is stopped after some of its trials."""
+    settings = SETTINGS.model_copy(update={"cluster": address})
+    session = begin(settings, Home(folder), make_slots=run_slots)
+    line = Line(session)
+    line.search.start()
+    wait_until(lambda: n_trials(session) >= 2)
+    close_line(line)
+    session.release()
+    assert n_trials(session) < SETTINGS.trials, "the run was over before it was stopped"
+    return session.run_id
+
+
+def n_trials(session):
+    return sum(1 for _ in read_journal(session.folder.journal))
 
 
 def models_of(session):
@@ -109,18 +131,34 @@ def test_a_worker_that_is_killed_and_one_that_joins_change_nothing(empty_cluster
     killed = []
 
     def disturb(session):
-        def n_trials():
-            return sum(1 for _ in read_journal(session.folder.journal))
-
-        until = time.monotonic() + 300
-        while n_trials() < 2 and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_until(lambda: n_trials(session) >= 2)
         empty_cluster.stop(first)
-        killed.append(n_trials())
+        killed.append(n_trials(session))
         empty_cluster.worker(threads=2)
 
     assert_equal(made(tmp_path / "home", empty_cluster.address, disturb), here)
     assert killed[0] < 8, "the run was over before its worker was killed"
+
+
+@pytest.mark.parametrize("is_begun_here", [True, False], ids=["to the cluster", "from it"])
+def test_a_run_that_goes_on_elsewhere_finds_the_same(cluster, here, tmp_path, is_begun_here):
+    places = (None, cluster.address) if is_begun_here else (cluster.address, None)
+    home = Home(tmp_path / "home")
+    run_id = stopped(home.path, places[0])
+    session = reopen(run_id, home, place=Place(places[1]), make_slots=run_slots)
+    assert session.settings.cluster == places[1]
+    assert_equal(finished(session), here)
+    assert session.folder.read_facts()["settings"]["cluster"] == places[0]
+
+
+def test_a_run_whose_cluster_is_gone_says_so_and_stays_as_it_was(cluster, tmp_path):
+    home = Home(tmp_path / "home")
+    run_id = stopped(home.path, cluster.address)
+    facts = home.run(run_id).read_facts()
+    with pytest.raises(ServiceError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1: "):
+        reopen(run_id, home, place=Place("tcp://127.0.0.1:1"), make_slots=run_slots)
+    assert home.run(run_id).read_facts() == facts
+    assert not home.run(run_id).is_driven()
 
 
 def test_nothing_is_left_of_a_run_on_a_cluster_without_workers(
