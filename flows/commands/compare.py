@@ -49,11 +49,9 @@ def compare(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each cell")] = 1,
-    test_share: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the rows that are test rows")
-    ] = 0.3,
+    test_share: Annotated[float, typer.Option(metavar="SHARE", help="Share of test rows")] = 0.3,
     workers: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Cells at a time on one machine")
+        int, typer.Option(metavar="N", min=1, help="Cells that run at a time on this machine")
     ] = 1,
     dask: Annotated[
         str | None,
@@ -62,19 +60,19 @@ def compare(
     curves: Annotated[
         bool,
         typer.Option(
-            "--curves/--no-curves", help="Also judge the best models on the way on the test rows"
+            "--curves/--no-curves", help="Also score the best model so far on the test rows"
         ),
     ] = True,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed cells again")
     ] = False,
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Run nothing, compare what is there")
+        bool, typer.Option("--report-only", help="Run nothing; compare the finished cells")
     ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare methods on data sets by ranks, wins and tests; continues where it was interrupted."""
+    """Compare methods on data sets by ranks, wins and tests; continue where it was interrupted."""
     from automl.comparison.folder import ComparisonFolder
 
     folder = ComparisonFolder(out.expanduser().resolve())

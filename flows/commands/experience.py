@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 @experience.command("list")
 def list_experience(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """List the data sets of which something is known, home's and shipped, newest runs first."""
+    """List the known data sets, your own and those of the package, newest runs first."""
     from automl.experience.knowledge import shipped
     from automl.experience.snapshot import Snapshot
     from automl_flows.commands.known_data_sets import by_data_set, remembered
@@ -58,11 +58,13 @@ def list_experience(home: HomeOption = None, as_json: JsonOption = False) -> Non
 
 @experience.command("export")
 def export_experience(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as team.jsonl.gz")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File to write, such as team.jsonl.gz")
+    ],
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write all experience of the home folder as one file."""
+    """Write all experience of the home folder to one file."""
     from automl.errors import SettingsError
     from automl.experience.store import write_export
     from automl_flows.commands.known_data_sets import remembered
@@ -88,13 +90,13 @@ def import_experience(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]", help="That automl experience export wrote", show_default=False
+            metavar="[FILE]", help="File that automl experience export wrote", show_default=False
         ),
     ] = None,
     *,
     mlflow: Annotated[
         str | None,
-        typer.Option(metavar="URI", help="Tracking store whose past runs are experience"),
+        typer.Option(metavar="URI", help="MLflow store whose past runs are imported"),
     ] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -128,7 +130,8 @@ def forget_experience(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME|ID...", help="Data set, run, or first digits of fingerprint or layout"
+            metavar="NAME|ID...",
+            help="Data set, run, or the first digits of a fingerprint or layout",
         ),
     ],
     *,
@@ -136,7 +139,7 @@ def forget_experience(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete what is remembered of data sets or runs; the runs themselves stay."""
+    """Forget data sets or runs; the runs themselves stay."""
     from automl.experience.store import ExperienceStore
     from automl.table_studies.learned_folder import LearnedFolder
     from automl_flows.commands.housekeeping import confirm_deletion

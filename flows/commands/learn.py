@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from automl.table_studies.conditions import Conditions
 
 USABLE = ("learned", "known")
-TrialLimit = Annotated[str, typer.Option(metavar="TIME", help="Limit of one trial, all folds")]
+TrialLimit = Annotated[
+    str, typer.Option(metavar="TIME", help="Time limit of one trial, all folds together")
+]
 TableLimit = Annotated[
-    str, typer.Option(metavar="TIME", help="Processor time of all trials of a table together")
+    str, typer.Option(metavar="TIME", help="Processor time of all trials of one table")
 ]
 
 learn = typer.Typer(name="learn", help="Learn from a folder of tables.", no_args_is_help=True)
@@ -46,8 +48,7 @@ def experience(
         typer.Option(
             "--into",
             metavar="FILE",
-            help="Also write what is known of these tables as a file of knowledge; what it already "
-            "holds of them is not run again",
+            help="Also write a knowledge file of these tables; trials that it already holds are not run again",
         ),
     ] = None,
     target: Annotated[
@@ -59,13 +60,15 @@ def experience(
     ] = None,
     draws: Annotated[
         int,
-        typer.Option(metavar="N", min=0, help="Random configurations of a family, times its share"),
+        typer.Option(
+            metavar="N", min=0, help="Random configurations per family, times the family's share"
+        ),
     ] = 8,
     search_trials: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Trials of an ordinary search that follow")
+        int, typer.Option(metavar="N", min=0, help="Trials of an ordinary search afterwards")
     ] = 0,
     most_rows: Annotated[
-        int, typer.Option(metavar="N", min=50, help="Larger tables are sampled to so many rows")
+        int, typer.Option(metavar="N", min=50, help="Sample larger tables down to this many rows")
     ] = 2_000,
     trial_limit: TrialLimit = "2m",
     table_limit: TableLimit = "250s",
@@ -122,7 +125,7 @@ def facts(
     *,
     home: HomeOption = None,
 ) -> None:
-    """Compute sizes, digests and meta-features of learned tables anew; their trials stay."""
+    """Recompute the sizes, digests and meta-features of learned tables; their trials stay."""
     from automl.errors import AutoMLError, SettingsError
     from automl.table_studies.knowledge_file import refresh_facts
     from automl.table_studies.learned_folder import LearnedFolder

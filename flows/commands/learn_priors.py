@@ -100,7 +100,7 @@ def priors(
         typer.Option(
             metavar="N",
             min=0,
-            help="Random configurations of a family on a new table, times its share",
+            help="Random configurations per family on a new table, times the family's share",
         ),
     ] = 8,
     trial_limit: TrialLimit = "2m",
@@ -114,7 +114,7 @@ def priors(
 ) -> None:
     """Learn where good values of hyperparameters lie; `automl train --priors FILE` searches there.
 
-    Tables are tried as by `learn experience`, and not again where that was done in this home.
+    Tables are tried as by `learn experience`, unless this home has done so already.
     """
     given = _constants(locals())
     from automl.families.registry import get_family

@@ -31,7 +31,9 @@ def predict(
     ],
     table: Annotated[
         str,
-        typer.Argument(metavar="TABLE", help="Rows to predict; see train. A folder with --each"),
+        typer.Argument(
+            metavar="TABLE", help="Table with the rows to predict; a folder with --each"
+        ),
     ],
     *,
     output: Annotated[
@@ -40,23 +42,23 @@ def predict(
             "--output",
             "-o",
             metavar="OUT",
-            help="csv or parquet file; - is stdout. A folder with --each",
+            help="CSV or Parquet file, - for stdout; a folder with --each",
         ),
     ],
     proba: Annotated[
-        bool, typer.Option("--proba", help="Also one column of probabilities per class")
+        bool, typer.Option("--proba", help="Add one column of probabilities per class")
     ] = False,
     each: Annotated[
-        bool, typer.Option("--each", help="Predict each new file of the folder TABLE by itself")
+        bool, typer.Option("--each", help="Predict each new file of the folder TABLE separately")
     ] = False,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Load a model that needs pickle; runs its code")
+        bool, typer.Option("--trust", help="Load a model that needs pickle, which runs its code")
     ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a table that lacks columns of the model")
     ] = False,
     log: Annotated[
-        bool, typer.Option("--log", help="Keep rows and predictions in the home, for drift")
+        bool, typer.Option("--log", help="Log rows and predictions for automl drift")
     ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -125,15 +127,15 @@ def drift(
     *,
     days: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Logged rows of the last N days [default: all]"),
+        typer.Option(min=1, metavar="N", help="Only logged rows of the last N days [default: all]"),
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Load a model that needs pickle; runs its code")
+        bool, typer.Option("--trust", help="Load a model that needs pickle, which runs its code")
     ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how far rows and predictions have moved from the training table."""
+    """Report how far rows and predictions have drifted from the training table."""
     from automl.data.readers import read_table
     from automl.monitoring.drift import drift_of
     from automl.monitoring.log import raw_rows, read
@@ -177,12 +179,14 @@ def rollback(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Registered model")],
     to: Annotated[
         str | None,
-        typer.Option(metavar="VERSION", help="This version [default: the champion before]"),
+        typer.Option(
+            metavar="VERSION", help="Version that gets the alias [default: the previous champion]"
+        ),
     ] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Move the alias champion back to the version that had it before."""
+    """Give the alias champion back to the previous version."""
     from automl.tracking.model_registry import list_versions
     from automl.tracking.model_registry import rollback as move_back
     from automl_flows.words.rendering import emit_json, emit_table
@@ -230,7 +234,7 @@ def families(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the algorithm families, or show the tree of one family's hyperparameters."""
+    """List the algorithm families, or show the hyperparameters of one."""
     if name is not None:
         _show_tree(name, task, tree, as_json=as_json)
         return

@@ -27,13 +27,11 @@ def report(
             "--output", "-o", metavar="FILE", help="Where to write it [default: the run's folder]"
         ),
     ] = None,
-    no_open: Annotated[
-        bool, typer.Option("--no-open", help="Do not open it, also where there is a display")
-    ] = False,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open it")] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the page about a run, print where it is, and open it where there is a display."""
+    """Write the report of a run, print its address, and open it if there is a display."""
     from automl.reports.run_page import write_report
     from automl.reports.run_report import current_report
     from automl_flows.words.rendering import emit, emit_json

@@ -37,7 +37,9 @@ def register(app: typer.Typer) -> None:
 
 
 def retrain(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Problem, that is registered model")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the problem and its registered model")
+    ],
     table: Annotated[
         str, typer.Argument(metavar="TABLE", help="New version of the table: file or URI")
     ],
@@ -50,17 +52,16 @@ def retrain(
     how: Annotated[
         AskedHow,
         typer.Option(
-            help="search; warm: a quarter of it, from the champion's configurations on; refit: these alone; "
-            "auto: one of these or nothing, by what has drifted"
+            help="search: all; warm: a quarter, starting from the champion's configurations; refit: only these; auto: let drift decide"
         ),
     ] = "search",
     force: Annotated[
-        bool, typer.Option("--force", help="Also if this content was trained on before")
+        bool, typer.Option("--force", help="Train even if this content was trained on before")
     ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a problem again on a new table; the rule of promotion says who is the champion."""
+    """Train a problem again on a new table; the promotion rule chooses the champion."""
     from automl_flows.retraining import absolute_source
     from automl_flows.retraining import retrain as run_again
     from automl_flows.words.progress_display import ProgressDisplay
@@ -86,22 +87,27 @@ def serve(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]", help="deployments.yaml: many problems, in place of --name"
+            metavar="[FILE]", help="deployments.yaml with many problems, instead of --name"
         ),
     ] = None,
     *,
     name: Annotated[
-        str | None, typer.Option(help="Problem, that is registered model", metavar="NAME")
+        str | None,
+        typer.Option(help="Name of the problem and its registered model", metavar="NAME"),
     ] = None,
     table: Annotated[
         str | None,
-        typer.Option(metavar="TABLE", help="Table of the schedule, or what new files are added to"),
+        typer.Option(
+            metavar="TABLE", help="Table for the schedule, or table that new files are added to"
+        ),
     ] = None,
     cron: Annotated[
-        str | None, typer.Option(metavar="CRON", help='Retrain on TABLE then, such as "0 3 * * *"')
+        str | None,
+        typer.Option(metavar="CRON", help='Retrain on TABLE at these times, such as "0 3 * * *"'),
     ] = None,
     interval: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Retrain on TABLE so often, such as 12h")
+        str | None,
+        typer.Option(metavar="TIME", help="Retrain on TABLE at this interval, such as 12h"),
     ] = None,
     watch: Annotated[
         str | None,
@@ -109,17 +115,23 @@ def serve(
     ] = None,
     pattern: Annotated[
         str | None,
-        typer.Option(metavar="GLOB", help="Only files like this [default: all kinds of tables]"),
+        typer.Option(metavar="GLOB", help="Only files with such names [default: all tables]"),
     ] = None,
     settle: Annotated[
-        str, typer.Option(metavar="TIME", help="A file is complete when unchanged so long")
+        str,
+        typer.Option(
+            metavar="TIME", help="A file is complete once it has not changed for this long"
+        ),
     ] = "5s",
     done_marker: Annotated[
         bool,
-        typer.Option("--done-marker", help="FILE is complete when FILE.done is there, instead"),
+        typer.Option("--done-marker", help="A FILE is complete once FILE.done exists"),
     ] = False,
     patience: Annotated[
-        str, typer.Option(metavar="TIME", help="A file not complete by then is set aside")
+        str,
+        typer.Option(
+            metavar="TIME", help="A file that is not complete after this time is set aside"
+        ),
     ] = "1h",
     mode: Annotated[
         str,
@@ -128,13 +140,15 @@ def serve(
         ),
     ] = "replace",
     window: Annotated[
-        str | None, typer.Option(metavar="N", help="Of mode window, such as '90 days', '5000 rows'")
+        str | None,
+        typer.Option(metavar="N", help="Length of the window, such as '90 days' or '5000 rows'"),
     ] = None,
     window_time: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of the window's days")
+        str | None, typer.Option(metavar="COL", help="Time column of the window")
     ] = None,
     keep: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Delete older runs of the problem")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Delete all but the newest N runs of the problem"),
     ] = None,
     budget: BudgetOption = None,
     trials: TrialsOption = None,
@@ -174,7 +188,7 @@ def deploy(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put the problems of a file on the Prefect server, for the workers of a pool."""
+    """Deploy the problems of a file to the Prefect server, for the workers of a pool."""
     from automl_flows.deploying import deploy as put_on_server
     from automl_flows.services.deployment_file import read_deployments
     from automl_flows.services.serving import standing_api

@@ -59,12 +59,12 @@ def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
 def show(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, or the beginning of one")],
     seconds: Annotated[
-        bool, typer.Option("--seconds", help="Where the seconds of its trials went, instead")
+        bool, typer.Option("--seconds", help="Show where the time of its trials went instead")
     ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show leaderboard, decisions, ledger and links of a run, also while it runs."""
+    """Show the leaderboard, decisions, times and links of a run, even while it runs."""
     from automl_flows.words.rendering import emit_json
     from automl_flows.words.run_report import report_of, show_report
     from automl_flows.words.seconds_page import page_of, show_page
@@ -85,7 +85,7 @@ def show(
 def stop(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, or the beginning of one")],
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="How long to wait for its end", min=0)
+        float, typer.Option(metavar="SECONDS", help="How long to wait until it has ended", min=0)
     ] = 30.0,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -117,18 +117,18 @@ def clean(
         str | None, typer.Option(metavar="TIME", help="Runs that started longer ago, such as 30d")
     ] = None,
     keep: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Spare the newest N runs")
+        int | None, typer.Option(metavar="N", min=0, help="Keep the newest N runs")
     ] = None,
     experience: Annotated[
-        bool, typer.Option("--experience", help="Also forget what they have tried")
+        bool, typer.Option("--experience", help="Also forget their trials")
     ] = False,
     yes: YesOption = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete old runs; never one that runs or whose model waits for registration.
+    """Delete old runs, but none that is running or waits for registration.
 
-    What they have tried stays known: see automl experience.
+    Their trials stay in the experience; see automl experience.
     """
     from automl_flows.commands.housekeeping import choose_runs, confirm_deletion
     from automl_flows.retention import delete_runs

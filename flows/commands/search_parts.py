@@ -26,14 +26,14 @@ def register(app: typer.Typer) -> None:
 
 
 def optimizers(*, as_json: JsonOption = False) -> None:
-    """List what can propose configurations inside a family."""
+    """List the optimizers, which search inside a family."""
     from automl.optimizers.registry import OPTIMIZERS
 
     _emit("optimizer", _rows(OPTIMIZERS), as_json=as_json)
 
 
 def allocators(*, as_json: JsonOption = False) -> None:
-    """List what can give the turns to families."""
+    """List the allocators, which choose the family of the next trial."""
     from automl.bandits.registry import ALLOCATORS
     from automl.bandits.special_names import AUTO
 
@@ -42,7 +42,7 @@ def allocators(*, as_json: JsonOption = False) -> None:
 
 
 def ensembles(*, as_json: JsonOption = False) -> None:
-    """List how models can be blended."""
+    """List the ensemble methods."""
     from automl.ensembles.registry import ENSEMBLES
 
     offered = {name: entry for name, entry in ENSEMBLES.items() if name != "single"}
@@ -54,11 +54,11 @@ def metrics(
     *,
     task: Annotated[
         Literal["binary", "multiclass", "regression"] | None,
-        typer.Option(help="Only those that serve this task"),
+        typer.Option(help="Only metrics for this task"),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what models can be scored by."""
+    """List the metrics."""
     from automl.metrics.registry import METRICS
     from automl_flows.words.rendering import emit_json, emit_table
 

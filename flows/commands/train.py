@@ -77,21 +77,21 @@ def resume(
     *,
     trust: Annotated[
         bool,
-        typer.Option("--trust", help="Continue a run of another installation; may run its code"),
+        typer.Option(
+            "--trust", help="Continue a run of another installation, which may run its code"
+        ),
     ] = False,
     dask: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Run its further trials on the workers of this Dask scheduler"
-        ),
+        typer.Option(metavar="ADDRESS", help="Run the remaining trials on this Dask cluster"),
     ] = None,
     local: Annotated[
-        bool, typer.Option("--local", help="Run its further trials on this machine")
+        bool, typer.Option("--local", help="Run the remaining trials on this machine")
     ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Continue an interrupted run from its records, on the cluster or machine that it was begun on."""
+    """Continue an interrupted run where it was started: on this machine or on its cluster."""
     from automl.reports.run_status import describe
     from automl_flows.words.result_display import show_notices
 
@@ -133,7 +133,7 @@ def demo(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run the whole line on a bundled table and say where to look."""
+    """Train on a bundled table and show what to do next."""
     from automl_flows.commands.demonstration import demo_settings, show_next_steps
     from automl_flows.words.result_display import show_notices
 

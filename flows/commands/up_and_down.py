@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def up(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Keep a Prefect server and the MLflow page standing, and print where they are."""
+    """Start a Prefect server and the MLflow page, and print their addresses."""
     _show_pages(_pages(open_home(home).path), as_json=as_json)
 
 
@@ -47,7 +47,7 @@ def ui(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the pages of Prefect and MLflow; starts them like `automl up` if needed."""
+    """Print the addresses of the Prefect and MLflow pages; start the servers if needed."""
     from automl.tracking.links import PAGE_OF_TRAINING_RUNS
 
     pages = _pages(open_home(home).path)
@@ -61,7 +61,7 @@ def ui(
 
 
 def sync(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Complete what the tracking store was not told, and a standing Prefect server, for all runs."""
+    """Send MLflow and a running Prefect server what they have missed of all runs."""
     from automl.errors import ServiceError
     from automl.tracking.synchronization import sync as complete
     from automl_flows.services.local_server import settle

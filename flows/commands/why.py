@@ -38,7 +38,7 @@ def why(
         bool,
         typer.Option(
             "--check",
-            help="Compute the selection and the ensemble's decision again from their records",
+            help="Recompute the selection and the ensemble's decision from their records",
         ),
     ] = False,
     picture: Annotated[
@@ -49,13 +49,13 @@ def why(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw each family's best candidate beside its default, and print what was gained",
+            help="Draw the best candidate of each family beside its default, and print the gain",
         ),
     ] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell why a run chose its model, or what became of one trial and why."""
+    """Explain why a run chose its model, or what became of one trial."""
     from automl.errors import SettingsError
     from automl.reports.run_choices import choices_of
 
