@@ -92,7 +92,7 @@ def _entry(heading: str, imported: str, name: str, found: Any) -> str:
     """Heading, signature and docstring of a function, a task, a class or a method."""
     function = getattr(found, "fn", found)
     code = [line for line in (imported, f"{name}{_signature(function)}") if line]
-    return "\n\n".join([heading, "```py\n" + "\n".join(code) + "\n```", *_text(function)])
+    return "\n\n".join([heading, "```text\n" + "\n".join(code) + "\n```", *_text(function)])
 
 
 def _signature(function: Any) -> str:
