@@ -19,6 +19,7 @@ from math import exp, expm1, log, log1p
 import numpy as np
 
 from automl.bandits.rewards import Rewards
+from automl.factory_options import Positive
 from automl.records import Trial
 
 SHAPE = 3.0
@@ -118,8 +119,6 @@ class ExpectedGain:
 
     Parameters
     ----------
-    is_per_second
-        Divide by the expected seconds; decisions then depend on measured time.
     untried : weight of the gain of a family without a turn, positive
 
     References
@@ -127,8 +126,9 @@ class ExpectedGain:
     .. [1] van Hoof, section 7.5, which names the mean as the flaw of all bandits tried there.
     """
 
-    def __init__(self, *, is_per_second: bool = False, untried: float = 2.0) -> None:
-        self._is_per_second = is_per_second
+    is_per_second = False
+
+    def __init__(self, *, untried: Positive = 2.0) -> None:
         self._untried = untried
         self._rewards = Rewards()
         self._curves: dict[str, Curve] = {}
@@ -158,7 +158,7 @@ class ExpectedGain:
                 gain = curve_gain(curve, n_pending, best=best, scale=scale)
                 seconds = (curve.seconds + usual_seconds) / (curve.n + 1)
             n = n_pending if curve is None else curve.n + n_pending
-            return (gain / seconds if self._is_per_second else gain), -n
+            return (gain / seconds if self.is_per_second else gain), -n
 
         return max(arms, key=rank)
 
@@ -212,3 +212,12 @@ def _geometric_mean_seconds(curves: Sequence[Curve]) -> float:
         return 1.0
     logs = [log(max(curve.seconds / curve.n, LEAST_SECONDS)) for curve in curves]
     return exp(sum(logs) / len(logs))
+
+
+class ExpectedGainPerSecond(ExpectedGain):
+    """`ExpectedGain` divided by the expected seconds; decisions then depend on measured time."""
+
+    is_per_second = True
+
+    def __init__(self, *, untried: Positive = 0.5) -> None:
+        super().__init__(untried=untried)

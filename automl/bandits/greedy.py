@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from automl.bandits.rewards import LearnsRewards, Pulls
+from automl.factory_options import Count, Share
 
 
 class EpsilonGreedy(LearnsRewards):
@@ -23,7 +24,7 @@ class EpsilonGreedy(LearnsRewards):
     .. [1] van Hoof, section 2.4.1 (epsilon-greedy); the document names no epsilon.
     """
 
-    def __init__(self, epsilon: float = 0.1) -> None:
+    def __init__(self, epsilon: Share = 0.1) -> None:
         super().__init__()
         self._epsilon = epsilon
 
@@ -53,7 +54,7 @@ class EpsilonDecreasing(EpsilonGreedy):
        the document names no length.
     """
 
-    def __init__(self, n_random: int = 100) -> None:
+    def __init__(self, n_random: Count = 100) -> None:
         super().__init__(1.0)
         self._n_random = n_random
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from automl.bandits.rewards import LearnsBestScores, Pulls
+from automl.factory_options import Count
 
 FIRST_TURNS = 4
 """Turns of every family in the first round: its default and three more, so that no family goes by one bad
@@ -35,7 +36,7 @@ class FamilyHalving(LearnsBestScores):
     .. [1] van Hoof, section 8.2.3; the document names no first budget.
     """
 
-    def __init__(self, n_first: int = FIRST_TURNS) -> None:
+    def __init__(self, n_first: Count = FIRST_TURNS) -> None:
         super().__init__()
         self._budget = n_first
         self._left: list[str] = []

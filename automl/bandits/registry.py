@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from automl.bandits.baselines import InitiallyBest, Only
-from automl.bandits.expected_gain import ExpectedGain
+from automl.bandits.expected_gain import ExpectedGain, ExpectedGainPerSecond
 from automl.bandits.greedy import EpsilonDecreasing, EpsilonGreedy
 from automl.bandits.halving import FamilyHalving
 from automl.bandits.increasing_effort import IncreasingEffort
@@ -17,7 +18,9 @@ from automl.bandits.special_names import AUTO, ONLY
 from automl.bandits.thompson import Thompson, TopTwoThompson
 from automl.bandits.uniform import Uniform, UniformSeconds
 from automl.bandits.upper_bounds import Ucb1, Ucb1Tuned
+from automl.errors import SettingsError
 from automl.extensions import Registry
+from automl.factory_options import BASE, with_options
 from automl.lookup import entry_of
 
 
@@ -33,7 +36,7 @@ class AllocatorEntry:
         Whether there is one arm of all families, so that the optimizer chooses the family.
     """
 
-    make: Callable[[], Allocator]
+    make: Callable[..., Allocator]
     summary: str
     source: str
     reads_clock: bool = False
@@ -95,7 +98,7 @@ _OURS: dict[str, AllocatorEntry] = {
         ExpectedGain, "the greatest expected gain of the best score per turn", "ours, after H18 7.5"
     ),
     "expected_gain_seconds": AllocatorEntry(
-        partial(ExpectedGain, is_per_second=True, untried=0.5),
+        ExpectedGainPerSecond,
         "the greatest expected gain of the best score per second",
         "ours, after H18 7.5",
         reads_clock=True,
@@ -105,14 +108,34 @@ ALLOCATORS = Registry("automl.allocators", AllocatorEntry, _OURS, reserved=(AUTO
 """All allocators by name, those of installed packages among them."""
 
 
-def get_allocator(name: str) -> AllocatorEntry:
+def get_allocator(given: str | Mapping[str, Any]) -> AllocatorEntry:
     """Entry of an allocator; ``only:F`` is that of the family F.
+
+    Parameters
+    ----------
+    given
+        A name, or a mapping with the name as `base` and options (`automl.factory_options`).
 
     Raises
     ------
     SettingsError
-        If there is none of this name, or no family F; the nearest one is proposed.
+        If there is none of this name, or no family F, or an option is unknown or not usable; the nearest name is
+        proposed.
     """
+    if isinstance(given, str):
+        return _named(given)
+    base = given.get(BASE)
+    if not isinstance(base, str):
+        raise SettingsError(
+            f"allocator must be a name, or a mapping with `base` and options; got {given!r}",
+            setting="allocator",
+        )
+    entry = _named(base)
+    options = {key: value for key, value in given.items() if key != BASE}
+    return replace(entry, make=with_options(entry.make, options, f"allocator {base}"))
+
+
+def _named(name: str) -> AllocatorEntry:
     kind, _, family = name.partition(":")
     if kind != ONLY or not family:
         return entry_of(ALLOCATORS, name, "allocator", also=[AUTO])
@@ -120,3 +143,8 @@ def get_allocator(name: str) -> AllocatorEntry:
 
     get_family(family)
     return AllocatorEntry(partial(Only, family), f"always {family}", ALLOCATORS[ONLY].source)
+
+
+def allocator_name(given: str | Mapping[str, Any]) -> str:
+    """What an allocator is called in records: its name, or that of its base."""
+    return given if isinstance(given, str) else str(given.get(BASE))

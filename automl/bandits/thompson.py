@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from automl.bandits.rewards import LearnsRewards, Pulls, Tally
+from automl.factory_options import Share
 from automl.records import FloatArray
 
 FIRST_TURNS = 3
@@ -109,7 +110,7 @@ class TopTwoThompson(Thompson):
     .. [1] van Hoof, Algorithm 3 (which applies the first choice k in both branches; meant is i).
     """
 
-    def __init__(self, gamma: float = 0.5) -> None:
+    def __init__(self, gamma: Share = 0.5) -> None:
         super().__init__()
         self._gamma = gamma
 

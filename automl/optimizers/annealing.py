@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from automl.errors import SettingsError
+from automl.factory_options import InnerShare
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.random_search import draw_new
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
@@ -57,7 +58,7 @@ class SimulatedAnnealing:
        annealing.
     """
 
-    def __init__(self, space: SpaceTree, *, cooling: float = COOLING) -> None:
+    def __init__(self, space: SpaceTree, *, cooling: InnerShare = COOLING) -> None:
         if not 0.0 < cooling < 1.0:
             raise SettingsError(f"cooling must be between 0 and 1; got {cooling:g}")
         self._space, self._cooling = space, cooling

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 
 from automl.errors import SettingsError
+from automl.factory_options import Positive
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.random_search import draw_new
 from automl.optimizers.tree_nodes import FAMILY, Key, NodeTree
@@ -58,8 +60,8 @@ class Evolution:
         self,
         space: SpaceTree,
         *,
-        population_size: int | None = None,
-        spread: float = INITIAL_SPREAD,
+        population_size: Annotated[int, Ge(4)] | None = None,
+        spread: Positive = INITIAL_SPREAD,
     ) -> None:
         if population_size is not None and population_size < 4:
             raise SettingsError(f"population_size must be at least 4; got {population_size}")

@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from automl.errors import SettingsError
+from automl.factory_options import Count
 from automl.optimizers.protocol import Proposal
 from automl.records import Configuration, JsonScalar, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
@@ -91,7 +92,9 @@ class GridSearch:
     .. [1] Xiang (2020), section III.
     """
 
-    def __init__(self, space: SpaceTree, *, points: int | None = None, limit: int = LIMIT) -> None:
+    def __init__(
+        self, space: SpaceTree, *, points: Count | None = None, limit: Count = LIMIT
+    ) -> None:
         self._space, self._limit = space, limit
         self._refines = points is None
         self._points = points or next(

@@ -14,10 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 
 from automl.errors import SettingsError
+from automl.factory_options import Count, Share
 from automl.optimizers.fidelities import ETA, FULL, Levels, row_levels
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.random_search import DRAW_ATTEMPTS
@@ -84,7 +87,11 @@ class SuccessiveHalving:
     """
 
     def __init__(
-        self, space: SpaceTree, *, levels: Levels = DEFAULT_LEVELS, eta: int = ETA
+        self,
+        space: SpaceTree,
+        *,
+        levels: Levels = DEFAULT_LEVELS,
+        eta: Annotated[int, Ge(2)] = ETA,
     ) -> None:
         if not levels or levels[-1] != FULL:
             raise SettingsError(f"levels must end with the full fidelity; got {levels}")
@@ -269,9 +276,9 @@ class BOHB(Hyperband):
         space: SpaceTree,
         *,
         levels: Levels = DEFAULT_LEVELS,
-        eta: int = ETA,
-        n_startup: int = N_STARTUP,
-        random_share: float = RANDOM_SHARE,
+        eta: Annotated[int, Ge(2)] = ETA,
+        n_startup: Count = N_STARTUP,
+        random_share: Share = RANDOM_SHARE,
     ) -> None:
         super().__init__(space, levels=levels, eta=eta)
         self._random_share = random_share

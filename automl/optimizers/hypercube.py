@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from automl.factory_options import Count
 from automl.optimizers.protocol import Proposal
 from automl.records import Configuration, FloatArray, JsonScalar, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
@@ -79,7 +80,7 @@ class ShrinkingHypercube:
     .. [1] Bermúdez-Chacón, Algorithm 1 (after Gonnet et al., 2010).
     """
 
-    def __init__(self, space: SpaceTree, *, n_cubes: int = 2) -> None:
+    def __init__(self, space: SpaceTree, *, n_cubes: Count = 2) -> None:
         self._space = space
         self._n_cubes = n_cubes
         self._signatures = {signature.name: signature for signature in space.signatures()}

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.errors import SettingsError
+from automl.factory_options import Positive, Share
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.random_search import DRAW_ATTEMPTS
 from automl.records import Configuration, JsonScalar, Trial, TrialStatus
@@ -147,7 +148,7 @@ class ParametricDensity:
     """
 
     def __init__(
-        self, space: SpaceTree, *, tolerance: float = TOLERANCE, threshold: float = THRESHOLD
+        self, space: SpaceTree, *, tolerance: Positive = TOLERANCE, threshold: Share = THRESHOLD
     ) -> None:
         if not tolerance > 0.0 or not 0.0 <= threshold <= 1.0:
             raise SettingsError(

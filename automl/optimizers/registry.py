@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from automl.errors import SettingsError
 from automl.extensions import Registry
+from automl.factory_options import BASE, with_options
 from automl.lookup import entry_of
 from automl.optimizers.annealing import SimulatedAnnealing
 from automl.optimizers.composition import (
@@ -20,6 +21,7 @@ from automl.optimizers.composition import (
     GP_SAMPLED,
     MKL_GP,
     MLP_TRANSFER,
+    NAMED,
     SCOT,
     SMAC,
     SMAC_TRANSFER,
@@ -46,6 +48,8 @@ class OptimizerEntry:
 
     Parameters
     ----------
+    needs_priors
+        Whether it is random search where no prior was learned.
     has_levels
         Whether `make` takes `levels`, a ladder of fidelities (`automl.optimizers.fidelities`).
     reads_clock
@@ -63,6 +67,7 @@ class OptimizerEntry:
     make: Callable[..., Optimizer]
     summary: str
     source: str
+    needs_priors: bool = False
     has_levels: bool = False
     reads_clock: bool = False
     n_bootstraps: int = 0
@@ -96,7 +101,10 @@ _OURS: dict[str, OptimizerEntry] = {
         ShrinkingHypercube, "shrinking hypercubes around the best points", "B14 Algorithm 1"
     ),
     "parametric": OptimizerEntry(
-        ParametricDensity, "learned priors while the scores agree with them", "B14 3.4.3, 4.2"
+        ParametricDensity,
+        "learned priors while the scores agree with them",
+        "B14 3.4.3, 4.2",
+        needs_priors=True,
     ),
     "annealing": OptimizerEntry(SimulatedAnnealing, "simulated annealing", "B14 6.1"),
     "evolution": OptimizerEntry(
@@ -166,7 +174,7 @@ OPTIMIZERS = Registry("automl.optimizers", OptimizerEntry, _OURS, reserved=(*RES
 
 
 def get_optimizer(given: str | Mapping[str, Any]) -> OptimizerEntry:
-    """Entry of a named optimizer, or of one that is composed in settings.
+    """Entry of a named optimizer, of one with options, or of one that is composed in settings.
 
     Raises
     ------
@@ -174,7 +182,19 @@ def get_optimizer(given: str | Mapping[str, Any]) -> OptimizerEntry:
         If there is none of this name (the nearest one is proposed), or the composition is not
         usable.
     """
-    return entry_of(OPTIMIZERS, given, "optimizer") if isinstance(given, str) else compose(given)
+    if isinstance(given, str):
+        return entry_of(OPTIMIZERS, given, "optimizer")
+    base = given.get(BASE)
+    return compose(given) if base is None or base in NAMED else _with_options(given)
+
+
+def _with_options(given: Mapping[str, Any]) -> OptimizerEntry:
+    """Entry of a base that is no composition, with options."""
+    base = str(given[BASE])
+    entry = entry_of(OPTIMIZERS, base, "optimizer.base")
+    _check_own_name(given)
+    options = {key: value for key, value in given.items() if key not in (BASE, "name")}
+    return replace(entry, make=with_options(entry.make, options, f"optimizer {base}"))
 
 
 def compose(given: Mapping[str, Any]) -> OptimizerEntry:
@@ -187,12 +207,16 @@ def compose(given: Mapping[str, Any]) -> OptimizerEntry:
         composition is called as something else is.
     """
     composition = parse_composition(given)
+    _check_own_name(given)
+    return _composed(composition, composition.summary, "settings")
+
+
+def _check_own_name(given: Mapping[str, Any]) -> None:
     name = given.get("name", COMPOSED)
     if not isinstance(name, str) or name in {"", *RESERVED, *OPTIMIZERS}:
         raise SettingsError(
             f"optimizer.name must be a name of your own; got {name!r}", setting="optimizer"
         )
-    return _composed(composition, composition.summary, "settings")
 
 
 def optimizer_name(given: str | Mapping[str, Any]) -> str:

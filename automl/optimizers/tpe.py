@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.errors import SettingsError
+from automl.factory_options import Count, InnerShare
 from automl.optimizers.parzen_models import JointModel, NodeModel
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.random_search import draw_new
@@ -70,9 +71,9 @@ class TPE:
         self,
         space: SpaceTree,
         *,
-        good_share: float = GOOD_SHARE,
-        n_startup: int = N_STARTUP,
-        n_candidates: int = N_CANDIDATES,
+        good_share: InnerShare = GOOD_SHARE,
+        n_startup: Count = N_STARTUP,
+        n_candidates: Count = N_CANDIDATES,
         draw: Literal["good", "random"] = "good",
         joint: bool = True,
     ) -> None:

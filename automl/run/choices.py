@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from automl.bandits.registry import get_allocator
+from automl.bandits.registry import allocator_name, get_allocator
 from automl.bandits.special_names import ONLY
 from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer, optimizer_name
@@ -21,6 +21,7 @@ def check_choices(settings: Settings) -> None:
     """
     reads_clock(settings)
     check_only_family(settings, settings.takes_part)
+    _check_priors_are_there(settings)
 
 
 def reads_clock(settings: Settings) -> bool:
@@ -36,7 +37,7 @@ def reads_clock(settings: Settings) -> bool:
     allocator, optimizer = settings.chosen_allocator, settings.optimizer
     is_read = {
         f"optimizer {optimizer_name(optimizer)}": get_optimizer(optimizer).reads_clock,
-        f"allocator {allocator}": get_allocator(allocator).reads_clock,
+        f"allocator {allocator_name(allocator)}": get_allocator(allocator).reads_clock,
     }
     readers = [name for name, reads in is_read.items() if reads]
     if readers and not settings.may_read_clock:
@@ -56,11 +57,24 @@ def check_only_family(settings: Settings, takes_part: Callable[[str], bool]) -> 
     SettingsError
         If it does not.
     """
-    kind, _, family = settings.chosen_allocator.partition(":")
+    name = allocator_name(settings.chosen_allocator)
+    kind, _, family = name.partition(":")
     if kind == ONLY and family and not takes_part(family):
         raise SettingsError(
-            f"allocator {settings.chosen_allocator}: family {family!r} does not take part",
+            f"allocator {name}: family {family!r} does not take part",
             setting="allocator",
+        )
+
+
+def _check_priors_are_there(settings: Settings) -> None:
+    """Refuse an optimizer that would be random search, since nothing brings it priors."""
+    brings = settings.priors or settings.spaces or settings.family_folder
+    if get_optimizer(settings.optimizer).needs_priors and not brings:
+        name = optimizer_name(settings.optimizer)
+        raise SettingsError(
+            f"optimizer {name} draws from learned priors, and there are none: without them it is"
+            " random search; set priors to a file of `automl learn priors`, or to learned",
+            setting="optimizer",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from pydantic import model_validator
 
@@ -56,7 +57,7 @@ class Settings(  # pydantic lists the fields of the last base first
         return self
 
     @property
-    def chosen_allocator(self) -> str:
+    def chosen_allocator(self) -> str | dict[str, Any]:
         """`allocator`; for auto the one by expected gain per second, or per turn under trials."""
         if self.allocator != AUTO:
             return self.allocator

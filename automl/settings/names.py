@@ -73,8 +73,10 @@ def _allocators() -> Sequence[str]:
 
 
 def _allocator_within(value: Any) -> Iterable[str]:
-    kind, _, family = str(value).partition(":")
-    return [kind if kind == ONLY and family else str(value)]
+    if not isinstance(value, str):
+        return []
+    kind, _, family = value.partition(":")
+    return [kind if kind == ONLY and family else value]
 
 
 def _ensembles() -> Sequence[str]:

@@ -65,17 +65,17 @@ class Search(Section):
     optimizer: str | dict[str, Any] = setting(
         "hypercube",
         help="Search method inside each family",
-        more="a name, or the parts of a composition",
+        more="a name, a name as `base` with options, or the parts of a composition",
         option=Option(metavar="NAME", kind=str),
         presets={"fast": _SAMPLED, "balanced": _SAMPLED, "best": _SAMPLED},
         names=OPTIMIZER_NAMES,
     )
-    allocator: str = setting(
+    allocator: str | dict[str, Any] = setting(
         "uniform",
         help="How turns are given to families",
         more="auto: expected_gain_seconds, and expected_gain where trials are counted; only:F: "
-        "the family F",
-        option=Option(metavar="NAME"),
+        "the family F; or a name as `base` with options",
+        option=Option(metavar="NAME", kind=str),
         presets={"fast": AUTO, "balanced": AUTO, "best": AUTO},
         names=ALLOCATOR_NAMES,
     )

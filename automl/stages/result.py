@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+from automl.bandits.registry import allocator_name
 from automl.experience.snapshot import ExperienceRecord
 from automl.optimizers.registry import optimizer_name
 from automl.origins import FLOOR
@@ -186,7 +187,7 @@ def unasked(settings: Settings, trials: Sequence[Trial]) -> list[str]:
         return []
     asked = {
         "optimizer": f"{optimizer} proposed none of the trials",
-        "allocator": f"{settings.allocator} chose the family of none of the optimizer's trials",
+        "allocator": f"{allocator_name(settings.allocator)} chose the family of none of the optimizer's trials",
     }
     return [
         f"setting {name}: {sentence}; all were among those that a search begins with: more trials, or "

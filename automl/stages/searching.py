@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Sequence
 
-from automl.bandits.registry import get_allocator
+from automl.bandits.registry import allocator_name, get_allocator
 from automl.errors import AutoMLError, StorageError
 from automl.evaluation.fold_models import BestModels
 from automl.evaluation.partial_predictions import PartialPredictions
@@ -306,7 +306,7 @@ class Search:
 
     def _keep(self, trial: Trial, *, sees: int, ask_seconds: float) -> None:
         """Make a trial durable, and whatever of it is worth keeping."""
-        allocator = self.session.settings.chosen_allocator
+        allocator = allocator_name(self.session.settings.chosen_allocator)
         self.session.commit(trial, sees=sees, allocator=allocator, ask_seconds=ask_seconds)
         self._keep_models(trial)
         self._time(trial)

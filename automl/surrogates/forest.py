@@ -32,9 +32,9 @@ class RandomForest:
     feature_share : in (0, 1]
         Share of the columns that a split chooses from.
     min_split : at least 2
-        Different observations in a node from which it may be split.
+        Rows of the bootstrap in a node from which it may be split; a row that was drawn twice counts twice.
     min_leaf : at least 1
-        Different observations in each leaf.
+        Rows of the bootstrap in each leaf.
     variance_floor : at least 0, finite
         In the (standardized) units of y, squared.
 
@@ -77,16 +77,14 @@ class RandomForest:
         columns = np.ascontiguousarray(X, dtype=np.float32)
         self._trees, self._means, self._moments = [], [], []
         for _ in range(self.n_trees):
-            counts = np.bincount(rng.integers(len(y), size=len(y)), minlength=len(y))
-            drawn = np.flatnonzero(counts)
+            drawn = rng.integers(len(y), size=len(y))
             tree = DecisionTreeRegressor(
                 max_features=self.feature_share,
                 min_samples_split=self.min_split,
                 min_samples_leaf=self.min_leaf,
                 random_state=int(rng.integers(_SEEDS)),
             )
-            weights = counts[drawn].astype(float)
-            grown = tree.fit(columns[drawn], y[drawn], weights, check_input=False).tree_
+            grown = tree.fit(columns[drawn], y[drawn], check_input=False).tree_
             means = grown.value[:, 0, 0].copy()
             variances = np.maximum(grown.impurity, self.variance_floor)
             self._trees.append(grown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -29,7 +29,7 @@ def optimizers(*, as_json: JsonOption = False) -> None:
     """List the optimizers, which search inside a family."""
     from automl.optimizers.registry import OPTIMIZERS
 
-    _emit("optimizer", _rows(OPTIMIZERS), as_json=as_json)
+    _emit("optimizer", _rows(OPTIMIZERS), as_json=as_json, options=_options(OPTIMIZERS))
 
 
 def allocators(*, as_json: JsonOption = False) -> None:
@@ -38,7 +38,8 @@ def allocators(*, as_json: JsonOption = False) -> None:
     from automl.bandits.special_names import AUTO
 
     auto = (AUTO, "expected_gain_seconds, or expected_gain where trials are counted", "ours")
-    _emit("allocator", [auto, *_rows(ALLOCATORS)], as_json=as_json)
+    rows = [auto, *_rows(ALLOCATORS)]
+    _emit("allocator", rows, as_json=as_json, options=_options(ALLOCATORS))
 
 
 def ensembles(*, as_json: JsonOption = False) -> None:
@@ -96,11 +97,38 @@ def _rows(
     return [(name, entry.summary, entry.source) for name, entry in entries.items()]
 
 
-def _emit(kind: str, rows: Sequence[Row], *, as_json: bool) -> None:
+def _options(
+    entries: Mapping[str, OptimizerEntry] | Mapping[str, AllocatorEntry],
+) -> dict[str, dict[str, Any]]:
+    from automl.factory_options import options_of
+
+    return {name: options_of(entry.make) for name, entry in entries.items()}
+
+
+def _emit(
+    kind: str,
+    rows: Sequence[Row],
+    *,
+    as_json: bool,
+    options: Mapping[str, dict[str, Any]] | None = None,
+) -> None:
     from automl_flows.words.rendering import emit_json, emit_table
 
     columns = (kind, "summary", "source")
     if as_json:
-        emit_json([dict(zip(columns, row, strict=True)) for row in rows])
-    else:
+        listed: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in rows]
+        for row in listed if options is not None else ():
+            row["options"] = options.get(row[kind], {})
+        emit_json(listed)
+    elif options is None:
         emit_table(columns, rows)
+    else:
+        emit_table((*columns, "options"), [(*row, _shown(options.get(row[0], {}))) for row in rows])
+
+
+def _shown(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {_number(value)}" for name, value in options.items()) or "-"
+
+
+def _number(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else "auto" if value is None else str(value)

@@ -13,6 +13,7 @@ from automl.bandits.expected_gain import (
     LEAST_ROOM,
     Curve,
     ExpectedGain,
+    ExpectedGainPerSecond,
     curve_gain,
     lomax_gain,
     untried_gain,
@@ -89,7 +90,7 @@ def test_it_goes_for_the_best_score_where_the_others_go_for_the_best_mean(drive,
 def test_per_second_a_cheap_family_gets_the_turns_of_an_equal_expensive_one(drive):
     counts = Counter(
         drive(
-            ExpectedGain(is_per_second=True, untried=0.5),
+            ExpectedGainPerSecond(),
             range(120),
             score=lambda family, rng: rng.beta(5, 2),
             seconds=lambda family: 0.1 if family == "knn" else 10.0,
@@ -118,7 +119,7 @@ def test_families_are_told_apart_even_when_the_best_score_is_perfect(drive, tria
 
 def test_a_decision_takes_less_than_two_milliseconds_after_two_thousand_trials(trial, rng):
     arms = [f"family {i}" for i in range(20)]
-    allocator = ExpectedGain(is_per_second=True)
+    allocator = ExpectedGainPerSecond(untried=2.0)
     for index in range(2000):
         allocator.update(trial(arms[index % 20], index, score=rng.random()))
     started = time.process_time()

@@ -30,11 +30,12 @@ def test_every_entry_is_listed_with_one_line_and_its_source(automl, kind):
     assert outcome.code == 0
     lines = outcome.out.splitlines()[1:]
     listed = [tuple(row.values()) for row in automl(f"{kind}s", "--json").json]
-    assert [row for row in listed if row[0] not in ("auto", "none")] == ROWS[kind]
-    for line, (name, summary, source) in zip(lines, listed, strict=True):
+    assert [row[:3] for row in listed if row[0] not in ("auto", "none")] == ROWS[kind]
+    for line, (name, summary, source, *options) in zip(lines, listed, strict=True):
         assert line.startswith(name)
         assert summary in line
-        assert line.rstrip().endswith(source)
+        assert source in line
+        assert all(option in line for option in (options[0] if options else ()))
 
 
 @pytest.mark.parametrize("task", [None, *map(str, Task)])
@@ -51,7 +52,7 @@ def test_every_metric_is_listed_for_the_tasks_that_it_serves(automl, task):
 @pytest.mark.parametrize("kind", ["optimizer", "allocator"])
 def test_every_entry_can_be_asked_for(kind):
     for name in {"optimizer": OPTIMIZERS, "allocator": ALLOCATORS}[kind]:
-        check_names(Settings(table="t", target="y", **{kind: name}))
+        check_names(Settings(table="t", target="y", priors="learned", **{kind: name}))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,8 @@ COMPOSITIONS = [
     ("{base: smac, acquisition: {name: ucb, width: .nan}}", "width"),
     ("{base: smac, maximizer: [local_search]}", "maximizer"),
     ("{base: smac, interleaving: -1}", "interleaving"),
-    ("{base: random}", "random"),
+    ("{base: random, depth: 3}", "no options"),
+    ("{base: tpe, n_startup: 0}", "n_startup"),
     ("{base: smac, name: floor}", "floor"),
     ("{base: smac, name: tpe}", "tpe"),
     ("{surrogate: forest}", "acquisition"),
