@@ -117,8 +117,8 @@ def _emit(
     columns = (kind, "summary", "source")
     if as_json:
         listed: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in rows]
-        for row in listed if options is not None else ():
-            row["options"] = options.get(row[kind], {})
+        if options is not None:
+            listed = [{**row, "options": options.get(row[kind], {})} for row in listed]
         emit_json(listed)
     elif options is None:
         emit_table(columns, rows)
