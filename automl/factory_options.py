@@ -15,17 +15,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
-from annotated_types import Ge, Gt, Interval
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from automl.errors import SettingsError
 from automl.lookup import entry_of
 
 T = TypeVar("T")
-Count = Annotated[int, Ge(1)]
-Positive = Annotated[float, Gt(0)]
-Share = Annotated[float, Interval(ge=0, le=1)]
-InnerShare = Annotated[float, Interval(gt=0, lt=1)]
+Count = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+InnerShare = Annotated[float, Field(gt=0, lt=1)]
 BASE = "base"
 """Key of the name that options belong to."""
 _SCALARS = (bool, int, float, str)

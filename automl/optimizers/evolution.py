@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from annotated_types import Ge
+from pydantic import Field
 
 from automl.errors import SettingsError
 from automl.factory_options import Positive
@@ -60,7 +60,7 @@ class Evolution:
         self,
         space: SpaceTree,
         *,
-        population_size: Annotated[int, Ge(4)] | None = None,
+        population_size: Annotated[int, Field(ge=4)] | None = None,
         spread: Positive = INITIAL_SPREAD,
     ) -> None:
         if population_size is not None and population_size < 4:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge
+from pydantic import Field
 
 from automl.errors import SettingsError
 from automl.factory_options import Count, Share
@@ -91,7 +91,7 @@ class SuccessiveHalving:
         space: SpaceTree,
         *,
         levels: Levels = DEFAULT_LEVELS,
-        eta: Annotated[int, Ge(2)] = ETA,
+        eta: Annotated[int, Field(ge=2)] = ETA,
     ) -> None:
         if not levels or levels[-1] != FULL:
             raise SettingsError(f"levels must end with the full fidelity; got {levels}")
@@ -276,7 +276,7 @@ class BOHB(Hyperband):
         space: SpaceTree,
         *,
         levels: Levels = DEFAULT_LEVELS,
-        eta: Annotated[int, Ge(2)] = ETA,
+        eta: Annotated[int, Field(ge=2)] = ETA,
         n_startup: Count = N_STARTUP,
         random_share: Share = RANDOM_SHARE,
     ) -> None:
