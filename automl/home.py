@@ -45,6 +45,7 @@ from filelock import FileLock, Timeout
 
 from automl.durable import write_whole
 from automl.errors import AutoMLWarning, SettingsError
+from automl.listing import first_few
 from automl.privacy import make_private_folder, tighten
 
 _PROBE_SECONDS = 0.5
@@ -271,7 +272,7 @@ class Home:
         if exact or len(matches) == 1:
             return (exact or matches)[0]
         if matches:
-            shown = ", ".join(f.run_id for f in matches[:5])
+            shown = first_few(f.run_id for f in matches)
             raise SettingsError(f"run {run_id!r} is ambiguous: {shown}", run=run_id)
         raise SettingsError(f"no run {run_id!r} in {self.path}; see `automl runs`", run=run_id)
 

@@ -12,6 +12,8 @@ from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 
+from automl.listing import first_few
+
 FOLDER_MODE = 0o700
 """Read, written and entered by the user alone."""
 FILE_MODE = 0o600
@@ -78,10 +80,9 @@ def tighten(home: Path) -> str:
             "it belongs to somebody else"
         )
     if opened:
-        kind = "it" if opened[0] == home else opened[0].relative_to(home)
-        more = f" and {len(opened) - 1} more" if len(opened) > 1 else ""
+        names = ["it" if path == home else path.relative_to(home) for path in opened]
         return (
-            f"home folder {home} was open to other users ({kind}{more}); it is closed to them now, "
+            f"home folder {home} was open to other users ({first_few(names, 1)}); it is closed to them now, "
             "since tables, models and what was tried lie there"
         )
     return ""

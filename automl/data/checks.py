@@ -42,6 +42,7 @@ from automl.inference.dates import difference_note
 from automl.inference.raw_table import Column, RawTable
 from automl.inference.readings import Reading
 from automl.inference.schema import TableSchema
+from automl.listing import first_few
 from automl.records import FloatArray, IntArray, Task
 
 SHOWN_COLUMNS = 3
@@ -420,8 +421,7 @@ def _why_unused(roles: Mapping[str, ColumnRole]) -> str:
     if not roles:
         return " besides the target"
     shown = [f"column {role.name!r} is {role.role} ({role.reason})" for role in roles.values()]
-    more = f" and {len(shown) - SHOWN_COLUMNS} more" if len(shown) > SHOWN_COLUMNS else ""
-    return f": {', '.join(shown[:SHOWN_COLUMNS])}{more}"
+    return f": {first_few(shown, SHOWN_COLUMNS)}"
 
 
 def _fit_schema(

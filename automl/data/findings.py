@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from automl.errors import DataError
 from automl.inference.columns import short
+from automl.listing import MOST_LISTED, first_few
 from automl.lookup import did_you_mean
 
 
@@ -55,11 +56,9 @@ def nearest(name: str, known: Iterable[object]) -> str:
     return did_you_mean(name, names, f"; there are {listed(names)}" if names else "")
 
 
-def listed(values: Iterable[object], limit: int = 5) -> str:
+def listed(values: Iterable[object], limit: int = MOST_LISTED) -> str:
     """The first values, quoted, and how many more there are."""
-    shown = [short(value) for value in values]
-    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
-    return ", ".join(shown[:limit]) + more
+    return first_few(map(short, values), limit)
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
+from automl.data.findings import listed
 from automl.data.memory_limit import check_size
 from automl.errors import DataError
 from automl.inference.columns import category_text, stored_kind
-
-SHOWN_COLUMNS = 5
-"""Columns that a sentence names before it counts the others."""
 
 
 def joined(parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -40,19 +38,15 @@ def joined(parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _check_columns(part: pd.DataFrame, name: str, first: pd.DataFrame, first_name: str) -> None:
-    missing = [column for column in first.columns if column not in part.columns]
-    more = [column for column in part.columns if column not in first.columns]
-    found = [f"without {_listed(missing)}"] * bool(missing) + [f"with {_listed(more)}"] * bool(more)
+    kinds = {
+        "without": [column for column in first.columns if column not in part.columns],
+        "with": [column for column in part.columns if column not in first.columns],
+    }
+    found = [f"{kind} {listed(names)}" for kind, names in kinds.items() if names]
     if found:
         raise DataError(
             f"{name} has other columns than {first_name}: {' and '.join(found)}", file=name
         )
-
-
-def _listed(columns: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, columns[:SHOWN_COLUMNS]))
-    left = len(columns) - SHOWN_COLUMNS
-    return f"{shown} and {left} more" if left > 0 else shown
 
 
 def _joined_column(column: str, parts: Mapping[str, pd.DataFrame]) -> pd.Series:

@@ -25,6 +25,7 @@ from automl.errors import DataError, SettingsError
 from automl.inference.columns import NOMINAL_MARKERS, are_whole
 from automl.inference.forms import BOOLEAN_WORDS
 from automl.inference.raw_table import Column
+from automl.listing import first_few
 from automl.records import BoolArray, IntArray, Task
 
 MAX_INTEGER_CLASSES = 20
@@ -214,10 +215,9 @@ def _note_classes(
         alike.setdefault(" ".join(text.casefold().split()), []).append(text)
     groups = [" and ".join(map(repr, group)) for group in alike.values() if len(group) > 1]
     if groups:
-        more = f" and {len(groups) - SHOWN_GROUPS} more" if len(groups) > SHOWN_GROUPS else ""
         findings.notes.append(
             f"classes of target column {name!r} differ only in case or white space: "
-            f"{', '.join(groups[:SHOWN_GROUPS])}{more}; write them the same way if they are the same"
+            f"{first_few(groups, SHOWN_GROUPS)}; write them the same way if they are the same"
         )
 
 

@@ -21,6 +21,7 @@ from automl.inference.columns import short
 from automl.inference.forms import NumberForm
 from automl.inference.raw_table import Column
 from automl.inference.readings import Reading
+from automl.listing import first_few
 
 
 def target_reading(column: Column, task: str, findings: Findings) -> Reading | None:
@@ -75,7 +76,7 @@ def take_spellings(raw: Column, read: Column, findings: Findings) -> None:
     same = [list(group) for _, group in pairs.groupby("read", sort=False)["raw"] if len(group) > 1]
     if same:
         subject = f"labels of target column {raw.name!r} differ only in case or white space"
-        shown = ", ".join(" and ".join(map(short, group)) for group in same[:SHOWN_GROUPS])
+        shown = first_few((" and ".join(map(short, group)) for group in same), SHOWN_GROUPS)
         findings.take(
             f"{subject} and are taken as one: {shown}",
             f"{subject}: {shown}; write them the same way",

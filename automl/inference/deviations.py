@@ -11,9 +11,7 @@ import pandas as pd
 
 from automl.inference.reference import TrainingReference, typed_values
 from automl.inference.schema import TableSchema
-
-MOST_NAMED = 5
-"""Columns that a sentence names; the others are counted (by judgement)."""
+from automl.listing import first_few
 
 
 @dataclass(frozen=True)
@@ -78,6 +76,4 @@ def _positive(counts: Mapping[str, int]) -> dict[str, int]:
 
 def _listed(counts: Mapping[str, int]) -> str:
     ordered = sorted(counts.items(), key=lambda item: -item[1])
-    shown = ", ".join(f"{name} {count}" for name, count in ordered[:MOST_NAMED])
-    more = len(ordered) - MOST_NAMED
-    return f"{shown} and {more} more columns" if more > 0 else shown
+    return first_few(f"{name} {count}" for name, count in ordered)

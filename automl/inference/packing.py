@@ -22,7 +22,7 @@ from automl.inference.quick_skops import skops_io
 from automl.inference.trusted import TRUSTED_TYPES, class_name
 from automl.preprocessing import TablePreprocessor
 
-TRAVELING = ("__init__.py", "errors.py", "preprocessing", "estimators", "inference")
+TRAVELING = ("__init__.py", "errors.py", "listing.py", "preprocessing", "estimators", "inference")
 ALWAYS_REQUIRED = ("numpy", "pandas", "scipy", "scikit-learn", "lightgbm", "skops")
 MOST_EXPANDED_BYTES = 2**30
 MOST_EXPANSION = 200

@@ -51,6 +51,7 @@ from automl.inference.dates import (
 from automl.inference.forms import BooleanForm, DateForm, NumberForm
 from automl.inference.raw_table import Column, RawTable
 from automl.inference.readings import Reading
+from automl.listing import first_few
 
 UNSEEN = "<unseen>"
 USED_ROLES = ("numeric", "nominal", "date", "text")
@@ -348,9 +349,8 @@ class TableSchema:
         expected = {*self.names, *self.ignored}
         extra = [name for name in names if name not in expected]
         if extra:
-            shown = ", ".join(repr(name) for name in extra[:5])
-            more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
-            text = f"columns that the model does not know are ignored: {shown}{more}"
+            shown = first_few(map(repr, extra))
+            text = f"columns that the model does not know are ignored: {shown}"
             warnings.warn(text, AutoMLWarning, stacklevel=3)
 
 

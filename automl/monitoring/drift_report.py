@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from automl.data.findings import listed
 from automl.inference.reference import SAMPLED_ROWS, ColumnReference
 from automl.metrics.index import PerformanceIndex
 from automl.monitoring.drift import Movement
@@ -153,13 +154,6 @@ class DriftReport(StageRecord):
         """Columns that have moved, and the target."""
         every = self.columns if self.label is None else (*self.columns, self.label)
         return tuple(shift for shift in every if shift.has_moved)
-
-
-def listed(names: Iterable[str], most: int = 5) -> str:
-    """Names for a sentence; the others are counted."""
-    every = list(names)
-    shown = ", ".join(map(repr, every[:most]))
-    return shown if len(every) <= most else f"{shown} and {len(every) - most} more"
 
 
 def shifts(

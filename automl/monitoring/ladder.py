@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from automl.monitoring.drift_report import DriftReport, ScoreShift, listed
+from automl.data.findings import listed
+from automl.monitoring.drift_report import DriftReport, ScoreShift
 
 Rung = Literal["keep", "refit", "warm", "search"]
 RUNGS: tuple[Rung, ...] = ("keep", "refit", "warm", "search")

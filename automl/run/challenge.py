@@ -27,6 +27,7 @@ from automl.errors import AutoMLError, SettingsError
 from automl.home import RunFolder
 from automl.inference.model import TableModel
 from automl.inference.raw_table import Column
+from automl.listing import first_few
 from automl.record_files import StageRecords
 from automl.records import BoolArray, IntArray
 from automl.run_records.registration import RegistrationRule
@@ -240,8 +241,7 @@ def _obstacle(label: str, model: TableModel, raw: pd.DataFrame, table: Table) ->
         return f"{label} is a model for {model.task}; the new table asks for {table.task}"
     missing = [name for name in model.schema.names if name not in raw.columns]
     if missing:
-        shown = ", ".join(map(repr, missing[:5]))
-        return f"{label} needs columns that the new table lacks: {shown}"
+        return f"{label} needs columns that the new table lacks: {first_few(map(repr, missing))}"
     classes = set(table.classes or ())
     lost = [text for text in _class_texts(model) if text not in classes]
     if lost:

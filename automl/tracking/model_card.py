@@ -12,6 +12,7 @@ from automl.inference.bundle import REFERENCE
 from automl.inference.manifest import MANIFEST, Manifest, parse_manifest
 from automl.inference.reference import ColumnReference, TrainingReference
 from automl.inference.schema import ColumnSchema
+from automl.listing import first_few
 from automl.run_records.final import FinalRecord
 from automl.run_records.result import RunResult
 from automl.tracking.layout import problem_name
@@ -47,7 +48,7 @@ def _what(manifest: Manifest, final: FinalRecord | None, facts: Mapping[str, Any
     made = time.strftime("%Y-%m-%d", time.gmtime(float(facts.get("started_at") or 0)))
     labels = ", ".join(map(str, manifest.classes or ()))
     members = [m for m in manifest.members if m.weight > 0]
-    shown = ", ".join(f"{m.family} ({m.weight:.2f})" for m in members[:MOST_SHOWN])
+    shown = first_few((f"{m.family} ({m.weight:.2f})" for m in members), MOST_SHOWN)
     lines = [
         "## What it is",
         "",
@@ -99,9 +100,7 @@ def _row(column: ColumnSchema, reference: TrainingReference | None) -> str:
 
 def _content(column: ColumnSchema, known: ColumnReference | None) -> str:
     if column.role == "nominal":
-        shown = ", ".join(column.categories[:MOST_SHOWN]).replace("|", "\\|")
-        more = len(column.categories) - MOST_SHOWN
-        return f"{shown} and {more} more" if more > 0 else shown
+        return first_few(column.categories, MOST_SHOWN).replace("|", "\\|")
     if known is None or known.low is None or known.high is None:
         return ""
     if column.role == "date":

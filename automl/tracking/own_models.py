@@ -17,6 +17,7 @@ from automl.errors import SettingsError
 from automl.home import Home
 from automl.inference.manifest import MANIFEST
 from automl.installation import read_key
+from automl.listing import first_few
 from automl.lookup import did_you_mean
 from automl.problem_names import clean_name
 from automl.tracking.holders import CHAMPION, has_version, holders
@@ -152,6 +153,6 @@ def no_version(name: str, version: str, versions: Iterable[str]) -> SettingsErro
 def no_model(name: str, names: Iterable[str]) -> SettingsError:
     """Error about a name that is not registered."""
     known = sorted(names)
-    listed = f"; the names are {', '.join(known[:10])}" if known else "; none is registered"
+    listed = f"; the names are {first_few(known)}" if known else "; none is registered"
     hint = did_you_mean(name, known, listed)
     return SettingsError(f"no such model: {name!r} is not registered{hint}", name=name)

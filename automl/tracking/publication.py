@@ -19,6 +19,7 @@ from automl.errors import AutoMLError
 from automl.home import RunFolder
 from automl.inference.provenance import has_own_code
 from automl.installation import read_key
+from automl.listing import first_few
 from automl.privacy import make_private_folder
 from automl.run_records.ensemble import EnsembleRecord
 from automl.run_records.final import FinalRecord
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 MODEL_NAME = "model"
 CHALLENGER = "challenger"
 PREVIOUS = "previous"
+MOST_MEMBERS = 20
+"""Of an ensemble, that its description names: it is one field of a page (by judgement)."""
 ALIAS_TAG = "automl.alias_reason"
 BUNDLE_DIGEST_TAG = "automl.bundle_digest"
 BASELINE_TAG = "automl.baseline"
@@ -325,7 +328,7 @@ class Publisher:
         ensemble = EnsembleRecord.read(self.folder)
         if ensemble is not None and ensemble.members and ensemble.replaced_champion:
             members = ensemble.members
-            shown = ", ".join(f"{m.trial_id} ({m.weight:.2f})" for m in members[:20])
+            shown = first_few((f"{m.trial_id} ({m.weight:.2f})" for m in members), MOST_MEMBERS)
             yield f"Ensemble of {len(members)}: {shown}."
 
     def _cold_load_problem(self) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from automl.listing import first_few
 from automl.records import short_id
 from automl.reports.configuration_text import configuration_text
 from automl.reports.run_choices import RunChoices
@@ -77,12 +78,11 @@ def _search(choices: RunChoices) -> str:
     order = sorted(counts, key=lambda family: -best.get(family, float("-inf")))
     told = [
         f"{family} {counts[family]}" + (f" (best {best[family]:.4f})" if family in best else "")
-        for family in order[:MOST_SHOWN]
+        for family in order
     ]
-    more = f" and {len(order) - MOST_SHOWN} more" if len(order) > MOST_SHOWN else ""
     return (
         f"{len(choices.searched)} trials of {_count(counts, 'family', 'families')}: "
-        f"{', '.join(told)}{more}"
+        f"{first_few(told, MOST_SHOWN)}"
     )
 
 
@@ -168,8 +168,7 @@ def _level(choices: RunChoices, level: Level, one: str, many: str) -> str:
     place = one if len(contested) == 1 else many
     text = f"at {len(contested)} {place} {verdicts.total()} candidates met"
     if dropped:
-        more = f" and {len(dropped) - MOST_REASONS} more" if len(dropped) > MOST_REASONS else ""
-        text += f"; worse than the best by test: {', '.join(dropped[:MOST_REASONS])}{more}"
+        text += f"; worse than the best by test: {first_few(dropped, MOST_REASONS)}"
     else:
         text += "; no test dropped any"
     if verdicts[Verdict.OUTRANKED]:

@@ -1,0 +1,15 @@
+"""Lists in sentences: the first few, and how many more there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+MOST_LISTED = 5
+"""As many a reader takes in at a glance (by judgement)."""
+
+
+def first_few(things: Iterable[object], most: int = MOST_LISTED) -> str:
+    """``a, b``, or ``a, b and 3 more`` where there are more than `most`."""
+    texts = [str(thing) for thing in things]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
