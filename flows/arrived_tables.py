@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from automl.addresses import public_address, whole_address
+from automl.content_digests import file_digest
 from automl.data.sources import TableSource, check_mode, source_at
 from automl.errors import DataError, ServiceError, SettingsError
 from automl.home import Home
@@ -139,7 +139,6 @@ def take(home: Home, name: str, table: str, digest: str) -> str:
 def _digest(path: str) -> str:
     """Of the bytes of a file on this machine; empty for any other."""
     try:
-        with Path(path).open("rb") as file:
-            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        return file_digest(Path(path))
     except OSError:
         return ""

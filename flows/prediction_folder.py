@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from automl.content_digests import file_digest
 from automl.durable import write_whole
 from automl.errors import DataError, SettingsError
 from automl_flows.prediction import SUFFIXES, Predictor, write_predictions
@@ -82,20 +82,23 @@ def _tables(folder: Path) -> Iterator[Path]:
 def _predict(predictor: Predictor, file: Path, output: Path, outcome: FilesPredicted) -> None:
     target = output / (file.name if file.name.endswith(SUFFIXES) else f"{file.name}.csv")
     receipt = output / RECEIPTS / f"{file.name}.json"
-    facts = {"digest": _digest(file), "model": predictor.identity}
+    facts = {"digest": file_digest(file), "model": predictor.identity}
     if target.exists() and _content(receipt) == facts:
         outcome.known.append(file.name)
         return
     try:
         found = predictor.table(str(file))
     except DataError as error:
-        if time.time() - file.stat().st_mtime < SETTLED_SECONDS or _digest(file) != facts["digest"]:
+        if (
+            time.time() - file.stat().st_mtime < SETTLED_SECONDS
+            or file_digest(file) != facts["digest"]
+        ):
             outcome.waiting.append(file.name)
         else:
             outcome.failed[file.name] = error.message
             _set_aside(file, error.message)
         return
-    if _digest(file) != facts["digest"]:
+    if file_digest(file) != facts["digest"]:
         outcome.waiting.append(file.name)
         return
     write_predictions(found.frame, str(target))
@@ -109,11 +112,6 @@ def _set_aside(file: Path, reason: str) -> None:
     failed.mkdir(exist_ok=True)
     write_whole(failed / f"{file.name}.reason.txt", [f"{reason}\n".encode()], "the reason")
     file.replace(failed / file.name)
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _content(receipt: Path) -> Any:

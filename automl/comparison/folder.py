@@ -18,7 +18,6 @@ Whoever writes such records, this program or another, has them compared by the s
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -33,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.comparison.plan import ADDRESSES, Cell, ComparisonPlan
+from automl.content_digests import content_digest
 from automl.durable import write_whole
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.record_files import StageRecords
@@ -247,7 +247,7 @@ class ComparisonFolder:
             raise ValueError(f"{record.cell}: a finished cell needs its test rows")
         if rows is not None:
             packed = _packed(rows)
-            content["rows"] = hashlib.blake2b(packed, digest_size=16).hexdigest()
+            content["rows"] = content_digest(packed)
             write_whole(self._rows_file(record.cell), [packed], "the test rows", makes_folder=True)
         self._records(record.cell).write(_stem(record.cell), content)
 
@@ -297,7 +297,7 @@ class ComparisonFolder:
             content = self._rows_file(cell).read_bytes()
         except OSError:
             return ""
-        return hashlib.blake2b(content, digest_size=16).hexdigest()
+        return content_digest(content)
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from automl.content_digests import new_digest
 from automl.errors import DataError
 from automl.inference.columns import are_whole, category_text, values_of
 from automl.inference.forms import FloatArray
@@ -36,7 +36,7 @@ def digest_frame(frame: pd.DataFrame | RawTable) -> str:
     equal. So a table gives the same digest from csv, parquet and feather, as long as the columns
     are read as the same kind.
     """
-    digest = hashlib.blake2b(digest_size=16)
+    digest = new_digest()
     for name, column in RawTable.of(frame).items():
         digest.update(name.encode() + b"\0")
         digest.update(value_hashes(column).data)

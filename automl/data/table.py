@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from automl.content_digests import new_digest
 from automl.data import storage
 from automl.data.checks import CheckedTable, Columns, check_later_table, check_table
 from automl.data.digests import digest_frame
@@ -104,7 +104,7 @@ class Table:
         rows : (n_subset,) positions, repeats allowed, or (n_rows,) booleans
         """
         positions = np.arange(len(self))[rows]
-        digest = hashlib.blake2b(self.digest.encode(), digest_size=16)
+        digest = new_digest(self.digest.encode())
         digest.update(positions.astype(np.int64).tobytes())
 
         def picked(array: NDArray[Any] | None) -> NDArray[Any] | None:

@@ -9,13 +9,13 @@ after another.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
+from automl.content_digests import content_digest
 from automl.errors import AutoMLWarning
 from automl.experience.data_set import SCHEMA, DataSetFacts, Experience, KnownTrial
 from automl.records import Configuration, Fidelity, Task, TrialStatus
@@ -113,13 +113,13 @@ def unpack(data: bytes, start: int = 0) -> tuple[Experience, int]:
     head_line, middle = _member(data, start)
     head = _parsed_head(head_line)
     body, end = _member(data, middle)
-    digest = _digest(body)
+    digest = content_digest(body)
     if head.get("trials_digest") != digest:
         raise EntryError("it is damaged: its trials are not those that it tells of")
     packed = data[middle:end]
     if head["schema"] != SCHEMA:
         head, body = _migrated(head, body)
-        packed, digest = _compressed(body), _digest(body)
+        packed, digest = _compressed(body), content_digest(body)
     try:
         name = f"experience {head['id']} of {head['data']['name']}"
         return _experience(head, PackedTrials(packed, digest, _n_trials(head, body), name)), end
@@ -137,7 +137,7 @@ def digest_of(experience: Experience) -> str:
         "training_rows": experience.training_rows,
         "trials": packed_trials(experience).digest,
     }
-    return _digest(json.dumps(content, sort_keys=True).encode())
+    return content_digest(json.dumps(content, sort_keys=True).encode())
 
 
 def packed_trials(experience: Experience) -> PackedTrials:
@@ -146,7 +146,7 @@ def packed_trials(experience: Experience) -> PackedTrials:
     if isinstance(trials, PackedTrials):
         return trials
     body = _encode(trials)
-    return PackedTrials(_compressed(body), _digest(body), len(trials))
+    return PackedTrials(_compressed(body), content_digest(body), len(trials))
 
 
 def _experience(head: Mapping[str, Any], trials: PackedTrials) -> Experience:
@@ -302,10 +302,6 @@ def _member(data: bytes, start: int = 0) -> tuple[bytes, int]:
 
 def _compressed(line: bytes) -> bytes:
     return gzip.compress(line, compresslevel=6, mtime=0)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _line(content: Mapping[str, Any]) -> bytes:

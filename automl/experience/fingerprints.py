@@ -13,13 +13,13 @@ identifier in a large one, must not make a new data set of a later version.
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from automl.content_digests import content_digest, new_digest
 from automl.data.digests import value_hashes
 from automl.data.table import Table
 from automl.inference.raw_table import Column
@@ -42,7 +42,7 @@ def fingerprint(table: Table) -> str:
     for position in range(table.frame.shape[1]):
         rows += _salted(value_hashes(Column(table.frame.iloc[:, position])))
     rows = np.sort(_mixed(rows))
-    digest = hashlib.blake2b(str(table.frame.shape[1]).encode(), digest_size=16)
+    digest = new_digest(str(table.frame.shape[1]).encode())
     digest.update(rows.astype("<u8").tobytes())
     return digest.hexdigest()
 
@@ -56,7 +56,7 @@ def layout(table: Table) -> str:
         "classes": table.task.is_classification,
     }
     text = json.dumps(content, sort_keys=True)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return content_digest(text.encode("utf-8", "surrogatepass"))
 
 
 def _target(table: Table) -> pd.Series:

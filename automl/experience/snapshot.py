@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from automl.content_digests import content_digest
 from automl.experience.data_set import Experience
 from automl.experience.entries import digest_of
 from automl.stage_record import StageRecord
@@ -91,7 +91,7 @@ class Snapshot:
         if not self.experiences:
             return ""
         text = json.dumps(self.digests, sort_keys=True)
-        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return content_digest(text.encode("utf-8", "surrogatepass"))
 
     @property
     def record(self) -> ExperienceRecord:

@@ -8,12 +8,12 @@ be read is left out, with a note.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from automl.content_digests import content_digest
 from automl.durable import write_whole
 from automl.errors import ServiceError, SettingsError
 from automl.experience.data_set import Experience
@@ -235,7 +235,7 @@ def file_name(identity: str) -> str:
     """A name that every file system takes: the text itself, or a digest of it."""
     if _NAME.fullmatch(identity):
         return identity
-    return hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return content_digest(identity.encode("utf-8", "surrogatepass"))
 
 
 def _reason(error: EntryError | OSError) -> str:

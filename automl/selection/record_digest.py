@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
+
+from automl.content_digests import content_digest
 
 DIGEST = "digest"
 OF_THE_LINE = ("stage_given_up", "stage_warnings", "stage_reproducible")
@@ -29,4 +30,4 @@ def record_digest(record: Mapping[str, Any]) -> str:
     """
     content = {key: record[key] for key in record if key not in (DIGEST, *OF_THE_LINE)}
     text = json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return content_digest(text.encode())

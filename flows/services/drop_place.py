@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from automl.addresses import public_address
+from automl.content_digests import new_digest
 from automl.data.memory_limit import most_bytes
 from automl.data.remote import reaching
 from automl.data.sources import is_table_name
@@ -149,7 +149,7 @@ class DropPlace:
         ServiceError
             If the place is away.
         """
-        digest, n_left = hashlib.blake2b(digest_size=16), drop.n_bytes
+        digest, n_left = new_digest(), drop.n_bytes
         with self._system() as (system, root):
             path = f"{root}/{drop.name}"
             try:

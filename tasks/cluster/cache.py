@@ -9,13 +9,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from automl.content_digests import content_digest
 from automl.durable import write_whole
 from automl.privacy import make_private_folder
 from automl_tasks.cluster.orders import FileReference
@@ -23,13 +23,6 @@ from automl_tasks.cluster.orders import FileReference
 VARIABLE = "AUTOML_CLUSTER_CACHE"
 KEPT_SECONDS = 7 * 24 * 3600.0
 """A table is often trained on again within days; what is older only fills the disk."""
-_READ_BYTES = 2**20
-
-
-def digest_of(path: Path) -> str:
-    """Digest of a file's content, 32 hexadecimal digits (BLAKE2b)."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 class FileCache:
@@ -68,7 +61,7 @@ class FileCache:
         StorageError
             If it cannot be written.
         """
-        if hashlib.blake2b(content, digest_size=16).hexdigest() != digest:
+        if content_digest(content) != digest:
             raise ValueError(f"a file of {len(content)} bytes does not have the digest {digest}")
         write_whole(self._objects / digest, [content], "a file of a run")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from distributed import Client
 
+from automl.content_digests import file_digest
 from automl.evaluation.job_files import inputs_of
 from automl.evaluation.slots import Job
 from automl_tasks.cluster import worker as far
-from automl_tasks.cluster.cache import digest_of
 from automl_tasks.cluster.members import Member
 from automl_tasks.cluster.orders import FileReference
 
@@ -71,5 +71,5 @@ class Sender:
         facts = path.stat()
         key = path, facts.st_mtime_ns, facts.st_size
         if key not in self._digests:
-            self._digests[key] = digest_of(path)
+            self._digests[key] = file_digest(path)
         return self._digests[key]
