@@ -133,7 +133,7 @@ class WorkerPool:
         self.close()
 
     def is_ready(self, seconds: float) -> bool:
-        """Whether jobs can begin at once, waiting for that at most so long; a failed start shows in `run`."""
+        """See `Slots.is_ready`; the first call starts a supervisor that was not started at once."""
         with self._gate:
             if self._holder.supervisor is None and not self._is_closed:
                 self._holder.replace(self._start())
@@ -143,15 +143,7 @@ class WorkerPool:
         return supervisor.is_ready_within(seconds) or not supervisor.is_running
 
     def acquire(self, timeout: float | None = None) -> int:
-        """Take a free slot, waiting for one; give it back with `release`.
-
-        Raises
-        ------
-        TimeoutError
-            If none is free after `timeout` seconds.
-        AutoMLError
-            If the pool is closed.
-        """
+        """See `Slots.acquire`."""
         with self._freed:
             if not self._freed.wait_for(lambda: self._free or self._is_closed, timeout):
                 raise TimeoutError(f"no slot became free in {timeout} s")
@@ -159,7 +151,7 @@ class WorkerPool:
             return self._free.popleft()
 
     def release(self, slot: int) -> None:
-        """Give back a slot taken with `acquire`."""
+        """See `Slots.release`."""
         with self._freed:
             if slot not in self._free:
                 self._free.append(slot)
@@ -173,7 +165,7 @@ class WorkerPool:
         limit_seconds: float | None,
         on_result: Callable[[Any], object] | None = None,
     ) -> JobOutcome:
-        """Run a job in a slot in [0, n_slots) and wait for its end; see `Slots.run`."""
+        """See `Slots.run`."""
         frames = messages.encode((job.target, dict(job.payload)))
         started = time.monotonic()
         with self._seats[slot].occupied():
@@ -186,11 +178,11 @@ class WorkerPool:
             return replace(outcome, seconds=time.monotonic() - started)
 
     def cancel(self, slot: int) -> None:
-        """End the job that runs in a slot, if any: its `run` returns FAILED, 'cancelled'."""
+        """See `Slots.cancel`."""
         self._seats[slot].cancel()
 
     def close(self, grace: float = GRACE_SECONDS) -> None:
-        """End all jobs and processes; jobs in other threads return FAILED, 'cancelled'.
+        """See `Slots.close`.
 
         Parameters
         ----------

@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from queue import Empty
 from typing import Any
 from uuid import uuid4
 
@@ -445,8 +446,6 @@ def _next(seat: Seat) -> Any:
     TimeoutError
         If there is none within `LOOK_SECONDS`.
     """
-    from queue import Empty
-
     try:
         return seat.inbox.get(timeout=LOOK_SECONDS)
     except Empty:
