@@ -23,7 +23,13 @@ from automl.monitoring.drift import Movement
 from automl.records import FloatArray, IntArray
 from automl.stage_record import StageRecord
 from automl.statistics.adjustment import holm
-from automl.statistics.block_jackknife import LEAST_BLOCKS, BlockComparison, contributions
+from automl.statistics.block_jackknife import (
+    LEAST_BLOCKS,
+    BlockComparison,
+    contributions,
+    scores_without,
+    shares_of,
+)
 from automl.statistics.homogeneity import homogeneity, kolmogorov_smirnov
 
 LEVEL = 0.05
@@ -239,14 +245,10 @@ def score_shift(
     n_blocks = int(blocks.max()) + 1
     if n_blocks < LEAST_BLOCKS:
         return None
-    kept = [np.arange(len(y)), *(np.flatnonzero(blocks != j) for j in range(n_blocks))]
-    try:
-        scores = [
-            index.score(y[k], prediction[k], _of(weights, k), labels=_of(codes, k)) for k in kept
-        ]
-    except ValueError:  # such as without any row of a class
-        return None
-    shares = np.bincount(blocks, weights=weights) / (len(y) if weights is None else weights.sum())
+    scores = scores_without(
+        lambda k: index.score(y[k], prediction[k], _of(weights, k), labels=_of(codes, k)), blocks
+    )
+    shares = shares_of(blocks, weights)
     parts = contributions(scores[0], scores[1:], shares)
     error = float(BlockComparison(parts[None], shares).errors[0])
     if not np.isfinite([*scores, error]).all():
@@ -255,7 +257,7 @@ def score_shift(
         expected_standard_error = error * float(np.sqrt(len(y) / n_training))
     both = max(float(np.hypot(error, expected_standard_error)), np.finfo(float).tiny)
     pvalue = float(stats.t.cdf((scores[0] - expected) / both, n_blocks - 1))
-    return ScoreShift(scores[0], error, expected, expected_standard_error, pvalue)
+    return ScoreShift(float(scores[0]), error, expected, expected_standard_error, pvalue)
 
 
 def _of(values: Any, rows: IntArray) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from automl.statistics.block_jackknife import (
     BlockComparison,
     blocks_of,
     contributions,
+    scores_without,
+    shares_of,
 )
 
 
@@ -66,35 +69,30 @@ def compare_models(
             obstacle=f"the {len(rows)} rows new to both are {n_blocks} {what}, of which at least "
             f"{LEAST_BLOCKS} are needed"
         )
-    kept = [np.arange(len(rows)), *(np.flatnonzero(blocks != j) for j in range(n_blocks))]
-    models = (new, old)
-    scores = np.array([[_score(index, rows, each, model) for each in kept] for model in models])
+    weights = rows.weights if index.takes_weights else None
+    scores = np.array(
+        [scores_without(partial(_score, index, rows.y, weights, m), blocks) for m in (new, old)]
+    )
     if not np.isfinite(scores).all():
         return Comparison(obstacle=f"the score is not defined on the {len(rows)} rows new to both")
     differences = scores[0] - scores[1]
-    shares = _shares(index, rows, blocks)
+    shares = shares_of(blocks, weights)
     parts = contributions(differences[0], differences[1:], shares)
     return Comparison(
         float(scores[0, 0]), float(scores[1, 0]), BlockComparison(parts[None], shares)
     )
 
 
-def _shares(index: PerformanceIndex, rows: Table, blocks: IntArray) -> FloatArray:
-    """(b,) share of each block in the weight of the rows."""
-    is_weighted = index.takes_weights and rows.weights is not None
-    counts = np.bincount(blocks, weights=rows.weights if is_weighted else None).astype(float)
-    return np.asarray(counts / counts.sum())
-
-
-def _score(index: PerformanceIndex, rows: Table, kept: IntArray, model: Answers) -> float:
-    """Performance index of some rows; NaN where it is not defined, as without any positive row."""
-    is_weighted = index.takes_weights and rows.weights is not None
-    try:
-        return index.score(
-            np.asarray(rows.y)[kept],
-            model.prediction[kept],
-            np.asarray(rows.weights)[kept] if is_weighted else None,
-            labels=None if model.codes is None else model.codes[kept],
-        )
-    except ValueError:
-        return float("nan")
+def _score(
+    index: PerformanceIndex,
+    y: NDArray[Any],
+    weights: FloatArray | None,
+    model: Answers,
+    rows: IntArray,
+) -> float:
+    return index.score(
+        y[rows],
+        model.prediction[rows],
+        None if weights is None else weights[rows],
+        labels=None if model.codes is None else model.codes[rows],
+    )

@@ -9,6 +9,7 @@ formula to first order (delete-a-group jackknife).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +61,37 @@ def blocks_of(
         n_blocks = int(np.clip(n_units // LEAST_TIME_SPAN, LEAST_BLOCKS, MOST_TIME_BLOCKS))
         n_blocks = min(n_blocks, n_units)
     return np.asarray(place[codes] * n_blocks // n_units)
+
+
+def scores_without(score: Callable[[IntArray], float], blocks: IntArray) -> FloatArray:
+    """A score of all rows, and of the rows without each block in turn.
+
+    Parameters
+    ----------
+    score
+        Of the rows at some positions; one that raises ValueError is not defined there.
+    blocks : (n,), see `blocks_of`
+
+    Returns
+    -------
+    (1 + b,)
+        NaN where the score is not defined, as without any row of a class.
+    """
+    left_out = [np.flatnonzero(blocks != block) for block in range(int(blocks.max()) + 1)]
+    return np.array([_if_defined(score, rows) for rows in (np.arange(len(blocks)), *left_out)])
+
+
+def _if_defined(score: Callable[[IntArray], float], rows: IntArray) -> float:
+    try:
+        return score(rows)
+    except ValueError:
+        return float("nan")
+
+
+def shares_of(blocks: IntArray, weights: FloatArray | None = None) -> FloatArray:
+    """(b,) share of each block in the number of rows, or in their weight."""
+    sizes = np.bincount(blocks, weights=weights)
+    return np.asarray(sizes / sizes.sum(), dtype=np.float64)
 
 
 def contributions(difference: float, without: ArrayLike, shares: ArrayLike) -> FloatArray:
