@@ -13,7 +13,7 @@ from automl.records import Trial
 from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord
-from automl.run_records.final import FinalRecord
+from automl.run_records.final import FinalMember, FinalRecord
 from automl.run_records.honest import HonestRecord
 from automl.run_records.promotion import PromotionRecord
 from automl.run_records.result import (
@@ -93,7 +93,7 @@ def make_result(
         warnings=(
             *session.warnings,
             *unasked(session.settings, trials),
-            *remarks(trials, champion, selection.dispositions),
+            *remarks(trials, champion, selection.dispositions, final.members),
         ),
         experience=known_before(session),
         reproducible=session.is_reproducible,
@@ -198,7 +198,10 @@ def unasked(settings: Settings, trials: Sequence[Trial]) -> list[str]:
 
 
 def remarks(
-    trials: Sequence[Trial], champion: Trial, dispositions: Mapping[str, Disposition]
+    trials: Sequence[Trial],
+    champion: Trial,
+    dispositions: Mapping[str, Disposition],
+    members: Sequence[FinalMember],
 ) -> list[str]:
     """Plain words where the result deserves little trust.
 
@@ -206,26 +209,46 @@ def remarks(
     ----------
     dispositions
         By trial id: the tests may have found a floor to be worse.
+    members
+        Of the final model.
     """
     sentences = []
     complete = [trial for trial in trials if trial.is_complete]
     if len(complete) < FEW_TRIALS:
+        words = "trial was" if len(complete) == 1 else "trials were"
         sentences.append(
-            f"only {len(complete)} trials were completed; more time or fewer families would "
+            f"only {len(complete)} {words} completed; more time or fewer families would "
             "make the choice mean more"
         )
     if champion.most_rounds is not None:
         sentences.append(f"the champion is not what it could be: {champion.reason}")
-    for family, words in _FLOOR_WORDS.items():
-        floor = next(
-            (t for t in complete if t.origin == FLOOR and t.configuration.family == family), None
-        )
-        if floor is None or floor.id == champion.id:
-            continue
-        is_worse = dispositions[floor.id].status in _FOUND_WORSE
-        if not is_worse and _is_like(champion, floor):
-            sentences.append(f"the champion is indistinguishable from {words} on these folds")
+    like = [
+        _FLOOR_WORDS[floor.configuration.family]
+        for floor in _floors(complete)
+        if champion.configuration.family != CONSTANT
+        and floor.id != champion.id
+        and dispositions[floor.id].status not in _FOUND_WORSE
+        and _is_like(champion, floor)
+    ]
+    subject = _champion_words(champion, members)
+    sentences += [f"{subject} is indistinguishable from {words} on these folds" for words in like]
     return sentences
+
+
+def _floors(trials: Sequence[Trial]) -> list[Trial]:
+    """The floors that a champion is to be better than, the first of each family."""
+    floors = {t.configuration.family: t for t in reversed(trials) if t.origin == FLOOR}
+    return [floors[family] for family in _FLOOR_WORDS if family in floors]
+
+
+def _champion_words(champion: Trial, members: Sequence[FinalMember]) -> str:
+    """The champion, and what is deployed in its place."""
+    deployed = [member for member in members if member.weight > 0]
+    if len(deployed) > 1:
+        return "the champion, in whose place an ensemble is deployed,"
+    if deployed and deployed[0].trial_id != champion.id:
+        return f"the champion, in whose place trial {deployed[0].trial_id} is deployed,"
+    return "the champion"
 
 
 def _is_like(champion: Trial, floor: Trial) -> bool:

@@ -4,6 +4,7 @@ import pytest
 
 from automl.optimizers.registry import optimizer_name
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
+from automl.run_records.final import FinalMember
 from automl.selection.dispositions import Disposition, Place
 from automl.settings.sources import resolve_settings
 from automl.stages.result import FEW_TRIALS, remarks, unasked
@@ -25,6 +26,7 @@ def trial(index, origin, family, scores):
 
 FLOOR = trial(0, "floor", "lightgbm", [0.1, 0.5, 0.2, 0.6, 0.3])
 CHAMPION = trial(1, "smac", "svm", [0.6, 0.5, 0.7, 0.6, 0.5])
+ALONE = (FinalMember(CHAMPION.id, 1.0, "svm"),)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +34,7 @@ CHAMPION = trial(1, "smac", "svm", [0.6, 0.5, 0.7, 0.6, 0.5])
 )
 def test_a_default_that_the_selection_has_dropped_is_not_called_as_good(status, is_told):
     decided = {FLOOR.id: Disposition(status, Place.SELECTION)}
-    found = remarks([FLOOR, CHAMPION], CHAMPION, decided)
+    found = remarks([FLOOR, CHAMPION], CHAMPION, decided, ALONE)
     assert any("indistinguishable from a default LightGBM" in text for text in found) is is_told
 
 
@@ -42,15 +44,42 @@ def test_a_default_that_the_selection_has_dropped_is_not_called_as_good(status, 
 def test_a_champion_that_could_be_the_constant_is_told(status, is_told):
     constant = trial(0, "floor", "constant", [0.5, 0.5, 0.5, 0.5, 0.4])
     decided = {constant.id: Disposition(status, Place.SELECTION)}
-    found = remarks([constant, CHAMPION], CHAMPION, decided)
+    found = remarks([constant, CHAMPION], CHAMPION, decided, ALONE)
     assert any("from predicting the same for every row" in text for text in found) is is_told
+
+
+@pytest.mark.parametrize(
+    ("members", "subject"),
+    [
+        (ALONE, "the champion is"),
+        (
+            (FinalMember(CHAMPION.id, 0.5, "svm"), FinalMember(FLOOR.id, 0.5, "lightgbm")),
+            "the champion, in whose place an ensemble is deployed, is",
+        ),
+        (
+            (FinalMember(FLOOR.id, 1.0, "lightgbm"),),
+            f"the champion, in whose place trial {FLOOR.id} is deployed, is",
+        ),
+    ],
+)
+def test_a_remark_says_what_is_deployed(members, subject):
+    decided = {FLOOR.id: Disposition("finalist", Place.SELECTION)}
+    found = remarks([FLOOR, CHAMPION], CHAMPION, decided, members)
+    assert found[-1] == f"{subject} indistinguishable from a default LightGBM on these folds"
+
+
+def test_a_constant_champion_is_not_compared_with_a_learner():
+    constant = trial(1, "floor", "constant", [0.3, 0.3, 0.3, 0.3, 0.3])
+    decided = {FLOOR.id: Disposition("finalist", Place.SELECTION)}
+    found = remarks([FLOOR, constant], constant, decided, (FinalMember(constant.id, 1.0),))
+    assert not any("LightGBM" in sentence for sentence in found)
 
 
 def test_few_trials_are_named():
     champion = trial(0, "floor", "lightgbm", [0.1, 0.2])
-    assert "only 1 trials were completed" in remarks([champion], champion, {})[0]
+    assert "only 1 trial was completed" in remarks([champion], champion, {}, ALONE)[0]
     many = [trial(i, "smac", "svm", [0.1, 0.2]) for i in range(FEW_TRIALS)]
-    assert remarks(many, many[0], {}) == []
+    assert remarks(many, many[0], {}, ALONE) == []
 
 
 def test_an_optimizer_that_was_chosen_and_proposed_nothing_is_named():
