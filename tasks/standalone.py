@@ -23,7 +23,6 @@ from automl.ensembles.problem import EnsembleProblem
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError, SettingsError
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.trial import TrialSummary, evaluate, folds_of
 from automl.families.registry import get_family
 from automl.home import RunFolder
@@ -43,6 +42,12 @@ from automl.significance import Normality, Procedure, WantedSplit, choose_split,
 from automl_tasks.given_predictions import as_arrays, encode, index_of
 
 MODEL_NAME = "single"
+EVALUATION_SETTINGS = (
+    "task", "roles", "strict", "groups", "time", "weights", "class_weight", "positive",
+    "metric", "beta", "cost_matrix", "decision", "folds", "search_repeats", "target_bins",
+    "holdout_above_rows", "preset", "seed", "threads",
+)  # fmt: skip
+"""Settings of a run that bear on one configuration: those of its table, its score and its folds."""
 
 
 @dataclass(frozen=True)
@@ -96,18 +101,18 @@ def evaluate_configuration(
     values
         Hyperparameters by name, `prep.*` included; absent ones take their defaults.
     settings
-        Settings of a run that bear on it: `task`, `metric`, `folds`, `seed`, `roles`, `groups`, `time`,
-        `weights`, `class_weight`, `positive`, `cost_matrix`, `threads`.
+        Settings of a run, of those in `EVALUATION_SETTINGS`.
 
     Raises
     ------
     DataError
         With every problem of the table.
     SettingsError
-        If a setting, the family or a value is not usable.
+        If a setting, the family or a value is not usable, or a setting has no effect on one configuration.
     """
     given = {"table": "frame", "target": target, **settings}
     resolved = resolve_settings(given, environment={})
+    _refuse_idle(settings)
     with tempfile.TemporaryDirectory(prefix="automl-") as folder:
         given_frame = frame if isinstance(frame, pd.DataFrame) else None
         if given_frame is None:
@@ -116,10 +121,19 @@ def evaluate_configuration(
         plan = EvaluationPlan(folder)
         configuration = _configuration(plan, family, values or {})
         trial = _evaluate(plan, configuration)
-        store = PredictionStore(plan.folder / "predictions", plan.settings.predictions_quota_mib)
-        predictions = np.array(store.load(MODEL_NAME))
+        predictions = np.array(plan.predictions.load(MODEL_NAME))
         labels, y = plan.table.class_labels, np.array(plan.table.y)
     return Evaluation(trial, predictions, y if labels is None else labels[y], labels)
+
+
+def _refuse_idle(settings: Mapping[str, Any]) -> None:
+    for name, value in settings.items():
+        if name not in EVALUATION_SETTINGS:
+            raise SettingsError(
+                f"setting {name}: {value!r} has no effect: one configuration is evaluated, nothing is "
+                "searched, chosen or kept",
+                setting=name,
+            )
 
 
 def select_models(

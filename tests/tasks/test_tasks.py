@@ -13,8 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from automl.errors import DataError, SettingsError
 from automl.inference.bundle import write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.settings import Settings
 from automl.significance import Procedure
 from automl_tasks import data, models, preprocessing, stages
+from automl_tasks.standalone import EVALUATION_SETTINGS
 
 N = 120
 
@@ -237,6 +239,18 @@ def test_a_configuration_that_cannot_be_meant_is_refused(frame):
     ):
         with pytest.raises(SettingsError):
             models.evaluate_configuration.fn(rows, *arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("trials", 5), ("optimizer", "random"), ("test_share", 0.2)]
+)
+def test_a_setting_without_effect_on_one_configuration_is_refused(frame, name, value):
+    with pytest.raises(SettingsError, match=rf"setting {name}: .* has no effect: one config"):
+        models.evaluate_configuration.fn(frame, "kind", "svm", **{name: value})
+
+
+def test_every_setting_of_an_evaluation_is_one_of_a_run():
+    assert set(EVALUATION_SETTINGS) <= Settings.model_fields.keys()
 
 
 def test_models_are_selected_by_their_scores(evaluations):
