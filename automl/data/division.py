@@ -10,7 +10,7 @@ from automl.data import splits
 from automl.data.column_checks import value_problem
 from automl.data.findings import Findings, nearest
 from automl.data.row_columns import read_groups, read_time
-from automl.data.target import EncodedTarget, encode_target, missing_targets
+from automl.data.target import EncodedTarget, encode_target, label_text, missing_targets
 from automl.data.target_readings import read_target, target_reading
 from automl.errors import SettingsError
 from automl.inference.raw_table import Column, RawTable
@@ -71,6 +71,7 @@ def make_folds(
         If there are fewer rows than folds.
     """
     facts = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=n_folds)
+    labels = facts.target.class_labels
     folds = splits.make_folds(
         facts.target.y,
         facts.target.task,
@@ -79,6 +80,7 @@ def make_folds(
         seed=seed,
         groups=facts.groups,
         time=facts.time,
+        labels=None if labels is None else [label_text(label) for label in labels],
     )
     return pd.Series(folds, index=frame.index, name="fold")
 

@@ -8,6 +8,7 @@ In time order the bins are consecutive blocks instead, and training rows always 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.data.allotment import allot
+from automl.data.findings import listed
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.randomness import Purpose, stream
 from automl.records import BoolArray, FloatArray, IntArray, Task
@@ -59,6 +61,7 @@ def make_folds(
     time: FloatArray | None = None,
     holdout: bool = False,
     target_bins: int | None = None,
+    labels: Sequence[str] | None = None,
 ) -> IntArray:
     """Fold number of each row.
 
@@ -78,6 +81,8 @@ def make_folds(
         Keep one validation fold only, fold 0, with 1 / `n_folds` of the rows (in time order the last).
     target_bins : at least 2
         Stratify a regression target by this many quantile bins (SPEC C1); default: plain folds.
+    labels : (n_classes,)
+        What a warning calls the classes; default: their codes.
 
     Returns
     -------
@@ -107,7 +112,7 @@ def make_folds(
         return _time_folds(time, n_folds=n_folds, repeat=repeat, seed=seed, holdout=holdout)
     strata = _strata(y, task, target_bins)
     _check_groups(groups, n_folds)
-    _warn_of_small_classes(strata, task, n_folds)
+    _warn_of_small_classes(y, task, n_folds, labels)
     shares = np.full(n_folds, 1.0 / n_folds)
     rng = stream(seed, Purpose.FOLDS, repeat)
     kept = _rows_of_small_classes(strata, task, groups, n_folds)
@@ -394,11 +399,22 @@ def _check_groups(groups: IntArray | None, n_bins: int) -> None:
         raise DataError(f"{n_bins} folds or parts need at least {n_bins} groups; found {n_groups}")
 
 
-def _warn_of_small_classes(strata: IntArray, task: Task, n_folds: int) -> None:
-    smallest = int(np.bincount(strata).min())
-    if task.is_classification and smallest < n_folds:
-        text = (
-            f"a class has {smallest} row{'' if smallest == 1 else 's'}, fewer than {n_folds} folds; it is learned, but not judged in "
-            "every fold"
-        )
-        warnings.warn(text, AutoMLWarning, stacklevel=3)
+def _warn_of_small_classes(
+    y: NDArray[Any], task: Task, n_folds: int, labels: Sequence[str] | None
+) -> None:
+    if not task.is_classification:
+        return
+    codes, counts = np.unique(y, return_counts=True)
+    few, n_rows = codes[counts < n_folds], counts[counts < n_folds]
+    if not len(few):
+        return
+    names = listed(int(code) if labels is None else labels[code] for code in few)
+    rows = "row" if n_rows.max() == 1 else "rows"
+    if len(few) == 1:
+        subject, pronoun = f"class {names} has {n_rows[0]} {rows}", "it is"
+    else:
+        least, most = int(n_rows.min()), int(n_rows.max())
+        span = f"{most}" if least == most else f"{least} to {most}"
+        subject, pronoun = f"{len(few)} classes ({names}) have {span} {rows} each", "they are"
+    text = f"{subject}, fewer than {n_folds} folds; {pronoun} learned, but not judged in every fold"
+    warnings.warn(text, AutoMLWarning, stacklevel=3)

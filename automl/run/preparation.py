@@ -367,6 +367,7 @@ def _stage_rows(
             time=None if table.time is None else table.time[rows],
             holdout=scheme.is_holdout,
             target_bins=settings.target_bins or None,
+            labels=table.classes,
         )
         for repeat in repeats
     ]

@@ -10,7 +10,7 @@ from automl.data.splits import HalvesMode, fold_rows, make_folds, split_halves, 
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.records import Task
 
-pytestmark = pytest.mark.filterwarnings("ignore:a class has:automl.errors.AutoMLWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than .* folds:automl.errors.AutoMLWarning")
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -156,9 +156,17 @@ def test_regression_targets_are_stratified_on_demand():
 
 def test_a_class_smaller_than_the_folds_is_told():
     y = np.array([0] * 30 + [1] * 3, dtype=np.int32)
-    with pytest.warns(AutoMLWarning, match="3 rows, fewer than 5 folds"):
+    with pytest.warns(AutoMLWarning, match="class 1 has 3 rows, fewer than 5 folds; it is learned"):
         folds = folds_of(y)
+    with pytest.warns(AutoMLWarning, match="class 'rare' has 3 rows"):
+        folds_of(y, labels=["usual", "rare"])
     assert np.bincount(folds[y == 1], minlength=5).max() == 1
+
+
+def test_classes_smaller_than_the_folds_are_told_together():
+    y = np.array([0] * 30 + [1] * 3 + [2], dtype=np.int32)
+    with pytest.warns(AutoMLWarning, match=r"2 classes \(1, 2\) have 1 to 3 rows each"):
+        folds_of(y)
 
 
 @pytest.mark.parametrize(
