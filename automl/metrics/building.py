@@ -210,11 +210,14 @@ def _try_metric(
     complaint = f"metric {metric.name!r} cannot score this table: "
     try:
         values = np.asarray(metric.values(_plausible_batch(y, n_classes, parameters)), dtype=float)
+    except SettingsError as error:
+        raise SettingsError(f"{complaint}{error.message}") from None
     except (Exception, SystemExit) as error:
         raise SettingsError(f"{complaint}{type(error).__name__}: {error}") from error
     if values.shape != (2,):
         raise SettingsError(
-            f"{complaint}its kernel returned shape {values.shape} for a batch of 2, and (2,) is expected"
+            f"{complaint}its kernel must return one value for each prediction, shape (2,) for a batch of two; "
+            f"it returned shape {values.shape}"
         )
     if not np.isfinite(values).all():
         raise SettingsError(f"{complaint}it returned {values[0]}, and a finite number is expected")

@@ -19,6 +19,7 @@ import importlib.util
 import math
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -70,7 +71,7 @@ def scorer_metric(name: str, task: Task) -> Metric:
     scorer = load_scorer(name)
 
     def kernel(batch: RowBatch) -> FloatArray:
-        return batch.each(lambda y, prediction, _: float(scorer(y, prediction)))
+        return batch.each(lambda y, prediction, _: _one_number(scorer(y, prediction)))
 
     return Metric(
         name=name,
@@ -82,6 +83,22 @@ def scorer_metric(name: str, task: Task) -> Metric:
         baseline=lambda _: 0.0,
         takes_weights=False,
     )
+
+
+def _one_number(value: Any) -> float:
+    """What a scorer has returned.
+
+    Raises
+    ------
+    SettingsError
+        If it is no number.
+    """
+    shape = getattr(value, "shape", ())
+    if not shape:
+        with suppress(TypeError, ValueError):
+            return float(value)
+    found = f"an array of shape {shape}" if shape else f"{value!r:.60}"
+    raise SettingsError(f"it must return one number for all rows; it returned {found}")
 
 
 @lru_cache(maxsize=32)

@@ -128,9 +128,10 @@ def test_a_function_of_a_module_is_a_metric():
     ("body", "reason"),
     [
         ("raise RuntimeError('bang')", "RuntimeError: bang"),
-        ("return None", "TypeError"),
+        ("return None", "it must return one number for all rows; it returned None"),
+        ("return y - prediction[:, 1]", r"it must return one number .* an array of shape \(\d+,\)"),
         ("return y[99]", "IndexError"),
-        ("return 'good'", "ValueError: could not convert"),
+        ("return 'good'", "it must return one number for all rows; it returned 'good'"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("return float('nan')", "it returned nan, and a finite number is expected"),
         ("return -float('inf')", "it returned -inf"),
