@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,13 @@ class RunState:
     def seconds(self) -> float:
         """What all attempts that have ended took together."""
         return sum(attempt.seconds for attempt in self.attempts)
+
+    @property
+    def down_seconds(self) -> float:
+        """How long nobody drove the run between its attempts."""
+        pairs = pairwise(self.attempts)
+        gaps = (later.began - (earlier.ended or later.began) for earlier, later in pairs)
+        return sum(max(0.0, gap) for gap in gaps)
 
 
 def state_of(folder: RunFolder, facts: Mapping[str, Any] | None = None) -> RunState:

@@ -38,6 +38,13 @@ def test_a_run_that_nobody_drives_was_killed_when_it_wrote_last(folder: RunFolde
     assert state.seconds == LAST - BEGAN
 
 
+def test_the_time_between_attempts_is_no_time_of_the_run(folder: RunFolder) -> None:
+    first = Attempt(BEGAN, BEGAN + 20, "killed")
+    write(folder, first, Attempt(BEGAN + 50, BEGAN + 60, "finished"), is_result=True, **DATA)
+    state = state_of(folder)
+    assert (state.seconds, state.down_seconds) == (30.0, 30.0)
+
+
 def test_a_run_with_a_driver_goes_on_until_the_driver_has_said_how_it_ended(
     folder: RunFolder,
 ) -> None:

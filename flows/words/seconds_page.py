@@ -19,6 +19,7 @@ from automl.reports.seconds import (
     SlotUse,
 )
 from automl.run_records.result import RunResult
+from automl.run_state import state_of
 from automl_flows.words.rendering import emit, emit_facts, emit_table
 
 
@@ -37,12 +38,17 @@ class SecondsPage:
 
     Parameters
     ----------
+    wall_seconds : in which the run was driven
+    attempts : processes that drove it, one after the other
+    down_seconds : between them, which nothing else here counts
     ledger : planned and used seconds by stage; empty before the end
     """
 
     run_id: str
     status: str
     wall_seconds: float | None
+    attempts: int
+    down_seconds: float
     ledger: Mapping[str, Mapping[str, float | None]]
     report: SecondsReport
 
@@ -62,8 +68,10 @@ def page_of(folder: RunFolder) -> SecondsPage:
     records = [record for record in records if record.get("type") == "trial"]
     try:
         facts = folder.read_facts()
+        state = state_of(folder, facts)
+        attempts, down = len(state.attempts), state.down_seconds
     except SettingsError:
-        facts = {}
+        facts, attempts, down = {}, 0, 0.0
     report = seconds_report(
         [Trial.from_json(record["trial"]) for record in records],
         processes=facts.get("processes") or (),
@@ -71,7 +79,7 @@ def page_of(folder: RunFolder) -> SecondsPage:
     )
     status, result = describe(folder), RunResult.read(folder)
     ledger = {} if result is None else result.ledger
-    return SecondsPage(folder.run_id, status.status, status.seconds, ledger, report)
+    return SecondsPage(folder.run_id, status.status, status.seconds, attempts, down, ledger, report)
 
 
 def show_page(page: SecondsPage) -> None:
@@ -82,6 +90,7 @@ def show_page(page: SecondsPage) -> None:
             "run": page.run_id,
             "status": page.status,
             "took": seconds_text(page.wall_seconds),
+            "down": _down_text(page),
             "search": f"{total.trials} trials, {seconds_text(total.seconds)} on slots",
             "slots": _slots_text(page.report.slots),
         }
@@ -159,6 +168,12 @@ def _stages(
             own = (None, None) if group is None else (group.trials, group.seconds)
             rows.append([name, _seconds(used), own[0], _seconds(own[1])])
     return PageTable("the run, by stage", ["stage", "wall", "trials", "seconds"], rows)
+
+
+def _down_text(page: SecondsPage) -> str:
+    if page.attempts < 2:
+        return ""
+    return f"{seconds_text(page.down_seconds)} between {page.attempts} attempts, in no share below"
 
 
 def _slots_text(slots: SlotUse | None) -> str:

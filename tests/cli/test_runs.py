@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 from automl.evaluation.journal import Journal
 from automl.record_files import StageRecords
 from automl.reports.run_status import describe
+from automl.run_state import Attempt
 from automl.tracking.outbox import Outbox
 from automl_flows.words.result_display import show_notices, show_result
 
@@ -163,6 +165,17 @@ def test_the_page_of_seconds_tells_what_slots_did_while_a_run_goes_on(automl, ru
     page = automl("show", folder.run_id, "--seconds", "--json").json
     assert page["slots"]["asking"] == 0.5
     assert "1: " in automl("show", folder.run_id, "--seconds").out
+
+
+def test_the_page_of_seconds_tells_how_long_nobody_drove_the_run(automl, runs):
+    folder = runs[1]
+    assert "down" not in automl("show", folder.run_id, "--seconds").out
+    attempts = [Attempt(0.0, 60.0, "killed"), Attempt(360.0, 400.0, "finished")]
+    facts = {**folder.read_facts(), "attempts": [each.to_json() for each in attempts]}
+    folder.write_facts(facts)
+    assert automl("show", folder.run_id, "--seconds", "--json").json["down_seconds"] == 300.0
+    shown = automl("show", folder.run_id, "--seconds").out
+    assert re.search(r"down +5 min between 2 attempts, in no share below", shown)
 
 
 def test_the_page_of_an_empty_run_has_no_tables(automl, own_home):
