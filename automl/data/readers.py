@@ -238,7 +238,7 @@ def _arrow_frame(stream: BinaryIO, kind: str, name: str) -> pd.DataFrame:
         check_size(_unpacked_bytes(file.metadata), name)
         names = file.schema_arrow.names
     else:
-        names = feather.read_table(stream).column_names
+        names = _feather_names(stream, name)
     stream.seek(0)
     if len(set(names)) == len(names):
         return pd.read_parquet(stream) if kind == ".parquet" else pd.read_feather(stream)
@@ -246,6 +246,24 @@ def _arrow_frame(stream: BinaryIO, kind: str, name: str) -> pd.DataFrame:
     places = [str(place) for place in range(len(names))]
     frame: pd.DataFrame = table.rename_columns(places).replace_schema_metadata().to_pandas()
     return frame.set_axis(names, axis=1)
+
+
+def _feather_names(stream: BinaryIO, name: str) -> list[str]:
+    """Names of the columns, once batch after batch has shown that their content has room."""
+    from pyarrow import feather, ipc
+
+    is_of_version_1 = stream.read(4) == b"FEA1"
+    if is_of_version_1:  # as before 2020: never compressed, and no batches
+        check_size(stream.seek(0, io.SEEK_END), name)
+    stream.seek(0)
+    if is_of_version_1:
+        return list(feather.read_table(stream).column_names)
+    reader = ipc.open_file(stream)
+    n_bytes = 0
+    for number in range(reader.num_record_batches):
+        n_bytes += reader.get_batch(number).nbytes
+        check_size(n_bytes, name)
+    return list(reader.schema.names)
 
 
 def _unpacked_bytes(facts: Any) -> int:

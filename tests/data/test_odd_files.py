@@ -11,6 +11,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 from automl.data.readers import load_source, read_table
 from automl.data.table import prepare_table
@@ -227,12 +228,21 @@ def parquet_bomb(path):
     pq.write_table(pa.table({"a": pa.array([1] * 200_000), "y": pa.array([2] * 200_000)}), path)
 
 
+def feather_bomb(path):
+    feather.write_feather(pa.table({"a": [1] * 200_000, "y": [2] * 200_000}), str(path))
+
+
 def sheet_bomb(path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/workbook.xml", b" " * (2 * 2**20))
 
 
-BOMBS = {"t.csv.gz": gzip_bomb, "t.parquet": parquet_bomb, "t.xlsx": sheet_bomb}
+BOMBS = {
+    "t.csv.gz": gzip_bomb,
+    "t.parquet": parquet_bomb,
+    "t.feather": feather_bomb,
+    "t.xlsx": sheet_bomb,
+}
 
 
 @pytest.mark.usefixtures("small_machine")
