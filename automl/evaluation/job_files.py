@@ -53,8 +53,7 @@ def adopt_outputs(
     folder: Path,
     payload: Mapping[str, Any],
     outputs: Mapping[str, bytes],
-    *,
-    quota_mib: float,
+    store: PredictionStore,
 ) -> None:
     """Write what a job has left elsewhere as if it had run here; fold models are signed here.
 
@@ -62,7 +61,8 @@ def adopt_outputs(
     ----------
     outputs
         From `outputs_of`, over a connection that is trusted as the jobs are.
-    quota_mib : of the predictions
+    store
+        Of the run's predictions.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def adopt_outputs(
     """
     trial_id = payload.get("save_as")
     if (predictions := outputs.get(_predictions(str(trial_id)))) is not None:
-        PredictionStore(folder / "predictions", quota_mib).adopt(str(trial_id), predictions)
+        store.adopt(str(trial_id), predictions)
     if (models := outputs.get(_models(str(trial_id)))) is not None:
         adopt_models(folder, str(trial_id), models)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from automl.alternatives import ClassWeighting
 from automl.data.splits import fold_rows
 from automl.data.table import Table
+from automl.evaluation.predictions import PredictionStore
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, IntArray
 
@@ -142,6 +143,11 @@ class EvaluationPlan:
             with np.load(self.folder / f"{name}.npz", allow_pickle=False) as arrays:
                 self._stages[name] = StageRows(arrays["rows"], arrays["folds"])
         return self._stages[name]
+
+    @cached_property
+    def predictions(self) -> PredictionStore:
+        """Where the out-of-fold predictions of trials are kept."""
+        return PredictionStore(self.folder / "predictions", self.settings.predictions_quota_mib)
 
     def rows_of(self, stage: str, repeat: int, fold: int) -> tuple[IntArray, IntArray]:
         """Training and validation positions within the stage's rows."""

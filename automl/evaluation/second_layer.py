@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from automl.evaluation.fitting import REFIT, fit_estimator, preprocessing_of
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.trial import TrialSummary
 from automl.inference.model import FittedPipeline
 from automl.inference.second_layer import StackInputs
@@ -77,7 +76,7 @@ def evaluate_stack(context: str, payload: Mapping[str, Any]) -> Iterator[FoldRes
             predicted - fitted,
             scoring_seconds=time.perf_counter() - predicted,
         )
-    layer.store.save(payload["save_as"], predictions)
+    plan.predictions.save(payload["save_as"], predictions)
     save_models(plan.folder, payload["save_as"], pipelines)
     out_of_fold = OutOfFold(plan.index, y, predictions, folds, weights)
     yield TrialSummary(out_of_fold.pooled()[1], fold_scores=tuple(out_of_fold.scores().tolist()))
@@ -128,14 +127,11 @@ class _SecondLayer:
 
     def __init__(self, plan: EvaluationPlan, payload: Mapping[str, Any]) -> None:
         self.plan = plan
-        self.store = PredictionStore(
-            plan.folder / "predictions", plan.settings.predictions_quota_mib
-        )
         self.rows: IntArray = plan.stage("search").rows
         self.folds: IntArray = np.asarray(payload["folds"])
         self._configuration = Configuration.from_json(payload["configuration"])
         self._takes_features = bool(payload["takes_features"])
-        self._inputs = [self.store.load(trial_id) for trial_id in payload["base"]]
+        self._inputs = [plan.predictions.load(trial_id) for trial_id in payload["base"]]
 
     @property
     def fold_numbers(self) -> list[int]:

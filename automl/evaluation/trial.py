@@ -17,7 +17,6 @@ from automl.evaluation.fitting import FoldData, fit_pipeline, open_run, preproce
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.lateness import lateness
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.racing import why_raced
 from automl.families.registry import is_from_outside
 from automl.inference.model import FittedPipeline
@@ -148,7 +147,7 @@ class _FoldRunner:
         if earlier is None:
             return []
         try:
-            stored = self._store.load(earlier["trial"])
+            stored = self._plan.predictions.load(earlier["trial"])
         except KeyError:
             return []
         results = [FoldResult(**result) for result in earlier["folds"]]
@@ -191,11 +190,6 @@ class _FoldRunner:
     def _is_known(self, result: FoldResult) -> bool:
         """Whether there are predictions: of an earlier trial only those of its first repeat are kept."""
         return bool((self._done[result.repeat] == result.fold).any())
-
-    @property
-    def _store(self) -> PredictionStore:
-        plan = self._plan
-        return PredictionStore(plan.folder / "predictions", plan.settings.predictions_quota_mib)
 
     def run(self, repeat: int, fold: int, seconds: float | None = None) -> FoldResult:
         """Fit and score one fold.
@@ -249,7 +243,7 @@ class _FoldRunner:
         """Save what is to be kept; metrics and bootstraps over all validation rows."""
         payload, out_of_fold = self._payload, self._out_of_fold(self._first)
         if payload["save_as"] is not None:
-            self._store.save(payload["save_as"], out_of_fold.prediction)
+            self._plan.predictions.save(payload["save_as"], out_of_fold.prediction)
             self._keep_models(results)
         return TrialSummary(
             out_of_fold.pooled()[1],

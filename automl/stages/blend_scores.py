@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.evaluation.predictions import PredictionStore
 from automl.inference.combining import Combine, combined
 from automl.metrics.decisions import OutOfFold
 from automl.run.session import Session
@@ -47,7 +46,7 @@ def blended(
     session: Session, shares: Mapping[str, float], combine: Combine = "mean"
 ) -> NDArray[np.float32] | None:
     """Out-of-fold predictions of a blend; None where those of a trial were not kept."""
-    store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+    store = session.plan.predictions
     if not all(map(store.has, shares)):
         return None
     predictions = [np.asarray(store.load(trial_id)) for trial_id in shares]

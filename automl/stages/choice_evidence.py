@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automl.evaluation.journal import read as read_journal
-from automl.evaluation.predictions import PredictionStore
 from automl.records import IntArray, Trial
 from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
@@ -38,7 +37,7 @@ def _all_rows(
     ensemble: EnsembleRecord,
 ) -> Evidence | None:
     """Out-of-fold predictions of the search, and of the candidates on fresh folds."""
-    store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+    store = session.plan.predictions
     members = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
     ids = [trial.id for trial in members]
     if selection.champion not in ids:
@@ -79,7 +78,7 @@ def _halves(
     _ensemble: EnsembleRecord,
 ) -> Evidence | None:
     """Predictions of the candidates on H: what the tests chose from."""
-    store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+    store = session.plan.predictions
     stage = session.plan.stage("candidates")
     by_id = {trial.id: trial for trial in trials}
     fresh = _fresh_trials(session)

@@ -41,7 +41,7 @@ def build_ensemble(
     if recipe is not None and (followed_recipe := weighted(session, trials, recipe)) is not None:
         return followed_recipe
     champion = next(trial for trial in trials if trial.id == selection.champion)
-    store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+    store = session.plan.predictions
     if not store.has(champion.id):
         session.warnings.append("the champion's predictions were not kept; there is no ensemble")
         return _alone(champion, session.plan.index)

@@ -10,7 +10,7 @@ from automl.bandits.registry import allocator_name, get_allocator
 from automl.errors import AutoMLError, StorageError
 from automl.evaluation.fold_models import BestModels
 from automl.evaluation.partial_predictions import PartialPredictions
-from automl.evaluation.predictions import BestPredictions, PredictionStore
+from automl.evaluation.predictions import BestPredictions
 from automl.experience.harvest import data_set_facts
 from automl.families.registry import families
 from automl.forecasts.forecast import Forecast
@@ -326,7 +326,7 @@ class Search:
     def _begin_predictions(self) -> tuple[BestPredictions, PartialPredictions]:
         """What keeps predictions within their quota, with room for those under way."""
         session, plan = self.session, self.session.plan
-        store = PredictionStore(session.folder.predictions, session.settings.predictions_quota_mib)
+        store = session.plan.predictions
         shape = (len(plan.stage("search").rows), max(plan.table.n_classes, 1))
         room = store.capacity(shape)
         n_repeats = kept_repeats(plan.stage("candidates").jobs_per_repeat, session.settings)

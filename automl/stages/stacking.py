@@ -16,7 +16,6 @@ from automl.data.splits import make_folds
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.slots import Job
 from automl.families.family import kind_of
 from automl.families.registry import get_family
@@ -221,9 +220,7 @@ class _Stacker:
         )
         left = session.ledger.left_for("ensemble")
         self._deadline = None if left is None else time.monotonic() + TIME_SHARE * max(left, 0.0)
-        self._store = PredictionStore(
-            session.folder.predictions, session.settings.predictions_quota_mib
-        )
+        self._store = plan.predictions
 
     def run(self, configurations: Sequence[Configuration]) -> list[Trial]:
         """Complete trials whose predictions are kept."""

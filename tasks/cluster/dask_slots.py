@@ -27,6 +27,7 @@ from distributed import Client, Future
 
 from automl.errors import AutoMLError, StorageError
 from automl.evaluation.job_files import adopt_outputs
+from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.slots import Job, JobOutcome
 from automl.home import RunFolder
 from automl.installation import make_key
@@ -89,7 +90,8 @@ class DaskSlots:
     """
 
     def __init__(self, client: Client, settings: Settings, folder: Path) -> None:
-        self._client, self._settings, self._folder = client, settings, folder
+        self._client, self._folder = client, folder
+        self._store = PredictionStore(folder / "predictions", settings.predictions_quota_mib)
         token = uuid4().hex
         self._run = RunOnCluster(
             token,
@@ -363,8 +365,7 @@ class DaskSlots:
         if answer.unstored:
             raise StorageError(answer.unstored)
         assert answer.outcome is not None
-        quota = self._settings.predictions_quota_mib
-        adopt_outputs(self._folder, job.payload, answer.files, quota_mib=quota)
+        adopt_outputs(self._folder, job.payload, answer.files, self._store)
         return answer.outcome
 
     def _move(self, seat: Seat) -> None:

@@ -65,6 +65,18 @@ def test_the_capacity_is_what_the_quota_takes(tmp_path: Path) -> None:
         assert not store.save("more", np.zeros((1000, 3)))
 
 
+def test_processes_that_do_not_count_each_save_stay_within_the_quota_together(
+    tmp_path: Path,
+) -> None:
+    stores = [PredictionStore(tmp_path, 0.2) for _ in range(4)]
+    array = np.zeros(100)
+    with pytest.warns(AutoMLWarning, match="not kept"):
+        kept = [stores[i % 4].save(str(i), array) for i in range(500)]
+    size = sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert sum(kept) == len(stores[0].trial_ids())
+    assert 0.95 < size / (0.2 * 2**20) <= 1.0
+
+
 @given(st.permutations(range(12)))
 def test_over_the_quota_the_worst_predictions_go_but_no_familys_best(order: list[int]) -> None:
     with TemporaryDirectory() as folder:
