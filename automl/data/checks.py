@@ -29,11 +29,11 @@ from automl.data.row_columns import read_groups, read_time, read_weights
 from automl.data.row_order import check_row_order
 from automl.data.target import (
     EncodedTarget,
+    check_single_rows,
     check_task,
     encode_labels,
     encode_target,
     missing_targets,
-    take_small_classes,
 )
 from automl.data.target_readings import read_target, take_spellings, target_reading
 from automl.errors import AutoMLWarning, DataError, SettingsError
@@ -141,7 +141,7 @@ def check_table(
         labels = _target_values(raw[columns.target], has_gaps=raw.n_rows < table.n_rows)
         target = encode_target(labels, task=task, positive=positive, findings=findings)
     if target is not None:
-        take_small_classes(target, raw[columns.target].series, n_folds, findings)
+        check_single_rows(target, raw[columns.target].series, findings)
     _check_size(raw, n_folds, min_rows, findings)
     weights = read_weights(raw, columns.weights, findings)
     groups = read_groups(raw, columns.groups, n_folds, findings)

@@ -112,7 +112,7 @@ def make_folds(
         return _time_folds(time, n_folds=n_folds, repeat=repeat, seed=seed, holdout=holdout)
     strata = _strata(y, task, target_bins)
     _check_groups(groups, n_folds)
-    _warn_of_small_classes(y, task, n_folds, labels)
+    _warn_of_small_classes(y, task, n_folds, labels, has_groups=groups is not None)
     shares = np.full(n_folds, 1.0 / n_folds)
     rng = stream(seed, Purpose.FOLDS, repeat)
     kept = _rows_of_small_classes(strata, task, groups, n_folds)
@@ -400,7 +400,7 @@ def _check_groups(groups: IntArray | None, n_bins: int) -> None:
 
 
 def _warn_of_small_classes(
-    y: NDArray[Any], task: Task, n_folds: int, labels: Sequence[str] | None
+    y: NDArray[Any], task: Task, n_folds: int, labels: Sequence[str] | None, *, has_groups: bool
 ) -> None:
     if not task.is_classification:
         return
@@ -409,12 +409,14 @@ def _warn_of_small_classes(
     if not len(few):
         return
     names = listed(int(code) if labels is None else labels[code] for code in few)
-    rows = "row" if n_rows.max() == 1 else "rows"
+    is_never = n_rows.max() < least_rows(counts, n_folds) and not has_groups
+    judged = "never judged" if is_never else "not judged in every fold"
+    rows = f"{n_rows.max()} row{'' if n_rows.max() == 1 else 's'}"
     if len(few) == 1:
-        subject, pronoun = f"class {names} has {n_rows[0]} {rows}", "it is"
+        text = f"class {names} has {rows}, fewer than {n_folds} folds; it is learned, but {judged}"
     else:
-        least, most = int(n_rows.min()), int(n_rows.max())
-        span = f"{most}" if least == most else f"{least} to {most}"
-        subject, pronoun = f"{len(few)} classes ({names}) have {span} {rows} each", "they are"
-    text = f"{subject}, fewer than {n_folds} folds; {pronoun} learned, but not judged in every fold"
+        text = (
+            f"{len(few)} classes ({names}) have at most {rows} each, fewer than {n_folds} folds; they are "
+            f"learned, but {judged}"
+        )
     warnings.warn(text, AutoMLWarning, stacklevel=3)

@@ -20,7 +20,6 @@ from automl.data.column_readings import (
     date_fits,
 )
 from automl.data.findings import Findings, listed
-from automl.data.splits import least_rows
 from automl.errors import DataError, SettingsError
 from automl.inference.columns import NOMINAL_MARKERS, are_whole
 from automl.inference.forms import BOOLEAN_WORDS
@@ -334,10 +333,8 @@ def _is_continuous(values: Column) -> bool:
     return len(values.distinct[1]) > MAX_INTEGER_CLASSES and not are_whole(values.read().values)
 
 
-def take_small_classes(
-    target: EncodedTarget, series: pd.Series, n_folds: int, findings: Findings
-) -> None:
-    """Say which classes have too few rows to be judged; refuse where fewer than two have two rows.
+def check_single_rows(target: EncodedTarget, series: pd.Series, findings: Findings) -> None:
+    """Refuse classes of one row with `strict`, and where fewer than two classes have more.
 
     Parameters
     ----------
@@ -349,31 +346,13 @@ def take_small_classes(
     name, counts = series.name, np.bincount(target.y, minlength=len(target.class_labels))
     labels = [label_text(label) for label in target.class_labels]
     single = np.flatnonzero(counts == 1)
-    few = np.flatnonzero(counts < least_rows(counts, n_folds))
-    if len(single):
+    if len(single) and (findings.strict or np.count_nonzero(counts > 1) < 2):
         row = int(series.index[int(np.flatnonzero(target.y == single[0])[0])]) + 1
         what = "a class" if len(single) == 1 else f"{len(single)} classes"
-        refusal = (
+        findings.problems.append(
             f"target column {name!r} has {what} with one row only: {listed(labels[i] for i in single)} "
             f"(the first in row {row}); add rows, merge the class with another, or remove the row"
         )
-        if np.count_nonzero(counts > 1) < 2:
-            findings.problems.append(refusal)
-            return
-        if findings.strict:
-            findings.problems.append(refusal)
-    if len(few):
-        rows = "row" if counts[few].sum() == 1 else "rows"
-        findings.notes.append(
-            f"{_classes(few, labels)} of target column {name!r} with fewer rows than folds "
-            f"({counts[few].sum()} {rows}) can be predicted, but not judged: these rows are in the "
-            "training part of every fold"
-        )
-
-
-def _classes(codes: IntArray, labels: list[str]) -> str:
-    shown = listed(labels[code] for code in codes)
-    return f"class {shown}" if len(codes) == 1 else f"{len(codes)} classes ({shown})"
 
 
 def _positive_index(

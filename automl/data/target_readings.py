@@ -102,7 +102,7 @@ def _take_infinite(column: Column, findings: Findings) -> bool:
             f"target column {column.name!r} holds {int(infinite.sum())} infinite values, "
             f"the first in row {row}"
         )
-        findings.take(f"{subject}; these rows are dropped", f"{subject}; remove these rows")
+        findings.take(f"{subject}, taken as missing", f"{subject}; remove these rows")
     return bool(infinite.any())
 
 
@@ -120,7 +120,7 @@ def _take_texts(series: pd.Series, fit: Fit, findings: Findings) -> None:
         count = fit.evidence.n_rows - fit.n_read
         findings.take(
             f"target column {name!r} holds {count} texts among its numbers ({listed(fit.words, 3)}, the "
-            f"first in row {row}); these rows are dropped",
+            f"first in row {row}), taken as missing",
             f"target column {name!r} mixes numbers and texts: {short(fit.words[0])} in row {row}; correct "
             "the value or leave it empty",
         )

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from automl.data.allotment import allot
-from automl.data.splits import HalvesMode, fold_rows, make_folds, split_halves, split_test
+from automl.data.splits import (
+    TRAINING_ONLY,
+    HalvesMode,
+    fold_rows,
+    make_folds,
+    split_halves,
+    split_test,
+)
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.records import Task
 
@@ -154,19 +161,29 @@ def test_regression_targets_are_stratified_on_demand():
     assert np.bincount(folds[top]).tolist() == [10] * 5
 
 
-def test_a_class_smaller_than_the_folds_is_told():
-    y = np.array([0] * 30 + [1] * 3, dtype=np.int32)
-    with pytest.warns(AutoMLWarning, match="class 1 has 3 rows, fewer than 5 folds; it is learned"):
-        folds = folds_of(y)
-    with pytest.warns(AutoMLWarning, match="class 'rare' has 3 rows"):
-        folds_of(y, labels=["usual", "rare"])
-    assert np.bincount(folds[y == 1], minlength=5).max() == 1
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        (
+            (30, 3),
+            "class 'b' has 3 rows, fewer than 5 folds; it is learned, but not judged in every",
+        ),
+        ((30, 30, 1), "class 'c' has 1 row, fewer than 5 folds; it is learned, but never judged"),
+        ((30, 3, 1), r"2 classes \('b', 'c'\) have at most 3 rows each.* not judged in every fold"),
+        ((30, 30, 1, 2), r"2 classes \('c', 'd'\) have at most 2 rows each.* but never judged"),
+    ],
+)
+def test_classes_smaller_than_the_folds_are_told(sizes, told):
+    y = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    with pytest.warns(AutoMLWarning, match=told):
+        folds = folds_of(y, labels="abcd")
+    if "never judged" in told:
+        assert (folds[y >= 2] == TRAINING_ONLY).all()
 
 
-def test_classes_smaller_than_the_folds_are_told_together():
-    y = np.array([0] * 30 + [1] * 3 + [2], dtype=np.int32)
-    with pytest.warns(AutoMLWarning, match=r"2 classes \(1, 2\) have 1 to 3 rows each"):
-        folds_of(y)
+def test_a_warning_without_labels_names_codes():
+    with pytest.warns(AutoMLWarning, match="class 1 has 3 rows"):
+        folds_of(np.repeat(np.array([0, 1], dtype=np.int32), [30, 3]))
 
 
 @pytest.mark.parametrize(
