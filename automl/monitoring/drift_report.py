@@ -121,6 +121,27 @@ class ScoreShift:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """The newest retraining, where its model did not take the champion's alias.
+
+    Parameters
+    ----------
+    run_id : of it
+    training_rows : that it was trained on
+    fresh_rows : rows of the table that it had not seen
+    """
+
+    run_id: str
+    training_rows: int
+    fresh_rows: int
+
+    @property
+    def share(self) -> float:
+        """Fresh rows, of the rows that it was trained on."""
+        return self.fresh_rows / max(self.training_rows, 1)
+
+
+@dataclass(frozen=True)
 class DriftReport(StageRecord):
     """Fresh rows of a table beside a champion.
 
@@ -132,6 +153,7 @@ class DriftReport(StageRecord):
     fresh_rows : that its run had not seen
     columns : empty where the schema does not let the rows be read
     label, score : None where they are not known
+    tried : None where nothing was trained since the champion, or its schema is another one
     obstacle : why nothing can be said; empty if it can
     rung, reason : what was decided by it, see `automl.monitoring.ladder`; empty before
     """
@@ -146,6 +168,7 @@ class DriftReport(StageRecord):
     columns: tuple[Shift, ...] = ()
     label: Shift | None = None
     score: ScoreShift | None = None
+    tried: Tried | None = None
     obstacle: str = ""
     rung: str = ""
     reason: str = ""

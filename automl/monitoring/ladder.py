@@ -33,7 +33,22 @@ class Choice:
 
 
 def choose_rung(report: DriftReport) -> Choice:
-    """Rung that a report asks for; more drift never asks for a lower one."""
+    """Rung that a report asks for; more drift never asks for a lower one.
+
+    Where no loss is proven and a model of nearly the same rows did not take the alias, another refit would not
+    either: the champion is kept until there are enough new rows.
+    """
+    choice, tried = _asked_by_drift(report), report.tried
+    if choice.rung != "refit" or tried is None or tried.share >= NEW_SHARE:
+        return choice
+    return Choice(
+        "keep",
+        f"keep: run {tried.run_id} did not take the alias, and {tried.fresh_rows} rows are new since, {tried.share:.0%} of the "
+        f"{tried.training_rows} that it was trained on; {NEW_SHARE:.0%} are worth another refit",
+    )
+
+
+def _asked_by_drift(report: DriftReport) -> Choice:
     if report.obstacle:
         return Choice("search", f"search in full: {report.obstacle}")
     if changes := report.schema.sentence:

@@ -22,13 +22,22 @@ from automl.inference.raw_table import Column
 from automl.inference.reference import ColumnReference, TrainingReference, typed_values
 from automl.inference.schema import ColumnSchema, TableSchema
 from automl.monitoring.drift import movement, movements_of
-from automl.monitoring.drift_report import DriftReport, SchemaChange, Shift, score_shift, shifts
+from automl.monitoring.drift_report import (
+    DriftReport,
+    SchemaChange,
+    Shift,
+    Tried,
+    score_shift,
+    shifts,
+)
 from automl.monitoring.ladder import choose_rung
 from automl.randomness import Purpose, stream
 from automl.records import BoolArray, FloatArray, IntArray
 from automl.run.challenge import rows_folder
+from automl.run.finished_runs import finished_runs
 from automl.run_records.final import FinalRecord
 from automl.run_records.honest import HonestRecord
+from automl.run_records.promotion import PromotionRecord
 from automl.selection.honest import NORMAL_QUANTILE
 from automl.statistics.block_jackknife import blocks_of
 from automl.tracking.model_registry import champion_bundle
@@ -76,7 +85,25 @@ def _report(name: str, raw: pd.DataFrame, home: Home, *, trust: bool) -> DriftRe
     if not len(fresh):
         return report
     blocks = _blocks(plan.table, raw, fresh, is_fresh)
-    return _measured(report, champion.load(trust=trust), plan, fresh, blocks)
+    report = _measured(report, champion.load(trust=trust), plan, fresh, blocks)
+    return replace(report, tried=_tried(name, champion.label, raw, home))
+
+
+def _tried(name: str, champion: str, raw: pd.DataFrame, home: Home) -> Tried | None:
+    """The newest run of a problem, if its model left the alias to this champion and its schema is that of the table."""
+    folder = next(reversed(finished_runs(home, name)), None)
+    promotion = None if folder is None else PromotionRecord.read(folder)
+    if folder is None or promotion is None or not folder.table.is_dir():
+        return None
+    if promotion.promote or promotion.champion != champion:
+        return None
+    training = EvaluationPlan(folder.path).table
+    try:
+        rows = later_table(raw, training)
+    except DataError:
+        return None
+    n_fresh = int(np.count_nonzero(~np.isin(rows.row_digests, _seen_rows(folder, training))))
+    return Tried(folder.run_id, len(training), n_fresh)
 
 
 def _seen_rows(folder: RunFolder, training: Table) -> NDArray[np.uint64]:

@@ -16,6 +16,7 @@ from automl.monitoring.drift_report import (
     SchemaChange,
     ScoreShift,
     Shift,
+    Tried,
     score_shift,
     shifts,
 )
@@ -44,6 +45,7 @@ REPORTS = st.builds(
     columns=st.lists(SHIFTS, max_size=4).map(tuple),
     label=st.none() | SHIFTS,
     score=st.none() | SCORES,
+    tried=st.none() | st.builds(Tried, st.just("r"), st.just(1000), st.integers(0, 400)),
 )
 QUIET = DriftReport("p/1", training_rows=100, fresh_rows=10)
 MOVED = Shift("a", 0.5, 0.1, "large", "ks", 0.001)
@@ -101,6 +103,19 @@ def test_each_rung_and_its_reason():
     changed = choose_rung(replace(QUIET, schema=SchemaChange(new=("z",))))
     assert (changed.rung, "new columns: 'z'" in changed.reason) == ("search", True)
     assert choose_rung(replace(QUIET, score=replace(LOST, pvalue=0.02))).rung == "keep"
+
+
+def test_a_refit_that_did_not_take_the_alias_is_not_asked_for_again_at_once():
+    many, few = Tried("r1", 100, 25), Tried("r1", 100, 5)
+    for report in (replace(QUIET, fresh_rows=30), replace(QUIET, columns=(MOVED,))):
+        assert choose_rung(replace(report, tried=many)).rung == "refit"
+        choice = choose_rung(replace(report, tried=few))
+        assert choice.rung == "keep"
+        assert (
+            "run r1 did not take the alias, and 5 rows are new since, 5% of the 100"
+            in choice.reason
+        )
+    assert choose_rung(replace(QUIET, score=LOST, tried=few)).rung == "warm"
 
 
 def shifts_of(training, fresh, *, knows_rows=True):

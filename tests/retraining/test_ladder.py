@@ -101,6 +101,7 @@ def test_few_rows_keep_the_champion_and_many_refit_it(
 ) -> None:
     command = Command(tmp_path / "home")
     options = ["--target", "target", "--name", "tumors", "--trials", "6", "--preset", "fast"]
+    options += ["--promotion", "superior"]
     families = ["--families", "lda,knn,logistic_regression"]
     first = command.json("train", str(versions["second"]), *options, *families)
     kept: dict[str, Any] = command.json("retrain", "tumors", str(versions["more"]), "--how", "auto")
@@ -124,3 +125,13 @@ def test_few_rows_keep_the_champion_and_many_refit_it(
     assert report.fresh_rows == 200
     assert {shift.test for shift in report.columns} == {"ks"}
     assert report.score is not None
+    assert not refit["promoted"]
+    tumors.to_csv(whole := tmp_path / "whole.csv", index=False)
+    again: dict[str, Any] = command.json("retrain", "tumors", str(whole), "--how", "auto")
+    assert (again["status"], again["drift"]["fresh_rows"]) == ("kept", 269)
+    assert again["drift"]["tried"] == {
+        "run_id": refit["run_id"],
+        "training_rows": again["drift"]["tried"]["training_rows"],
+        "fresh_rows": 69,
+    }
+    assert "did not take the alias" in again["reason"]
