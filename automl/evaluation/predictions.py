@@ -22,7 +22,7 @@ _MIB = 1 << 20
 _HEADER_BYTES = 128
 """Of an ``.npy`` file, as numpy writes it for these shapes."""
 _MOST_UNCOUNTED = 100
-"""Saves between two counts of the folder, each of which takes 172 ms beside 10,000 files (``benchmarks/scale``)."""
+"""Saves between two counts of the folder, each of which takes 0.1 s beside 10,000 files (``benchmarks/scale``)."""
 _UNCOUNTED_SHARE = 1 / 16
 """Of the room left, which one process fills between two counts: sixteen at once stay within the quota."""
 
