@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from automl.content_digests import content_digest
 from automl.errors import AutoMLWarning, ServiceError, SettingsError
 from automl.experience import entries
 from automl.experience.cleaning import cleaned, spaces_for
@@ -250,7 +251,7 @@ def test_an_older_schema_is_brought_up_to_date_or_left_out(store, monkeypatch):
 )
 def test_trials_that_are_none_are_left_out_when_somebody_looks(rows, n_left):
     body = entries._line({"kinds": [["ridge", ["prep=no"], ["alpha", "prep"]]], "rows": rows})
-    trials = entries.PackedTrials(entries._compressed(body), entries._digest(body), len(rows))
+    trials = entries.PackedTrials(entries._compressed(body), content_digest(body), len(rows))
     again, _ = unpack(pack(experience_of(trials=trials)))
     with pytest.warns(AutoMLWarning, match=f"trials of experience {again.id} of .* cannot be read"):
         assert len(tuple(again.trials)) == n_left
