@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
+from numpy.typing import NDArray
 
 from automl.durable import storing
 from automl.errors import AutoMLWarning
 from automl.evaluation.best_trials import BestTrials
+from automl.inference.combining import Combine, combined
 from automl.records import FloatArray
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -118,6 +121,21 @@ class PredictionStore:
         except KeyError:
             return False
         return True
+
+    def blend(
+        self, shares: Mapping[str, float], combine: Combine = "mean"
+    ) -> NDArray[np.float32] | None:
+        """Predictions of a blend of trials; None where those of one were not kept.
+
+        Parameters
+        ----------
+        shares
+            Weight of each trial by its id.
+        """
+        if not all(map(self.has, shares)):
+            return None
+        predictions = [np.asarray(self.load(trial_id)) for trial_id in shares]
+        return combined(predictions, np.array(list(shares.values())), combine)
 
     def trial_ids(self) -> list[str]:
         """Trials whose predictions are kept, sorted."""

@@ -272,7 +272,7 @@ class TableSchema:
             except DataError as error:
                 problems.extend(error.problems)
         _raise_all(problems)
-        typed.update(self._differences(typed))
+        typed.update(self.differences_of(typed))
         return pd.DataFrame(typed, index=pd.RangeIndex(raw.n_rows), columns=self.feature_names)
 
     @property
@@ -336,7 +336,7 @@ class TableSchema:
     def _difference_names(self) -> list[str]:
         return [difference.output for difference in self.differences]
 
-    def _differences(self, typed: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+    def differences_of(self, typed: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
         dates = self.dates
         elapsed = {name: typed[column.elapsed_output] for name, column in dates.items()}
         origins = {name: column.date_origin for name, column in dates.items()}

@@ -14,7 +14,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeAlias
 
 WIDTH = 400.0
 """Of a usual figure: what a phone of 390 pixels shows at its own size."""
@@ -25,7 +25,7 @@ SHORTEST = 4
 
 Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
-Cell = str | int | float | None
+Cell: TypeAlias = "str | int | float | Figure | None"
 """Of a table; floats are rounded where they are shown, None is an empty cell."""
 
 
@@ -49,7 +49,7 @@ class DataTable:
     def is_numeric(self, column: int) -> bool:
         """Whether a column holds nothing but numbers and empty cells."""
         cells = [row[column] for row in self.rows]
-        return all(not isinstance(cell, str) for cell in cells) and any(
+        return all(not isinstance(cell, (str, Figure)) for cell in cells) and any(
             cell is not None for cell in cells
         )
 
@@ -259,7 +259,7 @@ def place(value: float) -> str:
 
 def shortened(text: str, room: float) -> str:
     """A text that is not wider than a room, with an ellipsis where it was cut."""
-    if len(text) * LETTER <= room:
+    if len(text) <= max(room / LETTER, SHORTEST):
         return text
     return f"{text[: max(int(room / LETTER), SHORTEST) - 1]}…"
 

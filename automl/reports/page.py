@@ -158,6 +158,10 @@ def _environment() -> Environment:
 
 
 def _shown(value: Cell) -> str:
+    from markupsafe import Markup
+
+    if isinstance(value, Figure):
+        return Markup(value.svg.replace('class="figure"', 'class="figure spark"', 1))  # noqa: S704
     if value is None or isinstance(value, str):
         return value or ""
     return number(value)

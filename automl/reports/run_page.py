@@ -7,23 +7,41 @@ from pathlib import Path
 
 from automl.durable import write_whole
 from automl.home import RunFolder
+from automl.reports.judged import plan_of
 from automl.reports.page import Page, render
 from automl.reports.run_choices import RunChoices, choices_of
 from automl.reports.sections.answer import answer
+from automl.reports.sections.behavior import behavior
+from automl.reports.sections.choice import choice
+from automl.reports.sections.data import data
+from automl.reports.sections.defaults import defaults
+from automl.reports.sections.members import ensemble
 from automl.reports.sections.repeating import repeating
 from automl.reports.sections.tried import tried
 from automl.reports.sections.usage import usage
+from automl.run_records.report import LOOK_SECONDS
 
 
-def run_page(folder: RunFolder) -> Page:
-    """What there is to say about a run, as far as it got."""
+def run_page(folder: RunFolder, *, seconds: float = LOOK_SECONDS) -> Page:
+    """What there is to say about a run, as far as it got.
+
+    Parameters
+    ----------
+    seconds : that looking at the deployed model may take
+    """
     choices = choices_of(folder)
+    plan, reason = plan_of(folder)
     return Page(
         title=f"{choices.status.problem or choices.run_id}: report of a run",
         subtitle=_subtitle(choices),
         sections=(
             answer(choices),
+            choice(choices),
+            defaults(choices),
+            data(choices, folder, plan, reason),
             tried(choices),
+            behavior(choices, folder, plan, reason=reason, seconds=seconds),
+            ensemble(choices, folder, plan),
             usage(choices, folder),
             repeating(choices, folder),
         ),
@@ -34,15 +52,20 @@ def run_page(folder: RunFolder) -> Page:
     )
 
 
-def write_report(folder: RunFolder, file: Path) -> None:
+def write_report(folder: RunFolder, file: Path, *, seconds: float = LOOK_SECONDS) -> None:
     """Write the report of a run; a file that is there is replaced when the new one is whole.
+
+    Parameters
+    ----------
+    seconds : see `run_page`
 
     Raises
     ------
     StorageError
         If it cannot be written.
     """
-    write_whole(file, [render(run_page(folder)).encode()], "the report")
+    text = render(run_page(folder, seconds=seconds))
+    write_whole(file, [text.encode()], "the report")
 
 
 def _subtitle(choices: RunChoices) -> str:

@@ -9,7 +9,7 @@ from automl.home import RunFolder
 from automl.records import Trial
 from automl.reports.run_page import write_report
 from automl.run.session import Session
-from automl.run_records.report import ReportRecord
+from automl.run_records.report import LOOK_SECONDS, ReportRecord
 from automl.run_state import last_activity
 
 LEAST_SECONDS = 0.5
@@ -25,7 +25,7 @@ def make_report(session: Session, _trials: Sequence[Trial]) -> ReportRecord:
     if left is not None and left < LEAST_SECONDS * session.ledger.slowness:
         return ReportRecord(reason=f"no time was left for the report; {_later(session.folder)}")
     try:
-        write_report(session.folder, session.folder.report)
+        write_report(session.folder, session.folder.report, seconds=_look_seconds(session))
     except AutoMLError as error:
         reason = error.message
     except Exception as error:  # noqa: BLE001 - a finished model is worth more than a page about it
@@ -45,6 +45,14 @@ def current_report(folder: RunFolder) -> bool:
             return False
     write_report(folder, page)
     return True
+
+
+def _look_seconds(session: Session) -> float:
+    """For the deployed model: what is left beside reading and drawing."""
+    left = session.ledger.left_for(ReportRecord.stage)
+    if left is None:
+        return LOOK_SECONDS
+    return min(max(left - LEAST_SECONDS * session.ledger.slowness, 0.0), LOOK_SECONDS)
 
 
 def _later(folder: RunFolder) -> str:

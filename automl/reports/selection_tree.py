@@ -85,7 +85,7 @@ def selection_tree(record: SelectionRecord, *, title: str = "") -> Figure:
     """
     from matplotlib.figure import Figure
 
-    columns = _columns(record.decisions)
+    columns = columns_of(record.decisions)
     tallest = max(rows[-1].height for rows in columns.values())
     inches = min(MARGIN_INCHES + ROW_INCHES * (tallest + 2), GREATEST_INCHES)
     figure = Figure(figsize=(COLUMN_INCHES * len(columns), inches), layout="constrained")
@@ -101,7 +101,7 @@ def selection_tree(record: SelectionRecord, *, title: str = "") -> Figure:
     return figure
 
 
-def _columns(decisions: Sequence[LevelDecision]) -> dict[Level, list[Row]]:
+def columns_of(decisions: Sequence[LevelDecision]) -> dict[Level, list[Row]]:
     """Rows of every level that decides, from the leaves to the root, at heights from the top.
 
     A node stands beside the rows from which its members come, as far as those above it allow.
@@ -140,7 +140,7 @@ def _draw_column(
         _draw_box(axes, scores[row.member.trial_id], row.height, COLORS[row.member.verdict])
     for row in (row for row in rows if row.member is row.decision.members[0]):
         text = axes.annotate(
-            _node_text(row.decision),
+            node_text(row.decision),
             (0.0, row.height - 0.55),
             xycoords=axes.get_yaxis_transform(),
             fontsize=7,
@@ -149,11 +149,11 @@ def _draw_column(
         )
         text.set_in_layout(False)
     heights = [row.height for row in rows]
-    names = [_name(row, families) for row in rows]
+    names = [member_name(row, families) for row in rows]
     axes.set_yticks(heights, names, fontsize=7)
     axes.set_ylim(tallest + 0.8, -0.3)
     sides = axes.secondary_yaxis("right")
-    sides.set_yticks(heights, [_side_text(row) for row in rows], fontsize=7)
+    sides.set_yticks(heights, [side_text(row) for row in rows], fontsize=7)
     sides.tick_params(length=0)
     axes.tick_params(axis="x", labelsize=7)
 
@@ -174,7 +174,7 @@ def _draw_box(axes: Axes, scores: Sequence[float], height: float, color: str) ->
     )
 
 
-def _node_text(decision: LevelDecision) -> str:
+def node_text(decision: LevelDecision) -> str:
     """Name, and the test of all members where it found no difference."""
     if decision.post_hoc or not decision.tests:
         return decision.node
@@ -182,13 +182,14 @@ def _node_text(decision: LevelDecision) -> str:
     return f"{decision.node} ({last.name}, p = {number_text(last.pvalue)})"
 
 
-def _name(row: Row, families: Mapping[str, str]) -> str:
+def member_name(row: Row, families: Mapping[str, str]) -> str:
+    """Short id of the member; at the root its family before it."""
     trial_id = row.member.trial_id
     name = trial_id.rpartition("-")[2] or trial_id
     return f"{families[trial_id]} {name}" if row.decision.level is Level.ROOT else name
 
 
-def _side_text(row: Row) -> str:
+def side_text(row: Row) -> str:
     """p-value against the best member, or the probability of being worse; the winner is named."""
     is_winner = row.decision.level is Level.ROOT and row.member is row.decision.members[0]
     texts = ["champion"] if is_winner else []

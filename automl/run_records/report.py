@@ -7,6 +7,9 @@ from typing import ClassVar
 
 from automl.stage_record import StageRecord
 
+LOOK_SECONDS = 4.0
+"""For looking at the deployed model: a person who asks for the page waits less than ten seconds in all."""
+
 
 @dataclass(frozen=True)
 class ReportRecord(StageRecord):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.inference.combining import Combine, combined
+from automl.inference.combining import Combine
 from automl.metrics.decisions import OutOfFold
 from automl.run.session import Session
 from automl.run_records.ensemble import BlendScores
@@ -46,8 +46,4 @@ def blended(
     session: Session, shares: Mapping[str, float], combine: Combine = "mean"
 ) -> NDArray[np.float32] | None:
     """Out-of-fold predictions of a blend; None where those of a trial were not kept."""
-    store = session.plan.predictions
-    if not all(map(store.has, shares)):
-        return None
-    predictions = [np.asarray(store.load(trial_id)) for trial_id in shares]
-    return combined(predictions, np.array(list(shares.values())), combine)
+    return session.plan.predictions.blend(shares, combine)

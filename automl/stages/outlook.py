@@ -18,9 +18,11 @@ from automl.evaluation.fold_models import models_mib
 from automl.evaluation.machine_limits import usable_cores
 from automl.home import Home, RunFolder
 from automl.records import Trial
+from automl.run.ledger import Ledger
 from automl.run.session import Session
 from automl.run.stage_table import REGISTRATION, unknown_tail
 from automl.run_records.final import FinalRecord
+from automl.run_records.report import LOOK_SECONDS, ReportRecord
 from automl.run_records.result import RunResult
 from automl.stages.blending import bag_seconds
 from automl.stages.candidate_plan import likely_seconds
@@ -53,6 +55,10 @@ better ones."""
 
 HONEST_SECONDS = 2.0
 """The least that is kept for repetitions of the choice; a small table needs no more."""
+REPORT_SECONDS = 1.0
+"""To read the records, to judge the predictions out of fold and to draw: 0.6 s on 20,000 rows."""
+REPORT_SHARE = 0.01
+"""Share of the budget that looking at the deployed model may take: a page says as much by half the rows."""
 HONEST_SHARE = 0.02
 """Share of the budget kept for some 200 repetitions of the choice: 5 s among 60 trials on 700 rows of two
 classes."""
@@ -221,6 +227,7 @@ def expected_tail(
         "ensemble": _ensemble(session, best),
         "honest": max(HONEST_SECONDS * ledger.slowness, HONEST_SHARE * ledger.total),
         "final": _final(session, best) + _refits(session, best, most=REFIT_SHARE * reserve),
+        ReportRecord.stage: _report(ledger),
     }
     kept = max(_registration(session, trials, expected), _as_earlier(session, best, earlier))
     registration = min(kept, REGISTRATION_SHARE * ledger.total)
@@ -279,6 +286,12 @@ def _final(session: Session, best: Sequence[Trial]) -> float:
     promotion = PROMOTION_SECONDS if is_compared else 0.0
     own = session.ledger.slowness * (BUNDLE_SECONDS + writing + promotion)
     return own + prediction_seconds(session, members)
+
+
+def _report(ledger: Ledger) -> float:
+    return ledger.slowness * REPORT_SECONDS + min(
+        REPORT_SHARE * (ledger.total or 0.0), LOOK_SECONDS
+    )
 
 
 def _writing_seconds(mib: float) -> float:

@@ -10,16 +10,17 @@ from automl.durations import seconds_text
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
 from automl.reports.command_line import command
+from automl.reports.decision_table import chance_name, decision_rows
 from automl.reports.run_status import describe, problem_of
 from automl.run.stage_table import STAGES
 from automl.run_records.champion import ChampionRecord
 from automl.run_state import read_stage
+from automl.selection.selection_records import SelectionRecord
 from automl.stages.notices import notices_of
 from automl.tracking.holders import Registry
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
-from automl_flows.words.decision_table import show_decisions
-from automl_flows.words.rendering import emit, emit_facts, moment_text
+from automl_flows.words.rendering import emit, emit_facts, emit_table, moment_text
 from automl_flows.words.result_display import (
     ensemble_row,
     result_facts,
@@ -96,6 +97,15 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
     show_notices(result, as_json=False)
     if report["resumable"]:
         emit(f"continue it with: {command(home, 'resume', report['run_id'])}")
+
+
+def show_decisions(selection: SelectionRecord) -> None:
+    """Print every member of every decision; nothing where nothing was decided yet."""
+    rows = list(decision_rows(selection))
+    if rows:
+        columns = ["decided at", "trial", "mean score", "test", chance_name(selection), "became"]
+        emit("")
+        emit_table(columns, rows, right=["mean score", chance_name(selection)])
 
 
 def _finished_stages(folder: RunFolder) -> list[str]:

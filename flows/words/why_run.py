@@ -9,6 +9,7 @@ from typing import Any
 from automl.listing import first_few
 from automl.records import short_id
 from automl.reports.configuration_text import configuration_text
+from automl.reports.decision_table import untested
 from automl.reports.run_choices import RunChoices
 from automl.run.stage_table import STAGES
 from automl.run_records.promotion import PromotionRecord
@@ -21,7 +22,6 @@ from automl.selection.selection_records import (
     SelectionRecord,
     Verdict,
 )
-from automl_flows.words.decision_table import untested
 from automl_flows.words.why_trial import test_numbers
 
 MOST_REASONS = 3

@@ -12,13 +12,14 @@ from automl.durations import seconds_text
 from automl.progress import Progress
 from automl.records import Configuration
 from automl.reports.command_line import command
+from automl.reports.decision_table import chance_name, decision_rows
 from automl.selection.clusters import Candidate
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
 from automl_flows.words import progress_display
-from automl_flows.words.decision_table import chance_name, decision_rows, show_decisions
 from automl_flows.words.progress_display import ProgressDisplay, state_text
 from automl_flows.words.rendering import emit_json, emit_table, text_of, use_color
+from automl_flows.words.run_report import show_decisions
 
 
 class Terminal(io.StringIO):

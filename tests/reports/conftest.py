@@ -70,14 +70,17 @@ def binary(make: Callable[..., RunFolder]) -> RunFolder:
 
 @pytest.fixture(scope="session")
 def multiclass(make: Callable[..., RunFolder]) -> RunFolder:
-    """Five classes, without test rows."""
-    return make(frame_of(5))
+    """As many classes as letters, without test rows."""
+    return make(frame_of(26, 780))
 
 
 @pytest.fixture(scope="session")
 def regression(make: Callable[..., RunFolder]) -> RunFolder:
-    """Numbers, and no ensemble."""
-    return make(frame_of(0), families=("ridge", "knn"), ensemble="none")
+    """Numbers, 200 columns, and no ensemble."""
+    noise = np.random.default_rng(1).normal(size=(160, 196))
+    wide = pd.DataFrame(noise, columns=[f"noise {i}" for i in range(196)])
+    frame = pd.concat([wide, frame_of(0)], axis=1)
+    return make(frame, families=("ridge", "knn"), ensemble="none")
 
 
 @pytest.fixture(scope="session")

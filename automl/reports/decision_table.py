@@ -7,18 +7,8 @@ from collections.abc import Iterator
 from automl.records import short_id
 from automl.selection.dispositions import number_text
 from automl.selection.selection_records import LevelDecision, Member, SelectionRecord
-from automl_flows.words.rendering import emit, emit_table
 
 NOTHING = "-"
-
-
-def show_decisions(selection: SelectionRecord) -> None:
-    """Print the table; nothing where nothing was decided yet."""
-    rows = list(decision_rows(selection))
-    if rows:
-        columns = ["decided at", "trial", "mean score", "test", chance_name(selection), "became"]
-        emit("")
-        emit_table(columns, rows, right=["mean score", chance_name(selection)])
 
 
 def chance_name(selection: SelectionRecord) -> str:
