@@ -54,4 +54,4 @@ def _learned(choices: RunChoices) -> str:
     assert record is not None
     if record.replaced_champion or len(record.learned) < 2:
         return "The ensemble that was learned gave all the weight to it."
-    return f"An ensemble of {len(record.learned)} was learned and not taken; the test is under why this one."
+    return f'An ensemble of {len(record.learned)} was learned and not taken; the test is under "Why this one".'
