@@ -40,7 +40,7 @@ NEAR_CHANCE = 0.5
 TREE_NAMES, TREE_SIDES = 92.0, 86.0
 """Room for the names (fifteen letters) and for a p-value (fourteen) in a column of the tree."""
 NAMES, SIDES = 112.0, 78.0
-"""Room for the names of families and for p-values."""
+"""Room for the names of families (eighteen letters) and for p-values (twelve)."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,9 @@ MOST_LINES = 4
 """Classes that are drawn in one dependence: those whose probability changes most."""
 COLORS = ("blue", "orange", "green", "violet")
 NAMES = 130.0
+"""Room for the names of columns, twenty-one letters: people name columns at greater length than families."""
 ROW = 22.0
+"""Height of a row, twice the height of the letters."""
 SPARK_WIDTH, SPARK_HEIGHT = 84.0, 22.0
 """Of a distribution within a line of text."""
 

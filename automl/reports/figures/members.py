@@ -8,10 +8,11 @@ from automl.reports.figure import WIDTH, DataTable, Drawing, Figure, Scale, numb
 from automl.reports.members import MemberWorth
 
 ROW = 26.0
+"""Height of a bar with air around it: members are few."""
 NAMES = 158.0
 """Room for a family and a trial, twenty-five letters."""
 ADDS = 96.0
-"""Room for what a member adds."""
+"""Room for what a member adds: the title above it has sixteen letters."""
 
 
 def weights(members: Sequence[MemberWorth]) -> Figure:
