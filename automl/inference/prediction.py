@@ -33,7 +33,7 @@ def raw_prediction(estimator: Any, X: Any, n_classes: int | None) -> NDArray[np.
     """
     if n_classes is None:
         with np.errstate(over="ignore"):
-            values = np.asarray(estimator.predict(X)).astype(np.float32).reshape(-1)
+            values = _answer(estimator, X, "predict").astype(np.float32).reshape(-1)
         if not np.isfinite(values).all():
             raise ValueError(f"{type(estimator).__name__} predicted missing or infinite values")
         return values
@@ -43,12 +43,41 @@ def raw_prediction(estimator: Any, X: Any, n_classes: int | None) -> NDArray[np.
         out = np.zeros((len(labels), n_classes), dtype=np.float32)
         out[np.arange(len(labels)), labels] = 1.0
         return out
-    shares = _normalized(np.asarray(estimator.predict_proba(X), dtype=np.float64), estimator)
+    shares = _normalized(_answer(estimator, X, "predict_proba").astype(np.float64), estimator)
     if len(codes) == n_classes and bool((codes == np.arange(n_classes)).all()):
         return shares.astype(np.float32)
     out = np.zeros((len(shares), n_classes), dtype=np.float32)
     out[:, codes] = shares
     return out
+
+
+def _answer(estimator: Any, X: Any, method: str) -> NDArray[Any]:
+    if _is_forest(estimator) and isinstance(X, np.ndarray):
+        return _mean_of_trees(estimator, X)
+    return np.asarray(getattr(estimator, method)(X))
+
+
+def _is_forest(estimator: Any) -> bool:
+    """Whether it is one of scikit-learn's forests itself; told by its name, since the import is slow."""
+    return type(estimator).__module__ == "sklearn.ensemble._forest"
+
+
+def _mean_of_trees(forest: Any, X: NDArray[Any]) -> NDArray[np.float64]:
+    """What a forest predicts, to the last digit, without the job that scikit-learn starts for each tree.
+
+    Such a job takes a tenth of a millisecond: of one row's prediction by 100 trees nine tenths.
+
+    Returns
+    -------
+    (n_rows, n_classes), or (n_rows,) of a regressor
+    """
+    rows = np.ascontiguousarray(X, dtype=np.float32)
+    trees = [tree.tree_ for tree in forest.estimators_]
+    total = trees[0].predict(rows)
+    for tree in trees[1:]:
+        total += tree.predict(rows)
+    total /= len(trees)
+    return np.asarray(total if hasattr(forest, "classes_") else total[:, 0])
 
 
 def _normalized(shares: NDArray[np.float64], estimator: Any) -> NDArray[np.float64]:
