@@ -76,13 +76,13 @@ def learn_single(problem: EnsembleProblem) -> FloatArray:
 _OURS: dict[str, EnsembleMethod] = {
     "greedy": EnsembleMethod(
         greedy_selection,
-        "the members that help the blend most, taken one by one, with replacement",
+        "greedily adds the member that most improves the blend, with replacement",
         "H18 2.5.3, after Caruana 2004, 2006",
         n_bags=5,
     ),
     "agnostic_bayes": EnsembleMethod(
         agnostic_bayes,
-        "each member by how often it is the best on bootstraps of the rows (50, or the histories')",
+        "weights each member by the share of row bootstraps it wins (50, or n_histories)",
         "L14 section 3",
         library_size=None,
         least_weight=0.0,
@@ -90,7 +90,7 @@ _OURS: dict[str, EnsembleMethod] = {
     ),
     "stacking": EnsembleMethod(
         greedy_selection,
-        "models that learn from other models' out-of-fold predictions, blended as by greedy",
+        "weights models trained on other models' out-of-fold predictions, as greedy does",
         "H18 2.5.3, after Wolpert 1992",
         is_second_layer=True,
         n_bags=5,

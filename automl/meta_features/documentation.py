@@ -17,7 +17,7 @@ _TITLES = {
     Group.MODEL: "Model-based",
     Group.LANDMARK: "Landmarkers",
 }
-_TARGETS = {Target.ANY: "any", Target.CLASSES: "classes", Target.NUMBERS: "numbers"}
+_TARGETS = {Target.ANY: "any", Target.CLASSES: "classes", Target.NUMBERS: "numeric"}
 
 
 def feature_tables() -> str:

@@ -60,8 +60,8 @@ class MetaFeature:
 _SUMMARIES: dict[str, tuple[str, Callable[[FloatArray], float]]] = {
     "mean": ("Mean", lambda values: float(values.mean())),
     "std": ("Standard deviation", lambda values: float(values.std())),
-    "min": ("Least", lambda values: float(values.min())),
-    "max": ("Greatest", lambda values: float(values.max())),
+    "min": ("Minimum", lambda values: float(values.min())),
+    "max": ("Maximum", lambda values: float(values.max())),
 }
 
 

@@ -91,7 +91,7 @@ FEATURES: tuple[MetaFeature, ...] = (
     MetaFeature(
         "class_evenness",
         Group.INFORMATION,
-        "Entropy of the class over that of as many classes of equal size.",
+        "Entropy of the class divided by that of equally many classes of equal size.",
         "Michie et al. (1994), StatLog",
         lambda v: _target_entropy(v) / max(np.log2(len(v.class_shares)), 1e-12),
         Target.CLASSES,
@@ -114,14 +114,14 @@ FEATURES: tuple[MetaFeature, ...] = (
     MetaFeature(
         "noise_to_signal",
         Group.INFORMATION,
-        "Mean entropy of the columns less their mean information, over the latter.",
+        "Mean entropy of the columns minus their mean information, divided by the latter.",
         _STATLOG,
         lambda v: (float(_of(v).entropy.mean()) - _mean_information(v)) / _mean_information(v),
     ),
     MetaFeature(
         "equivalent_columns",
         Group.INFORMATION,
-        "Entropy of the target over the columns' mean information.",
+        "Entropy of the target divided by the columns' mean information.",
         _STATLOG,
         lambda v: _entropy_in_bins(v) / _mean_information(v),
     ),

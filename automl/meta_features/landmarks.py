@@ -234,12 +234,12 @@ def _skill(view: View, name: str, learner: Learner) -> float:
 
 def _features(name: str) -> tuple[MetaFeature, ...]:
     words, learner, source, openml, target = _LEARNERS[name]
-    measure = "Cohen's kappa" + ("" if target is Target.CLASSES else ", or for numbers R²,")
+    measure = "Cohen's kappa" + ("" if target is Target.CLASSES else " (R² for a numeric target)")
     return (
         MetaFeature(
             f"{name}_error",
             Group.LANDMARK,
-            f"Share of the rows for which {words} gives the wrong class.",
+            f"Share of rows that {words} classifies wrongly.",
             source,
             lambda view: error_rate(scores(view, name, learner), view.model_y),
             Target.CLASSES,

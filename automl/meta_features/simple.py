@@ -42,62 +42,68 @@ def _levels(view: View) -> FloatArray:
 
 
 FEATURES: tuple[MetaFeature, ...] = (
-    _feature("n_rows", "Rows.", lambda v: float(v.n_rows), openml="NumberOfInstances"),
-    _feature("n_columns", "Columns, without the target.", lambda v: float(v.n_columns)),
+    _feature("n_rows", "Number of rows.", lambda v: float(v.n_rows), openml="NumberOfInstances"),
+    _feature("n_columns", "Number of columns, without the target.", lambda v: float(v.n_columns)),
     _feature(
         "n_classes",
-        "Classes that occur.",
+        "Number of classes that occur.",
         lambda v: float(len(v.class_shares)),
         openml="NumberOfClasses",
         target=Target.CLASSES,
     ),
-    _feature("log_rows", "Natural logarithm of the rows.", lambda v: math.log(v.n_rows), _AUTO),
+    _feature(
+        "log_rows", "Natural logarithm of the number of rows.", lambda v: math.log(v.n_rows), _AUTO
+    ),
     _feature(
         "log_columns",
-        "Natural logarithm of the columns and one.",
+        "Natural logarithm of the number of columns plus one.",
         lambda v: math.log1p(v.n_columns),
         _AUTO,
     ),
-    _feature("dimensionality", "Columns over rows.", lambda v: v.n_columns / v.n_rows),
+    _feature(
+        "dimensionality",
+        "Number of columns divided by number of rows.",
+        lambda v: v.n_columns / v.n_rows,
+    ),
     _feature(
         "share_numeric",
-        "Share of the columns that are numeric, dates as the numbers they become.",
+        "Share of numeric columns; dates count as the numbers they become.",
         lambda v: len(v.numeric_columns) / max(v.n_columns, 1),
     ),
     _feature(
         "share_nominal",
-        "Share of the columns that are nominal.",
+        "Share of nominal columns.",
         lambda v: 1.0 - len(v.numeric_columns) / max(v.n_columns, 1),
     ),
-    _feature("share_binary", "Share of the columns with two values.", _share_binary),
+    _feature("share_binary", "Share of columns with two values.", _share_binary),
     _feature(
         "share_missing",
-        "Share of the values that are missing.",
+        "Share of missing values.",
         lambda v: float(v.missing.mean()) if v.missing.size else 0.0,
         openml="PercentageOfMissingValues",
     ),
     _feature(
         "share_rows_missing",
-        "Share of the rows with a missing value.",
+        "Share of rows with a missing value.",
         lambda v: float(v.missing.any(axis=1).mean()),
         openml="PercentageOfInstancesWithMissingValues",
     ),
     _feature(
         "share_columns_missing",
-        "Share of the columns with a missing value.",
+        "Share of columns with a missing value.",
         lambda v: float(v.missing.any(axis=0).mean()) if v.missing.size else 0.0,
         _AUTO,
     ),
     _feature(
         "majority_share",
-        "Share of the rows of the most frequent class.",
+        "Share of rows in the most frequent class.",
         lambda v: float(v.class_shares.max()),
         openml="MajorityClassPercentage",
         target=Target.CLASSES,
     ),
     _feature(
         "minority_share",
-        "Share of the rows of the least frequent class.",
+        "Share of rows in the least frequent class.",
         lambda v: float(v.class_shares.min()),
         _AUTO,
         openml="MinorityClassPercentage",
@@ -105,7 +111,7 @@ FEATURES: tuple[MetaFeature, ...] = (
     ),
     _feature(
         "class_shares_std",
-        "Standard deviation of the classes' shares of the rows.",
+        "Standard deviation of the classes' shares of rows.",
         lambda v: float(v.class_shares.std()),
         _AUTO,
         target=Target.CLASSES,

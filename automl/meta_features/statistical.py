@@ -202,7 +202,7 @@ FEATURES: tuple[MetaFeature, ...] = (
     MetaFeature(
         "components",
         Group.STATISTICAL,
-        "Share of the principal components of the standardized numeric columns that hold 95 % of the variance.",
+        "Share of principal components (of the standardized numeric columns) needed for 95 % of the variance.",
         "auto-sklearn; X20, section VIII",
         _components,
     ),
@@ -217,7 +217,7 @@ FEATURES: tuple[MetaFeature, ...] = (
     MetaFeature(
         "autocorrelation",
         Group.STATISTICAL,
-        "Share of the rows with the class of the row before; of a numeric target the correlation with itself a row later.",
+        "Share of rows with the class of the row before; for a numeric target its correlation with the row before.",
         _IMPORTANT,
         lambda view: autocorrelation(view.y, has_classes=view.has_classes),
         openml="AutoCorrelation",
@@ -249,7 +249,7 @@ FEATURES: tuple[MetaFeature, ...] = (
     MetaFeature(
         "target_distinct",
         Group.STATISTICAL,
-        "Different values of the target over the rows of the sample.",
+        "Number of distinct target values divided by the rows of the sample.",
         "ours",
         lambda view: len(np.unique(view.y[view.rows])) / len(view.rows),
         Target.NUMBERS,

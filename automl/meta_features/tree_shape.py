@@ -74,21 +74,21 @@ FEATURES: tuple[MetaFeature, ...] = (
     MetaFeature(
         "tree_leaves",
         Group.MODEL,
-        "Leaves of the tree.",
+        "Number of leaves of the tree.",
         _SOURCE,
         lambda view: float(len(shape(view).branch_lengths)),
     ),
     MetaFeature(
         "tree_depth",
         Group.MODEL,
-        "Splits on the longest way through the tree.",
+        "Number of splits on the longest path from root to leaf.",
         _SOURCE,
         lambda view: float(shape(view).branch_lengths.max()),
     ),
     MetaFeature(
         "tree_leaves_per_class",
         Group.MODEL,
-        "Leaves of the tree over the classes.",
+        "Number of leaves divided by number of classes.",
         _SOURCE,
         lambda view: len(shape(view).branch_lengths) / len(view.class_shares),
         Target.CLASSES,
@@ -96,7 +96,7 @@ FEATURES: tuple[MetaFeature, ...] = (
     *summaries(
         "tree_branch",
         Group.MODEL,
-        "the number of splits on the ways to the leaves",
+        "the number of splits on the paths to the leaves",
         _SOURCE,
         lambda view: shape(view).branch_lengths,
         of=("mean", "std", "min"),
@@ -104,7 +104,7 @@ FEATURES: tuple[MetaFeature, ...] = (
     *summaries(
         "tree_width",
         Group.MODEL,
-        "the number of nodes of the tree's levels",
+        "the number of nodes on each level of the tree",
         _SOURCE,
         lambda view: shape(view).level_widths,
         of=("mean", "std", "max"),
@@ -112,7 +112,7 @@ FEATURES: tuple[MetaFeature, ...] = (
     *summaries(
         "tree_uses",
         Group.MODEL,
-        "the number of splits by each column",
+        "the number of splits on each column",
         _SOURCE,
         lambda view: shape(view).uses,
     ),
