@@ -37,7 +37,7 @@ N_TRIALS = 9
 SETTINGS = {"AUTOML_PRESET": "fast", "AUTOML_FAMILIES": "lightgbm,ridge,knn,lda"}
 NOT_RUN = {
     ("comparison.md", "a form"): 1,
-    ("dask.md", "a cluster"): 1,
+    ("dask.md", "a cluster"): 2,
     ("deployments.md", "it stands until it is interrupted"): 3,
     ("deployments.md", "servers and a worker that stand"): 3,
     ("extending.md", "the package must be installed"): 2,
@@ -244,6 +244,7 @@ READERS: dict[tuple[str, str], Callable[[Path], None]] = {
     ("families.md", "subsampling"): read_tree,
     ("families.md", "spaces"): read_settings,
     ("families.md", "preprocessing"): read_settings,
+    ("search.md", "optimizer"): read_settings,
     ("search.md", "priors"): read_priors,
     ("settings.md", "preset"): read_settings,
 }
