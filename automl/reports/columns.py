@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,15 @@ class LookedAt:
         frame = table.frame.iloc[rows].reset_index(drop=True)
         return cls(model, index, frame, np.asarray(table.y[rows]), weights)
 
+    @cached_property
+    def row_seconds(self) -> float:
+        """Of a row among many; the first call, which loads libraries, does not count."""
+        self.model.raw_typed(self.frame.iloc[:LEAST_ROWS])
+        many = self.frame.iloc[: 5 * LEAST_ROWS]
+        started = time.perf_counter()
+        self.model.raw_typed(many)
+        return max((time.perf_counter() - started) / len(many), 1e-7)
+
     def head(self, n_rows: int) -> LookedAt:
         """The same with rows at about equal distances, in their order."""
         if n_rows >= len(self.y):
@@ -144,7 +154,7 @@ class LookedAt:
 def importances(looked_at: LookedAt, seconds: float) -> Importances | None:
     """Importance of every column; None where the model is too slow for the seconds."""
     columns, began = looked_at.model.schema.columns, time.monotonic()
-    row_seconds = _row_seconds(looked_at)
+    row_seconds = looked_at.row_seconds
     affordable = IMPORTANCE_SHARE * seconds / row_seconds / max(len(columns), 1)
     if affordable < LEAST_ROWS or not columns:
         return None
@@ -172,16 +182,19 @@ def importances(looked_at: LookedAt, seconds: float) -> Importances | None:
 def dependences(
     looked_at: LookedAt, found: Importances, classes: Sequence[str], seconds: float
 ) -> list[Dependence]:
-    """Dependence on the most important columns that have values to be drawn."""
+    """Dependence on the most important columns that have values to be drawn, as far as there is time."""
     by_name = {column.name: column for column in looked_at.model.schema.columns}
     useful = (by_name[entry.column] for entry in found.columns if entry.drop > 0)
     chosen = [column for column in useful if column.role != "text"][:MOST_DEPENDENCES]
     if not chosen:
         return []
-    affordable = seconds / _row_seconds(looked_at) / (GRID * len(chosen))
+    began = time.monotonic()
+    affordable = seconds / looked_at.row_seconds / (GRID * len(chosen))
     sample = looked_at.head(int(min(max(affordable, LEAST_ROWS), DEPENDENCE_ROWS)))
     made = []
     for column in chosen:
+        if time.monotonic() - began >= seconds:
+            break
         values = _grid(column, looked_at.frame)
         if len(values) < 2:
             continue
@@ -195,16 +208,6 @@ def dependences(
             )
         )
     return made
-
-
-def _row_seconds(looked_at: LookedAt) -> float:
-    """Of a row among many; the first call, which loads libraries, does not count."""
-    few = looked_at.frame.iloc[:LEAST_ROWS]
-    looked_at.model.raw_typed(few)
-    many = looked_at.frame.iloc[: 5 * LEAST_ROWS]
-    started = time.perf_counter()
-    looked_at.model.raw_typed(many)
-    return max((time.perf_counter() - started) / len(many), 1e-7)
 
 
 Changes = Mapping[str, Any]

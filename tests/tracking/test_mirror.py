@@ -164,6 +164,20 @@ def test_completing_twice_adds_nothing(home: Path, runs: Any) -> None:
     assert Mirror(folder).is_up_to_date
 
 
+def test_the_report_is_an_artifact_and_replaced_where_it_was_made_anew(
+    home: Path, runs: Any
+) -> None:
+    folder = runs.make(4)
+    runs.finish(folder)
+    folder.report.write_text("<p>first</p>")
+    assert complete(Mirror(folder), 60)
+    folder.report.write_text("<p>second</p>")
+    assert not Mirror(folder).is_up_to_date
+    assert complete(Mirror(folder), 60)
+    (parent,) = of_kind(home, "run")
+    assert Path(parent.info.artifact_uri, "report.html").read_text() == "<p>second</p>"
+
+
 @pytest.mark.parametrize("call", ["create_run", "log_batch", "set_terminated"])
 @pytest.mark.parametrize("number", [1, 2, 5, 9])
 def test_a_death_around_any_call_leaves_each_trial_exactly_once(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from threadpoolctl import threadpool_limits
+
 from automl.data.table import Table
 from automl.errors import AutoMLError
 from automl.evaluation.plan import EvaluationPlan
 from automl.home import RunFolder
 from automl.inference.bundle import load_bundle
 from automl.inference.manifest import MANIFEST
+from automl.inference.model import TableModel
 from automl.installation import read_key
 from automl.reports.columns import LookedAt, dependences, importances
 from automl.reports.curves import ConfusionTable, calibration, class_curves, residual_bins
@@ -106,7 +109,21 @@ def _deployed(
     except AutoMLError as error:
         yield Paragraph(f"The deployed model is not looked at: {error.message}.")
         return
-    is_tested = folder.test.exists()
+    # as many threads as a trial has: more would wait for each other beside the tracking mirror
+    with threadpool_limits(plan.settings.threads):
+        yield from _columns(choices, folder, plan, (model, seconds))
+
+
+def _columns(
+    choices: RunChoices, folder: RunFolder, plan: EvaluationPlan, given: tuple[TableModel, float]
+) -> Iterator[Part]:
+    """Importance of the columns, and the dependence on the first of them.
+
+    Parameters
+    ----------
+    given : the deployed model, and the seconds that looking at it may take
+    """
+    (model, seconds), is_tested = given, folder.test.exists()
     table = Table.load(folder.test) if is_tested else plan.table
     looked_at, began = LookedAt.of(model, plan.index, table), time.monotonic()
     found = importances(looked_at, seconds)
