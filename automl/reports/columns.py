@@ -29,10 +29,12 @@ from automl.reports.judged import SEED
 LEAST_ROWS, MOST_ROWS = 60, 3000
 """In which a column is shuffled: below, a score means little; above, the order of the columns stays as it is
 (by judgement)."""
-MOST_REPEATS = 5
-"""Shuffles of a column, whose spread tells what is chance (scikit-learn's default as well)."""
-ENOUGH_ROWS = 500
-"""From which on a further shuffle is worth more than further rows (by judgement)."""
+MOST_ROUND_ROWS = 250
+"""Shuffled at once, so that the clock is looked at often enough."""
+N_BOOTSTRAPS = 40
+"""Of the rows, from which a standard deviation is known to a ninth."""
+NEVER_DRAWN = 1e-9
+"""Weight of a row that is in no bootstrap: a class whose rows all have weight 0 has no score."""
 IMPORTANCE_SHARE = 0.6
 """Of the seconds; the rest is for the dependence on a few columns."""
 MOST_DEPENDENCES = 6
@@ -51,7 +53,7 @@ class ColumnImportance:
 
     Parameters
     ----------
-    drop, deviation : mean and standard deviation over the shuffles
+    deviation : of the drop over bootstraps of the rows
     """
 
     column: str
@@ -66,13 +68,12 @@ class Importances:
     Parameters
     ----------
     score : of the same rows, unshuffled
-    rows, repeats : of each column
+    rows : in which each column was shuffled
     """
 
     columns: tuple[ColumnImportance, ...]
     score: float
     rows: int
-    repeats: int
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class LookedAt:
         """A sample of a table."""
         rows: IntArray = np.arange(len(table))
         if len(table) > MOST_ROWS:
-            rows = np.sort(np.random.default_rng(SEED).choice(rows, MOST_ROWS, replace=False))
+            rows = np.random.default_rng(SEED).choice(rows, MOST_ROWS, replace=False)
         weights = None if table.weights is None else np.asarray(table.weights[rows])
         frame = table.frame.iloc[rows].reset_index(drop=True)
         return cls(model, index, frame, np.asarray(table.y[rows]), weights)
@@ -133,50 +134,66 @@ class LookedAt:
         self.model.raw_typed(many)
         return max((time.perf_counter() - started) / len(many), 1e-7)
 
-    def head(self, n_rows: int) -> LookedAt:
-        """The same with rows at about equal distances, in their order."""
-        if n_rows >= len(self.y):
-            return self
-        rows = np.linspace(0, len(self.y) - 1, n_rows).astype(int)
-        weights = None if self.weights is None else self.weights[rows]
-        frame = self.frame.iloc[rows].reset_index(drop=True)
-        return LookedAt(self.model, self.index, frame, self.y[rows], weights)
+    def part(self, start: int, stop: int) -> LookedAt:
+        """The same with some of the rows."""
+        weights = None if self.weights is None else self.weights[start:stop]
+        frame = self.frame.iloc[start:stop].reset_index(drop=True)
+        return LookedAt(self.model, self.index, frame, self.y[start:stop], weights)
 
-    def scores(self, raw: NDArray[np.float32]) -> FloatArray:
-        """(m,) of predictions (m, n, K) or (m, n), labels by the model's rule."""
-        m, n = raw.shape[:2]
-        codes = self.model.codes(raw.reshape(m * n, *raw.shape[2:]))
-        labels = None if codes is None else codes.reshape(m, n)
-        weights = None if self.weights is None else self.weights[None]
-        return self.index.scores(self.y, raw, weights, labels=labels)
+    def scores(self, raw: NDArray[np.float32], counts: FloatArray) -> FloatArray:
+        """(N,) of one prediction (n, K) or (n,), labels by the model's rule.
+
+        Parameters
+        ----------
+        counts : (N, n)
+            How often each row is in a bootstrap.
+        """
+        codes = self.model.codes(raw)
+        weights = counts if self.weights is None else counts * self.weights
+        labels = None if codes is None else codes[None]
+        return self.index.scores(self.y, raw[None], weights, labels=labels)
 
 
 def importances(looked_at: LookedAt, seconds: float) -> Importances | None:
     """Importance of every column; None where the model is too slow for the seconds."""
-    columns, began = looked_at.model.schema.columns, time.monotonic()
-    row_seconds = looked_at.row_seconds
-    affordable = IMPORTANCE_SHARE * seconds / row_seconds / max(len(columns), 1)
+    columns, budget = looked_at.model.schema.columns, IMPORTANCE_SHARE * seconds
+    affordable = budget / looked_at.row_seconds / max(len(columns), 1)
     if affordable < LEAST_ROWS or not columns:
         return None
-    usual = min(ENOUGH_ROWS, len(looked_at.y))
-    repeats = int(min(max(affordable / usual, 1), MOST_REPEATS))
-    sample = looked_at.head(int(affordable / repeats))
-    whole = float(sample.scores(sample.model.raw_typed(sample.frame)[None])[0])
-    rng, drops = np.random.default_rng(SEED), []
-    for _ in range(repeats):
+    raw = _shuffled_predictions(looked_at, int(min(affordable, MOST_ROUND_ROWS)), budget)
+    sample, rng = looked_at.part(0, raw.shape[1]), np.random.default_rng(SEED)
+    n = len(sample.y)
+    drawn = rng.multinomial(n, np.full(n, 1.0 / n), N_BOOTSTRAPS)
+    counts = np.concatenate([np.ones((1, n)), np.maximum(drawn, NEVER_DRAWN)])
+    whole = sample.scores(raw[0], counts)
+    entries = []
+    for column, prediction in zip(columns, raw[1:], strict=True):
+        drops = whole - sample.scores(prediction, counts)
+        entries.append(ColumnImportance(column.name, float(drops[0]), float(drops[1:].std(ddof=1))))
+    entries.sort(key=lambda entry: -entry.drop)
+    return Importances(tuple(entries), float(whole[0]), n)
+
+
+def _shuffled_predictions(looked_at: LookedAt, size: int, seconds: float) -> NDArray[np.float32]:
+    """(1 + n columns, n, K) or without K: predictions as the rows are, then with each column shuffled.
+
+    Rows are taken `size` at a time, as long as there is time for another round.
+    """
+    columns, began, rng = (
+        looked_at.model.schema.columns,
+        time.monotonic(),
+        np.random.default_rng(SEED),
+    )
+    rounds: list[NDArray[np.float32]] = []
+    for start in range(0, len(looked_at.y), size):
+        elapsed = time.monotonic() - began
+        if rounds and elapsed * (len(rounds) + 1) / len(rounds) > seconds:
+            break
+        sample = looked_at.part(start, start + size)
         orders = [rng.permutation(len(sample.y)) for _ in columns]
         copies = [_shuffled(sample, *each) for each in zip(columns, orders, strict=True)]
-        drops.append(whole - sample.scores(_predicted(sample, copies)))
-        if time.monotonic() - began > IMPORTANCE_SHARE * seconds:
-            break
-    found = np.array(drops)
-    spread = found.std(axis=0, ddof=1) if len(found) > 1 else np.zeros(len(columns))
-    entries = zip(columns, found.mean(axis=0), spread, strict=True)
-    ranked = sorted(
-        (ColumnImportance(c.name, float(drop), float(dev)) for c, drop, dev in entries),
-        key=lambda entry: -entry.drop,
-    )
-    return Importances(tuple(ranked), whole, len(sample.y), len(found))
+        rounds.append(_predicted(sample, [{}, *copies]))
+    return np.concatenate(rounds, axis=1)
 
 
 def dependences(
@@ -184,13 +201,13 @@ def dependences(
 ) -> list[Dependence]:
     """Dependence on the most important columns that have values to be drawn, as far as there is time."""
     by_name = {column.name: column for column in looked_at.model.schema.columns}
-    useful = (by_name[entry.column] for entry in found.columns if entry.drop > 0)
+    useful = (by_name[e.column] for e in found.columns if e.drop > e.deviation)
     chosen = [column for column in useful if column.role != "text"][:MOST_DEPENDENCES]
     if not chosen:
         return []
     began = time.monotonic()
     affordable = seconds / looked_at.row_seconds / (GRID * len(chosen))
-    sample = looked_at.head(int(min(max(affordable, LEAST_ROWS), DEPENDENCE_ROWS)))
+    sample = looked_at.part(0, int(min(max(affordable, LEAST_ROWS), DEPENDENCE_ROWS)))
     made = []
     for column in chosen:
         if time.monotonic() - began >= seconds:

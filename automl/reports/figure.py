@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 WIDTH = 400.0
 """Of a usual figure: what a phone of 390 pixels shows at its own size."""
-LETTER = 6.1
+LETTER = 5.7
 """Mean width of a letter of the labels, whose height is 11."""
 SHORTEST = 4
 """Letters that a shortened label has at least (by judgement)."""

@@ -40,8 +40,8 @@ class MemberWorth:
 
     @property
     def name(self) -> str:
-        """Family and short id."""
-        return f"{self.family} {short_id(self.trial_id)}"
+        """Short id and family."""
+        return f"{short_id(self.trial_id)} {self.family}"
 
 
 def members_of(

@@ -6,7 +6,9 @@ import time
 from pathlib import Path
 
 from automl.durable import write_whole
+from automl.evaluation.plan import EvaluationPlan
 from automl.home import RunFolder
+from automl.reports.figure import number
 from automl.reports.judged import plan_of
 from automl.reports.page import Page, render
 from automl.reports.run_choices import RunChoices, choices_of
@@ -33,7 +35,7 @@ def run_page(folder: RunFolder, *, seconds: float = LOOK_SECONDS) -> Page:
     plan, reason = plan_of(folder)
     return Page(
         title=f"{choices.status.problem or choices.run_id}: report of a run",
-        subtitle=_subtitle(choices),
+        subtitle=_subtitle(choices, plan),
         sections=(
             answer(choices),
             choice(choices),
@@ -68,14 +70,11 @@ def write_report(folder: RunFolder, file: Path, *, seconds: float = LOOK_SECONDS
     write_whole(file, [text.encode()], "the report")
 
 
-def _subtitle(choices: RunChoices) -> str:
+def _subtitle(choices: RunChoices, plan: EvaluationPlan | None) -> str:
     data = choices.facts.get("data") or {}
     if not data:
         return f"Run {choices.run_id}, {choices.status.status}"
-    classes = data.get("classes")
-    target = (
-        f"one of {len(classes)} classes of {data['target']}"
-        if classes
-        else f"the number {data['target']}"
-    )
-    return f"Run {choices.run_id}: predicts {target} from {data['columns']} columns, trained on {data['rows']} rows"
+    classes, rows = data.get("classes"), number(data.get("rows"))
+    target = f"one of {len(classes)} classes" if classes else "a number"
+    columns = "" if plan is None else f" from {len(plan.table.schema.columns)} columns"
+    return f"Run {choices.run_id}: {data.get('target')}, {target},{columns} of {rows} training rows"

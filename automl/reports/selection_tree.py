@@ -183,10 +183,10 @@ def node_text(decision: LevelDecision) -> str:
 
 
 def member_name(row: Row, families: Mapping[str, str]) -> str:
-    """Short id of the member; at the root its family before it."""
+    """Short id of the member; at the root its family after it."""
     trial_id = row.member.trial_id
     name = trial_id.rpartition("-")[2] or trial_id
-    return f"{families[trial_id]} {name}" if row.decision.level is Level.ROOT else name
+    return f"{name} {families[trial_id]}" if row.decision.level is Level.ROOT else name
 
 
 def side_text(row: Row) -> str:

@@ -120,4 +120,4 @@ def test_a_sample_of_a_large_table_is_drawn_once(binary: RunFolder) -> None:
     again = LookedAt.of(rows.model, rows.index, large)
     assert len(sample.y) == 3000
     assert sample.frame.equals(again.frame)
-    assert len(sample.head(70).y) == 70
+    assert len(sample.part(0, 70).y) == 70

@@ -228,7 +228,7 @@ def test_a_weak_slice_that_was_planted_is_found_and_no_other(binary) -> None:
 
 def test_importances_and_weights_are_told_in_numbers() -> None:
     columns = tuple(ColumnImportance(f"column {i}", 1 / (i + 1), 0.01) for i in range(20))
-    figure = importance(Importances(columns, 0.8, 500, 5))
+    figure = importance(Importances(columns, 0.8, 500))
     assert figure.table is not None
     assert len(figure.table.rows) == 20
     members = (
@@ -237,7 +237,7 @@ def test_importances_and_weights_are_told_in_numbers() -> None:
     )
     figure = weights(members)
     assert figure.table is not None
-    assert figure.table.rows[1] == ("knn l00001", 0.25, None, None, "s00001")
+    assert figure.table.rows[1] == ("l00001 knn", 0.25, None, None, "s00001")
     assert any("+0.0200" in (element.text or "") for element in elements(figure, "text"))
 
 

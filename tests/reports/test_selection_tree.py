@@ -52,7 +52,7 @@ def test_p_values_stand_beside_the_boxes_and_the_champion_is_named(record):
     assert any(text.startswith("p = ") and "e-" in text for text in sides[0])
     assert sides[-1][0] == "champion"
     names = [t.get_text() for t in figure.axes[-1].get_yticklabels()]
-    assert {name.split()[0] for name in names} == {"svm", "knn"}
+    assert {name.split()[1] for name in names} == {"svm", "knn"}
 
 
 def test_every_promoted_member_below_the_root_is_joined_to_its_next_place(record):

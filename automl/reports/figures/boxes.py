@@ -33,14 +33,14 @@ ROW = 22.0
 """Height of a row, twice the height of the letters."""
 TREE_ROW = 19.0
 """Height of a row of the tree, where rows are many."""
-COLUMN = 330.0
+COLUMN = 356.0
 """Width of a column of the tree: names, a plot of half of it, and p-values."""
 NEAR_CHANCE = 0.5
 """Lowest score from which chance is on the axis: above, all boxes would be pressed together at one end."""
-TREE_NAMES, TREE_SIDES = 92.0, 86.0
-"""Room for the names (fifteen letters) and for a p-value (fourteen) in a column of the tree."""
-NAMES, SIDES = 112.0, 78.0
-"""Room for the names of families (eighteen letters) and for p-values (twelve)."""
+TREE_NAMES, TREE_SIDES = 118.0, 86.0
+"""Room for the names (twenty letters) and for a p-value (fourteen) in a column of the tree."""
+NAMES, SIDES = 128.0, 74.0
+"""Room for the names of families (twenty-two letters) and for p-values (twelve)."""
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,8 @@ def importance(found: Importances) -> Figure:
     drawing.line((scale(0.0), 4), (scale(0.0), drawing.height - 38), "f-zero")
     more = len(found.columns) - len(shown)
     words = (
-        f"Each column of {number(found.rows)} rows shuffled {found.repeats} times; the score unshuffled is "
-        f"{number(found.score)}. The lines are two standard deviations of the shuffles."
+        f"Each column shuffled in {number(found.rows)} rows, whose score is {number(found.score)} as they are. "
+        "The lines are two standard deviations to both sides, by bootstraps of the rows."
         + (f" {more} less important columns are in the table." if more else "")
         + " Columns that tell the same hide each other."
     )

@@ -27,8 +27,8 @@ ROW = 22.0
 """Height of a bar with its label, twice the height of the letters."""
 STRIP = 18.0
 """Below the plot, for the marks of trials without a score."""
-NAMES = 116.0
-"""Room for the names of families: nineteen letters, as many as the longest of ours has."""
+NAMES = 128.0
+"""Room for the names of families: twenty-two letters, as many as the longest of ours has."""
 
 
 def trials_over_time(trials: Sequence[Trial], *, began: float) -> Figure:

@@ -32,7 +32,7 @@ def _of_result(choices: RunChoices, result: RunResult) -> Iterator[Part]:
     if result.baseline is not None and result.baseline.notice:
         yield Paragraph(_sentence(result.baseline.notice), "notice")
     yield Paragraph(" ".join(_model_sentences(choices, result)))
-    yield Numbers(tuple(_numbers(result)))
+    yield Numbers(tuple(_numbers(choices, result)))
     yield Tabular(_metric_table(choices, result))
     yield Paragraph(
         f"The score is what the search maximized: {_index_text(result.metric)}, scaled so that "
@@ -74,16 +74,17 @@ def _model_sentences(choices: RunChoices, result: RunResult) -> Iterator[str]:
         yield f"It is registered as {choices.status.registered}."
 
 
-def _numbers(result: RunResult) -> Iterator[BigNumber]:
+def _numbers(choices: RunChoices, result: RunResult) -> Iterator[BigNumber]:
+    validated = _validated(choices)
     name = next((name for name in HEADLINES if name in result.metrics), "")
     if name:
-        yield BigNumber(words_of(name).label, number(result.metrics[name]), "cross-validated")
+        yield BigNumber(words_of(name).label, number(result.metrics[name]), validated)
         if result.test is not None and name in result.test.metrics:
             rows = f"on {number(result.test.rows)} untouched test rows"
             yield BigNumber(
                 f"{words_of(name).label}, test", number(result.test.metrics[name]), rows
             )
-    yield BigNumber("score", number(result.score), "cross-validated; 0 chance, 1 perfect")
+    yield BigNumber("score", number(result.score), f"{validated}; 0 chance, 1 perfect")
     honest = result.honest.of_model
     if honest is not None:
         interval = f"95 % interval {number(honest.low, 3)} to {number(honest.high, 3)}"
@@ -96,7 +97,7 @@ def _numbers(result: RunResult) -> Iterator[BigNumber]:
 
 def _metric_table(choices: RunChoices, result: RunResult) -> DataTable:
     test = result.test
-    head = ("metric", "what it says", "cross-validated")
+    head = ("metric", "what it says", _validated(choices))
     columns = head if test is None else (*head, f"{number(test.rows)} test rows")
     rows = []
     for name in ordered(result.metrics):
@@ -105,10 +106,21 @@ def _metric_table(choices: RunChoices, result: RunResult) -> DataTable:
         rows.append((words.label, words.meaning, found, *tested))
     whole = () if test is None else (test.score,)
     rows.append(("score", "what was maximized", result.score, *whole))
-    data = choices.facts.get("data") or {}
-    folds = f" in {data['folds']} folds" if data.get("folds") else ""
-    caption = f"Every metric in its own units, of rows that the fitted models had not seen{folds}"
+    caption = f"Every metric in its own units, of rows that the fitted models had not seen ({_folds_text(choices)})"
     return DataTable(caption, columns, tuple(rows))
+
+
+def _n_folds(choices: RunChoices) -> int:
+    return int((choices.facts.get("data") or {}).get("folds") or 0)
+
+
+def _validated(choices: RunChoices) -> str:
+    return "held out" if _n_folds(choices) == 1 else "cross-validated"
+
+
+def _folds_text(choices: RunChoices) -> str:
+    n_folds = _n_folds(choices)
+    return "one part is held out" if n_folds == 1 else f"{n_folds or 'several'} folds"
 
 
 def _index_text(metric: str) -> str:
@@ -159,7 +171,7 @@ def _so_far(choices: RunChoices) -> Iterator[Part]:
         f"{configuration_text(best.configuration)}. It scores {number(best.achieved)} on the folds of the "
         "search. That it is the best of many makes this number too good."
     )
-    columns = ("metric", "what it says", "cross-validated")
+    columns = ("metric", "what it says", _validated(choices))
     rows = tuple(
         (words_of(name).label, words_of(name).meaning, best.metrics[name])
         for name in ordered(best.metrics)

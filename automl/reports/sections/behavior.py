@@ -130,7 +130,7 @@ def _columns(
     if found is None:
         yield Paragraph(
             f"The deployed model could not be looked at in {number(seconds, 2)} seconds: it takes "
-            f"{number(choices.final.predict_ms, 2)} ms for a row and has {len(model.schema.columns)} columns. "
+            f"{number(1000 * looked_at.row_seconds, 2)} ms for a row and has {len(model.schema.columns)} columns. "
             f"automl report {choices.run_id} takes {number(LOOK_SECONDS)} seconds."
         )
         return
@@ -139,7 +139,7 @@ def _columns(
         if is_tested
         else "training rows: they show what the model uses, not how well it does so on new rows"
     )
-    yield Paragraph(f"The deployed model, looked at on up to {number(found.rows)} {where}.")
+    yield Paragraph(f"The deployed model, looked at on {number(found.rows)} {where}.")
     left = max(seconds - (time.monotonic() - began), 0.0)
     yield Figures((importance(found),))
     depends = dependences(looked_at, found, plan.table.classes or (), left)

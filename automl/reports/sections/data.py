@@ -85,7 +85,6 @@ def _facts(choices: RunChoices, facts: dict[str, Any]) -> dict[str, object]:
         "to be predicted": f"{facts.get('target')} ({kind})",
         "training rows": number(facts.get("rows")),
         "test rows": number(facts.get("test_rows") or 0),
-        "columns": number(facts.get("columns")),
         "validation": f"{folds} folds" if folds > 1 else "one part of the rows is held out",
         "groups kept together": settings.get("groups"),
         "ordered by time": settings.get("time"),

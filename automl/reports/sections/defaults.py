@@ -29,12 +29,14 @@ def _parts(choices: RunChoices) -> Iterator[Part]:
     if known and champion is not None:
         row = boost_row_of_run("", known, champion)
         if row.best is not None and row.score is not None:
-            gain = "" if row.boost is None else f", {row.boost:+.2%} of it"
+            gain, side = "" if row.boost is None else f" ({row.boost:+.2%})", "above"
+            if row.score < row.best:
+                side = "below"
             yield Paragraph(
                 f"On the folds of the search the best default of {row.n_defaults} families is "
                 f"{row.best_default} with a score of {number(row.best)}, the worst {row.worst_default} with "
                 f"{number(row.worst)}. The champion, {row.family}, has {number(row.score)}: "
-                f"{row.score - row.best:+.4f} over the best default{gain}."
+                f"{abs(row.score - row.best):.4f} {side} the best default{gain}."
             )
         else:
             yield Paragraph("No family's default has a score.")
