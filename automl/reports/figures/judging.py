@@ -20,6 +20,8 @@ COLORS = ("blue", "orange", "green", "violet", "red")
 """Of curves; more classes than these share the gray."""
 STRONGEST = 0.55
 """Opacity of a full cell: letters on it still have a contrast of 4.5, light and dark."""
+FAINT_POWER = 0.5
+"""Of the share that the opacity follows: a cell with a fiftieth of a class can still be seen."""
 LEAST_CELL = 19.0
 """Width of a cell that holds a number of three letters at 9 units."""
 MOST_NUMBERED = 13
@@ -51,7 +53,9 @@ def confusion(found: ConfusionTable) -> Figure:
             color = "blue" if i == j else "orange"
             drawing.rect(corner, (size - 1, height - 1), "f-fill-band")
             look = f"f-fill-{color}"
-            drawing.rect(corner, (size - 1, height - 1), look, title, opacity=STRONGEST * share)
+            drawing.rect(
+                corner, (size - 1, height - 1), look, title, opacity=STRONGEST * share**FAINT_POWER
+            )
             if n <= MOST_NUMBERED and (count or i == j):
                 middle = (corner[0] + size / 2, corner[1] + height / 2 + 4)
                 drawing.text(middle, number(count), _count_look(size), "middle")
