@@ -37,7 +37,7 @@ def test_columns_that_matter_come_first(binary: RunFolder) -> None:
 
 
 def test_two_hundred_columns_are_shuffled_in_time(regression: RunFolder) -> None:
-    found = importances(looked_at(regression), SECONDS)
+    found = importances(looked_at(regression), 10 * SECONDS)  # also on a machine that is busy
     assert found is not None
     assert len(found.columns) == 200
     assert {"x", "kind"} & {entry.column for entry in found.columns[:3]}
