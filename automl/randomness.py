@@ -29,10 +29,14 @@ class Purpose(IntEnum):
 
 def stream(root: int, purpose: Purpose, *keys: int) -> np.random.Generator:
     """Generator that depends on `root`, `purpose` and `keys` alone, never on scheduling."""
-    return np.random.default_rng(np.random.SeedSequence(root, spawn_key=(int(purpose), *keys)))
+    return np.random.default_rng(sequence(root, purpose, *keys))
+
+
+def sequence(root: int, purpose: Purpose, *keys: int) -> np.random.SeedSequence:
+    """Seeds that depend on `root`, `purpose` and `keys` alone; its children are independent of each other."""
+    return np.random.SeedSequence(root, spawn_key=(int(purpose), *keys))
 
 
 def integer_seed(root: int, purpose: Purpose, *keys: int) -> int:
     """Integer in [0, 2**31) for estimators that take a `random_state`."""
-    sequence = np.random.SeedSequence(root, spawn_key=(int(purpose), *keys))
-    return int(sequence.generate_state(1, np.uint32)[0] >> 1)
+    return int(sequence(root, purpose, *keys).generate_state(1, np.uint32)[0] >> 1)

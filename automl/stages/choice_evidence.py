@@ -2,32 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from automl.evaluation.journal import read as read_journal
-from automl.records import IntArray, Trial
+from automl.evaluation.plan import EvaluationPlan
+from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
-from automl.run_records.ensemble import EnsembleRecord
+from automl.run_records.ensemble import EnsembleRecord, Share
 from automl.selection.honest import ScoredRows
 from automl.selection.preselection import SignatureClusters
+from automl.selection.selection_records import SelectionRecord
+from automl.settings import Settings
+from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.repeated_choice import Evidence
 
 
-def evidence_of(
+@dataclass(frozen=True)
+class ChosenFrom:
+    """What a run chose from, by names: small enough for a worker slot, which loads the predictions itself.
+
+    Parameters
+    ----------
+    settings
+        Of the run.
+    is_halved
+        Whether the choice was made on the rows of the candidates alone.
+    members, record, clusters, limit, milliseconds, is_averaged, learned, base
+        As in `Evidence`.
+    versions : each n members
+        Whose predictions are those of the members, by trial id, for each repeat of the folds.
+    fresh : by position
+        The same for the repeats of the fresh folds.
+    """
+
+    settings: Settings
+    is_halved: bool
+    members: Sequence[Trial]
+    record: SelectionRecord
+    clusters: Sequence[IntArray]
+    limit: int
+    versions: Sequence[Sequence[str]]
+    fresh: Mapping[int, Sequence[str]]
+    milliseconds: FloatArray
+    is_averaged: bool
+    learned: Sequence[Share] = ()
+    base: Sequence[str] = ()
+
+    @property
+    def files(self) -> list[str]:
+        """Ids of all trials whose predictions are loaded."""
+        named = [*self.versions, *self.fresh.values()]
+        return sorted({trial_id for ids in named for trial_id in ids})
+
+    def evidence(self, plan: EvaluationPlan) -> Evidence:
+        """With the predictions, of a run's plan and the files beside it."""
+        rows, folds, inside = _places(plan, is_halved=self.is_halved)
+
+        def loaded(ids: Sequence[str]) -> list[NDArray[Any]]:
+            return [_taken(plan.predictions.load(trial_id), inside) for trial_id in ids]
+
+        n_repeats = max([len(ids) for ids in self.fresh.values()], default=1)
+        return Evidence(
+            plan.index,
+            self.settings,
+            _scored_rows(plan, rows, [loaded(ids) for ids in self.versions]),
+            list(self.members),
+            self.record,
+            list(self.clusters),
+            self.limit,
+            {member: loaded(ids) for member, ids in self.fresh.items()},
+            folds[:n_repeats],
+            self.milliseconds,
+            self.is_averaged,
+            self.learned,
+            self.base,
+        )
+
+
+def chosen_from(
     session: Session,
     trials: Sequence[Trial],
     selection: ChampionRecord,
     ensemble: EnsembleRecord,
-) -> Evidence | None:
+) -> ChosenFrom | None:
     """What the choice was made from; None without predictions of the champion."""
-    of_halves = session.settings.data_mode == "halves"
-    makers = _halves if of_halves else _all_rows
-    return makers(session, trials, selection, ensemble)
+    if session.settings.data_mode == "halves":
+        return _halves(session, trials, selection)
+    return _all_rows(session, trials, selection, ensemble)
 
 
 def _all_rows(
@@ -35,7 +102,7 @@ def _all_rows(
     trials: Sequence[Trial],
     selection: ChampionRecord,
     ensemble: EnsembleRecord,
-) -> Evidence | None:
+) -> ChosenFrom | None:
     """Out-of-fold predictions of the search, and of the candidates on fresh folds."""
     store = session.plan.predictions
     members = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
@@ -43,67 +110,71 @@ def _all_rows(
     if selection.champion not in ids:
         return None
     members += [trial for trial in ensemble.stack if store.has(trial.id)]
-    stage = session.plan.stage("search")
-    inside = np.flatnonzero(stage.folds[0] >= 0)
-    predictions = [_taken(store.load(trial.id), inside) for trial in members]
-    fresh_stage = session.plan.stage("candidates")
+    inside = _places(session.plan, is_halved=False)[2]
     fresh = {}
     for trial_id, by_repeat in _fresh_trials(session).items():
-        loaded = [
-            _taken(store.load(fresh_id), inside)
-            for _, fresh_id in sorted(by_repeat.items())
-            if store.has(fresh_id)
-        ]
-        whole = [p for p in loaded if np.isfinite(p.reshape(len(p), -1)[:, 0]).all()]
+        kept = [fresh_id for _, fresh_id in sorted(by_repeat.items()) if store.has(fresh_id)]
+        whole = [name for name in kept if _is_whole(_taken(store.load(name), inside))]
         if trial_id in ids and whole:
             fresh[ids.index(trial_id)] = whole
-    return Evidence(
-        session,
-        _scored_rows(session, stage.rows[inside], [predictions]),
+    return ChosenFrom(
+        session.settings,
+        False,
         members,
         selection.selection,
         _positions(selection.clusters, ids),
         selection.screening.limit,
+        [[trial.id for trial in members]],
         fresh,
-        fresh_stage.folds[: max(map(len, fresh.values()), default=1), inside],
+        *_manner(session, members),
         ensemble.learned,
         [trial_id for trial_id in ensemble.base if trial_id in ids],
     )
 
 
 def _halves(
-    session: Session,
-    trials: Sequence[Trial],
-    selection: ChampionRecord,
-    _ensemble: EnsembleRecord,
-) -> Evidence | None:
+    session: Session, trials: Sequence[Trial], selection: ChampionRecord
+) -> ChosenFrom | None:
     """Predictions of the candidates on H: what the tests chose from."""
     store = session.plan.predictions
-    stage = session.plan.stage("candidates")
     by_id = {trial.id: trial for trial in trials}
     fresh = _fresh_trials(session)
-    repeats = range(len(stage.folds))
-    inside = np.flatnonzero((stage.folds >= 0).all(axis=0))
-    members, versions = [], [[] for _ in repeats]  # type: ignore[var-annotated]
+    repeats = range(len(session.plan.stage("candidates").folds))
+    members, versions = [], []
     for candidate in selection.candidates:
-        kept = [fresh.get(candidate.trial_id, {}).get(repeat) for repeat in repeats]
-        if all(trial_id is not None and store.has(trial_id) for trial_id in kept):
+        kept = [fresh.get(candidate.trial_id, {}).get(repeat, "") for repeat in repeats]
+        if all(trial_id and store.has(trial_id) for trial_id in kept):
             members.append(by_id[candidate.trial_id])
-            for version, trial_id in zip(versions, kept, strict=True):
-                version.append(_taken(store.load(str(trial_id)), inside))
-    ids = [trial.id for trial in members]
-    if selection.champion not in ids:
+            versions.append(kept)
+    if selection.champion not in [trial.id for trial in members]:
         return None
-    return Evidence(
-        session,
-        _scored_rows(session, stage.rows[inside], versions),
+    return ChosenFrom(
+        session.settings,
+        True,
         members,
         selection.selection,
         [np.array([place]) for place in range(len(members))],
         len(members),
-        {place: [version[place] for version in versions] for place in range(len(members))},
-        stage.folds[:, inside],
+        list(zip(*versions, strict=True)),
+        dict(enumerate(versions)),
+        *_manner(session, members),
     )
+
+
+def _manner(session: Session, members: Sequence[Trial]) -> tuple[FloatArray, bool]:
+    """Milliseconds of the members, and whether the final model averages fold models."""
+    milliseconds = [member_milliseconds(session, trial) for trial in members]
+    return np.array(milliseconds), not wants_refits(session)
+
+
+def _places(plan: EvaluationPlan, *, is_halved: bool) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows of the table that were predicted, their fresh folds, and where they are in a prediction."""
+    searched, fresh = plan.stage("search"), plan.stage("candidates")
+    if is_halved:
+        inside = np.flatnonzero((fresh.folds >= 0).all(axis=0))
+        return fresh.rows[inside], fresh.folds[:, inside], inside
+    inside = np.flatnonzero(searched.folds[0] >= 0)
+    return searched.rows[inside], fresh.folds[:, inside], inside
 
 
 def _taken(prediction: NDArray[Any], inside: IntArray) -> NDArray[Any]:
@@ -111,10 +182,14 @@ def _taken(prediction: NDArray[Any], inside: IntArray) -> NDArray[Any]:
     return prediction if len(inside) == len(prediction) else prediction[inside]
 
 
+def _is_whole(prediction: NDArray[Any]) -> bool:
+    return bool(np.isfinite(prediction.reshape(len(prediction), -1)[:, 0]).all())
+
+
 def _scored_rows(
-    session: Session, rows: IntArray, versions: Sequence[Sequence[NDArray[Any]]]
+    plan: EvaluationPlan, rows: IntArray, versions: Sequence[Sequence[NDArray[Any]]]
 ) -> ScoredRows:
-    table, index = session.plan.table, session.plan.index
+    table, index = plan.table, plan.index
     groups = None
     if table.groups is not None:
         groups = np.unique(np.asarray(table.groups)[rows], return_inverse=True)[1]
@@ -124,7 +199,7 @@ def _scored_rows(
         versions,
         np.asarray(table.y)[rows],
         index.score,
-        session.plan.row_weights(rows),
+        plan.row_weights(rows),
         groups,
         takes_weights=index.takes_weights,
     )

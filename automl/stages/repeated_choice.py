@@ -14,9 +14,8 @@ from automl.ensembles.member_limits import is_fast_enough
 from automl.ensembles.problem import EnsembleProblem
 from automl.families.registry import get_family
 from automl.inference.combining import Combine
-from automl.randomness import Purpose, stream
+from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, IntArray, Trial
-from automl.run.session import Session
 from automl.run_records.ensemble import Share
 from automl.selection.bag_gain import bag_gain
 from automl.selection.clusters import Candidate
@@ -24,8 +23,8 @@ from automl.selection.honest import Choice, ScoredRows
 from automl.selection.levels import replay
 from automl.selection.selection_records import SelectionRecord
 from automl.selection.tails import decided_by_few
+from automl.settings import Settings
 from automl.stages.blending import library_of
-from automl.stages.finishing import member_milliseconds, wants_refits
 from automl.stages.membership import limited, method_of
 from automl.stages.stacking import STAGE as STACK
 
@@ -34,9 +33,6 @@ FEW_CELLS = 4_000
 ENSEMBLES_PER_BLOCK = 2
 """In how many bootstraps of a block an ensemble is learned, which takes most of the time; above
 `FEW_CELLS` rows times classes in fewer, down to one."""
-
-HONEST_KEY = 1_000_000
-"""Key of the random streams, beyond those that an ensemble counts up."""
 
 MEAN_ONLY = "generalization"
 UNDEFINED = -1e9
@@ -49,6 +45,10 @@ class Evidence:
 
     Parameters
     ----------
+    index
+        Of the run.
+    settings
+        Of the run.
     members
         Trials in the order of the predictions; those of the second layer at the end.
     record
@@ -61,6 +61,10 @@ class Evidence:
         Predictions on the repeats of the fresh folds, for the members that have them.
     folds : (n_repeats, n)
         Folds of these repeats.
+    milliseconds : (n members,)
+        To predict a row in the final model.
+    is_averaged
+        Whether the final model averages the fold models of a member.
     learned
         Members of the ensemble with their weights.
     base
@@ -75,7 +79,8 @@ class Evidence:
         ranking is the one with the best mean, whatever the tests say of the others.
     """
 
-    session: Session
+    index: PerformanceIndex
+    settings: Settings
     rows: ScoredRows
     members: list[Trial]
     record: SelectionRecord
@@ -83,20 +88,19 @@ class Evidence:
     limit: int
     fresh: Mapping[int, Sequence[NDArray[Any]]]
     folds: IntArray
+    milliseconds: FloatArray
+    is_averaged: bool
     learned: Sequence[Share] = ()
     base: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        self._index = self.session.plan.index
-        self._n_learned = 0
-        cells = len(self.rows.y) * max(self._index.n_classes, 1)
+        cells = len(self.rows.y) * max(self.index.n_classes, 1)
         affordable = ENSEMBLES_PER_BLOCK * FEW_CELLS // cells
         self._n_ensembles = min(max(affordable, 1), ENSEMBLES_PER_BLOCK)
         criteria = {name for name, weight in self.record.settings.criteria.items() if weight > 0}
         self.has_tests = criteria != {MEAN_ONLY}
         self._places = {trial.id: place for place, trial in enumerate(self.members)}
-        self._combine: Combine = self.session.settings.ensemble_combine
-        self._milliseconds = np.array([member_milliseconds(self.session, t) for t in self.members])
+        self._combine: Combine = self.settings.ensemble_combine
         sources = tuple(self._places[trial_id] for trial_id in self.base)
         self._inputs = [sources if trial.stage == STACK else () for trial in self.members]
         everything = np.ones(len(self.rows.y), dtype=np.float32)
@@ -113,8 +117,8 @@ class Evidence:
             weights[self._places[trial_id]] = share
         return np.asarray(weights / weights.sum())
 
-    def choose(self, counts: FloatArray) -> list[dict[str, Choice]]:
-        """The champion from each bootstrap, and in some of them the ensemble."""
+    def choose(self, counts: FloatArray, rng: np.random.Generator) -> list[dict[str, Choice]]:
+        """The champion from each bootstrap, and in some of them the ensemble; see `Chooser`."""
         by_search = self._scores(self.rows.versions, counts)
         by_fresh = {
             member: self._scores([[version] for version in versions], counts)[0]
@@ -127,7 +131,12 @@ class Evidence:
             champion = self._champion(
                 by_search[:, i], fresh, None if by_fold is None else by_fold[i]
             )
-            choices.append(self._chosen(drawn, i, by_search[:, i], champion))
+            alone = Choice(np.eye(len(self.members))[champion])
+            chosen = {"single": self._with_rule(alone, drawn)}
+            if i < self._n_ensembles and "ensemble" in self.final:
+                blend = self._ensemble(drawn, by_search[:, i], champion, rng)
+                chosen["ensemble"] = self._with_rule(blend, drawn)
+            choices.append(chosen)
         return choices
 
     def gains(self) -> dict[str, float]:
@@ -136,7 +145,7 @@ class Evidence:
         Nothing is counted for refits, which average nothing, nor for bags over growing windows of
         time. Members without fresh predictions, such as those of the second layer, gain nothing.
         """
-        if wants_refits(self.session) or self.session.settings.time is not None:
+        if not self.is_averaged or self.settings.time is not None:
             return {}
         return {
             kind: bag_gain(self.rows, self._repeats(), final) for kind, final in self.final.items()
@@ -148,12 +157,12 @@ class Evidence:
         The losses are means over all predictions of a row: one that diverges on fresh folds only is
         seen too.
         """
-        if not self._index.is_unbounded:
+        if not self.index.is_unbounded:
             return {}
         everywhere = replace(self.rows, versions=[*self.rows.versions[1:], *self._repeats()])
         reasons = {}
         for kind, final in self.final.items():
-            by_version = [self._index.row_losses(self.rows.y, p) for p in everywhere.blends(final)]
+            by_version = [self.index.row_losses(self.rows.y, p) for p in everywhere.blends(final)]
             reasons[kind] = decided_by_few(self._by_unit(np.mean(by_version, axis=0)))
         return {kind: doubt for kind, doubt in reasons.items() if doubt}
 
@@ -178,16 +187,6 @@ class Evidence:
         if self.rows.groups is None:
             return losses
         return np.bincount(self.rows.groups, losses).astype(np.float64)
-
-    def _chosen(
-        self, drawn: FloatArray, place: int, scores: FloatArray, champion: int
-    ) -> dict[str, Choice]:
-        alone = Choice(np.eye(len(self.members))[champion])
-        choices = {"single": self._with_rule(alone, drawn)}
-        if place < self._n_ensembles and "ensemble" in self.final:
-            blend = self._ensemble(drawn, scores, champion)
-            choices["ensemble"] = self._with_rule(blend, drawn)
-        return choices
 
     def _champion(
         self, scores: FloatArray, fresh: Mapping[int, float], by_fold: FloatArray | None
@@ -249,9 +248,10 @@ class Evidence:
                 scores.append(values)
         return scores
 
-    def _ensemble(self, drawn: FloatArray, scores: FloatArray, champion: int) -> Choice:
-        settings = self.session.settings
-        method = method_of(settings)
+    def _ensemble(
+        self, drawn: FloatArray, scores: FloatArray, champion: int, rng: np.random.Generator
+    ) -> Choice:
+        method = method_of(self.settings)
         stacked = [i for i, trial in enumerate(self.members) if trial.stage == STACK]
         library = stacked
         if not method.is_second_layer:
@@ -262,12 +262,11 @@ class Evidence:
         library = [i for i in library if self._is_fast(i)]
         if not library:
             return Choice(np.eye(len(self.members))[champion])
-        self._n_learned += 1
         problem = EnsembleProblem(
             [self.rows.versions[0][i] for i in library],
             self.rows.y,
-            self._index,
-            stream(settings.seed, Purpose.ENSEMBLE, HONEST_KEY + self._n_learned),
+            self.index,
+            rng,
             rows=np.repeat(np.arange(len(drawn)), drawn.astype(np.intp)),
             sample_weight=self.rows.sample_weight,
             groups=[self.members[i].configuration.family for i in library],
@@ -275,23 +274,23 @@ class Evidence:
         )
         weights: FloatArray = np.zeros(len(self.members))
         weights[library] = method.weights(problem)
-        weights = limited(weights, settings, self._milliseconds, self._inputs)
+        weights = limited(weights, self.settings, self.milliseconds, self._inputs)
         return Choice(weights, combine=self._combine)
 
     def _is_fast(self, member: int) -> bool:
-        limit = self.session.settings.max_predict_ms
-        return is_fast_enough(member, self._milliseconds, limit, self._inputs)
+        limit = self.settings.max_predict_ms
+        return is_fast_enough(member, self.milliseconds, limit, self._inputs)
 
     def _with_rule(self, choice: Choice, drawn: FloatArray) -> Choice:
         """The choice with the decision rule that is best on the drawn rows."""
-        if not self._index.learns_threshold:
-            return replace(choice, rule=self._index.rule)
+        if not self.index.learns_threshold:
+            return replace(choice, rule=self.index.rule)
         rows = np.flatnonzero(drawn)
         weight = drawn[rows]
         if self.rows.sample_weight is not None:
             weight = weight * self.rows.sample_weight[rows]
         prediction = np.mean(self.rows.blends(choice), axis=0)[rows]
-        return replace(choice, rule=self._index.learn_rule(self.rows.y[rows], prediction, weight))
+        return replace(choice, rule=self.index.learn_rule(self.rows.y[rows], prediction, weight))
 
     def _scores(self, versions: Sequence[Sequence[NDArray[Any]]], counts: FloatArray) -> FloatArray:
         """(n members, b) in-bag scores, mean over the versions."""
@@ -302,7 +301,7 @@ class Evidence:
         self, prediction: NDArray[Any], counts: FloatArray, rows: ScoredRows | None = None
     ) -> FloatArray:
         rows = rows or self.rows
-        if not self._index.takes_weights:
+        if not self.index.takes_weights:
             return np.array([rows.score_under([prediction], drawn) for drawn in counts])
         weights = counts if rows.sample_weight is None else counts * rows.sample_weight
-        return self._index.learned_scores(rows.y, prediction[None], weights)
+        return self.index.learned_scores(rows.y, prediction[None], weights)

@@ -4,7 +4,7 @@
         [--models 20] [--worlds normal,t3] [--report]
 
 Out-of-fold predictions of models are made up, so that the winner's true R² is known (from 30,000 more
-rows), and handed to the library's own `honest_scores`; what is chosen is the best of them. In every
+rows), and handed to the library's own `Repetition`; what is chosen is the best of them. In every
 second world two of the models are better than all others but for one or more rows on which they diverge.
 Each run is estimated twice: as the library does (`honest`), and with every shortfall counted in full
 (`bbc`), as it would be without `automl.selection.luck`. One line of JSON per run is appended to
@@ -78,7 +78,7 @@ def one_run(world: str, n_rows: int, n_models: int, seed: int) -> dict[str, Any]
     index = build_index("r2", task=Task.REGRESSION, y_all=y[:n_rows])
     rows = ScoredRows([[model[:n_rows] for model in models]], y[:n_rows], index.score)
     choose = best_of(rows, index)
-    final = choose(np.ones((1, n_rows)))[0]
+    final = choose(np.ones((1, n_rows)), np.random.default_rng(0))[0]
     winner = int(final["single"].weights.argmax())
     with mock.patch.object(honest, "luck_of", return_value=1.0):
         plain = estimate(rows, final, choose, seed)
@@ -94,11 +94,11 @@ def one_run(world: str, n_rows: int, n_models: int, seed: int) -> dict[str, Any]
     }
 
 
-def best_of(rows: ScoredRows, index: PerformanceIndex) -> Callable[[FloatArray], Any]:
+def best_of(rows: ScoredRows, index: PerformanceIndex) -> honest.Chooser:
     """Chooses the model with the best score on drawn rows."""
     models = rows.versions[0]
 
-    def choose(counts: FloatArray) -> list[dict[str, Choice]]:
+    def choose(counts: FloatArray, _: np.random.Generator) -> list[dict[str, Choice]]:
         under = np.array([index.learned_scores(rows.y, model[None], counts) for model in models])
         return [{"single": Choice(np.eye(len(models))[best])} for best in under.argmax(axis=0)]
 
@@ -107,9 +107,9 @@ def best_of(rows: ScoredRows, index: PerformanceIndex) -> Callable[[FloatArray],
 
 def estimate(rows: ScoredRows, final: Any, choose: Any, seed: int) -> HonestScore:
     """Honest score of the final choice."""
-    rng = np.random.default_rng(seed)
-    found = honest.honest_scores(rows, final, choose, rng=rng, n_bootstraps=N_BOOTSTRAPS)
-    return found["single"]
+    sequence = np.random.SeedSequence(seed)
+    made = honest.Repetition(rows, final, choose, seed=sequence, n_bootstraps=N_BOOTSTRAPS)
+    return made.whole()["single"]
 
 
 def line_of(found: Sequence[dict[str, Any]]) -> str:

@@ -16,7 +16,10 @@ from automl.inference.bundle import load_bundle
 from automl.run.beginning import Place, begin, reopen
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.final import FinalRecord
+from automl.run_records.honest import HonestRecord
+from automl.selection.honest import Repetition
 from automl.settings import Settings
+from automl.stages import honesty
 from automl.stages.line import Line, close_line
 from automl_tasks.cluster import connection, watching
 from automl_tasks.run_slots import run_slots
@@ -46,13 +49,14 @@ def made(folder, address=None, during=lambda session: None, **changes):
 
 
 def finished(session, during=lambda session: None):
-    """What a run finds: its trials, its champion, and the predictions of its model."""
+    """What a run finds: trials, champion, fold models, predictions of its model, honest score."""
     beside = threading.Thread(target=during, args=(session,))
     with closing(session):
         line = Line(session)
         beside.start()
         line.finish_search()
         champion = line.record(ChampionRecord).champion
+        honest = line.record(HonestRecord)
         line.record(FinalRecord)
         trials = [
             (t.id.split("-")[-1], t.configuration.id, t.status, t.score, t.fold_scores)
@@ -63,7 +67,7 @@ def finished(session, during=lambda session: None):
     beside.join()
     session.release()
     answers = load_bundle(session.folder.bundle).predict_proba(frame)
-    return trials, champion.split("-")[-1], fold_models, answers
+    return trials, champion.split("-")[-1], fold_models, answers, honest
 
 
 def stopped(folder, address):
@@ -90,6 +94,23 @@ def models_of(session):
 def assert_equal(found, expected):
     assert found[:3] == expected[:3]
     np.testing.assert_array_equal(found[3], expected[3])
+    assert found[4] == expected[4]
+    assert found[4].of_model is not None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _honest_score_on_slots():
+    """This process makes the first bootstraps alone; all others are those of slots."""
+    made_here = Repetition.block
+
+    def first(self, number):
+        assert number == 0, "its job has failed"
+        return made_here(self, number)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(honesty, "JOBS_SECONDS", 0.0)
+        patch.setattr(Repetition, "block", first)
+        yield
 
 
 @pytest.fixture(scope="module")

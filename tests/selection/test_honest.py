@@ -18,10 +18,10 @@ from automl.selection.honest import (
     SHARE,
     WIDENING,
     Choice,
+    Repetition,
     ScoredRows,
     corrected,
     draw,
-    honest_scores,
 )
 from automl.selection.luck import luck_of
 
@@ -49,7 +49,7 @@ def best_of(rows):
     """The model with the best score on the drawn rows."""
     n_models = len(rows.versions[0])
 
-    def choose(counts):
+    def choose(counts, _):
         found = []
         for drawn in counts:
             scores = [rows.score_under([p], drawn) for p in rows.versions[0]]
@@ -59,11 +59,12 @@ def best_of(rows):
     return choose
 
 
-def estimate(rows, seed=0, **options):
+def estimate(rows, seed=0, gains=None, **options):
     """Honest score of the best model on all rows."""
     choose = best_of(rows)
-    final = choose(np.ones((1, len(rows.y)), dtype=np.float32))[0]
-    return honest_scores(rows, final, choose, rng=np.random.default_rng(seed), **options)["single"]
+    final = choose(np.ones((1, len(rows.y)), dtype=np.float32), None)[0]
+    seed = np.random.SeedSequence(seed)
+    return Repetition(rows, final, choose, seed=seed, **options).whole(gains)["single"]
 
 
 @given(st.integers(0, 10_000), st.integers(10, 200))
@@ -129,7 +130,7 @@ def test_models_that_diverge_on_one_row_each_are_not_the_final_ones_luck():
         prediction[rng.integers(1000)] += 30.0
     rows = ScoredRows([[*steady, *wild]], y, squared)
     found = estimate(rows, n_bootstraps=100)
-    final = best_of(rows)(np.ones((1, 1000), dtype=np.float32))[0]["single"]
+    final = best_of(rows)(np.ones((1, 1000), dtype=np.float32), None)[0]["single"]
     assert final.weights[:5].sum() == 1.0
     assert found.naive == pytest.approx(1 - 0.36, abs=0.05)
     assert abs(found.bias) < 0.02
@@ -169,7 +170,7 @@ def test_a_threshold_that_was_fitted_to_noise_is_corrected():
     positive = rng.random(60).astype(np.float32)
     rows = ScoredRows([[np.column_stack([1 - positive, positive])]], y, accuracy)
 
-    def choose(counts):
+    def choose(counts, _):
         places = [DecisionRule(threshold) for threshold in np.linspace(0.05, 0.95, 19)]
         return [
             {
@@ -181,8 +182,9 @@ def test_a_threshold_that_was_fitted_to_noise_is_corrected():
             for d in counts
         ]
 
-    final = choose(np.ones((1, 60), dtype=np.float32))[0]
-    found = honest_scores(rows, final, choose, rng=rng, n_bootstraps=100)["single"]
+    final = choose(np.ones((1, 60), dtype=np.float32), None)[0]
+    seed = np.random.SeedSequence(4)
+    found = Repetition(rows, final, choose, seed=seed, n_bootstraps=100).whole()["single"]
     assert found.bias > 0.02
 
 
@@ -269,11 +271,24 @@ def test_without_time_for_enough_bootstraps_there_is_no_score():
     y, predictions = models(np.random.default_rng(10), 2, 30)
     rows = ScoredRows([predictions], y, accuracy)
     choose, final = best_of(rows), {"single": only(2, 0)}
-    rng = np.random.default_rng(0)
-    assert honest_scores(rows, final, choose, rng=rng, has_time=lambda: False) == {}
-    left = iter([True] * (LEAST_BOOTSTRAPS // BLOCK))
-    found = honest_scores(rows, final, choose, rng=rng, has_time=lambda: next(left, False))
-    assert found["single"].n_bootstraps == LEAST_BOOTSTRAPS
+    repetition = Repetition(rows, final, choose, seed=np.random.SeedSequence(0))
+    blocks = [repetition.block(number) for number in range(LEAST_BOOTSTRAPS // BLOCK)]
+    assert repetition.scores(blocks[:-1]) == {}
+    assert repetition.scores(blocks)["single"].n_bootstraps == LEAST_BOOTSTRAPS
+
+
+def test_a_block_is_the_same_whoever_makes_it_and_whenever():
+    y, predictions = models(np.random.default_rng(10), 5, 60)
+    rows = ScoredRows([predictions], y, accuracy)
+    choose, final = best_of(rows), {"single": only(5, 0)}
+    one, other = (
+        Repetition(rows, final, choose, seed=np.random.SeedSequence(0), n_bootstraps=25)
+        for _ in range(2)
+    )
+    backwards = [other.block(number) for number in reversed(range(other.n_blocks))]
+    assert [len(block["single"]) for block in reversed(backwards)] == [10, 10, 5]
+    assert one.scores(backwards[::-1]) == one.whole() == other.whole()
+    assert len({block["single"] == backwards[-1]["single"] for block in backwards}) == 2
 
 
 @given(

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 from stage_json import record
 
+from automl.evaluation.slots import JobOutcome
 from automl.home import Home
+from automl.records import TrialStatus
 from automl.run.beginning import begin
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord
 from automl.selection.honest import draw
 from automl.settings import Settings
 from automl.stages import honesty
-from automl.stages.choice_evidence import evidence_of
-from automl.stages.finishing import member_milliseconds
+from automl.stages.choice_evidence import chosen_from
 from automl.stages.honesty import estimate, n_bootstraps_of
 from automl.stages.line import Line
 from automl_flows.words.result_display import honest_text
@@ -42,7 +43,7 @@ def line_of(folder, **given):
             "table": "sklearn:iris",
             "target": "target",
             "trials": 8,
-            "workers": 1,
+            "workers": 2,
             "families": ["gaussian_nb", "knn", "lda"],
             "metric": "log_loss",
             **given,
@@ -81,6 +82,10 @@ def halved(tmp_path_factory):
         made.session.release()
 
 
+def evidence_of(line):
+    return chosen_from(*arguments(line)).evidence(line.session.plan)
+
+
 def arguments(line):
     return line.session, line.trials, line.record(ChampionRecord), line.record(EnsembleRecord)
 
@@ -107,15 +112,16 @@ def test_the_same_run_has_the_same_honest_score_again(line, monkeypatch):
 @pytest.mark.parametrize("name", ["line", "halved"])
 def test_the_choice_from_every_row_once_is_the_runs_own(name, request):
     line = request.getfixturevalue(name)
-    evidence = evidence_of(*arguments(line))
-    again = evidence.choose(np.ones((1, len(evidence.rows.y)), dtype=np.float32))[0]
+    evidence = evidence_of(line)
+    counts = np.ones((1, len(evidence.rows.y)), dtype=np.float32)
+    again = evidence.choose(counts, np.random.default_rng(0))[0]
     champion = evidence.members[int(again["single"].weights.argmax())].id
     assert champion == record(line, "selection")["champion"]
     assert again["single"].rule == evidence.final["single"].rule
 
 
 def test_a_bag_counts_what_it_is_worth_more_than_a_fold_model(line):
-    evidence = evidence_of(*arguments(line))
+    evidence = evidence_of(line)
     gains = evidence.gains()
     assert set(gains) == {"single", "ensemble"}
     member = int(evidence.final["single"].weights.argmax())
@@ -131,9 +137,8 @@ def test_a_bag_counts_what_it_is_worth_more_than_a_fold_model(line):
 
 @pytest.mark.parametrize("given", [{"final": "refit"}, {"time": "when"}])
 def test_refits_and_bags_over_growing_windows_gain_nothing(line, monkeypatch, given):
-    evidence = evidence_of(*arguments(line))
     monkeypatch.setattr(line.session, "settings", line.session.settings.model_copy(update=given))
-    assert evidence.gains() == {}
+    assert evidence_of(line).gains() == {}
 
 
 def test_with_halves_the_scores_are_those_of_the_half_that_was_chosen_on(halved):
@@ -180,7 +185,7 @@ def test_where_a_few_rows_decide_no_score_is_printed_but_the_reason(numbers):
 
 
 def test_a_prediction_that_diverges_on_fresh_folds_alone_is_seen(numbers, monkeypatch):
-    evidence = evidence_of(*arguments(numbers))
+    evidence = evidence_of(numbers)
     rng = np.random.default_rng(1)
     y = rng.normal(size=len(evidence.rows.y))
     tame = [y + 0.1 * rng.normal(size=len(y)) for _ in evidence.members]
@@ -199,7 +204,7 @@ def test_a_prediction_that_diverges_on_fresh_folds_alone_is_seen(numbers, monkey
 
 
 def test_classes_have_no_losses_to_doubt(line):
-    assert evidence_of(*arguments(line)).doubts() == {}
+    assert evidence_of(line).doubts() == {}
 
 
 def test_without_time_the_record_says_so(line, monkeypatch):
@@ -223,16 +228,48 @@ def test_no_block_begins_that_would_end_too_late(monkeypatch):
     monkeypatch.setattr(honesty, "time", SimpleNamespace(monotonic=lambda: now))
     pace = honesty.Pace(10.0)
     assert pace.has_time_for_another()
-    now += 4.0
+    with pace.block():
+        now += 4.0
     assert pace.has_time_for_another()
-    now += 3.0
+    with pace.block():
+        now += 3.0
     assert not pace.has_time_for_another()
     assert pace.is_over
     assert honesty.Pace(None).has_time_for_another()
 
 
+@pytest.mark.parametrize("name", ["line", "halved"])
+def test_slots_make_the_blocks_that_this_process_makes(name, request, monkeypatch):
+    line = request.getfixturevalue(name)
+    monkeypatch.setattr(honesty, "N_BOOTSTRAPS", 60)
+    here = estimate(*arguments(line))
+    assert line.session.pool.is_ready(60.0)
+    run, jobs = line.session.pool.run, []
+
+    def counted(slot, job, **limits):
+        jobs.append(job.payload["block"])
+        outcome = run(slot, job, **limits)
+        assert outcome.status is TrialStatus.COMPLETE, outcome
+        return outcome
+
+    monkeypatch.setattr(honesty, "JOBS_SECONDS", 0.0)
+    monkeypatch.setattr(line.session.pool, "run", counted)
+    assert estimate(*arguments(line)) == here
+    assert sorted(jobs) == list(range(1, len(jobs) + 1))
+    assert len(jobs) >= 2
+
+
+def test_a_block_whose_slot_fails_is_made_here(line, monkeypatch):
+    monkeypatch.setattr(honesty, "N_BOOTSTRAPS", 40)
+    here = estimate(*arguments(line))
+    monkeypatch.setattr(honesty, "JOBS_SECONDS", 0.0)
+    lost = JobOutcome(TrialStatus.KILLED, [], "lost")
+    monkeypatch.setattr(line.session.pool, "run", lambda *_, **__: lost)
+    assert estimate(*arguments(line)) == here
+
+
 def test_a_member_that_lacks_a_repeat_of_the_fresh_folds_has_the_mean_of_its_others(line):
-    evidence = evidence_of(*arguments(line))
+    evidence = evidence_of(line)
     how = replace(evidence.record.settings, criteria={"generalization": 0.5, "stability": 0.5})
     member, versions = next(iter(evidence.fresh.items()))
     assert len(versions) == len(evidence.folds) == 2
@@ -246,11 +283,11 @@ def test_a_member_that_lacks_a_repeat_of_the_fresh_folds_has_the_mean_of_its_oth
     by_fold = tested._fold_scores(counts, scores)[0, member]
     n_folds = len(by_fold) // 2
     assert by_fold[n_folds:] == pytest.approx(by_fold[:n_folds].mean())
-    assert tested.choose(counts)[0]["single"].weights.sum() == 1.0
+    assert tested.choose(counts, np.random.default_rng(0))[0]["single"].weights.sum() == 1.0
 
 
 def test_without_any_drawn_row_of_a_fold_the_score_of_the_search_counts(line):
-    evidence = evidence_of(*arguments(line))
+    evidence = evidence_of(line)
     outside = replace(evidence, folds=np.full_like(evidence.folds, -1))
     outside.folds[:, 0] = 0
     counts = np.ones((1, len(evidence.rows.y)), dtype=np.float32)
@@ -261,15 +298,15 @@ def test_without_any_drawn_row_of_a_fold_the_score_of_the_search_counts(line):
 
 
 def test_ensembles_of_bootstraps_keep_the_limit_of_the_runs_own(line, monkeypatch):
-    evidence = evidence_of(*arguments(line))
-    speeds = [member_milliseconds(line.session, trial) for trial in evidence.members]
+    evidence = evidence_of(line)
+    speeds = evidence.milliseconds
     limit = float(np.median(speeds))
-    limited = line.session.settings.model_copy(update={"max_predict_ms": limit})
-    monkeypatch.setattr(line.session, "settings", limited)
+    limited = evidence.settings.model_copy(update={"max_predict_ms": limit})
+    evidence = replace(evidence, settings=limited)
     counts = draw(len(evidence.rows.y), 6, rng=np.random.default_rng(0))
     monkeypatch.setattr(evidence, "_n_ensembles", 6)
-    chosen = [np.flatnonzero(one["ensemble"].weights) for one in evidence.choose(counts)]
-    champions = evidence.choose(counts)
-    for members, one in zip(chosen, champions, strict=True):
+    chosen = evidence.choose(counts, np.random.default_rng(0))
+    for one in chosen:
+        members = np.flatnonzero(one["ensemble"].weights)
         is_alone = len(members) == 1 and one["single"].weights[members[0]] == 1.0
         assert is_alone or sum(speeds[i] for i in members) <= limit

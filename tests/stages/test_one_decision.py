@@ -23,7 +23,7 @@ from automl.run.beginning import begin
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord
 from automl.settings import Settings
-from automl.stages.choice_evidence import evidence_of
+from automl.stages.choice_evidence import chosen_from
 from automl.stages.line import Line
 
 COSTS = [[0, 1, 1], [1, 0, 1], [20, 20, 0]]
@@ -132,9 +132,8 @@ def test_the_model_that_is_chosen(run):
 def test_the_honest_score_begins_with_the_labels_of_the_deployed_rule(run):
     line = run.line
     record = stage_json.record(line, "honest")
-    evidence = evidence_of(
-        run.session, line.trials, line.record(ChampionRecord), line.record(EnsembleRecord)
-    )
+    records = line.record(ChampionRecord), line.record(EnsembleRecord)
+    evidence = chosen_from(run.session, line.trials, *records).evidence(run.session.plan)
     choice = evidence.final[record["chosen"]]
     if record["chosen"] == "ensemble":
         assert choice.rule == DecisionRule.from_json(stage_json.record(line, "ensemble")["rule"])
