@@ -136,8 +136,9 @@ def test_a_worker_of_another_installation_that_does_not_see_the_folder(
     cache = empty_cluster.folder / "cache"
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
+    key = str(tmp_path / "other" / "key")
     empty_cluster.worker(
-        hides=home, AUTOML_CLUSTER_CACHE=str(cache), AUTOML_KEY_FILE=str(tmp_path / "other" / "key")
+        threads=2, hides=home, AUTOML_CLUSTER_CACHE=str(cache), AUTOML_KEY_FILE=key
     )
     empty_cluster.wait_for_workers(1)
     assert_equal(made(home, empty_cluster.address), here)
