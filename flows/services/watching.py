@@ -200,7 +200,7 @@ class Watcher:
             self.runs.again(taken.run)
         elif now.refusal:
             self._set_aside(taken.drop, now.refusal, taken.digest)
-            taken.is_open = False
+            self._taken.pop(key)  # it may arrive again, in an object store with the same version
         elif now.kind in ("completed", "cancelled"):
             self.store.tidy(taken.digest)
             taken.is_open = False

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
+import fsspec
 import pandas as pd
 import pytest
 
@@ -18,6 +22,52 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "_MLFLOW_SERVER_ARTIFACT_ROOT",
     ):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[str]:
+    """Address of an S3 server in this process; skips where moto or s3fs is not installed."""
+    pytest.importorskip("s3fs")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # else a line for each request
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(params=["local", "memory", "s3"])
+def inbox(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """Address of an empty place where files may arrive."""
+    if request.param == "local":
+        (tmp_path / "inbox").mkdir()
+        yield str(tmp_path / "inbox")
+    elif request.param == "memory":
+        memory = fsspec.filesystem("memory")
+        memory.store.clear()
+        memory.pseudo_dirs[:] = [""]
+        memory.makedirs("/inbox")
+        yield "memory://inbox"
+        memory.store.clear()
+        memory.pseudo_dirs[:] = [""]
+    else:
+        yield from _bucket(request.getfixturevalue("s3_server"), monkeypatch)
+
+
+def _bucket(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A prefix of a new bucket; the file systems know the server by the environment, as a service does."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    system = fsspec.get_filesystem_class("s3")
+    system.clear_instance_cache()
+    bucket = f"drops-{uuid4().hex[:12]}"
+    system().mkdir(bucket)
+    yield f"s3://{bucket}/inbox"
+    system.clear_instance_cache()
 
 
 @pytest.fixture(scope="session")

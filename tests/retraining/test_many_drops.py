@@ -203,18 +203,11 @@ class Setting:
         folder.write_facts({**facts, "run_id": folder.run_id})
 
 
-@pytest.fixture(params=["local", "memory"])
-def setting(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Setting]:
+@pytest.fixture
+def setting(inbox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Setting]:
     home = Home(tmp_path / "home")
-    memory = fsspec.filesystem("memory")
-    memory.store.clear()
-    address = "memory://inbox" if request.param == "memory" else str(tmp_path / "inbox")
-    fsspec.core.url_to_fs(address)[0].makedirs(address.removeprefix("memory:/"), exist_ok=True)
-    yield Setting(home, address, monkeypatch)
+    yield Setting(home, inbox, monkeypatch)
     stop_services(home.path)
-    memory.store.clear()
 
 
 @pytest.mark.timeout(7200)

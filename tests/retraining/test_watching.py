@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -119,19 +118,9 @@ class Service:
         return str(self.system.cat_file(f"{self.root}/failed/{name}.reason.txt").decode())
 
 
-@pytest.fixture(params=["local", "memory"])
-def service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Service]:
-    if request.param == "local":
-        (tmp_path / "inbox").mkdir()
-        yield Service(tmp_path / "home", str(tmp_path / "inbox"))
-        return
-    memory = fsspec.filesystem("memory")
-    memory.store.clear()
-    memory.pseudo_dirs[:] = [""]
-    memory.makedirs("/inbox")
-    yield Service(tmp_path / "home", "memory://inbox")
-    memory.store.clear()
-    memory.pseudo_dirs[:] = [""]
+@pytest.fixture
+def service(inbox: str, tmp_path: Path) -> Service:
+    return Service(tmp_path / "home", inbox)
 
 
 @pytest.mark.parametrize(
@@ -242,6 +231,16 @@ def test_a_bad_file_is_set_aside_with_its_reason_and_an_event(service: Service) 
     assert not list(service.store.folder.glob("*/bad.csv"))
 
 
+def test_a_bad_file_that_arrives_again_is_set_aside_again(service: Service) -> None:
+    for number in range(2):
+        service.put("bad.csv")
+        service.look()
+        service.runs.end("bad.csv", "failed", REFUSED, "there is no target column")
+        service.look()
+        assert "bad.csv" not in service.files, number
+    assert {"failed/bad.csv", "failed/bad-2.csv"} <= service.files
+
+
 def test_a_file_that_goes_before_it_is_complete_leaves_a_reason(service: Service) -> None:
     service.put("a.csv")
     service.watcher.step()
@@ -311,7 +310,7 @@ def test_a_place_that_is_away_is_no_error_and_loses_nothing(
     service.put("a.csv")
     service.watcher.step()
     with monkeypatch.context() as patch:
-        patch.setattr(type(service.system), "ls", _refuse)
+        patch.setattr(service.system, "ls", _refuse)
         service.look()
     service.look()
     assert service.begun == ["a.csv"]
@@ -329,7 +328,7 @@ def test_a_file_that_cannot_be_set_aside_does_not_stop_others(
     service.look()
     service.runs.end("bad.csv", "failed", REFUSED, "no target")
     with monkeypatch.context() as patch:
-        patch.setattr(type(service.system), "pipe_file", _refuse)
+        patch.setattr(service.system, "pipe_file", _refuse)
         service.look()
         service.look()
     assert len([s for s in service.said if s.startswith("waiting:")]) == 1
