@@ -203,7 +203,7 @@ class SpaceTree:
         SettingsError
             If none of `MAX_DRAWS` draws satisfied the rules, or the signature is not known.
         """
-        chosen = signature if isinstance(signature, Signature) else self.signature(signature)
+        chosen = self.signature(signature)
         leaves = chosen.leaves
         for _ in range(MAX_DRAWS):
             values = dict(chosen.branches)
@@ -329,7 +329,7 @@ class SpaceTree:
 
         The rules are not checked (`is_legal` does); positions outside [0, 1] are clipped.
         """
-        chosen = signature if isinstance(signature, Signature) else self.signature(signature)
+        chosen = self.signature(signature)
         values = dict(chosen.branches)
         for leaf, position in zip(chosen.numericals, unit, strict=True):
             assert isinstance(leaf.distribution, Numerical)
@@ -349,7 +349,7 @@ class SpaceTree:
             Values of each numerical (or by name, 1 where left out): the middles of as many
             equally probable parts. Integers with fewer values give all; nominals always do.
         """
-        chosen = signature if isinstance(signature, Signature) else self.signature(signature)
+        chosen = self.signature(signature)
         counts = points if isinstance(points, Mapping) else dict.fromkeys(chosen.names, points)
         return {leaf.name: leaf.grid(counts.get(leaf.name, 1)) for leaf in chosen.leaves}
 

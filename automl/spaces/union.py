@@ -110,7 +110,7 @@ class UnionTree(SpaceTree):
         self, signature: Signature | Sequence[str] | str, rng: np.random.Generator
     ) -> Configuration:
         """One legal configuration of a signature of any family."""
-        chosen = signature if isinstance(signature, Signature) else self.signature(signature)
+        chosen = self.signature(signature)
         return self.part(chosen.family).sample_signature(chosen, rng)
 
     def default(self, signature: Signature | Sequence[str] | str | None = None) -> Configuration:
@@ -148,7 +148,7 @@ class UnionTree(SpaceTree):
         nominals: Mapping[str, JsonScalar] | None = None,
     ) -> Configuration:
         """Inverse of `to_unit`."""
-        chosen = signature if isinstance(signature, Signature) else self.signature(signature)
+        chosen = self.signature(signature)
         return self.part(chosen.family).from_unit(chosen, unit, nominals)
 
     def narrow(self, overrides: Mapping[str, Any]) -> SpaceTree:
