@@ -26,8 +26,11 @@ class Selection(Section):
 
     title: ClassVar[str] = "The selection"
 
-    clusters: int = setting(
-        10, help="Candidates per signature, by k-means", unit="candidates", ge=1
+    candidates_per_signature: int = setting(
+        10,
+        help="Candidates per signature, by k-means",
+        unit="candidates",
+        ge=1,
     )
     candidate_limit: int = setting(
         10,
@@ -37,8 +40,8 @@ class Selection(Section):
         idle=(
             Idle(
                 lambda s: s.selection_test == "thesis",
-                "selection_test thesis takes the best of all clusters; clusters says how many there "
-                "are",
+                "selection_test thesis takes the best of all clusters; candidates_per_signature says "
+                "how many there are",
             ),
         ),
         ge=1,

@@ -29,8 +29,8 @@ _OTHER_VARIABLES = (
     "AUTOML_TABLE_ADDRESSES",
 )
 """Variables that are no settings: of the home, of the installation, of models, and of our own processes."""
-_SPELLINGS = {"budget": "budget_seconds"}
-"""Other names of settings: what the option is called."""
+_SPELLINGS = {"budget": "budget_seconds", "clusters": "candidates_per_signature"}
+"""Other names of settings: what the option is called, and what earlier runs called them."""
 _Values = Mapping[str, Any]
 
 
@@ -134,7 +134,7 @@ def validated_settings(
         With each setting that cannot be used, the reason and the value.
     """
     try:
-        return Settings(**values)
+        return Settings(**{_SPELLINGS.get(name, name): value for name, value in values.items()})
     except ValidationError as error:
         raise error_of(error, of=of, places=places or {}) from None
 

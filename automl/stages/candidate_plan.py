@@ -75,7 +75,9 @@ def likely_seconds(
     """
     limit = session.settings.candidate_limit
     if session.settings.selection_test == "thesis":
-        limit = session.settings.clusters * len({t.configuration.signature for t in best})
+        limit = session.settings.candidates_per_signature * len(
+            {t.configuration.signature for t in best}
+        )
     fold_seconds = [*map(fold_seconds_of, best), *to_come][:limit]
     near = _stand_ins(session, best[:limit])
     plan = plan_candidates(session, fold_seconds, most - _headroom(most), near)

@@ -230,7 +230,9 @@ def _clusters(session: Session, complete: Sequence[Trial]) -> list[SignatureClus
         encoder = ConfigurationEncoder(space_of(session.plan, family, session.settings))
         points = rounded(encoder.fit_transform([t.configuration for t in members]))
         scores = [trial.achieved for trial in members]
-        clusters = kmeans_clusters(points, scores, k=session.settings.clusters, seed=seed)
+        clusters = kmeans_clusters(
+            points, scores, k=session.settings.candidates_per_signature, seed=seed
+        )
         groups.append(
             SignatureClusters(
                 signature,

@@ -56,7 +56,7 @@ def select_champion(
         trials=tuple(rows),
         fold_rows=next(tuple(f.rows for f in t.folds) for t in trials if t.is_complete),
         max_predict_ms=limit,
-        k=session.settings.clusters,
+        k=session.settings.candidates_per_signature,
         clusters=candidates.clusters,
         screening=candidates.screening,
         scoring=candidates.scoring,

@@ -45,7 +45,7 @@ CASES = {
     "fast": {"ensemble": "greedy", "selection_test": "mcb", "ensemble_members": 2},
     "balanced": {"ensemble": "agnostic_bayes", "selection_test": "friedman", "candidate_limit": 3},
     "best": {"ensemble": "stacking", "selection_test": "paired", "candidate_limit": 2},
-    "thesis": {"normality": "lilliefors", "halves": "bootstrap", "clusters": 2},
+    "thesis": {"normality": "lilliefors", "halves": "bootstrap", "candidates_per_signature": 2},
 }
 
 
@@ -141,7 +141,8 @@ def test_the_selection_is_as_asked(line: Line) -> None:
     if settings.selection_test != "thesis":
         assert len(candidates["trial_ids"]) <= settings.candidate_limit
     else:
-        assert all(max(group["clusters"]) <= settings.clusters for group in candidates["clusters"])
+        most = settings.candidates_per_signature
+        assert all(max(group["clusters"]) <= most for group in candidates["clusters"])
 
 
 def test_the_model_is_as_asked(line: Line) -> None:
