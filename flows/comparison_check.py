@@ -133,7 +133,8 @@ def _check(plan: ComparisonPlan, data_set: str, frame: pd.DataFrame) -> str:
 
 def _prepare(settings: Settings, frame: pd.DataFrame) -> str:
     from automl.home import RunFolder
-    from automl.run.preparation import check_workers, prepare
+    from automl.run.preparation import prepare
+    from automl.run.workers import check_workers
 
     check_workers(settings)
     with tempfile.TemporaryDirectory(prefix="automl-compare-") as name:

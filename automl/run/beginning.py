@@ -23,9 +23,10 @@ from automl.run.ledger import is_late, ledger_of
 from automl.run.local_slots import MakeSlots, local_slots
 from automl.run.memory import recall_snapshot, take_snapshot
 from automl.run.own_priors import keep_own_priors
-from automl.run.preparation import check_workers, prepare, versions
+from automl.run.preparation import prepare, versions
 from automl.run.session import Session
 from automl.run.table_description import describe_table
+from automl.run.workers import check_workers
 from automl.run_state import (
     KILLED,
     RUNNING,

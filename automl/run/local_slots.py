@@ -8,7 +8,7 @@ from automl.errors import SettingsError
 from automl.evaluation.slots import Slots
 from automl.evaluation.worker_pool import JOB_MODULES, LOG, WorkerPool
 from automl.home import RunFolder
-from automl.run.preparation import n_slots
+from automl.run.workers import n_slots
 from automl.settings import Settings
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from automl.families.registry import get_family
 from automl.records import Trial
-from automl.run.preparation import LIGHTGBM_SECONDS_PER_CELL
+from automl.run.fold_plan import LIGHTGBM_SECONDS_PER_CELL
 from automl.run.session import Session
 from automl.selection.screening import stand_ins
 from automl.stages.speed import workload_of

@@ -24,7 +24,7 @@ from automl.recommendation.methods import obstacle
 from automl.recommendation.transfer_sources import sources_of
 from automl.records import Configuration, Trial, TrialStatus
 from automl.run.choices import check_only_family, reads_clock
-from automl.run.preparation import kept_repeats
+from automl.run.fold_plan import kept_repeats
 from automl.run.search_spaces import spaces_of
 from automl.run.session import Session
 from automl.run_records.search import FamilyFindings, SearchRecord

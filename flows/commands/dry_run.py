@@ -35,7 +35,8 @@ def plan_of(settings: Settings, home: Home) -> dict[str, Any]:
     from automl.data.table import Table
     from automl.home import RunFolder
     from automl.run.memory import unknown_exclusions
-    from automl.run.preparation import check_workers, prepare
+    from automl.run.preparation import prepare
+    from automl.run.workers import check_workers
 
     check_workers(settings)
     with tempfile.TemporaryDirectory(prefix="automl-dry-run-") as name:

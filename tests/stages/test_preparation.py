@@ -7,13 +7,13 @@ import pytest
 from automl.errors import AutoMLWarning, SettingsError
 from automl.experience.harvest import data_set_facts
 from automl.recommendation.meta_learner import encoding_facts
-from automl.run.preparation import check_workers, n_slots
+from automl.run.workers import check_workers, n_slots
 from automl.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
-    monkeypatch.setattr("automl.run.preparation.usable_cores", lambda: 2)
+    monkeypatch.setattr("automl.run.workers.usable_cores", lambda: 2)
 
 
 def test_rules_and_encodings_know_the_table_and_its_matrix(session_of):
