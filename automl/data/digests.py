@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from automl.content_digests import new_digest
 from automl.errors import DataError
+from automl.inference.column_schema import ColumnSchema
 from automl.inference.columns import are_whole, category_text, values_of
 from automl.inference.forms import FloatArray
 from automl.inference.raw_table import Column, RawTable
-from automl.inference.schema import ColumnSchema, TableSchema
+from automl.inference.schema import TableSchema
 
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLIER = np.uint64(0xFF51AFD7ED558CCD)

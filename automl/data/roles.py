@@ -42,11 +42,12 @@ from automl.data.column_readings import (
 )
 from automl.data.findings import nearest
 from automl.errors import DataError, SettingsError
+from automl.inference.column_schema import default_reading
 from automl.inference.columns import SAMPLE, are_whole, category_texts, short
 from automl.inference.forms import BooleanForm, DurationForm, NumberForm
 from automl.inference.raw_table import Column, RawTable
 from automl.inference.readings import Reading
-from automl.inference.schema import TableSchema, default_reading
+from automl.inference.schema import TableSchema
 from automl.lookup import did_you_mean
 
 NEARLY_UNIQUE = 0.95

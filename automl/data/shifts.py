@@ -9,7 +9,7 @@ import pandas as pd
 
 from automl.data.column_scores import ColumnScores
 from automl.data.findings import listed
-from automl.inference.schema import UNSEEN
+from automl.inference.column_schema import UNSEEN
 from automl.records import FloatArray, IntArray
 
 MAX_ROWS = 20_000

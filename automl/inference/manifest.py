@@ -15,10 +15,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from automl.errors import DataError, SettingsError
+from automl.inference.column_schema import UNSEEN, USED_ROLES, ColumnSchema
 from automl.inference.combining import Combine
 from automl.inference.dates import ELAPSED, PARTS
 from automl.inference.plain_records import ShapeError, read_record
-from automl.inference.schema import UNSEEN, USED_ROLES, ColumnSchema, TableSchema
+from automl.inference.schema import TableSchema
 
 FORMAT = 7
 """Of the bundles that are written."""

@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from automl.inference.column_schema import ColumnSchema
 from automl.inference.decision import DecisionRule
 from automl.inference.plain_records import ShapeError, read_record
-from automl.inference.schema import ColumnSchema, TableSchema
+from automl.inference.schema import TableSchema
 
 N_BINS = 10
 """Tenths, as the population stability index is used with since it is used."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from automl.inference.schema import UNSEEN, ColumnSchema
+from automl.inference.column_schema import UNSEEN, ColumnSchema
 from automl.reports.figure import number
 
 DAY_SECONDS = 86_400

@@ -18,9 +18,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from automl.data.table import Table
+from automl.inference.column_schema import ColumnSchema
 from automl.inference.dates import date_parts
 from automl.inference.model import CHUNK_ROWS, TableModel
-from automl.inference.schema import ColumnSchema
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, IntArray
 from automl.reports.column_values import value_words

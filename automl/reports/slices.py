@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from automl.inference.schema import ColumnSchema, TableSchema
+from automl.inference.column_schema import ColumnSchema
+from automl.inference.schema import TableSchema
 from automl.records import FloatArray
 from automl.reports.column_values import value_words
 from automl.reports.judged import JudgedRows

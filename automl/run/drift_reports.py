@@ -16,11 +16,12 @@ from automl.data.target import encode_labels, missing_targets
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.evaluation.plan import EvaluationPlan
 from automl.home import Home, RunFolder
+from automl.inference.column_schema import ColumnSchema
 from automl.inference.columns import stored_kind
 from automl.inference.model import TableModel
 from automl.inference.raw_table import Column
 from automl.inference.reference import ColumnReference, TrainingReference, typed_values
-from automl.inference.schema import ColumnSchema, TableSchema
+from automl.inference.schema import TableSchema
 from automl.monitoring.drift import movement, movements_of
 from automl.monitoring.drift_report import (
     DriftReport,

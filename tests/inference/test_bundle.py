@@ -315,7 +315,7 @@ COLD = """
     ours = {name: module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "automl"}
     assert all(file.startswith(code) for file in ours.values()), ours
     packages = {name.split(".")[1] for name in ours if "." in name}
-    assert packages <= {"errors", "preprocessing", "estimators", "inference"}, packages
+    assert packages <= {"errors", "listing", "preprocessing", "estimators", "inference"}, packages
     assert not {"mlflow", "pydantic", "prefect"} & set(sys.modules)
 """
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from automl.data.roles import GivenRole, Role, column_role
 from automl.errors import AutoMLWarning, DataError
+from automl.inference.column_schema import UNSEEN
 from automl.inference.columns import MISSING_TEXTS
 from automl.inference.raw_table import Column
-from automl.inference.schema import UNSEEN, TableSchema
+from automl.inference.schema import TableSchema
 
 
 def fit_one(values, role):

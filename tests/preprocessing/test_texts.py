@@ -15,7 +15,8 @@ from automl.data.table import Table, prepare_table
 from automl.errors import DataError, SettingsError
 from automl.evaluation.cache import FoldCache
 from automl.evaluation.fitting import FoldData, _components
-from automl.inference.schema import MOST_LETTERS, TableSchema
+from automl.inference.column_schema import MOST_LETTERS
+from automl.inference.schema import TableSchema
 from automl.inference.trusted import TRUSTED_TYPES
 from automl.meta_features.description import describe
 from automl.preprocessing import TextEncoder, build_preprocessor
