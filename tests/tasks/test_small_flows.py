@@ -11,7 +11,8 @@ import pytest
 from automl_flows.services.server import LocalServer
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE[PAGE.index("## Three small flows") :], re.DOTALL)
+SECTION = PAGE.partition("## Three small flows")[2].partition("\n## ")[0]
+BLOCKS = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
 USE = """
 import numpy as np
 import pandas as pd
