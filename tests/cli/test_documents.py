@@ -25,8 +25,8 @@ def options_of(command):
     return own.union(*map(options_of, getattr(command, "commands", {}).values()))
 
 
-# of pip and dask
-FOREIGN = {"--upgrade", "--memory-limit"}
+# of pip and dask, and of every command
+FOREIGN = {"--upgrade", "--memory-limit", "--help"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
