@@ -11,9 +11,9 @@ PAGE = ROOT / "docs" / "architecture.md"
 
 
 def rows():
-    table = PAGE.read_text().split("## Where is it?")[1].split("\nWords:")[0]
+    table = PAGE.read_text().split("## Where is it?")[1].split("\n## ")[0]
     return [
-        line for line in table.splitlines() if line.startswith("| ") and "you look for" not in line
+        line for line in table.splitlines() if line.startswith("| ") and "You look for" not in line
     ]
 
 
