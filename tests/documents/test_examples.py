@@ -38,6 +38,7 @@ SETTINGS = {"AUTOML_PRESET": "fast", "AUTOML_FAMILIES": "lightgbm,ridge,knn,lda"
 NOT_RUN = {
     ("comparison.md", "a form"): 1,
     ("dask.md", "a cluster"): 2,
+    ("deployments.md", "a form"): 1,
     ("deployments.md", "it stands until it is interrupted"): 3,
     ("deployments.md", "servers and a worker that stand"): 3,
     ("extending.md", "the package must be installed"): 2,
