@@ -26,7 +26,7 @@ def options_of(command):
 
 
 # of pip and dask, and of every command
-FOREIGN = {"--upgrade", "--memory-limit", "--help"}
+FOREIGN = {"--upgrade", "--memory-limit", "--nthreads", "--help"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
