@@ -41,7 +41,7 @@ def run_cell(
     with_curve: bool = True,
     make_slots: MakeSlots = local_slots,
 ) -> CellRecord:
-    """Record of a cell: the one that is there, else of a run that is made now.
+    """Record of a cell: the existing one, or that of a new run.
 
     A run that was interrupted is continued. What goes wrong in the run becomes its record.
 
@@ -192,7 +192,7 @@ def _trials(session: Session, trials: Sequence[Trial]) -> dict[str, Any]:
 
 
 def _gain(line: Line) -> dict[str, Any]:
-    """What the families score as they come, and the champion, all by the folds of the search."""
+    """Scores of the families' defaults and of the champion, all on the search folds."""
     search, champion = line.record(SearchRecord), line.record(ChampionRecord).champion
     chosen = next(trial for trial in line.trials if trial.id == champion)
     return {

@@ -107,7 +107,7 @@ def hyperparameter_ranks(chosen: ArrayLike, tested: Sequence[ArrayLike]) -> Floa
 def against_best(
     risks: ArrayLike, best: ArrayLike, *, reference: ArrayLike | None = None
 ) -> FloatArray:
-    """Distance from the best known, or how much of the way there has been made.
+    """Distance from the best known, absolute or as a share of the way there.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ ADDRESSES_FILE = "addresses.json"
 
 @dataclass(frozen=True)
 class CellRecord:
-    """What became of a cell.
+    """The outcome of a cell.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class CellRecord:
         values = {key: value for key, value in data.items() if key not in {"rows", "format"}}
         if data.get("format") != FORMAT:
             raise SettingsError(
-                f"a record of a comparison has format {data.get('format')!r}; known is {FORMAT}"
+                f"a record of a comparison has format {data.get('format')!r}; expected {FORMAT}"
             )
         for key in ("trial_risks", "trial_seconds"):
             values[key] = tuple(values.get(key, ()))
@@ -117,7 +117,7 @@ class CellRecord:
 
 @dataclass(frozen=True)
 class CellRows:
-    """What a cell says of each test row; equal rows, in equal order, for all methods of a place.
+    """Predictions of a cell for each test row; the same rows in the same order for all methods of a place.
 
     Parameters
     ----------
@@ -227,9 +227,9 @@ class ComparisonFolder:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError) as error:
-            raise SettingsError(f"{path} is no plan of a comparison: {error}") from None
+            raise SettingsError(f"{path} is not the plan of a comparison: {error}") from None
         if written != FORMAT:
-            raise SettingsError(f"{path} has format {written!r}; known is {FORMAT}")
+            raise SettingsError(f"{path} has format {written!r}; expected {FORMAT}")
         return plan
 
     def write(self, record: CellRecord, rows: CellRows | None = None) -> None:
@@ -252,7 +252,7 @@ class ComparisonFolder:
         self._records(record.cell).write(_stem(record.cell), content)
 
     def read(self, cell: Cell) -> CellRecord | None:
-        """Record of a cell, or None if there is none that is whole.
+        """Record of a cell, or None if there is no complete one.
 
         Warns
         -----

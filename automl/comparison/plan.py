@@ -153,8 +153,8 @@ def _public(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _refuse_change(what: str, before: Any, given: Any, where: str) -> None:
     if before != given:
         raise SettingsError(
-            f"{what} is another one than in {where}: {_shown(before)} there, {_shown(given)} now; "
-            "compare under another name, or in another folder"
+            f"{what} differs from that in {where}: {_shown(before)} there, {_shown(given)} now; "
+            "use another name or another folder"
         )
 
 
@@ -184,7 +184,7 @@ def read_methods(path: Path) -> tuple[dict[str, dict[str, Any]], str | dict[str,
     common, methods = content.get("common") or {}, content.get("methods")
     if not isinstance(methods, dict) or not methods:
         raise SettingsError(
-            f"methods file {path}: methods must hold the settings of each method by its name"
+            f"methods file {path}: methods must map the name of each method to its settings"
         )
     common = _settings_of(common, f"methods file {path}: common")
     by_name = {}
@@ -217,10 +217,10 @@ def _settings_of(given: Any, where: str) -> dict[str, Any]:
     for key in settings:
         if key in DATA_SETTINGS:
             raise SettingsError(
-                f"{where}: {key} belongs to a data set; write it into a list of them"
+                f"{where}: {key} belongs to a data set; give it in a list of data sets"
             )
         if key in CELL_SETTINGS:
-            raise SettingsError(f"{where}: {key} is set by the comparison and cannot be given")
+            raise SettingsError(f"{where}: the comparison sets {key} itself; leave it out")
     return settings
 
 

@@ -55,7 +55,7 @@ N_DRAWS_OF_CURVES = 200
 
 @dataclass(frozen=True)
 class Comparison:
-    """Methods compared in the places that all of them have.
+    """Methods compared in the places that all of them have finished.
 
     Parameters
     ----------
@@ -231,7 +231,9 @@ class _Drawing:
             rows = self.folder.read_rows(record.cell)
             truth = rows.y if truth is None else truth
             if not np.array_equal(truth, rows.y):
-                raise DataError(f"{record.cell}: its test rows are not those of the other methods")
+                raise DataError(
+                    f"{record.cell}: its test rows differ from those of the other methods"
+                )
             drawn[:, k] = self.of(record, rows, rows.prediction, _labels(record, rows))
         return drawn
 

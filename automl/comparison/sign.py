@@ -14,7 +14,7 @@ from automl.comparison.ranks import winning_frequency
 
 @dataclass(frozen=True)
 class SignTest:
-    """Wins and losses of the first of two methods, and how likely so uneven a count is by chance.
+    """Wins and losses of the first of two methods, and the p-value of so uneven a count.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ class Deadline:
     at: float | None
 
     def has_time(self, seconds: float = 0.0) -> bool:
-        """Whether the deadline is still ahead, after so many seconds from now."""
+        """Whether more than `seconds` are left before the deadline."""
         return self.at is None or time.monotonic() + seconds < self.at
 
 

@@ -1,4 +1,4 @@
-"""The library that an ensemble chooses from, kept diverse where it cannot hold all trials."""
+"""The library that an ensemble chooses from, kept diverse if it cannot hold all trials."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def diverse_library(
 ) -> IntArray:
     """Positions of the trials that an ensemble chooses from, best first.
 
-    The best ones are `BEST_SHARE` of them. The others are the best of each family, then the best of
-    each kind of preprocessing of a family, then again the best: models of other kinds err on other
-    rows. Equal scores keep their order.
+    A share of `BEST_SHARE` are the best trials. The rest are the best of each family, then the best
+    of each family with each kind of preprocessing, then again the best. Different models err on
+    different rows. Equal scores keep their order.
 
     Parameters
     ----------

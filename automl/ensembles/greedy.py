@@ -24,11 +24,11 @@ def greedy_selection(
     max_members: int = 100,
     max_rows: int = 5_000,
 ) -> FloatArray:
-    """Weights of the blend that a greedy search with replacement finds best.
+    """Weights of the best blend that greedy selection with replacement finds.
 
-    It starts with the best N members (N up to `sorted_start`, by score), then adds `n_rounds` times
-    the member that helps most, and keeps its best state. The best member alone is the first of
-    these states, so none is worse. Above `max_rows` rows or `MOST_CELLS` cells, a sample proposes
+    It starts with the best N members (N up to `sorted_start`, by score). It then adds `n_rounds` times
+    the member that most improves the blend, and keeps its best state. The first state is the best
+    member alone, so the result is never worse than that. Above `max_rows` rows or `MOST_CELLS` cells, a sample proposes
     three members in each round and all rows choose among them. Equal scores go to the member that
     is better alone, then to the first.
 

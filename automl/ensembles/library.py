@@ -42,7 +42,7 @@ class Library:
 
     @classmethod
     def build(cls, problem: EnsembleProblem, *, max_members: int, max_rows: int) -> Library:
-        """Library of at most `max_members`, and a sample if there are more rows than `max_rows` or cells."""
+        """Library of at most `max_members`, with a sample if the rows or cells are too many."""
         scores: list[float] = []
         n_cells = np.size(problem.predictions[0])
         size = n_together(n_cells)
@@ -65,12 +65,12 @@ class Library:
 
 
 def n_together(n_cells: int) -> int:
-    """How many predictions of so many rows times classes are scored between looks at the clock."""
+    """How many predictions of this size are scored between two looks at the clock."""
     return max(1, MANY_CELLS // max(n_cells, 1))
 
 
 def _stacked(problem: EnsembleProblem, predictions: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The rows to learn from of some predictions, in 32 bits."""
+    """Some predictions of the rows to learn from, in 32 bits."""
     return np.stack([np.asarray(problem.taken(one), dtype=np.float32) for one in predictions])
 
 
@@ -87,13 +87,13 @@ class Blend:
             self._full = make((len(library.problem.truth), *shape[1:]))
 
     def add(self, member: int) -> None:
-        """Take a member once more."""
+        """Add a member."""
         self._quick.add(self._library.stack[member])
         if self._full is not None:
             self._full.add(self._library.on_all_rows([member])[0])
 
     def remove(self, member: int) -> None:
-        """Take a member once less."""
+        """Remove one occurrence of a member."""
         self._quick.remove(self._library.stack[member])
         if self._full is not None:
             self._full.remove(self._library.on_all_rows([member])[0])
@@ -123,59 +123,59 @@ class Blend:
 
 
 class RunningMean:
-    """Mean of predictions that come and go."""
+    """Mean of predictions that are added and removed."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._size = 0
         self._total = np.zeros(shape, np.float32)
 
     def add(self, values: NDArray[Any]) -> None:
-        """Take a prediction once more."""
+        """Add a prediction."""
         self._size += 1
         self._total += values
 
     def remove(self, values: NDArray[Any]) -> None:
-        """Take a prediction once less."""
+        """Remove one occurrence of a prediction."""
         self._size -= 1
         self._total -= values
 
     def value(self) -> NDArray[np.float32]:
-        """Mean of what is taken."""
+        """Mean of the added predictions."""
         return self._total / np.float32(self._size)
 
     def value_with(self, values: NDArray[Any]) -> NDArray[np.float32]:
-        """Mean of what is taken and one more; of each one of a stack where `values` is one."""
+        """Mean with one more prediction, or with each one of a stack."""
         total = self._total + values
         total *= np.float32(1.0 / (self._size + 1))
         return np.asarray(total)
 
 
 class RunningMedian:
-    """Median of predictions that come and go: their values, sorted in each row."""
+    """Median of predictions that are added and removed: their values, sorted in each row."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._ordered = np.empty((0, *shape), np.float32)
 
     def add(self, values: NDArray[Any]) -> None:
-        """Take a prediction once more."""
+        """Add a prediction."""
         self._ordered = np.sort(np.concatenate([self._ordered, values[None]]), axis=0)
 
     def remove(self, values: NDArray[Any]) -> None:
-        """Take a prediction once less."""
+        """Remove one occurrence of a prediction."""
         place = (self._ordered == values).argmax(axis=0)
         kept = np.arange(len(self._ordered))[:, None] != place
         shape = (len(self._ordered) - 1, len(values))
         self._ordered = self._ordered.T[kept.T].reshape(shape[::-1]).T.copy()
 
     def value(self) -> NDArray[np.float32]:
-        """Median of what is taken, half-way between the middle two of an even number."""
+        """Median of the added predictions; the midpoint of the middle two of an even number."""
         lower, upper = (len(self._ordered) - 1) // 2, len(self._ordered) // 2
         return _between(self._ordered[lower], self._ordered[upper])
 
     def value_with(self, values: NDArray[Any]) -> NDArray[np.float32]:
-        """Median of what is taken and one more: that one, clipped by its neighbors, decides.
+        """Median with one more prediction, or with each one of a stack.
 
-        Of each one of a stack where `values` is one.
+        The new value, clipped by its neighbors, decides.
         """
         size = len(self._ordered)
         if not size:

@@ -1,4 +1,4 @@
-"""What the weights of an ensemble are learned from: one record for every method."""
+"""The problem of weighting an ensemble: one record for every method."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_OF_A_BAG = 5
 
 @dataclass(frozen=True)
 class EnsembleProblem:
-    """Members' out-of-fold predictions, and what they are weighted by.
+    """Members' out-of-fold predictions, and the score that judges their weights.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class EnsembleProblem:
         return self.index.learned_scores(self.truth, predictions, weights)
 
     def only_weighted_rows(self) -> EnsembleProblem:
-        """Without rows of no weight, of which a bootstrap might consist."""
+        """The problem without rows of zero weight, because a bootstrap might consist of these alone."""
         if self.weight is None:
             return self
         rows = np.arange(len(self.y)) if self.rows is None else self.rows

@@ -1,4 +1,4 @@
-"""What of an experience may be learned from: whatever history it came with."""
+"""Which trials of an experience can be learned from, wherever it came from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST = 1e100
 
 
 def of_kind(experiences: Iterable[Experience], task: Task | str) -> list[Experience]:
-    """Those whose target is of the same kind, classes or numbers."""
+    """Experiences with the same kind of target, classes or numbers."""
     kind = kind_of(task)
     return [experience for experience in experiences if kind_of(experience.data.task) == kind]
 
@@ -27,7 +27,7 @@ def spaces_for(task: Task) -> dict[str, SpaceTree]:
 
 
 def cleaned(experience: Experience, spaces: Mapping[str, SpaceTree]) -> Experience:
-    """The experience without what nobody could have measured, or could use now.
+    """The experience without impossible measurements and illegal configurations.
 
     Left out are trials of families that are not in `spaces`; configurations that are not legal
     there any more; complete trials without a score, and scores, seconds and meta-features that
@@ -59,12 +59,12 @@ def is_legal(configuration: Configuration, spaces: Mapping[str, SpaceTree]) -> b
 
 
 def is_measurable(value: float | None) -> bool:
-    """Whether a number can be a measurement: finite, and not so large that sums of it are not."""
+    """Whether a number can be a measurement: finite, with finite sums."""
     return value is not None and abs(value) <= LARGEST
 
 
 def learnable(experiences: Sequence[Experience], task: Task) -> tuple[Experience, ...]:
-    """What may be learned from: data sets of this kind of target, trials that the families know.
+    """Usable experience: data sets with this kind of target, and trials that are legal in the families.
 
     Looking at all trials takes time (6 µs each), so that it is done where something learns from them.
     """

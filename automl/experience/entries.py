@@ -37,7 +37,7 @@ class EntryError(ValueError):
 
 
 class PackedTrials(Sequence[KnownTrial]):
-    """Trials of an entry, decoded when somebody looks at them.
+    """Trials of an entry, decoded when they are first needed.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def unpack(data: bytes, start: int = 0) -> tuple[Experience, int]:
     body, end = _member(data, middle)
     digest = content_digest(body)
     if head.get("trials_digest") != digest:
-        raise EntryError("it is damaged: its trials are not those that it tells of")
+        raise EntryError("it is damaged: its trials do not match its head")
     packed = data[middle:end]
     if head["schema"] != SCHEMA:
         head, body = _migrated(head, body)
@@ -124,9 +124,9 @@ def unpack(data: bytes, start: int = 0) -> tuple[Experience, int]:
         name = f"experience {head['id']} of {head['data']['name']}"
         return _experience(head, PackedTrials(packed, digest, _n_trials(head, body), name)), end
     except KeyError as error:
-        raise EntryError(f"its head cannot be understood: it has no {error}") from None
+        raise EntryError(f"its head lacks {error}") from None
     except (AttributeError, OverflowError, TypeError, ValueError) as error:
-        raise EntryError(f"its head cannot be understood: {error}") from None
+        raise EntryError(f"its head cannot be read: {error}") from None
 
 
 def digest_of(experience: Experience) -> str:
@@ -152,7 +152,7 @@ def packed_trials(experience: Experience) -> PackedTrials:
 def _experience(head: Mapping[str, Any], trials: PackedTrials) -> Experience:
     texts = {key: head[key] for key in ("id", "metric", "origin", "created")}
     if not all(isinstance(text, str) for text in texts.values()) or not texts["id"]:
-        raise TypeError("id, metric, origin and created must be texts")
+        raise TypeError("id, metric, origin and created must be strings")
     return Experience(
         data=_facts(head["data"]), trials=trials, training_rows=int(head["training_rows"]), **texts
     )
@@ -169,7 +169,7 @@ def _n_trials(head: Mapping[str, Any], body: bytes) -> int:
 def _facts(data: Mapping[str, Any]) -> DataSetFacts:
     name, digest, names = (data[key] for key in ("name", "fingerprint", "layout"))
     if not all(isinstance(text, str) for text in (name, digest, names)):
-        raise TypeError("name, fingerprint and layout must be texts")
+        raise TypeError("name, fingerprint and layout must be strings")
     rows, columns, classes = (int(data[key]) for key in ("rows", "columns", "classes"))
     if min(rows, columns, classes) < 0:
         raise ValueError("rows, columns and classes must not be negative")
@@ -234,7 +234,9 @@ def _trial(
     kind, values, status, score, seconds, folds, fidelity = row
     family, path, names = kinds[kind]
     if not _SCALARS.issuperset(map(type, values)):
-        raise TypeError("a value of a configuration is a number, a text, true, false or null")
+        raise TypeError(
+            "a value of a configuration must be a number, a string, true, false or null"
+        )
     return KnownTrial(
         Configuration(family, dict(zip(names, values, strict=True)), path),
         _STATUSES[status],
@@ -258,11 +260,13 @@ def _parsed_head(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         head = None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise EntryError("it is no experience of this program")
+        raise EntryError("it is not experience of this program")
     if not isinstance(head.get("schema"), int):
-        raise EntryError("it does not say which schema it has")
+        raise EntryError("it does not state its schema")
     if head["schema"] > SCHEMA:
-        raise EntryError(f"it is of a newer version: schema {head['schema']}, known is {SCHEMA}")
+        raise EntryError(
+            f"it is from a newer version: schema {head['schema']}; this version reads {SCHEMA}"
+        )
     return head
 
 
@@ -270,7 +274,9 @@ def _migrated(head: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]
     while head["schema"] != SCHEMA:
         step = MIGRATIONS.get(head["schema"])
         if step is None:
-            raise EntryError(f"it is of an old version: schema {head['schema']}, known is {SCHEMA}")
+            raise EntryError(
+                f"it is from an old version: schema {head['schema']}; this version reads {SCHEMA}"
+            )
         schema = head["schema"]
         try:
             head, body = step(head, body)
@@ -292,7 +298,7 @@ def _member(data: bytes, start: int = 0) -> tuple[bytes, int]:
         try:
             parts.append(reader.decompress(part))
         except zlib.error:
-            raise EntryError("it is damaged, or no experience of this program") from None
+            raise EntryError("it is damaged, or not experience of this program") from None
         size += len(parts[-1])
         if size > MOST_BYTES:
             raise EntryError(f"it holds more than {MOST_BYTES >> 20} MiB")

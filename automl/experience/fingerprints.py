@@ -1,4 +1,4 @@
-"""Two digests by which a data set is known again: of its content, and of its columns.
+"""Two digests that identify a data set: one of its content, one of its columns.
 
 The *fingerprint* is of the content: typed features and target. It is the same for every file
 format, order of rows and order of columns, and under other names of columns: a column is told from

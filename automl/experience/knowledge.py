@@ -70,7 +70,7 @@ def _experiences_of(folder: Path) -> tuple[Experience, ...]:
 
 
 def write_knowledge(path: Path, knowledge: Knowledge) -> None:
-    """Write a file of knowledge, there whole or not at all; equal bytes for equal knowledge.
+    """Write a file of knowledge, completely or not at all; equal bytes for equal knowledge.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def read_knowledge(path: Path) -> Knowledge:
             experience, start = unpack(data, start)
             experiences.append(experience)
     except (EntryError, KeyError, RecursionError, TypeError, ValueError, zlib.error) as error:
-        raise SettingsError(f"{path} is no whole file of knowledge: {error}") from None
+        raise SettingsError(f"{path} is not a complete file of knowledge: {error}") from None
     return Knowledge(head["command"], head["date"], tuple(experiences), head["conditions"])
 
 

@@ -1,4 +1,4 @@
-"""What one run knows of other data: taken once, named by a digest, the same when it is resumed."""
+"""What one run knows of other data: read once, named by a digest, and unchanged when it resumes."""
 
 from __future__ import annotations
 

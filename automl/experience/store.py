@@ -154,7 +154,7 @@ class ExperienceStore:
 
 
 def write_export(path: Path, experiences: Iterable[Experience]) -> None:
-    """Write experiences as one file, there whole or not at all.
+    """Write experiences as one file, completely or not at all.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def write_export(path: Path, experiences: Iterable[Experience]) -> None:
 
 
 def read_export(path: Path) -> Reading:
-    """Experiences of a file that `write_export` wrote, as far as it is whole.
+    """Experiences of a file that `write_export` wrote, up to the first damage.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def read_export(path: Path) -> Reading:
     except OSError as error:
         raise SettingsError(f"experience {path} cannot be read: {error.strerror}") from None
     if not data:
-        raise SettingsError(f"{path} is no experience: it is empty")
+        raise SettingsError(f"{path} is not a file of experience: it is empty")
     by_id: dict[str, Experience] = {}
     start = 0
     while start < len(data):
@@ -186,8 +186,8 @@ def read_export(path: Path) -> Reading:
         except EntryError as error:
             if not by_id:
                 raise SettingsError(
-                    f"{path} is no experience that `automl experience export` or `automl learn "
-                    f"experience --into` has written: {error}"
+                    f"{path} is not a file of `automl experience export` or `automl learn "
+                    f"experience --into`: {error}"
                 ) from None
             note = f"{path} is left out of the experience from byte {start} on: {error}"
             return Reading(tuple(by_id.values()), (note,))
@@ -196,7 +196,7 @@ def read_export(path: Path) -> Reading:
 
 
 def take_in(store: ExperienceStore, experiences: Iterable[Experience], *, origin: str) -> list[str]:
-    """Add experiences from elsewhere that the store has not; the ids of those that were added.
+    """Add experiences that the store lacks; returns the ids of those added.
 
     What came from the same place before is replaced where it has grown; a run's own entry never is.
 
@@ -227,7 +227,7 @@ def _read_file(path: Path) -> Experience:
     data = path.read_bytes()
     experience, end = unpack(data)
     if end != len(data):
-        raise EntryError("something follows its end")
+        raise EntryError("data follow its end")
     return experience
 
 

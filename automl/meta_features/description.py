@@ -28,7 +28,7 @@ class MetaFeatures(StageRecord):
     seconds
         Wall seconds by group. What several features share counts for the first that needs it.
     missing : reason by name, for those that are absent
-    late : names of those that a limit of time left out; only then does a clock bear on `values`
+    late : names of those that a time limit left out; only then do `values` depend on a clock
     """
 
     stage: ClassVar[str] = "meta_features"
@@ -49,8 +49,8 @@ def describe(
 ) -> MetaFeatures:
     """Meta-features of a table, computed on bounded samples where it is large.
 
-    Equal tables and streams give equal values, however busy the machine is, unless a limit of time is
-    hit, which then is said in `late`.
+    Equal tables and streams give equal values, however busy the machine is, unless a time limit is
+    hit; `late` then names what was left out.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def describe(
         except UndefinedError as error:
             missing[feature.name] = str(error)
         except TooLateError:
-            missing[feature.name] = "its limit of time"
+            missing[feature.name] = "it ran out of time"
             late.append(feature.name)
         spent[feature.group] = spent.get(feature.group, 0.0) + clock() - started
     return MetaFeatures(values, spent, missing, tuple(late))
@@ -86,7 +86,7 @@ def describe(
 def _value(feature: MetaFeature, view: View) -> float:
     wanted = Target.CLASSES if view.has_classes else Target.NUMBERS
     if feature.target not in (Target.ANY, wanted):
-        raise UndefinedError(f"it is for {feature.target} as the target")
+        raise UndefinedError(f"it needs {feature.target} as the target")
     view.deadline.check()
     value = float(feature.compute(view))
     if not math.isfinite(value):

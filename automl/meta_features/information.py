@@ -70,7 +70,7 @@ def _target_entropy(view: View) -> float:
 def _mean_information(view: View) -> float:
     mean = float(_of(view).information.mean())
     if not mean > 1e-12:
-        raise UndefinedError("no column says anything of the target")
+        raise UndefinedError("no column is informative about the target")
     return mean
 
 

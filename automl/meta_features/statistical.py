@@ -121,7 +121,7 @@ def _correlations(view: View) -> FloatArray:
 def _pairs(view: View) -> FloatArray:
     matrix = _correlations(view)
     if len(matrix) < 2:
-        raise UndefinedError("there are not two numeric columns that vary")
+        raise UndefinedError("fewer than two numeric columns vary")
     return np.abs(matrix[np.triu_indices(len(matrix), 1)])
 
 

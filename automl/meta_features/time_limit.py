@@ -1,4 +1,4 @@
-"""How the computation of a meta-feature ends: without a number, or out of time."""
+"""How the computation of a meta-feature can fail: undefined, or out of time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 
 class UndefinedError(Exception):
-    """The data set has no such number; the message says why, for example that no column is numeric."""
+    """The number is undefined for the data set; the message says why, for example: no column is numeric."""
 
 
 class TooLateError(Exception):
-    """The limit of time has passed; never leaves `describe`."""
+    """The time limit has passed; never leaves `describe`."""
 
 
 class Deadline:
-    """A moment after which `check` raises; what runs looks at it between its steps.
+    """A moment after which `check` raises; computations call it between their steps.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class View:
         self._rows_rng, self._model_rng, self._column_rng, self.fold_rng = rng.spawn(4)
 
     def memo(self, name: str, make: Callable[[], T]) -> T:
-        """An intermediate result by name, made at the first call; an error is raised at each.
+        """An intermediate result by name, computed at the first call; an error is raised at every call.
 
         Raises
         ------

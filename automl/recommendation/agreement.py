@@ -1,4 +1,4 @@
-"""Whether what is known of data sets agrees: only then does it say anything about the next one."""
+"""Whether the scores of known data sets agree: only then do they predict those of the next one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LEAST_SHARED = 5
 def agreements(known: KnownScores) -> FloatArray:
     """(t,) correlation of each entry's scores with the mean of other data sets'.
 
-    Taken over configurations that the entry shares with these; NaN where these are fewer than
-    `LEAST_SHARED`, or all score the same. Scores that were shuffled have correlations around 0; where
-    every data set is upside down they agree as well as they did before.
+    Computed over the configurations that the entry shares with them. NaN with fewer than
+    `LEAST_SHARED` of these, or if all score the same. Shuffled scores have correlations around 0.
+    If every data set is inverted, they agree as well as before.
     """
     Z = np.maximum(stretched(known.scores), LEAST_SCORE)
     has = np.isfinite(Z)

@@ -1,4 +1,4 @@
-"""A list of configurations that is good on the known data sets: what a run tries first.
+"""A list of configurations that are good on the known data sets, to be tried first by a run.
 
 Notation
 --------
@@ -9,10 +9,9 @@ G : (t, m) in [0, 1], the standardized scores: 1 for the best known of a data se
     better than its median, and where nothing is known
 F : value of a list L, Σ_i w_i max_{j in L} G_ij
 
-F grows with every configuration, and the less the more there are (it is monotone and submodular),
-so that taking the one that adds most, again and again, reaches at least 1 - 1/e of the value of the
-best list of that length, and with the addition per second of the best list of those seconds,
-nearly so.
+F is monotone and submodular. Greedily adding the configuration with the largest gain therefore
+reaches at least 1 - 1/e of the value of the best list of that length. Adding the one with the
+largest gain per second nearly reaches that share of the best list of the same seconds.
 
 References
 ----------
@@ -195,7 +194,7 @@ def greedy(
     seconds: FloatArray | None = None,
     budget: float = np.inf,
 ) -> list[int]:
-    """Columns in the order in which they add most to F; ties go to the earlier one.
+    """Columns in greedy order: each adds most to F; ties go to the earlier one.
 
     Parameters
     ----------
@@ -231,7 +230,7 @@ def greedy(
 def with_every_family(
     chosen: Sequence[int], G: FloatArray, w: FloatArray, families: Sequence[str]
 ) -> list[int]:
-    """A list with, at its end, the best configuration of each family that it lacks.
+    """A list, extended by the best configuration of each family that it lacks.
 
     Those that add most to the list come first; among equal additions, the better on average.
 

@@ -1,8 +1,8 @@
-"""The vote of the meta-learner beside that of the surrogate, which grows with the run's own trials.
+"""The meta-learner's vote, blended with the surrogate's, whose weight grows with the run's trials.
 
-H18 uses its "Blended Optimization" in chapter 7 and describes it in words alone (introduction of
-chapter 6): the meta-model has a large vote in the beginning and the surrogate a larger one later.
-Here the meta-learner counts as much as k trials of the run do.
+H18 uses its "Blended Optimization" in chapter 7 and describes it only in words (introduction of
+chapter 6): at first the meta-model has the larger vote, later the surrogate. Here the meta-learner
+counts as much as k trials of the run.
 """
 
 from __future__ import annotations

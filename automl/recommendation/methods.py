@@ -1,4 +1,4 @@
-"""Which configurations other data sets recommend to begin with, in one of several ways."""
+"""Which configurations other data sets recommend to try first, in one of several ways."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def obstacle(experiences: Sequence[Experience], task: Task | str) -> str:
 def _obstacle(scores: KnownScores) -> str:
     if scores.n_data_sets < LEAST_DATA_SETS:
         return (
-            f"{LEAST_DATA_SETS} known data sets of this kind of target are needed, found "
+            f"{LEAST_DATA_SETS} known data sets of this kind of target are needed; found "
             f"{scores.n_data_sets}"
         )
     alike = agreement(scores)
@@ -126,8 +126,8 @@ def _obstacle(scores: KnownScores) -> str:
         )
     if alike < LEAST_AGREEMENT:
         return (
-            f"what is known of {scores.n_data_sets} data sets does not agree: the mean correlation of "
-            f"their scores is {alike:.2f}, and {LEAST_AGREEMENT} at least where it can be trusted"
+            f"the {scores.n_data_sets} known data sets do not agree: the mean correlation of their scores "
+            f"is {alike:.2f}; {LEAST_AGREEMENT} is needed"
         )
     return ""
 
@@ -151,7 +151,7 @@ def _usable(experiences: Sequence[Experience], target: Target) -> list[Experienc
 def _by_meta_learner(
     experiences: Sequence[Experience], scores: KnownScores, target: Target, way: str
 ) -> list[Configuration]:
-    """Known configurations by what is expected of them on this data set."""
+    """Known configurations in the order of their predicted scores on this data set."""
     usable = _usable(experiences, target)
     if not usable:
         return []

@@ -1,4 +1,4 @@
-"""What known configurations will score on a new data set, given what some of them scored there.
+"""Predicted scores of known configurations on a new data set, given the scores of some of them there.
 
 Configurations that do well on the same data sets do well together on the next one. Scores of the
 known configurations on a data set are taken as a draw of a Gaussian whose mean and covariance come from
@@ -86,8 +86,7 @@ class ScoreModel:
     def scale(self, seen: Sequence[int], scores: FloatArray) -> Scale:
         """Where this data set's scores are on the common scale.
 
-        A few scores that are nearly equal by chance do not say that all are: the usual range counts
-        as one more score.
+        A few scores may be nearly equal by chance. The usual range therefore counts as one more score.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Which configurations a search begins with, given what is expected of them or known elsewhere.
+"""Which configurations a search tries first, given predictions or scores on other data sets.
 
 Pure functions over m candidates, different configurations in a list; each returns positions in it,
 all different, in the order in which they are to be tried. Ties go to the earlier position.
@@ -23,17 +23,17 @@ DELTAS = (0.0, 0.1, 0.2)
 
 
 def meta_order(p: FloatArray) -> IntArray:
-    """(m,) all candidates, the greatest prediction first: pure meta-learning (H18, section 6.4)."""
+    """(m,) all candidates, the highest prediction first: pure meta-learning (H18, section 6.4)."""
     return np.argsort(-np.asarray(p, dtype=float), kind="stable")
 
 
 def best_start(p: FloatArray, k: int = 3) -> IntArray:
-    """The k candidates of the greatest predictions (H18, section 6.4)."""
+    """The k candidates with the highest predictions (H18, section 6.4)."""
     return meta_order(p)[: _count(k)]
 
 
 def bad_start(p: FloatArray, k: int = 3) -> IntArray:
-    """The k candidates of the least predictions, the least first; to show what a start is worth."""
+    """The k candidates with the lowest predictions, lowest first; a baseline for benchmarks."""
     return np.argsort(np.asarray(p, dtype=float), kind="stable")[: _count(k)]
 
 

@@ -1,12 +1,11 @@
-"""What a bag of fold models is worth more than one of them, seen before the bag is built.
+"""The gain of a bag of fold models over one of them, estimated before the bag is built.
 
-A cross-validated score is that of single fold models, each without a share of the rows. The final
-model is often the mean of all of them, which is better: their errors cancel in part, and together
-they have seen every row. Candidates are predicted again on fresh folds, so a row has out-of-fold
-predictions of R models that have not seen it, and the score of the mean of these shows the gain of
-R models over one.
+A cross-validated score is that of single fold models, each trained without a share of the rows. The
+final model is often the mean of all fold models. It is better: their errors partly cancel, and
+together they have seen every row. Candidates are scored again on fresh folds, so R models that have
+not seen a row have predicted it. The score of their mean shows the gain of R models over one.
 
-How it goes on beyond R: for a squared error the mean of m models gains (1 - 1/m) D, with D half the
+Extrapolation beyond R: for a squared error the mean of m models gains (1 - 1/m) D, with D half the
 mean squared distance of two of them, their variance where they are independent draws (the ambiguity
 of [1]_). Two models of different repeats, both without a row, differ in 1/K of their training rows,
 two of the same K folds in 1/(K - 1) of them; models whose differences are sums over the rows they do

@@ -48,7 +48,7 @@ def _changed(record: Record) -> Iterator[str]:
     """Whether something was changed that nothing else contradicts."""
     stated, expected = record.get(DIGEST), record_digest(record)
     if stated != expected:
-        yield f"the record was changed: its digest is {stated}; that of what it holds is {expected}"
+        yield f"the record was changed: its digest is {stated}, but its content gives {expected}"
 
 
 def check_tree(record: Record) -> list[str]:
@@ -64,7 +64,7 @@ def check_tree(record: Record) -> list[str]:
         problems = list(_differences("decisions", again, record["decisions"]))
         winner = again[-1]["members"][0]["trial_id"]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        return [f"the decisions cannot be computed again: {type(error).__name__} {error}"]
+        return [f"the decisions cannot be recomputed: {type(error).__name__} {error}"]
     return problems + [
         f"{key} is {record.get(key)}; the decisions give {winner}"
         for key in ("winner", "champion")
@@ -143,7 +143,7 @@ class _Check:
         for group in self.record["clusters"]:
             ids, signature = group["trial_ids"], group["signature"]
             if ids != [i for i in order if self.rows[i]["signature"] == signature]:
-                yield f"clusters of {signature}: not the trials of this signature in their order"
+                yield f"clusters of {signature}: the trials are not those of this signature in their order"
 
     def _cluster(self, group: Record) -> Iterator[str]:
         """Points are nearest to their own cluster's mean; the best of each is the one recorded."""
@@ -181,7 +181,7 @@ class _Check:
         screening, ids = self.screening, self.screening["trial_ids"]
         best = {trial_id for group in self.record["clusters"] for trial_id in group["best"]}
         if set(ids) != best or len(ids) != len(best):
-            yield "screening: not the best of each cluster"
+            yield "screening: the trials are not the best of each cluster"
             return
         scores = [np.array(self.rows[trial_id]["fold_scores"]) for trial_id in ids]
         means = [float(values.mean()) for values in scores]
@@ -192,7 +192,7 @@ class _Check:
             return
         numbers = [screening[key] for key in ("pvalues", "statistics", "alpha", "test_train_ratio")]
         if screening["kept"] != ids or screening["limit"] != len(ids) or numbers != [None] * 4:
-            yield "screening: without a test all go on, and there are no p-values"
+            yield "screening: without a test all trials must go on, without p-values"
 
     def _tested(self, scores: Sequence[FloatArray]) -> Iterator[str]:
         """One-sided tests against the best trial, whose level all ordered pairs share."""
@@ -200,7 +200,7 @@ class _Check:
         leaf, least = self.record["settings"]["alpha"]["leaf"], 2.0 ** -len(scores[0])
         stated = leaf / (len(ids) * (len(ids) - 1)) if least < leaf else 0.0
         if not _equal(alpha, stated):
-            yield f"screening: alpha is {alpha}; shared by all ordered pairs it is {stated}"
+            yield f"screening: alpha is {alpha}; divided among all ordered pairs it is {stated}"
         pvalues, statistics = [1.0], [0.0]
         for values in scores[1:]:
             test = _worse_than(scores[0], values, screening["test_train_ratio"])
@@ -231,7 +231,7 @@ class _Check:
         scoring, kept = self.scoring, self.screening["kept"]
         planned, scored = scoring["planned"], scoring["scored"]
         if not planned or planned != [trial_id for trial_id in kept if trial_id in planned]:
-            yield "scoring: not the screened trials in their order"
+            yield "scoring: the trials are not the screened ones in their order"
         n_first = scoring["repeats"] * scoring["folds_per_repeat"]
         n_extra = scoring["extra_repeats"] * scoring["folds_per_repeat"]
         n_further = scoring.get("further_repeats", 0) * scoring["folds_per_repeat"]
@@ -259,7 +259,7 @@ class _Check:
             if is_fresh
             else bool(whole) or scoring["compared"] != kept[:1]
         ):
-            yield "scoring: the compared candidates are not those with the scores that most have"
+            yield "scoring: the compared candidates are not those with as many scores as most have"
         for trial_id in kept:
             disposition = Disposition(
                 Status.UNSCORED if trial_id in planned else Status.UNAFFORDABLE, Place.SCORING
@@ -281,15 +281,15 @@ class _Check:
         is_fresh = self.scoring["source"] == "fresh folds"
         candidates = self.record["candidates"]
         if [entry["trial_id"] for entry in candidates] != self.scoring["compared"]:
-            yield "candidates: not those that the scoring names"
+            yield "candidates: they are not those named by the scoring"
         for entry in candidates:
             trial_id, configuration = entry["trial_id"], entry["configuration"]
             row = self.rows[trial_id]
             fresh = self.scoring["scored"].get(trial_id, [])[: self.n_scores]
             if entry["scores"] != (fresh if is_fresh else row["fold_scores"]):
-                yield f"candidate {trial_id}: not the scores that were measured"
+                yield f"candidate {trial_id}: its scores are not the measured ones"
             if "/".join((configuration["family"], *configuration["path"])) != row["signature"]:
-                yield f"candidate {trial_id}: not the configuration of the trial"
+                yield f"candidate {trial_id}: its configuration is not that of the trial"
 
     def _selected(self) -> None:
         """Dispositions that the decisions, computed again, give."""
@@ -317,7 +317,7 @@ class _Check:
         """Every trial has exactly one, and it is the one that follows from the record."""
         stated = self.record["dispositions"]
         for trial_id in sorted(stated.keys() - self.rows.keys()):
-            yield f"disposition of {trial_id}, which is no trial of the run"
+            yield f"disposition of {trial_id}, which is not a trial of the run"
         for trial_id in self.rows:
             if trial_id not in stated:
                 yield f"trial {trial_id} has no disposition"

@@ -1,4 +1,4 @@
-"""What the families score as they come, beside what was chosen (B14, table 5.1; SPEC P1, P4)."""
+"""Scores of the families' defaults beside the chosen configuration (B14, table 5.1; SPEC P1, P4)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class DefaultTrial:
 def default_trials(
     trials: Sequence[Trial], defaults: Mapping[str, Configuration], untried: Mapping[str, str]
 ) -> dict[str, DefaultTrial]:
-    """What a search says of the defaults, whatever its reason to try them was.
+    """What a search knows of the defaults, whatever its reason to try them.
 
     Parameters
     ----------

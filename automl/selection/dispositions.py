@@ -1,4 +1,4 @@
-"""What became of a trial: one disposition each, in numbers and in one sentence."""
+"""The disposition of each trial, in numbers and in one sentence."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _LABELS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Disposition:
-    """What became of one trial; what does not apply is None or empty.
+    """What happened to one trial; what does not apply is None or empty.
 
     Parameters
     ----------

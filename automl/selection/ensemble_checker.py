@@ -1,4 +1,4 @@
-"""Checks that the record of an ensemble adds up, and that what is deployed is what was compared.
+"""Checks that the record of an ensemble adds up, and that the deployed model is the compared one.
 
 The test is computed again from the scores of the folds, the verdict from the test and from the
 scores on all rows, and the members from the verdict.
@@ -53,11 +53,11 @@ def _decided(record: Record, champion: str) -> Iterator[str]:
         if shares and (min(shares.values()) <= 0 or not near(sum(shares.values()), 1.0)):
             yield f"ensemble: the weights of the {name} are not positive with sum 1"
     if not _equal(_shares(record["members"]), expected):
-        yield "ensemble: the members are not those that the decision gives"
+        yield "ensemble: the members do not follow from the decision"
     if evidence is not None:
         score = evidence["learned_score" if is_replaced else "replaced_score"]
         if not near(record["score"], score):
-            yield f"ensemble: score {record['score']}; what was chosen has {score} on all rows"
+            yield f"ensemble: score {record['score']}; the chosen model has {score} on all rows"
 
 
 def _tested(evidence: Record) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _deployed(record: Record, final: Record) -> Iterator[str]:
     deployed, decided = _shares(weighted), _shares(record["members"])
     if not _equal(deployed, decided):
         lacking = ", ".join(sorted(decided.keys() - deployed.keys()))
-        yield "the final model has other members than were decided on" + (
+        yield "the members of the final model do not follow from the decision" + (
             f"; it lacks {lacking}" if lacking else ""
         )
 

@@ -1,37 +1,38 @@
-"""A score that is corrected for the choice of what it is the score of.
+"""The honest score: a cross-validated score, corrected for the choice behind it.
 
-What is estimated is the expected score on new rows of the one model that the run has chosen, the
-data and the choice given: not what the procedure would reach on other data, where it may choose
+It estimates the expected score on new rows of the one model that the run has chosen, given the data
+and the choice. It does not estimate what the procedure would reach on other data, where it may choose
 another model.
 
-The best of many models owes a part of its cross-validated score to chance, and so does an ensemble
-to the rows that its weights and its threshold were learned from. Here the rows are drawn anew with
-replacement, the whole choice is repeated on the rows drawn, and what it chose is scored on the rows
-left out, which it has not seen (BBC-CV [1]_). How far that falls short of the final choice on the
-same left-out rows is the shortfall of a bootstrap,
+The best of many models owes part of its cross-validated score to chance. So does an ensemble whose
+weights and threshold were learned from the rows that score it. Therefore the rows are drawn with
+replacement, the whole choice is repeated on the drawn rows, and its result is scored on the rows
+left out, which it has not seen (BBC-CV [1]_). The shortfall of a bootstrap is the distance to the
+final choice on the same left-out rows:
 
     shortfall = S(final, left out) - S(chosen from the drawn, left out),
-    score = naive - 0.75 * mean of luck * shortfall + gain,
+    score = naive - 0.75 * mean of luck * shortfall + gain.
 
-with a shortfall of exactly 0 where there is nothing to choose. The differences are paired, so that
-neither the smaller number of left-out rows nor which rows they were moves the estimate. The gain is
-what the final model is worth more than the models that were scored (`automl.selection.bag_gain`).
+The shortfall is exactly 0 where there is nothing to choose. The differences are paired, so neither the
+number of left-out rows nor their selection shifts the estimate. The gain is that of the final model
+over the models that were scored (`automl.selection.bag_gain`).
 
-A shortfall says how much worse the other choice is, by whosever chance; only what is chance of the
-final choice's own score is optimism. The luck, in [0, 1], is how far it can be (`automl.selection.luck`):
-1 between models that vary alike, as in BBC-CV, next to 0 for the shortfall of a model that diverges.
+A shortfall shows how much worse the other choice is, whichever of the two was lucky. Only the luck of
+the final choice's own score is optimism. The factor luck, in [0, 1], bounds its share
+(`automl.selection.luck`): 1 between models that vary alike, as in BBC-CV, and near 0 for the shortfall
+of a model that diverges.
 
-Not the whole of it, since what is chosen from fewer different rows is chosen worse than the final
-choice was (Efron's .632 estimator [2]_ takes 0.632 for the same reason). For a choice among equally
-good models the whole shortfall would be the right correction; for weights and thresholds that are
-fitted to n rows it is 3/2 of it, since the drawn rows add as much noise again; for one model that is
-clearly the best nothing should be taken off.
+Only 0.75 of the shortfall is subtracted, because a choice from fewer different rows is worse than the
+final one (Efron's .632 estimator [2]_ takes 0.632 for the same reason). The whole shortfall would be
+right for a choice among equally good models. For weights and thresholds fitted to n rows 3/2 of it
+would be right, because the drawn rows add as much noise again. For one model that is clearly the best
+nothing should be subtracted.
 
-The interval is not that of the left-out scores, of which each has 37 % of the rows and which would
-be 1.65 times too wide: it is the bootstrap interval of the final choice, moved by the correction,
-widened a little since a bootstrap of rows does not know what other training rows would have made of
-the models, and by what is not known of the correction itself. Where a few rows decide the score it
-means nothing (`automl.selection.tails`).
+The interval is not that of the left-out scores: each of these has 37 % of the rows, and the interval
+would be 1.65 times too wide. It is the bootstrap interval of the final choice, shifted by the
+correction. It is widened a little, because a bootstrap of rows does not show the effect of other
+training rows, and also by the uncertainty of the correction itself. If a few rows decide the score,
+it means nothing (`automl.selection.tails`).
 
 References
 ----------
@@ -73,7 +74,7 @@ N_LUCK = 100
 """Drawn rows on which the final choice and the others are scored to tell whose luck a difference is."""
 
 SHARE = 0.75
-"""Of the shortfall that is taken off. In 132 short runs on 46 small tables the naive score was too
+"""Share of the shortfall that is subtracted. In 132 short runs on 46 small tables the naive score was too
 high by 0.029 (champion) and 0.043 (ensemble); the share that would have left nothing of this was
 0.62 and 0.82."""
 
@@ -211,9 +212,9 @@ class HonestScore:
     naive_low, naive_high
         Bootstrap interval that takes the choice for given.
     bias
-        What the naive score is estimated to owe to the choice.
+        Estimated part of the naive score that is due to the choice.
     gain
-        What the final model is estimated to be worth more than the models scored.
+        Estimated gain of the final model over the models scored.
     n_bootstraps
         That repeated the choice.
     """

@@ -1,21 +1,21 @@
-"""How far the difference of two choices can be luck of the first one's score.
+"""How much of the difference of two choices can be luck of the first one's score.
 
-A choice that was made because it scored better owes the difference in part to its own good luck, in
-part to the other's bad luck, and only the former makes its score too good. Over drawn rows its score
-S moves with the difference D = S - S(other) by the coefficient of their regression,
+A choice was made because it scored better. Its lead is partly its own good luck and partly the bad
+luck of the other one; only the former makes its score too high. Over drawn rows its score S moves
+with the difference D = S - S(other) by the coefficient of their regression,
 
     E[S - E S | D] = Cov(S, D) / Var(D) * (D - E D).
 
-For two models of equal variance the coefficient is 1/2, whatever their correlation, and the whole
-difference of the best of many to the next is what BBC-CV takes off. So the coefficient counts in
-proportion to 1/2, with a slack,
+For two models of equal variance the coefficient is 1/2, whatever their correlation, and BBC-CV
+subtracts the whole difference between the best of many and the next. So the coefficient counts
+relative to 1/2, with a slack:
 
-    luck = 4 Cov(S, D) / Var(D), within [0, 1]:
+    luck = 4 Cov(S, D) / Var(D), clipped to [0, 1].
 
-all of the difference down to a coefficient of 1/4, next to none of it where the other model varies far
-more, and none where S is worse when D is greater. A model that would be the best but for one row on
-which it diverges is chosen whenever that row is not drawn, and then falls short by any amount; but
-of that row the first one's score knows nothing.
+This is all of the difference down to a coefficient of 1/4, next to nothing if the other model varies
+far more, and nothing if S falls when D grows. A model that would be the best but for one row on which
+it diverges is chosen whenever that row is not drawn. It then falls short by an arbitrary amount, but
+the first model's score knows nothing of that row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ errors are: of a bias of 0.091 (best of 20 equal models, accuracy on 60 rows) 2 
 
 
 def luck_of(final: FloatArray, other: FloatArray) -> float:
-    """Share of the differences of two choices that may be chance of the first one's score.
+    """Share of the difference of two choices that may be luck of the first one's score.
 
     Parameters
     ----------

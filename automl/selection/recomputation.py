@@ -1,4 +1,4 @@
-"""The decisions of a selection, computed a second time from the plain record.
+"""The decisions of a selection, recomputed from the plain record.
 
 Nothing here is shared with the code that decides, except the statistical tests themselves.
 """

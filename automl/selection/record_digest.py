@@ -1,4 +1,4 @@
-"""A digest of the record of a selection: what was measured cannot be computed again, only kept as it was."""
+"""A digest of the record of a selection: measurements cannot be recomputed, only protected against changes."""
 
 from __future__ import annotations
 

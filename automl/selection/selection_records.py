@@ -121,7 +121,7 @@ def _by_level(name: str, value: float | Mapping[str, float], default: float) -> 
         return dict.fromkeys(Level, value)
     unknown = sorted(set(map(str, value)) - set(map(str, Level)))
     if unknown:
-        raise SettingsError(f"{name}: {unknown[0]!r} is no level; use {', '.join(Level)}")
+        raise SettingsError(f"{name}: {unknown[0]!r} is not a level; use {', '.join(Level)}")
     given = {Level(level): number for level, number in value.items()}
     return {level: given.get(level, default) for level in Level}
 

@@ -1,4 +1,4 @@
-"""Whether a few rows decide a score, so that no interval from these rows can be believed.
+"""Whether a few rows decide a score, so that no interval from these rows is credible.
 
 A score that is a mean over rows has an interval because such means are nearly normal, which needs
 row losses with a finite variance; where they have none, the bootstrap of the mean does not tell how

@@ -12,10 +12,10 @@ from automl.settings.names import ENSEMBLE_NAMES, NO_ENSEMBLE, is_second_layer
 LEAST_WITH_LAYERS = 3
 """Members of an ensemble of two layers: two models, and one that learns from them."""
 
-_NONE = Idle(lambda s: s.ensemble == NO_ENSEMBLE, "there is no ensemble; choose one by ensemble")
+_NONE = Idle(lambda s: s.ensemble == NO_ENSEMBLE, "there is no ensemble; choose one with ensemble")
 _TOO_SMALL = Idle(
     lambda s: s.has_second_layer and (s.ensemble_members or LEAST_WITH_LAYERS) < LEAST_WITH_LAYERS,
-    "a second layer takes three members, two models and one that learns from them; give "
+    "a second layer needs three members: two models and one that learns from them; give "
     "ensemble_members 3 or more",
 )
 
@@ -28,7 +28,7 @@ class Ensemble(Section):
     ensemble: str = setting(
         "greedy",
         help="How models are blended, or none",
-        more="stacking: models of a second layer alone",
+        more="stacking: only second-layer models",
         option=Option(metavar="NAME"),
         presets={"thesis": NO_ENSEMBLE},
         idle=(_TOO_SMALL,),
@@ -43,16 +43,16 @@ class Ensemble(Section):
     ensemble_alpha: float = setting(
         0.5,
         help="The ensemble replaces the champion if the paired test's p-value is below this",
-        more="one half takes it when its mean is better, less asks for more evidence",
+        more="at 0.5 a better mean is enough; smaller values demand more evidence",
         idle=(_NONE,),
         gt=0,
         le=0.5,
     )
     ensemble_members: int | None = setting(
         None,
-        help="Most members of the ensemble, the inputs of others included",
+        help="Maximum number of members, including the inputs of a second layer",
         unit="members",
-        usual="12, and as many as there are bootstraps for agnostic_bayes",
+        usual="12; for agnostic_bayes the number of bootstraps",
         idle=(_NONE,),
         ge=1,
     )
@@ -67,13 +67,13 @@ class Ensemble(Section):
             _TOO_SMALL,
             Idle(
                 lambda s: is_second_layer(s.ensemble),
-                "ensemble stacking has two layers in any case",
+                "ensemble stacking always has two layers",
             ),
         ),
     )
     stack_features: bool = setting(
         False,
-        help="The second layer sees the columns of the table as well",
+        help="The second layer also sees the columns of the table",
         idle=(
             Idle(
                 lambda s: not s.has_second_layer,
@@ -83,19 +83,18 @@ class Ensemble(Section):
     )
     final: FinalKind = setting(
         "bag",
-        help="The fold models together, or one model fitted again on all rows",
+        help="A bag of the fold models, or one model refitted on all rows",
         presets={"thesis": "refit", "fast": "refit"},
         idle=(
             Idle(
                 lambda s: s.final == "bag" and s.data_mode == "halves",
-                "with data_mode halves the final model is always fitted again on all rows; give "
-                "final refit",
+                "with data_mode halves the final model is always refitted on all rows; give final refit",
             ),
         ),
     )
     bag_up_to_rows: int = setting(
         20_000,
-        help="Above this many rows one model is fitted again, in place of a bag",
+        help="Above this many rows one refitted model replaces the bag",
         unit="rows",
         presets={"best": 1_000_000},
         idle=(
@@ -108,7 +107,7 @@ class Ensemble(Section):
     )
     max_predict_ms: float | None = setting(
         None,
-        help="Longest milliseconds to predict one row",
+        help="Maximum milliseconds to predict one row",
         unit="milliseconds",
         option=Option(metavar="X"),
         gt=0,

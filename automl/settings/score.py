@@ -28,7 +28,7 @@ class Score(Section):
     beta: float = setting(
         1.0,
         help="Weight of recall against precision in F-beta",
-        more="also as a part of index",
+        more="also as part of index",
         option=Option(metavar="X"),
         idle=(
             Idle(
@@ -53,7 +53,7 @@ class Score(Section):
         idle=(
             Idle(
                 lambda s: s.task in {"multiclass", "regression"},
-                "a threshold is learned, or given, of two classes only",
+                "only two classes have a threshold",
             ),
         ),
     )
@@ -68,15 +68,15 @@ class Score(Section):
     search_repeats: int = setting(
         1,
         help="Repeats of the folds in the search",
-        more="a trial's score is the mean over all of them; predictions and fold models are kept "
-        "of the first",
+        more="a trial's score is the mean over all of them; the first one's predictions and fold "
+        "models are kept",
         unit="repeats",
         ge=1,
         le=20,
     )
     target_bins: int = setting(
         0,
-        help="Folds of a numeric target hold equal shares of so many quantile bins of it",
+        help="Stratify the folds of a numeric target by this many quantile bins",
         more="0: plain folds",
         unit="bins",
         idle=(
@@ -93,7 +93,7 @@ class Score(Section):
     )
     adapt_folds: bool = setting(
         True,
-        help="Fewer folds, or one holdout, where the table is large for the budget",
+        help="Fewer folds, or one holdout, if the table is large for the budget",
         presets={"thesis": False},
         idle=(
             Idle(
@@ -118,7 +118,7 @@ class Score(Section):
         "disjoint",
         help="How the halves S and H share the rows",
         idle=(
-            Idle(lambda s: s.data_mode == "all", "all rows are searched on; give data_mode halves"),
+            Idle(lambda s: s.data_mode == "all", "the search uses all rows; give data_mode halves"),
         ),
     )
     search_share: float = setting(
@@ -126,7 +126,7 @@ class Score(Section):
         help="Share of the rows in half S",
         unit="share of the rows",
         idle=(
-            Idle(lambda s: s.data_mode == "all", "all rows are searched on; give data_mode halves"),
+            Idle(lambda s: s.data_mode == "all", "the search uses all rows; give data_mode halves"),
             Idle(
                 lambda s: s.halves != "disjoint",
                 "only disjoint halves have a share; give halves disjoint",

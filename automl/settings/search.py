@@ -40,19 +40,20 @@ class Search(Section):
         idle=(
             Idle(
                 lambda s: bool(s.families) and not set(s.exclude) & set(s.families),
-                "families alone says who takes part, and names none of these",
+                "families alone chooses who takes part, and names none of these",
             ),
         ),
     )
-    family_folder: str | None = setting(None, help="Folder with own family files", form="operator")
+    family_folder: str | None = setting(
+        None, help="Folder with your own family files", form="operator"
+    )
     spaces: dict[str, dict[str, Any]] = setting(
         {}, help="Other ranges or choices, by family and hyperparameter"
     )
     priors: str | None = setting(
         None,
-        help="Priors that `automl learn priors` has written, or those that earlier runs teach",
-        more="they take the place of the families' plain ranges; learned: from what earlier runs "
-        "have tried",
+        help="Priors written by `automl learn priors`, or learned from earlier runs",
+        more="they replace the families' plain ranges; learned: from what earlier runs have tried",
         option=Option(metavar="FILE|learned", parse=_prior_source),
         idle=(
             Idle(
@@ -73,32 +74,33 @@ class Search(Section):
     allocator: str | dict[str, Any] = setting(
         "uniform",
         help="How turns are given to families",
-        more="auto: expected_gain_seconds, and expected_gain where trials are counted; only:F: "
-        "the family F; or a name as `base` with options",
+        more="auto: expected_gain_seconds, or expected_gain with a number of trials; only:F: the "
+        "family F; or a name as `base` with options",
         option=Option(metavar="NAME", kind=str),
         presets={"fast": AUTO, "balanced": AUTO, "best": AUTO},
         names=ALLOCATOR_NAMES,
     )
     fidelity: Resource = setting(
         "auto",
-        help="What an optimizer with partial trials saves on",
-        more="folds, training rows, or trees and rounds; auto takes folds where there are three",
+        help="What the partial trials of an optimizer save",
+        more="folds, training rows, or trees and rounds; auto: folds if there are at least three, "
+        "else rows",
         idle=(
             Idle(
                 lambda s: s.fidelity != "auto" and not optimizer_entry(s.optimizer).has_levels,
-                "the optimizer makes no trials of less than the whole; hyperband does",
+                "the optimizer makes no partial trials; hyperband does",
             ),
         ),
     )
     lookback: int = setting(
         4,
         help="Decision i sees the results of decisions up to i - lookback",
-        more="from 8 on decisions are made in rounds of a quarter of it, and i is the first of a round",
+        more="from 8 on, decisions come in rounds of a quarter of it, and i is the first of its round",
         unit="decisions",
         idle=(
             Idle(
                 lambda s: s.trials is None,
-                "with a time budget decisions see all that has ended; give trials",
+                "under a time budget decisions see every finished trial; give trials",
             ),
         ),
         ge=1,
@@ -108,7 +110,7 @@ class Search(Section):
     )
     portfolio: bool = setting(
         True,
-        help="Begin with the best of earlier runs on the data set, and with a portfolio",
+        help="Start with the best of earlier runs on the data set, and with a portfolio",
         presets={"thesis": False},
     )
     experience: bool = setting(
@@ -130,21 +132,21 @@ class Search(Section):
     )
     warm_start: str = setting(
         "adaptive",
-        help="What is taken over from other data sets to begin with",
-        more="adaptive (what is expected to be best after each score here), portfolio (good on "
-        "many), nearest (best on the most similar), best or delta (three by the meta-learner), order "
-        "(all known ones in its order)",
+        help="How other data sets choose the first configurations",
+        more="adaptive (each choice uses the scores so far), portfolio (good on many data sets), "
+        "nearest (best on the most similar), best or delta (three by a meta-learner), order (all "
+        "known ones, by a meta-learner)",
         idle=(
             Idle(
                 lambda s: not (s.portfolio and s.experience),
-                "nothing is taken over from other data sets; that needs portfolio and experience",
+                "other data sets recommend nothing; that needs portfolio and experience",
             ),
         ),
         names=WARM_STARTS,
     )
     blend: float = setting(
         0.0,
-        help="Trials of a family that the meta-learner's vote on proposals counts as much as",
+        help="Weight of the meta-learner's vote on proposals, in trials of the family",
         more="0: no vote",
         unit="trials",
         idle=(
@@ -154,7 +156,7 @@ class Search(Section):
             ),
             Idle(
                 lambda s: s.blend > 0 and not optimizer_entry(s.optimizer).takes_vote,
-                "the optimizer has no surrogate that a meta-learner could vote beside; gbqr has",
+                "the optimizer has no surrogate to vote beside; gbqr has one",
             ),
         ),
         ge=0,

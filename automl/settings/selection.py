@@ -40,8 +40,8 @@ class Selection(Section):
         idle=(
             Idle(
                 lambda s: s.selection_test == "thesis",
-                "selection_test thesis takes the best of all clusters; candidates_per_signature says "
-                "how many there are",
+                "selection_test thesis takes the best of every cluster; candidates_per_signature sets "
+                "their number",
             ),
         ),
         ge=1,
@@ -50,13 +50,13 @@ class Selection(Section):
         None,
         help="Repeats of the fresh folds on which candidates are compared",
         unit="repeats",
-        usual="2, and more where the candidates are cheap",
+        usual="2, and more if the candidates are cheap",
         presets={"thesis": 3, "fast": 1},
         ge=1,
     )
     candidate_scores: int = setting(
         30,
-        help="Most scores that further repeats of the fresh folds may give each candidate",
+        help="Maximum number of scores per candidate, with further repeats of the fresh folds",
         unit="scores",
         idle=(
             Idle(
@@ -81,8 +81,8 @@ class Selection(Section):
     )
     rope: float = setting(
         0.01,
-        help="Difference of the index that means nothing, for bayesian",
-        more="a model is dropped when the best one is probably better by more",
+        help="Largest irrelevant difference of the index, for bayesian",
+        more="a model is dropped if the best one is probably better by more than this",
         unit="score",
         option=Option(metavar="X"),
         idle=(
@@ -96,7 +96,7 @@ class Selection(Section):
     )
     normality: Normality = setting(
         "kolmogorov_smirnov",
-        help="Test of normal scores, for thesis",
+        help="Normality test, for thesis",
         more="lilliefors corrects for the estimated mean and deviation",
         option=Option(),
         idle=(
@@ -114,7 +114,7 @@ class Selection(Section):
     )
     alpha_split: WantedSplit = setting(
         "auto",
-        help="What keeps alpha: each level, or the whole tree",
+        help="Whether each level or the whole tree keeps alpha",
         more="auto: the tree for closed, paired and mcb with one alpha",
         option=Option(),
     )

@@ -1,4 +1,4 @@
-"""Whether two samples are of one distribution."""
+"""Whether two samples have the same distribution."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def kolmogorov_smirnov(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def homogeneity(first: ArrayLike, second: ArrayLike) -> float:
-    """p-value of Pearson's chi-squared test that two rows of counts are of one distribution.
+    """p-value of Pearson's chi-squared test that two rows of counts have the same distribution.
 
     Bins that expect fewer than `LEAST_EXPECTED` rows in either sample are put together.
 

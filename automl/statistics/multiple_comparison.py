@@ -159,7 +159,7 @@ def closed_best(
     beside: Sequence[ArrayLike] = (),
     further: ArrayLike = (),
 ) -> ClosedResult:
-    """Which groups are worse than another one, with one alpha for all of them.
+    """Which groups are worse than another one, with one alpha for all groups.
 
     Null hypothesis of a group, H_i: its mean is at least that of every other. With probability
     1 - alpha *no* group whose H_i is true is excluded, however many there are and whatever the

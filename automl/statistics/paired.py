@@ -105,7 +105,7 @@ def ratio_to_error(difference: FloatArray, error: FloatArray) -> FloatArray:
 
 
 def least_pvalue(n: int) -> float:
-    """One-sided p-value of n equal signs, the most that n differences can say without normality."""
+    """One-sided p-value of n equal signs, the smallest that n differences allow without normality."""
     return float(2.0**-n)
 
 

@@ -1,4 +1,4 @@
-"""How much error each test of a series without an end may spend."""
+"""The error rate that each test of an unlimited series may spend."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def stability_index(
 def stability_by_chance(
     n_bins: int, *, n_expected: int, n_found: int, confidence: float = 0.99
 ) -> float:
-    """What the index stays below with this confidence where nothing has moved.
+    """Upper limit of the index, with this confidence, if nothing has moved.
 
     The index is (1/n + 1/m) times a chi-squared variable with n_bins - 1 degrees of freedom.
 

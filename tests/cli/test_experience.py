@@ -121,7 +121,7 @@ def test_a_file_of_knowledge_can_be_imported(automl, known, own_home, tmp_path):
     file.write_bytes(file.read_bytes()[:-20])
     outcome = automl("experience", "import", file, "--home", other.path)
     assert outcome.code == 2
-    assert "is no whole file of knowledge: its end is missing" in outcome.err
+    assert "is not a complete file of knowledge: its end is missing" in outcome.err
 
 
 def test_what_the_package_brings_is_not_imported_once_more(automl, known, own_home, monkeypatch):
@@ -181,7 +181,7 @@ def test_clean_forgets_where_it_is_asked_to(automl, known, own_home):
         (["import"], "got nothing"),
         (["import", "x.gz", "--mlflow", "sqlite:///x.db"], "got both"),
         (["import", "x.gz"], "x.gz cannot be read"),
-        (["import", "TABLE"], "is no experience"),
+        (["import", "TABLE"], "is not a file of `automl experience export`"),
         (["import", "--mlflow", "sqlite:///none.db"], "none.db"),
         (["import", "--mlflow", "http://127.0.0.1:9"], "127.0.0.1:9"),
         (["forget"], "NAME"),

@@ -78,7 +78,7 @@ def test_a_plan_grows_but_keeps_its_meaning(filled, plan):
         (replace(plan, test_share=0.5), "test_share"),
         (replace(plan, metric="mcc"), "metric"),
     ):
-        with pytest.raises(SettingsError, match=f"{what} is another one"):
+        with pytest.raises(SettingsError, match=f"{what} differs from that in out"):
             known.joined(changed, "out")
 
 

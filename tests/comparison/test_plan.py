@@ -22,7 +22,7 @@ def test_methods_share_the_common_settings(tmp_path):
     assert methods["a"] == {"trials": 9, "metric": "mcc", "optimizer": "tpe"}
     assert (methods["b"]["trials"], methods["c"]["trials"], metric) == (9, 3, "mcc")
     as_json = json.dumps({"methods": {"a": {}, "b": {"seed": 1}}})
-    with pytest.raises(SettingsError, match="seed is set by the comparison"):
+    with pytest.raises(SettingsError, match="the comparison sets seed itself"):
         read_methods(write(tmp_path / "m.json", as_json))
 
 
@@ -44,7 +44,7 @@ def test_methods_may_follow_the_sections_of_the_settings(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("methods: {}", "methods must hold"),
+        ("methods: {}", "methods must map the name"),
         ("a: {trials: 3}", "must have the key methods.*got a"),
         ("- a", "must have the key methods.*got list"),
         ("methods: {a: 3}", "method a must hold settings"),

@@ -50,7 +50,7 @@ def test_a_damaged_file_is_refused(knowledge, tmp_path):
     heads = [gzip.compress(text) for text in (b"[1, 2]", b"3", b"null", b"[" * 99_999)]
     for wrong in (data[:-9], data[40:], b"", b"{}", data[:200] + b"\0" + data[201:], *heads):
         path.write_bytes(wrong)
-        with pytest.raises(SettingsError, match="no whole file of knowledge"):
+        with pytest.raises(SettingsError, match="not a complete file of knowledge"):
             module.read_knowledge(path)
     with pytest.raises(SettingsError, match="cannot be read"):
         module.read_knowledge(tmp_path / "none.jsonl.gz")

@@ -323,7 +323,9 @@ def test_the_whole_part_of_a_torn_export_is_taken(tmp_path):
 def test_a_foreign_file_is_refused_by_name(tmp_path, content):
     path = tmp_path / "table.csv"
     path.write_bytes(content)
-    with pytest.raises(SettingsError, match=r"table\.csv is no experience"):
+    with pytest.raises(
+        SettingsError, match=r"table\.csv is not a file of `automl experience export`"
+    ):
         read_export(path)
     with pytest.raises(SettingsError, match=r"none\.gz cannot be read"):
         read_export(tmp_path / "none.gz")
@@ -332,9 +334,9 @@ def test_a_foreign_file_is_refused_by_name(tmp_path, content):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "is no experience: it is empty"),
-        (gzip.compress(b"", mtime=0), "no experience of this program"),
-        (gzip.compress(b"x,y\n1,2\n", mtime=0), "no experience of this program"),
+        (b"", "is not a file of experience: it is empty"),
+        (gzip.compress(b"", mtime=0), "not experience of this program"),
+        (gzip.compress(b"x,y\n1,2\n", mtime=0), "not experience of this program"),
         (gzip.compress(b'{"format": "automl-experience"}', mtime=0)[:-9], "its end is missing"),
     ],
 )

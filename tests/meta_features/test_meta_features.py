@@ -154,7 +154,7 @@ def test_a_limit_of_time_leaves_features_out_and_says_so():
     assert found.late
     assert set(found.late) <= set(found.missing)
     assert found.values["n_rows"] == 60.0
-    assert {found.missing[name] for name in found.late} == {"its limit of time"}
+    assert {found.missing[name] for name in found.late} == {"it ran out of time"}
 
 
 def test_rows_that_belong_together_are_in_one_fold():

@@ -53,7 +53,7 @@ def test_the_record_holds_values_seconds_and_reasons(tmp_path):
     run = session(tmp_path, trials=5)
     made = describe_table(run)
     assert made.values["n_rows"] == 120.0
-    assert made.missing["target_skewness"] == "it is for numbers as the target"
+    assert made.missing["target_skewness"] == "it needs numbers as the target"
     assert set(made.seconds) == {"simple", "statistical", "information", "model", "landmark"}
     assert run.records.read("meta_features") == made.to_json()
     assert describe_table(run) == made
@@ -78,7 +78,7 @@ def test_a_limit_that_acts_makes_a_run_not_reproducible(tmp_path, monkeypatch, g
 
     def late(_table, *, rng, seconds):
         limits.append(seconds)
-        return MetaFeatures({}, {}, {"n_rows": "its limit of time"}, ("n_rows",))
+        return MetaFeatures({}, {}, {"n_rows": "it ran out of time"}, ("n_rows",))
 
     monkeypatch.setattr(description, "describe", late)
     run = session(tmp_path, **given)

@@ -224,7 +224,7 @@ def test_data_sets_that_contradict_each_other_recommend_nothing_and_the_run_says
     session.warnings = []
     session.experience = neighbors(session, agree=False)
     assert {origin for _, origin in opening(session)} == {"floor", "portfolio"}
-    assert "of 10 data sets does not agree" in session.warnings[0]
+    assert "the 10 known data sets do not agree" in session.warnings[0]
     session.experience = neighbors(session, agree=True)
     assert "knowledge" in {origin for _, origin in opening(session)}
     assert len(session.warnings) == 1
@@ -236,7 +236,9 @@ def test_a_vote_is_given_where_data_sets_agree_and_heard_until_they_misled(begin
     encoder = ConfigurationEncoder(get_family("knn").space("classification")).fit()
     session.experience = neighbors(session, agree=False)
     assert votes_of(session, begun) is None
-    assert session.warnings[0].startswith("setting blend: there is no vote: what is known of 10")
+    assert session.warnings[0].startswith(
+        "setting blend: there is no vote: the 10 known data sets do not"
+    )
     session.experience = session.learnable = neighbors(session, agree=True)
     vote = votes_of(session, begun)(encoder)
     assert vote.is_heard()

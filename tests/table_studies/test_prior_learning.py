@@ -50,7 +50,7 @@ def test_experience_comes_from_exports_and_from_files_of_knowledge(tmp_path, exp
     files = [tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl.gz"]
     assert [e.id for e in gathered(folder, ["unknown"], files)] == ["r0", "r1", "r2", "r3", "r4"]
     (tmp_path / "c.jsonl.gz").write_text("no")
-    with pytest.raises(SettingsError, match=r"c\.jsonl\.gz is no experience"):
+    with pytest.raises(SettingsError, match=r"c\.jsonl\.gz is not a file of"):
         gathered(folder, [], [tmp_path / "c.jsonl.gz"])
 
 
