@@ -1,4 +1,4 @@
-"""The whole line in one call: a scikit-learn style estimator on the training flow."""
+"""`AutoML`: training in one call, as a scikit-learn style estimator."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ TABLE = "frame"
 class AutoML(BaseEstimator):  # type: ignore[misc]
     """Search, select, fit and register a model for a table.
 
-    Every parameter is a setting of `automl train` of the same name; None takes the preset's value, as do
-    absent options of the command (environment variables ``AUTOML_*`` count as well).
+    Every parameter is a setting of `automl train` with the same name. None takes the value of the
+    environment variable ``AUTOML_*`` or else of the preset, as a missing option of the command does.
 
     Parameters
     ----------
     budget : seconds, or a text such as ``90s`` or ``10m``
         Wall time of `fit` as a whole; 10 minutes unless `trials` is given.
     trials
-        Number of trials instead of a time budget: a reproducible run.
+        Number of trials instead of a time budget. The run is then reproducible.
     preset
         `thesis`, `fast`, `balanced` or `best`.
     metric
@@ -51,7 +51,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
     optimizer
         How each family is searched: a name of ``automl optimizers``, or the parts of a composition.
     allocator
-        Which family gets the next turn: a name of ``automl allocators``, or `auto`.
+        Which family gets the next trial: a name of ``automl allocators``, or `auto`.
     ensemble
         How models are blended: a name of ``automl ensembles``, or `none`.
     alpha : in (0, 1)
@@ -67,7 +67,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
     cost_matrix : (n_classes, n_classes)
         Cost of predicting column j for true class i.
     test_share : in [0, 0.9)
-        Share of the rows that nothing touches before the honest score in ``result_["test"]``.
+        Share of the rows that are kept for the test score in ``result_["test"]``.
     max_predict_ms : milliseconds
         Longest time to predict one row.
     seed
@@ -86,7 +86,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     model_ : TableModel
-        The final model; takes raw frames, and works without this class.
+        The final model. It takes raw frames and works without this class.
     result_ : dict
         The record of the run, as `automl train --json` prints it.
     leaderboard_ : DataFrame
@@ -171,7 +171,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         target: str | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Run the whole line; returns when the model is registered, as far as the budget allows.
+        """Train; returns when the model is registered, as far as the budget allows.
 
         Parameters
         ----------

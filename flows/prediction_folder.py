@@ -62,7 +62,7 @@ def predict_files(predictor: Predictor, folder: Path, output: Path) -> FilesPred
     if not folder.is_dir():
         raise SettingsError(f"{folder} is not a folder")
     if output.exists() and (not output.is_dir() or output.samefile(folder)):
-        raise SettingsError(f"output {output} must be another folder than {folder}")
+        raise SettingsError(f"output {output} must be a different folder from {folder}")
     (output / RECEIPTS).mkdir(parents=True, exist_ok=True)
     outcome = FilesPredicted()
     for file in _tables(folder):

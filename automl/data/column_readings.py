@@ -380,7 +380,7 @@ def describe(fit: Fit, name: str) -> str:
     words = fit.words
     if words:
         count = fit.evidence.n_rows - fit.n_read
-        noun = "text that is none" if count == 1 else "texts that are none"
+        noun = "other text" if count == 1 else "other texts"
         parts.append(
             f"holds {writing(fit.form)} and {count} {noun} ({listed(words, 3)}), taken as missing "
             "and marked in a column of their own"

@@ -149,9 +149,9 @@ def _spread(values: FloatArray) -> FloatArray:
 def _sentence(frame: pd.DataFrame, places: list[int], where: str, since: str, facts: str) -> str:
     names = [str(frame.columns[place]) for place in places]
     if len(names) == 1:
-        return f"column {names[0]!r} is distributed otherwise {since}: {facts}"
+        return f"column {names[0]!r} is distributed differently {since}: {facts}"
     return (
-        f"{len(names)} columns are distributed otherwise {where}: {listed(names)}; {names[0]!r} "
+        f"{len(names)} columns are distributed differently {where}: {listed(names)}; {names[0]!r} "
         f"{since}: {facts}"
     )
 

@@ -122,10 +122,10 @@ class Member:
 class TableModel(BaseEstimator):  # type: ignore[misc]
     """Weighted blend of fitted pipelines, from raw columns to labels, probabilities or numbers.
 
-    It is born fitted. Raw columns may come in any order; unseen categories and missing values are handled; unknown
-    columns are ignored with a warning; a column that is left out is filled with missing values, with a warning, unless
-    the model is strict; one with values of a wrong type is an error that names it. The target column may be present
-    and is not used.
+    It needs no `fit`. Raw columns may come in any order. The model handles unseen categories and
+    missing values. It ignores unknown columns and fills missing ones with missing values, both with a
+    warning; a strict model refuses missing columns. A column with values of a wrong type is an error
+    that names it. The target column may be present and is not used.
 
     Parameters
     ----------

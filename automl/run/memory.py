@@ -84,7 +84,7 @@ def unknown_exclusions(home: Home, settings: Settings) -> list[str]:
 
 def _about_unknown(snapshot: Snapshot) -> list[str]:
     return [
-        f"setting exclude_experience: nothing that is remembered is called {text!r}, and no "
+        f"setting exclude_experience: the experience has no data set or run {text!r}, and no "
         f"fingerprint or layout begins so (they need {LEAST_DIGITS} digits or more)"
         for text in snapshot.unknown
     ]

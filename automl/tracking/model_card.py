@@ -163,9 +163,7 @@ def _limits(result: RunResult) -> list[str]:
         known.append(
             "the run depended on the clock, so that an equal one may come to another model"
         )
-    known.append(
-        "rows unlike the training table are predicted all the same; automl predict counts them"
-    )
+    known.append("rows unlike the training table are predicted too; automl predict counts them")
     return ["## Limits", "", *(f"- {_sentence(each)}" for each in known), ""]
 
 

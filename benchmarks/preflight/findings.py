@@ -13,7 +13,7 @@ PATTERNS: dict[Kind, str] = {  # a sentence on groups speaks of --time too
     "id": r"\(id\)|no two rows share",
     "duplicates": r"repeat an earlier row|are also among the training rows|have the features of",
     "time": r"--time",
-    "shift": r"distributed otherwise",
+    "shift": r"distributed differently",
     "constant": r"never changes (after|before) row",
 }
 

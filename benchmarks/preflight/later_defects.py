@@ -1,4 +1,4 @@
-"""Columns that are distributed otherwise in the test rows or from a row on, and columns that stand still."""
+"""Columns that are distributed differently in the test rows or from a row on, and columns that stand still."""
 
 from __future__ import annotations
 

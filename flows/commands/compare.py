@@ -96,7 +96,7 @@ def compare(
             folder, home=state, n_side_by_side=workers, dask=dask, with_curves=curves, say=say
         )
     except (KeyboardInterrupt, TerminationError):
-        say("continue: the same command; what is finished is not run again")
+        say("to continue, give the same command; finished cells are not run again")
         raise
     _show(result, folder, as_json=as_json)
 

@@ -73,7 +73,7 @@ def export_experience(
     state = open_home(home)
     experiences = remembered(state)
     if not experiences:
-        raise SettingsError(f"there is no experience in {state.experience} that could be exported")
+        raise SettingsError(f"there is no experience to export in {state.experience}")
     target = file.expanduser().resolve()
     if target.is_dir():
         raise SettingsError(f"{target} is a folder; a file is expected")

@@ -108,7 +108,7 @@ def named(names: Sequence[str], experiences: Sequence[Experience]) -> list[str]:
             hint = nearest(name, there)
             if name == SHIPPED:
                 hint = "; what the package brings is left out with --exclude-experience shipped"
-            raise SettingsError(f"nothing that is remembered is called {name!r}{hint}")
+            raise SettingsError(f"the experience has no data set or run {name!r}{hint}")
     return [
         experience.id
         for experience in experiences

@@ -108,7 +108,7 @@ def experience(
     try:
         result = run_learning(data_sets, conditions.to_json(), home=state, say=say)
     except (KeyboardInterrupt, TerminationError):
-        say("continue: the same command; what is learned is not run again")
+        say("to continue, give the same command; learned tables are not run again")
         raise
     check_learned(result["tables"])
     if into is not None:
@@ -236,7 +236,7 @@ def _take_over(
     with folder.only_one():
         taken = take_over(folder, data_sets, path, measure=conditions.measure())
     if taken:
-        say(f"{path}: what it holds of {', '.join(sorted(taken))} is not run again")
+        say(f"{path}: its trials of {', '.join(sorted(taken))} are not run again")
 
 
 def _write_knowledge(

@@ -164,7 +164,7 @@ def priors(
             },
         )
     except (KeyboardInterrupt, TerminationError):
-        say("continue: the same command; tables that are learned are not tried again")
+        say("to continue, give the same command; learned tables are not tried again")
         raise
     _show(result, as_json=as_json)
 

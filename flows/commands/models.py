@@ -143,7 +143,7 @@ def drift(
     from automl_flows.words.rendering import emit_json, emit_table
 
     if table is not None and days is not None:
-        raise SettingsError("--days is about logged rows; leave it or TABLE out")
+        raise SettingsError("--days chooses logged rows and cannot be combined with TABLE")
     state = open_home(home)
     predictor = Predictor.open(model, state, trust=trust)
     folder = log_folder(predictor.identity, state)

@@ -210,7 +210,9 @@ def _plans_of(file: Path, *, given: list[str | None]) -> list[Plan]:
     from automl_flows.services.deployment_file import read_deployments
 
     if any(option is not None for option in given):
-        raise SettingsError(f"{file} says what to serve; give no problem by options beside it")
+        raise SettingsError(
+            f"{file} lists the problems to serve; it cannot be combined with options of a problem"
+        )
     return read_deployments(file)[1]
 
 

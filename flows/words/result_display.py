@@ -183,7 +183,7 @@ def alias_text(result: Mapping[str, Any], home: Home) -> str | None:
         return told
     name, _, version = label.rpartition("/")
     way = command(home, "rollback", name, "--to", version)
-    return f"{f'{alias}, ' if alias else ''}{told}; to make it the champion all the same: {way}"
+    return f"{f'{alias}, ' if alias else ''}{told}; to make it the champion anyway: {way}"
 
 
 def _reproducible(found: bool | None) -> bool | str | None:

@@ -100,7 +100,7 @@ def show_page(page: SecondsPage) -> None:
         emit(table.title)
         emit_table(table.columns, table.rows, right=table.columns[1:])
     if total.trials and not page.report.tells_preprocessing:
-        emit("note: preprocessing is part of fitting here: the run did not tell it apart")
+        emit("note: fitting includes preprocessing here, which the run did not measure separately")
 
 
 def page_tables(page: SecondsPage) -> Iterator[PageTable]:

@@ -62,22 +62,22 @@ ODD = {
     "one word": (
         with_words(PLAIN, "Not_Say", "Not_Say"),
         {"odd": [NAN, NAN, 2.5], "odd.is_word": [1, 1, 0]},
-        "holds numbers and 2 texts that are none ('Not_Say')",
+        "holds numbers and 2 other texts ('Not_Say')",
     ),
     "two words": (
         with_words(PLAIN, "unknown", "refused"),
         {"odd": [NAN, NAN, 2.5], "odd.is_word": [1, 1, 0]},
-        "2 texts that are none ('unknown', 'refused')",
+        "2 other texts ('unknown', 'refused')",
     ),
     "a frequent word": (
         varied(lambda i: "none given" if i % 3 == 0 else i * 1.5),
         {"odd": [NAN, 1.5, 3.0, NAN], "odd.is_word": [1, 0, 0, 1]},
-        "20 texts that are none",
+        "20 other texts",
     ),
     "numbers and words in a frame": (
         pd.Series(with_words([i / 4 for i in range(N)], "many"), dtype=object),
         {"odd": [NAN, 0.25], "odd.is_word": [1, 0]},
-        "1 text that is none ('many')",
+        "1 other text ('many')",
     ),
     "infinite": (
         with_words([i / 4 for i in range(N)], np.inf, -np.inf),
@@ -92,7 +92,7 @@ ODD = {
     "infinite and a word": (
         with_words(PLAIN, "inf", "Not_Say"),
         {"odd": [NAN, NAN, 2.5], "odd.is_word": [0, 1, 0], "odd.is_infinite": [1, 0, 0]},
-        "1 text that is none ('Not_Say')",
+        "1 other text ('Not_Say')",
     ),
     "dollars": (varied(lambda i: f"${i}.25"), {"odd": [0.25, 1.25]}, "with the unit $: '$0.25' is 0.25"),
     "negative dollars": (varied(lambda i: f"-${i + 1}"), {"odd": [-1, -2]}, "with the unit $"),
@@ -187,7 +187,7 @@ ODD = {
     "a date that is none": (
         with_words([day.isoformat() for day in DAYS], "soon"),
         {"odd.day": [NAN, 4], "odd.is_word": [1, 0]},
-        "holds dates and 1 text that is none ('soon')",
+        "holds dates and 1 other text ('soon')",
     ),
     "months": (varied(lambda i: f"{1990 + i // 12}-{i % 12 + 1:02d}"), {"odd.year": [1990], "odd.month": [1, 2]}, ""),
     "times of day": (

@@ -86,7 +86,7 @@ SPOILERS = {
     "leak": (with_leak, "alone leaves"),
     "identifier": (with_number, "no two rows share"),
     "dates": (with_date, "rows close in date column"),
-    "shift": (with_shift, "distributed otherwise from about row 2"),
+    "shift": (with_shift, "distributed differently from about row 2"),
     "standstill": (with_standstill, "never changes after row 341: it is 0.0 in 59 of 400 rows"),
     "gap": (with_gap, "never changes after row 341: it is empty in 59 of 400 rows"),
 }
@@ -189,7 +189,7 @@ def test_a_column_whose_neighbours_are_alike_has_not_changed_for_that(seed):
     frame = plain(2000, seed).assign(level=level)
     assert not any("'level'" in note for note in notes_on(frame))
     moved = frame.assign(level=level + 1.5 * level.std() * (np.arange(2000) > 1200))
-    assert any("'level' is distributed otherwise from about" in note for note in notes_on(moved))
+    assert any("'level' is distributed differently from about" in note for note in notes_on(moved))
 
 
 def test_a_number_in_whose_order_the_rows_stand_is_named():

@@ -282,7 +282,7 @@ def test_a_test_table_gets_the_same_columns_and_labels():
     assert test.weights.tolist() == later["weight"].tolist()
     assert test.notes == (
         "columns that the model does not know are ignored: 'extra'",
-        "column 'color' is distributed otherwise in the test rows: 100% are new categories, 0% in the training rows",
+        "column 'color' is distributed differently in the test rows: 100% are new categories, 0% in the training rows",
     )
 
 
@@ -294,7 +294,7 @@ def test_a_test_table_may_lack_weights_and_classes_and_tells_of_training_rows():
     assert set(test.y) == {1}
     assert test.notes == (
         f"{len(rows)} of {len(rows)} test rows are also among the training rows",
-        "column 'sold' is distributed otherwise in the test rows: 0% are 'no', 48% in the training rows",
+        "column 'sold' is distributed differently in the test rows: 0% are 'no', 48% in the training rows",
     )
 
 

@@ -53,7 +53,7 @@ def test_a_folder_is_learned_once_and_written_as_knowledge(tmp_path: Path) -> No
     assert knowledge.command.startswith("automl learn experience tables --draws 0")
     assert len(knowledge.experiences[0].trials) == found["numbers"]["trials"]
     elsewhere, told = learn(tmp_path, *command, "--into", "known.jsonl.gz", "--home", "other")
-    assert "known.jsonl.gz: what it holds of numbers is not run again" in told
+    assert "known.jsonl.gz: its trials of numbers are not run again" in told
     (more,) = (row for row in elsewhere["tables"] if row["table"] == "numbers")
     assert more["trials"] == found["numbers"]["trials"] + more["new"]
     (grown,) = read_knowledge(tmp_path / "known.jsonl.gz").experiences
