@@ -161,5 +161,5 @@ def test_excluded_experience_that_is_none_is_told_when_a_run_begins(automl, tabl
     outcome = automl("train", table, "--target", "y", "--exclude-experience", "nothing,shipped")
     assert outcome.code == 0, outcome.err
     assert "warning: setting exclude_experience" in outcome.err
-    assert "called 'nothing'" in outcome.err
+    assert "no data set or run 'nothing'" in outcome.err
     assert "'shipped'" not in outcome.err
