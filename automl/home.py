@@ -240,6 +240,12 @@ class Home:
         if note:
             warnings.warn(note, AutoMLWarning, stacklevel=2)
 
+    def lock(self, name: str) -> FileLock:
+        """A lock that processes of this home share, not taken yet; such as ``retrain-beans``."""
+        folder = self.path / "locks"
+        folder.mkdir(parents=True, exist_ok=True)
+        return FileLock(folder / f"{name}.lock")
+
     def check(self) -> None:
         """Look whether the folder can be made and written, by a file that is gone at once.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from automl.content_digests import file_digest
 from automl.durable import write_whole
 from automl.errors import DataError, SettingsError
 from automl_flows.prediction import SUFFIXES, Predictor, write_predictions
+from automl_flows.services.drop_place import DropPlace
 
 RECEIPTS = ".predicted"
-FAILED = "failed"
 SETTLED_SECONDS = 2.0
 """A file that cannot be read and is younger may still be written; it has its turn at the next call."""
 
@@ -65,27 +64,23 @@ def predict_files(predictor: Predictor, folder: Path, output: Path) -> FilesPred
         raise SettingsError(f"output {output} must be a different folder from {folder}")
     (output / RECEIPTS).mkdir(parents=True, exist_ok=True)
     outcome = FilesPredicted()
-    for file in _tables(folder):
-        _predict(predictor, file, output, outcome)
+    place = DropPlace(str(folder.resolve()))
+    for name, drop in sorted(place.listing()[0].items()):
+        fault = f"{name} {drop.fault}" if drop.fault else ""
+        if reason := fault or _predict(predictor, folder / name, output, outcome):
+            outcome.failed[name] = reason
+            place.set_aside(name, reason, version=drop.version, copy=None)
     return outcome
 
 
-def _tables(folder: Path) -> Iterator[Path]:
-    from automl.data.readers import EXTENSIONS
-
-    for path in sorted(folder.iterdir()):
-        name = path.name.removesuffix(".gz")
-        if path.is_file() and not path.name.startswith(".") and name.endswith(EXTENSIONS):
-            yield path
-
-
-def _predict(predictor: Predictor, file: Path, output: Path, outcome: FilesPredicted) -> None:
+def _predict(predictor: Predictor, file: Path, output: Path, outcome: FilesPredicted) -> str:
+    """Predict a file, unless it is known or still written; why it is to be set aside, or nothing."""
     target = output / (file.name if file.name.endswith(SUFFIXES) else f"{file.name}.csv")
     receipt = output / RECEIPTS / f"{file.name}.json"
     facts = {"digest": file_digest(file), "model": predictor.identity}
     if target.exists() and _content(receipt) == facts:
         outcome.known.append(file.name)
-        return
+        return ""
     try:
         found = predictor.table(str(file))
     except DataError as error:
@@ -94,24 +89,16 @@ def _predict(predictor: Predictor, file: Path, output: Path, outcome: FilesPredi
             or file_digest(file) != facts["digest"]
         ):
             outcome.waiting.append(file.name)
-        else:
-            outcome.failed[file.name] = error.message
-            _set_aside(file, error.message)
-        return
+            return ""
+        return error.message
     if file_digest(file) != facts["digest"]:
         outcome.waiting.append(file.name)
-        return
+        return ""
     write_predictions(found.frame, str(target))
     write_whole(receipt, [json.dumps(facts).encode()], "the receipt")
     predictor.remember(found)
     outcome.predicted[file.name] = len(found.frame)
-
-
-def _set_aside(file: Path, reason: str) -> None:
-    failed = file.parent / FAILED
-    failed.mkdir(exist_ok=True)
-    write_whole(failed / f"{file.name}.reason.txt", [f"{reason}\n".encode()], "the reason")
-    file.replace(failed / file.name)
+    return ""
 
 
 def _content(receipt: Path) -> Any:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from automl.addresses import public_address
 from automl.alternatives import AskedHow
@@ -205,10 +205,7 @@ def _read(table: str, read: ReadFrame | None = None) -> tuple[pd.DataFrame, str]
 @contextmanager
 def _only_one(home: Home, name: str, tell: Say) -> Iterator[bool]:
     """Hold the problem's lock; yields whether this had to wait."""
-    folder = home.path / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / f"retrain-{clean_name(name)}.lock")
-    has_waited = False
+    lock, has_waited = home.lock(f"retrain-{clean_name(name)}"), False
     try:
         lock.acquire(timeout=0)
     except Timeout:

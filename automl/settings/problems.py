@@ -61,15 +61,16 @@ def _name(details: ErrorDetails) -> str:
 
 def _sentence(details: ErrorDetails, of: str, places: Mapping[str, str]) -> str:
     if not (name := _name(details)):
-        return f"{of}: {_reason(details)}" if of else _reason(details)
+        return f"{of}: {reason_of(details)}" if of else reason_of(details)
     place = places.get(str(details["loc"][0]), "")
     subject = f"setting {name}" + (f" ({place})" if place else "") + (f" of {of}" if of else "")
     if details["type"] == "missing":
         return f"{subject} is missing"
-    return f"{subject}: {_reason(details)}{_value(details['type'], details['input'])}"
+    return f"{subject}: {reason_of(details)}{_value(details['type'], details['input'])}"
 
 
-def _reason(details: ErrorDetails) -> str:
+def reason_of(details: ErrorDetails) -> str:
+    """What a value must be, in words that follow its name."""
     words = details["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
     words = words.replace("greater than or equal to", "at least").replace(
         "less than or equal to", "at most"

@@ -197,13 +197,14 @@ def rollback(name: str, home: Path, *, version: str = "") -> tuple[str, str]:
     """
     settle(name, home)
     with _registry(home) as (client, address), address.lock():
+        _check_name(client, name)
         versions = versions_by_alias(client, clean_name(name))
         champion, target = versions.get(CHAMPION, ""), version or versions.get(PREVIOUS, "")
         if not target:
             raise SettingsError(
                 f"model {name!r} has no previous champion to go back to; name a version", name=name
             )
-        client.get_model_version(clean_name(name), target)
+        _version_by_number(client, name, target)
         move_alias(client, clean_name(name), CHAMPION, target)
         remember_aliases(name, home, versions_by_alias(client, clean_name(name)))
     return champion, target

@@ -29,6 +29,14 @@ TrialsOption = Annotated[
 ]
 
 
+HowOption = Annotated[
+    AskedHow,
+    typer.Option(
+        help="search: all; warm: a quarter, starting from the champion's configurations; refit: only these; auto: let drift decide"
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to the program."""
     app.command()(retrain)
@@ -47,14 +55,10 @@ def retrain(
     budget: BudgetOption = None,
     trials: TrialsOption = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Root of all randomness [default: as trained]")
+        int | None,
+        typer.Option(metavar="N", min=0, help="Root of all randomness [default: as trained]"),
     ] = None,
-    how: Annotated[
-        AskedHow,
-        typer.Option(
-            help="search: all; warm: a quarter, starting from the champion's configurations; refit: only these; auto: let drift decide"
-        ),
-    ] = "search",
+    how: HowOption = "search",
     force: Annotated[
         bool, typer.Option("--force", help="Train even if this content was trained on before")
     ] = False,
@@ -84,6 +88,7 @@ def retrain(
 
 
 def serve(
+    context: typer.Context,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -150,6 +155,7 @@ def serve(
         int | None,
         typer.Option(metavar="N", min=1, help="Delete all but the newest N runs of the problem"),
     ] = None,
+    how: HowOption = "search",
     budget: BudgetOption = None,
     trials: TrialsOption = None,
     home: HomeOption = None,
@@ -161,7 +167,7 @@ def serve(
     from automl_flows.services.watching import Completeness
 
     if file is not None:
-        _serve(_plans_of(file, given=[name, table, cron, interval, watch]), home)
+        _serve(_plans_of(file, context), home)
         return
     if name is None:
         raise SettingsError("give --name NAME, or a file with the problems to serve")
@@ -177,6 +183,7 @@ def serve(
         window=window,
         time=window_time,
         keep=keep,
+        how=how,
         overrides=_overrides(budget, trials, None),
     )
     _serve([plan], home)
@@ -206,13 +213,17 @@ def deploy(
     say(f"work them off: prefect worker start --pool {pool}")
 
 
-def _plans_of(file: Path, *, given: list[str | None]) -> list[Plan]:
+def _plans_of(file: Path, context: typer.Context) -> list[Plan]:
+    """Plans of a file; refuses options of a problem, which would have no effect beside it."""
     from automl_flows.services.deployment_file import read_deployments
 
-    if any(option is not None for option in given):
-        raise SettingsError(
-            f"{file} lists the problems to serve; it cannot be combined with options of a problem"
-        )
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        is_given = source is not None and source.name == "COMMANDLINE"
+        if is_given and parameter.name not in ("file", "home"):
+            raise SettingsError(
+                f"{parameter.opts[0]} has no effect beside {file}, which says what to serve"
+            )
     return read_deployments(file)[1]
 
 

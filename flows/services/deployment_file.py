@@ -8,10 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from automl.alternatives import AskedHow
 from automl.data.collections import read_yaml_file
 from automl.durations import parse_duration
 from automl.errors import SettingsError
 from automl.lookup import did_you_mean
+from automl.settings.problems import reason_of
 from automl_flows.services.service_plan import Plan
 from automl_flows.services.watching import PATIENCE_SECONDS, Completeness
 
@@ -45,6 +47,7 @@ class Problem(_Strict):
         f"{PATIENCE_SECONDS:g}s", description="a file that is not complete by then is set aside"
     )
     keep: int | None = Field(None, ge=1, description="runs that are not deleted")
+    how: AskedHow = Field("search", description="auto, search, warm or refit")
     overrides: Overrides = Overrides()
 
     def plan(self, folder: Path) -> Plan:
@@ -83,6 +86,7 @@ class Problem(_Strict):
             window=self.window,
             time=self.time,
             keep=self.keep,
+            how=self.how,
             overrides={key: value for key, value in overrides.items() if value is not None},
         )
 
@@ -103,6 +107,8 @@ def read_deployments(path: Path) -> tuple[str, list[Plan]]:
         If it cannot be read; the message names the entry, what was found, and the nearest known key.
     """
     content = read_yaml_file(path, "deployments file")
+    if not isinstance(content, Mapping):
+        raise SettingsError(f"{path} is no deployments file: it must hold the key problems")
     try:
         found = DeploymentFile.model_validate(content)
     except ValidationError as error:
@@ -125,11 +131,13 @@ def _told(error: ValidationError, content: Any) -> str:
     found = error.errors()[0]
     *place, key = found["loc"] or ("",)
     where = _where(place, content)
+    if isinstance(key, int):
+        return f"problem {key + 1} must hold keys and values; got {found['input']!r}"
     if found["type"] == "extra_forbidden":
         return f"{where}there is no key {key!r}{did_you_mean(key, _known(place))}"
     if found["type"] == "missing":
         return f"{where}the key {key!r} is missing"
-    return f"{where}{key}: {found['msg'].lower()}; got {found['input']!r}"
+    return f"{where}{key}: {reason_of(found)}; got {found['input']!r}"
 
 
 def _known(place: list[int | str]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from automl.addresses import public_address
+from automl.alternatives import AskedHow
 from automl.data.sources import check_mode
 from automl.errors import DataError, SettingsError
 from automl.home import Home
@@ -31,6 +32,7 @@ class Plan:
     completeness : when a new file is complete
     mode, window, time : how files become the table; see `automl.data.sources`
     keep : how many runs of the problem are not deleted; None keeps all
+    how : how much of a training is done again; see `automl_flows.retraining.retrain`
     overrides : `budget_seconds`, `trials` and `seed` of the runs
     """
 
@@ -45,6 +47,7 @@ class Plan:
     window: str | None = None
     time: str | None = None
     keep: int | None = None
+    how: AskedHow = "search"
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -127,6 +130,7 @@ class Plan:
             "window": self.window,
             "time": self.time,
             "keep": self.keep,
+            "how": self.how,
         }
 
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import psutil
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from automl.errors import ServiceError, SettingsError
 from automl.home import Home
@@ -29,7 +29,7 @@ from automl_flows.services.drop_store import DropStore
 from automl_flows.services.prefect_api import answers
 from automl_flows.services.server import LocalServer
 from automl_flows.services.service_plan import Plan
-from automl_flows.services.standing import Service, read_services, start_services
+from automl_flows.services.standing import read_services, start_services, stop
 from automl_flows.services.watching import Watcher
 from automl_flows.services.zombies import HEARTBEAT_SECONDS, close_zombies
 
@@ -275,16 +275,7 @@ def _api(home: Home, say: Say) -> Iterator[str]:
             yield server.api_url
     finally:
         if is_ours:
-            _end_service(service)
-
-
-def _end_service(service: Service) -> None:
-    process = service.process()
-    if process is not None:
-        process.terminate()
-        _, alive = psutil.wait_procs([process], timeout=5.0)
-        for survivor in alive:
-            survivor.kill()
+            stop(service)
 
 
 def _children() -> set[int]:
@@ -306,14 +297,8 @@ def _end_children(before: set[int]) -> None:
 @contextmanager
 def _only_server_of(plan: Plan, home: Home) -> Iterator[None]:
     home.check()
-    folder = home.path / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / f"serve-{clean_name(plan.name)}.lock")
     try:
-        lock.acquire(timeout=0)
+        with home.lock(f"serve-{clean_name(plan.name)}").acquire(timeout=0):
+            yield
     except Timeout:
         raise SettingsError(f"another process serves {plan.name!r} in {home.path}") from None
-    try:
-        yield
-    finally:
-        lock.release()

@@ -97,7 +97,7 @@ def start_services(home: Path, names: tuple[str, ...] = SERVICE_NAMES) -> dict[s
                 _wait_healthy(service, home)
         except ServiceError:
             for service in started:
-                _stop(service)
+                stop(service)
             raise
         services = {**standing, **{service.name: service for service in started}}
         _write(home, services)
@@ -111,7 +111,7 @@ def stop_services(home: Path) -> list[Service]:
     with FileLock(home / "services.lock"):
         standing = read_services(home)
         for service in standing.values():
-            _stop(service)
+            stop(service)
         services_file(home).unlink(missing_ok=True)
     return list(standing.values())
 
@@ -192,7 +192,8 @@ def _wait_healthy(service: Service, home: Path) -> None:
     raise ServiceError(f"the {service.name} server did not become healthy; see {log}")
 
 
-def _stop(service: Service) -> None:
+def stop(service: Service) -> None:
+    """End a service and its children; returns when they are gone."""
     process = service.process()
     if process is None:
         return

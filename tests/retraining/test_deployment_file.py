@@ -18,6 +18,7 @@ problems:
     table: data/tumors.csv
     schedule: 0 3 * * *
     keep: 10
+    how: auto
     overrides: {budget: 10m, seed: 3}
   - name: sales
     drops: s3://bucket/inbox
@@ -45,7 +46,7 @@ def test_a_file_holds_many_problems(tmp_path: Path) -> None:
     assert pool == "nightly"
     assert (tumors.table, tumors.cron) == (str(tmp_path / "data" / "tumors.csv"), "0 3 * * *")
     assert (tumors.keep, tumors.overrides) == (10, {"budget_seconds": 600.0, "seed": 3})
-    assert tumors.run_parameters["budget"] == "600s"
+    assert (tumors.run_parameters["budget"], tumors.run_parameters["how"]) == ("600s", "auto")
     assert (sales.drops, sales.mode, sales.window, sales.time) == ("s3://bucket/inbox", "window", "90 days", "day")  # fmt: skip
     assert sales.completeness.needs_marker
     assert sales.completeness.patience_seconds == 7200.0
@@ -68,12 +69,16 @@ def test_a_file_holds_many_problems(tmp_path: Path) -> None:
         ),
         (
             "problems: [{name: a, keep: 0}]",
-            "problem 'a': keep: .*greater than or equal to 1; got 0",
+            "problem 'a': keep: must be at least 1; got 0",
+        ),
+        (
+            "problems: [{name: a, how: refitt}]",
+            "problem 'a': how: must be 'auto', .*; got 'refitt'",
         ),
         ("problems: [{name: a, settle: soon}]", "problem 'a': a duration must look like"),
         ("problems: [{name: a}, {name: a}]", "the problem 'a' stands there twice"),
-        ("problems: [3]", "problem"),
-        ("- a", "deployments.yaml"),
+        ("problems: [3]", "problem 1 must hold keys and values; got 3"),
+        ("- a", "deployments.yaml is no deployments file: it must hold the key problems"),
     ],
 )
 def test_what_is_wrong_is_told_with_the_problem_and_the_nearest_key(
