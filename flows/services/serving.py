@@ -298,7 +298,8 @@ def _end_children(before: set[int]) -> None:
 def _only_server_of(plan: Plan, home: Home) -> Iterator[None]:
     home.check()
     try:
-        with home.lock(f"serve-{clean_name(plan.name)}").acquire(timeout=0):
-            yield
+        held = home.lock(f"serve-{clean_name(plan.name)}").acquire(timeout=0)
     except Timeout:
         raise SettingsError(f"another process serves {plan.name!r} in {home.path}") from None
+    with held:
+        yield
