@@ -148,7 +148,7 @@ def test_the_page_of_seconds_has_families_folds_and_stages(automl, runs):
     assert ridge[1:5] == ["3", "3", "0", "0"]
     assert [row[4] for row in rows if row[1:4] == ["of", "repeat", "1"]] == ["3", "3", "3"]
     assert ["search", "9.0", "3", "0.990"] in rows
-    assert "preprocessing is part of fitting here" in text
+    assert "fitting includes preprocessing here" in text
     page = automl("show", runs[1].run_id, "--seconds", "--json").json
     assert page["families"][0]["spent"]["fitting"] == pytest.approx(0.9)
     assert page["ledger"]["search"]["used"] == 9.0
