@@ -160,6 +160,7 @@ GP_EI = Composition(
     pending="believer",
 )
 GP_SAMPLED = replace(GP_EI, surrogate=Part("gaussian_process", (("n_samples", 8),)))
+GP_PRIOR = replace(GP_EI, surrogate=Part("gp_sources"))
 ESMBO = replace(GP_EI, n_histories=50)
 GBQR = Composition(
     Part("quantile_boosting"), Part("ucb"), Part("random"), Part("default_and_random")
@@ -177,6 +178,7 @@ NAMED: dict[str, Composition] = {
     "smac": SMAC,
     "gp_ei": GP_EI,
     "gp_sampled": GP_SAMPLED,
+    "gp_prior": GP_PRIOR,
     "esmbo": ESMBO,
     "gbqr": GBQR,
     "fmlp": FMLP,

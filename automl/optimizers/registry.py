@@ -18,6 +18,7 @@ from automl.optimizers.composition import (
     FMLP,
     GBQR,
     GP_EI,
+    GP_PRIOR,
     GP_SAMPLED,
     MKL_GP,
     MLP_TRANSFER,
@@ -143,6 +144,11 @@ _OURS: dict[str, OptimizerEntry] = {
         GP_SAMPLED,
         "as gp_ei, averaged over sampled hyperparameters of the process",
         "Snoek et al. (2012)",
+    ),
+    "gp_prior": _composed(
+        GP_PRIOR,
+        "as gp_sampled, with what earlier data sets make expected, as far as the scores bear it out",
+        "Wang et al. 2021, Tighineanu et al. 2022",
     ),
     "esmbo": _composed(
         ESMBO, "as gp_ei, one process per bootstrap of the validation rows", "L14 Algorithm 2"

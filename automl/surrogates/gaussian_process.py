@@ -14,6 +14,7 @@ from automl.records import FloatArray
 from automl.surrogates.joint import JointPrediction
 from automl.surrogates.learning import learn_hyperparameters, sample_hyperparameters
 from automl.surrogates.posterior import Posterior
+from automl.surrogates.process_prior import MaternPrior
 
 SMALL = 100
 """Observations up to which the hyperparameters are learned anew at every fit."""
@@ -85,11 +86,11 @@ class GaussianProcess:
             last = None if is_new else self._theta
             thetas = sample_hyperparameters(X, y, last, n_samples=self.n_samples, rng=rng)
             self._theta, self._learn_at = thetas[-1], 0
-            self._told = [Posterior.condition(theta, X, y) for theta in thetas]
+            self._told = [Posterior.condition(MaternPrior(theta), X, y) for theta in thetas]
         elif is_new or n >= self._learn_at or not (self._told and self._told[0].begins(X)):
             is_first = is_new or not self._told
             self._theta = self._learn(X, y, rng, is_first=is_first)
-            self._told = [Posterior.condition(self._theta, X, y)]
+            self._told = [Posterior.condition(MaternPrior(self._theta), X, y)]
         else:
             self._told = [self._told[0].extend(X, y)]
         self._posteriors = self._told
@@ -129,7 +130,8 @@ class GaussianProcess:
         found = [posterior.joint(X) for posterior in self._posteriors]
         means, covariances = (np.array(part) for part in zip(*found, strict=True))
         noises = np.array([posterior.noise for posterior in self._posteriors])
-        return JointPrediction(means, covariances, noises)
+        weights = np.full(len(means), 1.0 / len(means))
+        return JointPrediction(weights, means, covariances, noises)
 
     def predict_with_gradient(
         self, X: FloatArray

@@ -12,12 +12,27 @@ LEAST_VARIANCE = 1e-12
 """Rounding makes variances at known points negative; a standard deviation of a millionth is none."""
 
 
-@dataclass
-class JointPrediction:
-    """Joint normal distribution of m points under each of p sets of hyperparameters.
+def mixed(
+    weights: FloatArray, means: FloatArray, variances: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance (m,) of a mixture of p distributions.
 
     Parameters
     ----------
+    weights : (p,), of sum 1
+    means, variances : (p, m)
+    """
+    mean = weights @ means
+    return mean, weights @ (variances + (means - mean) ** 2)
+
+
+@dataclass
+class JointPrediction:
+    """Joint distribution of m points: a mixture of p normal ones.
+
+    Parameters
+    ----------
+    weights : (p,), of sum 1
     means : (p, m)
     covariances : (p, m, m)
         Of the function, without noise.
@@ -25,6 +40,7 @@ class JointPrediction:
         Variances of what is added to an observation.
     """
 
+    weights: FloatArray
     means: FloatArray
     covariances: FloatArray
     noises: FloatArray
@@ -38,4 +54,5 @@ class JointPrediction:
     def predict(self) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation (m,) of the mixture, without noise."""
         variances = np.maximum(np.einsum("pmm->pm", self.covariances), LEAST_VARIANCE)
-        return self.means.mean(axis=0), np.sqrt(variances.mean(axis=0) + self.means.var(axis=0))
+        mean, variance = mixed(self.weights, self.means, variances)
+        return mean, np.sqrt(variance)

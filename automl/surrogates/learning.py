@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -77,6 +77,45 @@ def learn_hyperparameters(
     return np.asarray(min(results, key=lambda result: float(result.fun)).x)
 
 
+def learn_shared(
+    data: Sequence[tuple[FloatArray, FloatArray]], n_columns: int, *, most_steps: int = 40
+) -> FloatArray:
+    """Theta (d + 2,) that is most likely for all data sets together, under the priors of a sample.
+
+    Parameters
+    ----------
+    data
+        X (n, d) and y (n,) of each; without any the result is the priors' means.
+    n_columns : d
+    most_steps : at least 1
+        Steps of L-BFGS.
+    """
+    from scipy.optimize import minimize
+
+    means, spreads = sample_priors(n_columns)
+    bounds = np.log([LENGTH_BOUNDS] * n_columns + [SIGNAL_BOUNDS, NOISE_BOUNDS])
+
+    def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+        found = [log_marginal_likelihood(theta, X, y) for X, y in data]
+        distance = (theta - means) / spreads
+        value = 0.5 * float(distance @ distance) - sum(one.value for one in found)
+        return value, distance / spreads - sum(
+            (one.gradient for one in found), np.zeros(len(theta))
+        )
+
+    options = {"maxiter": most_steps}
+    start = np.clip(means, *bounds.T)
+    optimum = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return np.asarray(optimum.x)
+
+
+def sample_priors(n_columns: int) -> tuple[FloatArray, FloatArray]:
+    """Means and standard deviations (d + 2,) of the normal priors of a sampled theta."""
+    lengths = [(LENGTH_PRIOR[0] + 0.5 * np.log(n_columns), LENGTH_PRIOR[1])] * n_columns
+    means, spreads = np.array([*lengths, SIGNAL_PRIOR, SAMPLED_NOISE_PRIOR]).T
+    return means, spreads
+
+
 def _posterior(theta: FloatArray, X: FloatArray, y: FloatArray) -> Likelihood:
     """Likelihood times priors: ln l ~ N(sqrt(2) + ln(d) / 2, 3), and `NOISE_PRIOR`."""
     likelihood = log_marginal_likelihood(theta, X, y)
@@ -108,21 +147,32 @@ def sample_hyperparameters(
     ----------
     X : (n, d)
     y : (n,), standardized
-
-    References
-    ----------
-    .. [1] Neal (2003), Slice sampling, figures 3 and 5.
     """
-    d = X.shape[1]
-    lengths = [(LENGTH_PRIOR[0] + 0.5 * np.log(d), LENGTH_PRIOR[1])] * d
-    means, spreads = np.array([*lengths, SIGNAL_PRIOR, SAMPLED_NOISE_PRIOR]).T
+    means, spreads = sample_priors(X.shape[1])
 
     def log_density(theta: FloatArray) -> float:
         prior = -0.5 * float((((theta - means) / spreads) ** 2).sum())
         return prior + log_marginal_density(theta, X, y)
 
-    theta = means if last is None else last
     n_burned = 2 * N_BURNED if last is None else N_BURNED
+    start = means if last is None else last
+    return slice_samples(log_density, start, n_burned=n_burned, n_samples=n_samples, rng=rng)
+
+
+def slice_samples(
+    log_density: Callable[[FloatArray], float],
+    theta: FloatArray,
+    *,
+    n_burned: int,
+    n_samples: int,
+    rng: np.random.Generator,
+) -> list[FloatArray]:
+    """Points of a chain that begins at theta and has this density, without the first ones.
+
+    References
+    ----------
+    .. [1] Neal (2003), Slice sampling, figures 3 and 5.
+    """
     density = log_density(theta)
     samples = []
     for step in range(n_burned + n_samples):

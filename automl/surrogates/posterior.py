@@ -10,13 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from automl.records import FloatArray
-from automl.surrogates.matern import (
-    cholesky,
-    constant_mean,
-    correlation,
-    solve,
-    squared_distances,
-)
+from automl.surrogates.matern import cholesky, constant_mean, solve
+from automl.surrogates.process_prior import ProcessPrior
 
 CHUNK = 2048
 """Points of one block of a prediction, which bounds its memory."""
@@ -24,29 +19,29 @@ CHUNK = 2048
 
 @dataclass(frozen=True)
 class Posterior:
-    """Gaussian process with constant mean after n observations.
+    """Gaussian process with a prior and a constant after n observations.
 
     Parameters
     ----------
-    theta : (d + 2,)
     X : (n, d)
     L : (n, n)
         Lower Cholesky factor of the covariance of the observations.
-    mean : the constant mean
+    mean
+        The constant that is added to the prior's mean.
     alpha : (n,)
     """
 
-    theta: FloatArray
+    prior: ProcessPrior
     X: FloatArray
     L: FloatArray
     mean: float
     alpha: FloatArray
 
     @classmethod
-    def condition(cls, theta: FloatArray, X: FloatArray, y: FloatArray) -> Posterior:
+    def condition(cls, prior: ProcessPrior, X: FloatArray, y: FloatArray) -> Posterior:
         """Posterior after observing y (n,) at X; O(n**3)."""
-        L = cholesky(_own_covariance(theta, X), _signal(theta))
-        return _solved(theta, X.copy(), L, y)
+        L = cholesky(_own_covariance(prior, X), _scale(prior, X))
+        return _solved(prior, X.copy(), L, y)
 
     def extend(self, X: FloatArray, y: FloatArray) -> Posterior:
         """Posterior for X (n + k, d) that begins with the n known rows; O(n**2 k).
@@ -55,7 +50,7 @@ class Posterior:
         ----------
         y : (n + k,), all observations; those of the known rows may have changed
         """
-        return _solved(self.theta, X.copy(), self._extended(X[len(self.X) :]), y)
+        return _solved(self.prior, X.copy(), self._extended(X[len(self.X) :]), y)
 
     def believe(self, X: FloatArray) -> Posterior:
         """Posterior as if the mean had been observed at X (k, d): only the std shrinks."""
@@ -75,44 +70,47 @@ class Posterior:
         """Mean and variance (m,) of the function, without noise; O(n**2 m)."""
         from scipy.linalg import solve_triangular
 
-        signal = _signal(self.theta)
         mean, variance = np.empty(len(X)), np.empty(len(X))
         for start in range(0, len(X), CHUNK):
             block = slice(start, start + CHUNK)
-            k = _covariance(self.theta, X[block], self.X)
-            mean[block] = self.mean + k @ self.alpha
+            k = self.prior.covariance(X[block], self.X)
+            mean[block] = self.mean + self.prior.mean(X[block]) + k @ self.alpha
             v = solve_triangular(self.L, k.T, lower=True, check_finite=False, overwrite_b=True)
-            variance[block] = signal - np.einsum("nm,nm->m", v, v)
-        return mean, np.maximum(variance, 1e-12 * signal)
+            before = self.prior.variance(X[block])
+            variance[block] = np.maximum(before - np.einsum("nm,nm->m", v, v), 1e-12 * before)
+        return mean, variance
 
     def joint(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean (m,) and covariance (m, m) of the function, without noise; O(n**2 m + n m**2)."""
         from scipy.linalg import solve_triangular
 
-        k = _covariance(self.theta, X, self.X)
+        k = self.prior.covariance(X, self.X)
         v = solve_triangular(self.L, k.T, lower=True, check_finite=False)
-        return self.mean + k @ self.alpha, _covariance(self.theta, X, X) - v.T @ v
+        mean = self.mean + self.prior.mean(X) + k @ self.alpha
+        return mean, self.prior.covariance(X, X) - v.T @ v
 
     @property
     def noise(self) -> float:
         """Variance of the noise."""
-        return float(np.exp(self.theta[-1]))
+        return self.prior.noise
 
     def predict_with_gradient(
         self, X: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Mean and variance (m,) and their derivatives (m, d); O(n**2 m), for few points."""
-        signal, log_l = _signal(self.theta), self.theta[:-2]
-        M, E = correlation(squared_distances(X, self.X, log_l))
-        k = signal * M
+        prior = self.prior
+        k, before = prior.covariance(X, self.X), prior.variance(X)
         solved = solve(self.L, k.T).T
-        variance = np.maximum(signal - (k * solved).sum(axis=1), 1e-12 * signal)
-        precision = np.exp(-2.0 * log_l)
-        by_mean = signal * E * self.alpha
-        by_variance = -2.0 * signal * E * solved
-        d_mean = (by_mean @ self.X - by_mean.sum(axis=1)[:, None] * X) * precision
-        d_variance = (by_variance @ self.X - by_variance.sum(axis=1)[:, None] * X) * precision
-        return self.mean + k @ self.alpha, variance, d_mean, d_variance
+        variance = np.maximum(before - (k * solved).sum(axis=1), 1e-12 * before)
+        by_mean, by_reduction = prior.covariance_slopes(
+            X, self.X, [np.broadcast_to(self.alpha, k.shape), 2.0 * solved]
+        )
+        return (
+            self.mean + prior.mean(X) + k @ self.alpha,
+            variance,
+            prior.mean_slope(X) + by_mean,
+            prior.variance_slope(X) - by_reduction,
+        )
 
     def _extended(self, X: FloatArray) -> FloatArray:
         """Cholesky factor with k more observations at X (k, d)."""
@@ -122,30 +120,27 @@ class Posterior:
             return self.L
         n, k = len(self.X), len(X)
         across = solve_triangular(
-            self.L, _covariance(self.theta, self.X, X), lower=True, check_finite=False
+            self.L, self.prior.covariance(self.X, X), lower=True, check_finite=False
         )
-        corner = _own_covariance(self.theta, X) - across.T @ across
+        corner = _own_covariance(self.prior, X) - across.T @ across
         L = np.zeros((n + k, n + k))
         L[:n, :n], L[n:, :n] = self.L, across.T
-        L[n:, n:] = cholesky(corner, _signal(self.theta))
+        L[n:, n:] = cholesky(corner, _scale(self.prior, X))
         return L
 
 
-def _signal(theta: FloatArray) -> float:
-    return float(np.exp(theta[-2]))
+def _scale(prior: ProcessPrior, X: FloatArray) -> float:
+    """Variance of which a share may be added to the diagonal."""
+    return float(prior.variance(X).max())
 
 
-def _covariance(theta: FloatArray, X: FloatArray, Z: FloatArray) -> FloatArray:
-    M, _ = correlation(squared_distances(X, Z, theta[:-2]))
-    return np.asarray(_signal(theta) * M)
-
-
-def _own_covariance(theta: FloatArray, X: FloatArray) -> FloatArray:
-    K = _covariance(theta, X, X)
-    K[np.diag_indices_from(K)] = _signal(theta) + np.exp(theta[-1])
+def _own_covariance(prior: ProcessPrior, X: FloatArray) -> FloatArray:
+    K = prior.covariance(X, X)
+    K[np.diag_indices_from(K)] = prior.variance(X) + prior.noise
     return K
 
 
-def _solved(theta: FloatArray, X: FloatArray, L: FloatArray, y: FloatArray) -> Posterior:
-    mean = constant_mean(L, y)
-    return Posterior(theta, X, L, mean, solve(L, y - mean))
+def _solved(prior: ProcessPrior, X: FloatArray, L: FloatArray, y: FloatArray) -> Posterior:
+    residual = y - prior.mean(X)
+    constant = constant_mean(L, residual)
+    return Posterior(prior, X, L, constant, solve(L, residual - constant))

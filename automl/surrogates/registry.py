@@ -6,6 +6,7 @@ from automl.parts import Kind
 from automl.surrogates.boosting import LogSecondsBoosting, QuantileBoosting
 from automl.surrogates.forest import RandomForest
 from automl.surrogates.gaussian_process import GaussianProcess
+from automl.surrogates.informed_process import InformedProcess
 from automl.surrogates.mixed_kernel import MixedKernelProcess
 from automl.surrogates.protocol import Surrogate
 from automl.surrogates.scot import RankingProcess
@@ -46,6 +47,11 @@ SURROGATES: dict[str, Kind[Surrogate]] = {
     ),
     "ranking_process": Kind(
         RankingProcess, "one ranking for all data sets, a Gaussian process on it", "S15 4.4"
+    ),
+    "gp_sources": Kind(
+        InformedProcess,
+        "Gaussian process whose prior is learned from earlier data sets, beside a plain one",
+        "Wang et al. 2021, Tighineanu et al. 2022",
     ),
     "mixed_kernel_process": Kind(
         MixedKernelProcess, "Gaussian process over all data sets and their distances", "S15 4.4"

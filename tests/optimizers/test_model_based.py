@@ -366,14 +366,14 @@ EXPERIENCED = [name for name, entry in OPTIMIZERS.items() if entry.uses_experien
 
 def test_those_that_learn_from_other_data_sets_are_marked():
     assert set(EXPERIENCED) == {
-        "fmlp", "mlp_transfer", "fm_transfer", "smac_transfer", "scot", "mkl_gp",
+        "fmlp", "mlp_transfer", "fm_transfer", "smac_transfer", "scot", "mkl_gp", "gp_prior",
     }  # fmt: skip
     assert get_optimizer({"base": "fmlp", "interleaving": 3}).uses_experience
     with pytest.raises(SettingsError, match="n_histories cannot be combined with surrogate"):
         get_optimizer({"base": "fmlp", "n_histories": 2})
 
 
-@pytest.mark.parametrize("name", ["fmlp", "smac_transfer", "scot", "mkl_gp"])
+@pytest.mark.parametrize("name", ["fmlp", "smac_transfer", "scot", "mkl_gp", "gp_prior"])
 def test_with_sources_the_first_proposals_are_good_ones(name, space):
     sources = sources_for(space)
     optimizer = OPTIMIZERS[name].make(space, sources=sources)
@@ -384,7 +384,7 @@ def test_with_sources_the_first_proposals_are_good_ones(name, space):
     assert seen[0][1] == space.default()
     rng = np.random.default_rng(0)
     usual = [bowl(space.sample(rng)) for _ in range(500)]
-    assert np.mean([score for score, _ in seen[1:]]) > np.mean(usual) + np.std(usual)
+    assert np.median([score for score, _ in seen[1:]]) > np.mean(usual) + np.std(usual)
 
 
 def test_no_earlier_trials_are_as_no_sources(space):
@@ -433,3 +433,13 @@ def test_of_many_trials_a_model_keeps_the_better_half_and_every_other_one_of_the
     assert table.X.ravel() * 41 == pytest.approx([list(scores).index(score) for score in kept])
     assert table.scores[table.is_complete] == pytest.approx([s for s in kept if s > 0.0])
     assert len(table.configurations) == len(table.is_legal) == len(kept) == 31
+
+
+def test_a_proposal_says_whether_it_is_of_the_initial_design(space):
+    optimizer = OPTIMIZERS["gp_ei"].make(space)
+    said = []
+    for index in range(8):
+        proposal = optimizer.ask(pending=[], rng=np.random.default_rng(index))
+        said.append(proposal.is_designed)
+        optimizer.tell(trial(proposal.configuration, bowl(proposal.configuration), index=index))
+    assert said == [True] * 5 + [False] * 3

@@ -66,6 +66,7 @@ QUICK |= {
         ("smac_transfer", "transfer_forest", {"n_trees": 3}),
         ("scot", "ranking_process", {"degree": 1}),
         ("mkl_gp", "mixed_kernel_process", {"most_steps": 1}),
+        ("gp_prior", "gp_sources", {"n_samples": 2}),
     )
 }
 """Compositions that do the same with less work."""

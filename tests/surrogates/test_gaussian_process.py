@@ -35,7 +35,7 @@ def data(n, d=3, seed=0):
 
 
 def theta_of(process):
-    return process._posteriors[0].theta
+    return process._posteriors[0].prior.theta
 
 
 def mean_of(process):

@@ -1,0 +1,154 @@
+"""What earlier data sets make expected: one Gaussian process for each, with shared hyperparameters.
+
+Notation
+--------
+t : sources, the earlier data sets; n : their trials, those of one source together
+m_j(x) : posterior mean of the process of source j
+mu(x) : the mean of all m_j(x), what is expected of a new data set
+delta_j(x) : (m_j(x) - mu(x)) / sqrt(t), by which sources differ from that
+
+The other symbols are those of `automl.surrogates.matern`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from automl.records import FloatArray, IntArray
+from automl.surrogates.earlier_data import Sources
+from automl.surrogates.learning import learn_shared
+from automl.surrogates.matern import correlation, squared_distances
+from automl.surrogates.posterior import Posterior
+from automl.surrogates.process_prior import MaternPrior
+
+MOST_LEARNED = 24
+"""Sources from which hyperparameters are learned: they are few numbers, and of twice as many sources they
+differ by less than their prior allows."""
+MOST_ROWS_LEARNED = 100
+"""Trials of each of them: the time grows with the cube, a second at a hundred (by judgement)."""
+FEWEST_LEARNED = 3
+"""Trials of a source that say anything of length scales: of two there is one difference."""
+BLOCK = 4_000_000
+"""Correlations that are computed at a time: 32 MB."""
+
+
+@dataclass(frozen=True)
+class SourceProcesses:
+    """Posterior means of the sources' processes.
+
+    Parameters
+    ----------
+    theta : (d + 2,)
+        Shared logarithms of length scales, signal and noise variance.
+    X : (n, d)
+        Trials of one source after the other.
+    starts : (t,)
+        First trial of each source.
+    alpha : (n,)
+    constants : (t,)
+        Constant mean of each source.
+    """
+
+    theta: FloatArray
+    X: FloatArray
+    starts: IntArray
+    alpha: FloatArray
+    constants: FloatArray
+
+    @classmethod
+    def learn(
+        cls, sources: Sources, *, most_rows: int, rng: np.random.Generator
+    ) -> SourceProcesses:
+        """Processes of all sources that have trials, of each at most `most_rows`; O(t most_rows**3)."""
+        rows = [
+            _some(np.flatnonzero(sources.task == task), most_rows, rng)
+            for task in np.unique(sources.task)
+        ]
+        told = [(sources.X[own], sources.y[own]) for own in rows]
+        theta = learn_shared(_some_of(told, rng), sources.X.shape[1])
+        posteriors = [Posterior.condition(MaternPrior(theta), X, y) for X, y in told]
+        counts = np.array([len(own) for own in rows])
+        return cls(
+            theta,
+            np.concatenate([X for X, _ in told]),
+            np.concatenate([[0], np.cumsum(counts)[:-1]]),
+            np.concatenate([posterior.alpha for posterior in posteriors]),
+            np.array([posterior.mean for posterior in posteriors]),
+        )
+
+    def means(self, X: FloatArray) -> FloatArray:
+        """(m, t) every source's mean at X (m, d); O(n m d)."""
+        found = np.empty((len(X), len(self.starts)))
+        size = max(1, BLOCK // len(self.X))
+        for begin in range(0, len(X), size):
+            block = slice(begin, begin + size)
+            M, _ = correlation(squared_distances(X[block], self.X, self.theta[:-2]))
+            found[block] = np.add.reduceat(M * self.alpha, self.starts, axis=1)
+        return np.asarray(self._signal * found + self.constants)
+
+    def means_with_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Means (m, t) and their derivatives by the columns (m, t, d), for few points."""
+        log_l = self.theta[:-2]
+        M, E = correlation(squared_distances(X, self.X, log_l))
+        means = self._signal * np.add.reduceat(M * self.alpha, self.starts, axis=1)
+        slope = self._signal * E * self.alpha
+        total = np.add.reduceat(slope, self.starts, axis=1)
+        gradient = np.empty((*means.shape, X.shape[1]))
+        for j, precision in enumerate(np.exp(-2.0 * log_l)):
+            toward = np.add.reduceat(slope * self.X[:, j], self.starts, axis=1)
+            gradient[:, :, j] = (toward - total * X[:, [j]]) * precision
+        return means + self.constants, gradient
+
+    @property
+    def _signal(self) -> float:
+        return float(np.exp(self.theta[-2]))
+
+
+def informed_rows(X: FloatArray, means: FloatArray) -> FloatArray:
+    """(m, d + 1 + t) rows of configuration, mu and delta.
+
+    Parameters
+    ----------
+    X : (m, d)
+    means : (m, t)
+        Of the sources at X.
+    """
+    mu = means.mean(axis=1, keepdims=True)
+    return np.concatenate([X, mu, (means - mu) / np.sqrt(means.shape[1])], axis=1)
+
+
+def by_configuration(slopes: FloatArray, gradient: FloatArray) -> FloatArray:
+    """(m, d) derivatives by the configuration, from those by the columns of its informed row.
+
+    Parameters
+    ----------
+    slopes : (m, d + 1 + t)
+    gradient : (m, t, d)
+        Of the sources' means.
+    """
+    t, d = gradient.shape[1:]
+    of_mu = gradient.mean(axis=1)
+    of_delta = (gradient - of_mu[:, None]) / np.sqrt(t)
+    by_delta = np.einsum("mt,mtd->md", slopes[:, d + 1 :], of_delta)
+    return np.asarray(slopes[:, :d] + slopes[:, [d]] * of_mu + by_delta)
+
+
+def _some(rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    """At most n of the rows, in their order."""
+    return rows if len(rows) <= n else np.sort(rng.choice(rows, n, replace=False))
+
+
+def _some_of(
+    told: Sequence[tuple[FloatArray, FloatArray]], rng: np.random.Generator
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Some trials of some sources, to learn hyperparameters from."""
+    usable = np.array([i for i, (_, y) in enumerate(told) if len(y) >= FEWEST_LEARNED], dtype=int)
+    found = []
+    for i in _some(usable, MOST_LEARNED, rng):
+        X, y = told[i]
+        rows = _some(np.arange(len(y)), MOST_ROWS_LEARNED, rng)
+        found.append((X[rows], y[rows]))
+    return found
