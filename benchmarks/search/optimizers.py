@@ -2,7 +2,7 @@
 
     python benchmarks/search/optimizers.py METADATA_FOLDER OUT_FOLDER [--profile small|full]
         [--half tuning|reported|both] [--sources svm flow_forest ...]
-        [--optimizers smac gbqr ...] [--compositions FILE.json]
+        [--optimizers smac gbqr ...] [--compositions FILE.json] [--known others|tuning]
         [--reference-python PYTHON] [--workers 2]
 
 Each (table, optimizer, seed) is a line of OUT_FOLDER/cells.jsonl, and each timed ask one of
@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import replay
-from tables import SOURCES, ScoreTable, half_of, read_table, table_names
+from tables import KNOWN, SOURCES, ScoreTable, half_of, read_table, sources_for, table_names
 
 from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer
@@ -75,11 +75,14 @@ class Job:
     n_trials: int
     seeds: tuple[int, ...] = ()
     n_observations: int = 0
+    known: str = ""
 
     @property
     def label(self) -> dict[str, Any]:
         """What stands in front of every line."""
+        known = {"known": self.known} if replay.learns_from_others(self.definition) else {}
         return {
+            **known,
             "source": self.source,
             "table": self.table,
             "half": half_of(self.table),
@@ -114,8 +117,12 @@ def replays(job: Job, table: ScoreTable) -> Iterator[replay.Row]:
         work = {"orders": orders, "n_trials": job.n_trials}
         yield from replay.reference_rows(job.python, table, job.name, work)
         return
+    sources = None
+    if replay.learns_from_others(job.definition):
+        sources = sources_for(job.metadata, job.source, job.table, job.known)
     for seed in job.seeds:
-        yield {"seed": seed, **replay.replay(table, job.definition, seed, job.n_trials)}
+        found = replay.replay(table, job.definition, seed, job.n_trials, sources=sources)
+        yield {"seed": seed, **found}
 
 
 def timed_asks(job: Job, table: ScoreTable) -> Iterator[replay.Row]:
@@ -144,7 +151,7 @@ def mend(path: Path) -> None:
 
 def key_of(row: Mapping[str, Any]) -> str:
     """What tells lines apart."""
-    names = ("source", "table", "optimizer", "definition", "seed", "n_trials", "n")
+    names = ("source", "table", "optimizer", "definition", "known", "seed", "n_trials", "n")
     return json.dumps([row.get(name) for name in names], sort_keys=True)
 
 
@@ -200,6 +207,7 @@ def jobs(
                     definition,
                     options.reference_python,
                     profile.n_trials,
+                    known=options.known,
                 )
                 is_outside = name in replay.REFERENCES
                 n_seeds = profile.outside_seeds if is_outside else profile.seeds
@@ -283,6 +291,12 @@ def main() -> None:
     parser.add_argument("--half", choices=["tuning", "reported", "both"], default="reported")
     parser.add_argument("--sources", nargs="+", choices=SOURCES, default=list(SOURCES))
     parser.add_argument("--optimizers", nargs="+", default=[])
+    parser.add_argument(
+        "--known",
+        choices=KNOWN,
+        default="others",
+        help="tables that optimizers learn from which use earlier data sets",
+    )
     parser.add_argument("--compositions", type=Path, help="JSON: composition by name")
     parser.add_argument(
         "--reference-python", default=sys.executable, help="interpreter with the outside ones"

@@ -26,6 +26,7 @@ from automl.optimizers.registry import get_optimizer
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
 from automl.spaces.configuration_encoder import ConfigurationEncoder
+from automl.surrogates.earlier_data import Sources
 
 N_INITIAL = 5
 N_TIMED = 3
@@ -43,6 +44,12 @@ def order_of(table: ScoreTable, seed: int) -> list[int]:
 def composition_of(definition: Definition) -> Composition | None:
     """Composition of a model-based optimizer; None for another kind."""
     return NAMED.get(definition) if isinstance(definition, str) else parse_composition(definition)
+
+
+def learns_from_others(definition: Definition) -> bool:
+    """Whether an optimizer is given the other tables of the source."""
+    composition = composition_of(definition)
+    return composition is not None and composition.uses_experience
 
 
 def _trial(configuration: Configuration, index: int, score: float) -> Trial:
@@ -64,8 +71,21 @@ class Nearest:
         return int(distances.argmin())
 
 
-def replay(table: ScoreTable, definition: Definition, seed: int, n_trials: int) -> Row:
-    """Chosen candidates in order, and seconds of each ask."""
+def replay(
+    table: ScoreTable,
+    definition: Definition,
+    seed: int,
+    n_trials: int,
+    *,
+    sources: Sources | None = None,
+) -> Row:
+    """Chosen candidates in order, and seconds of each ask.
+
+    Parameters
+    ----------
+    sources
+        Other tables of the source, for model-based optimizers that learn from them.
+    """
     order = order_of(table, seed)
     if definition == RANDOM:
         return {"chosen": order[:n_trials], "seconds": []}
@@ -73,7 +93,7 @@ def replay(table: ScoreTable, definition: Definition, seed: int, n_trials: int) 
     listed = {c.id: i for i, c in enumerate(table.candidates)} if composition else {}
     nearest = Nearest(table)
     optimizer: Optimizer = (
-        ModelBasedOptimizer(table.space, composition, candidates=table.candidates)
+        ModelBasedOptimizer(table.space, composition, candidates=table.candidates, sources=sources)
         if composition
         else get_optimizer(definition).make(table.space)
     )

@@ -27,13 +27,18 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from automl.recommendation.meta_learner import common_scores
 from automl.records import Configuration, FloatArray
+from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.spaces.tree import SpaceTree
+from automl.surrogates.earlier_data import Sources
 
 FEWEST_SCORES = 20
 N_TABLES = 25
 LEAST_TOLERANCE = 1e-6
 """Tolerances are written with six digits; 0 counts as this."""
+KNOWN = ("tuning", "others")
+"""What a table may know: the other usable tables of its source that are in the tuning half, or all others."""
 Values = dict[str, Any]
 
 
@@ -250,3 +255,31 @@ def read_table(metadata: Path, source: str, name: str) -> ScoreTable:
     return ScoreTable(
         source, name, space, parameters, list(scores), np.array(list(scores.values()))
     )
+
+
+def known_tables(metadata: Path, source: str, name: str, known: str) -> list[str]:
+    """Usable tables of the same source other than the one that is searched, in their order."""
+    names = table_names(metadata, source, len(_frame(metadata, source)))
+    return [n for n in names if n != name and (known == "others" or half_of(n) == known)]
+
+
+def sources_for(metadata: Path, source: str, name: str, known: str) -> Sources:
+    """Scores of `known_tables`, standardized per table, without meta-features."""
+    tables = _read_all(metadata, source)
+    others = [tables[n] for n in known_tables(metadata, source, name, known)]
+    task = np.repeat(np.arange(len(others)), [len(scores) for _, scores in others])
+    scores = np.concatenate([scores for _, scores in others])
+    nothing = np.zeros((len(others), 0))
+    rows = np.concatenate([X for X, _ in others])
+    return Sources(rows, common_scores(scores, task), task, nothing, np.zeros(0))
+
+
+@cache
+def _read_all(metadata: Path, source: str) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Encoded configurations (n, d) and scores (n,) of every usable table of a source."""
+    encoder = ConfigurationEncoder(SpaceTree.build(source, SOURCES[source].tree)).fit()
+    found: dict[str, tuple[FloatArray, FloatArray]] = {}
+    for name in table_names(metadata, source, len(_frame(metadata, source))):
+        table = read_table(metadata, source, name)
+        found[name] = (encoder.transform(table.candidates), table.scores)
+    return found

@@ -6,7 +6,9 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import pytest
 
 COMMAND = Path(__file__).parents[2] / "benchmarks" / "search" / "optimizers.py"
 N_CANDIDATES = 40
-OPTIMIZERS = ("random", "hypercube", "local")
+OPTIMIZERS = ("random", "hypercube", "local", "gp_prior")
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +102,16 @@ def test_an_unknown_optimizer_is_refused_at_once(metadata: Path, tmp_path: Path)
     assert told.returncode == 1
     assert "smack" in told.stderr
     assert "Traceback" not in told.stderr
+
+
+def test_a_table_knows_others_and_never_itself(
+    metadata: Path, benchmark_module: Callable[[str], ModuleType]
+) -> None:
+    tables = benchmark_module("tables")
+    for name in ("one", "two", "three"):
+        others = tables.known_tables(metadata, "svm", name, "others")
+        assert sorted([name, *others]) == ["one", "three", "two"]
+        sources = tables.sources_for(metadata, "svm", name, "others")
+        assert (sources.n_tasks, len(sources.y)) == (2, 2 * N_CANDIDATES)
+        tuning = tables.known_tables(metadata, "svm", name, "tuning")
+        assert tuning == [other for other in others if tables.half_of(other) == "tuning"]
