@@ -12,9 +12,11 @@ PORTFOLIO = "portfolio"
 """Origin of the hand-ordered list."""
 DEFAULT = "default"
 """Origin of the default of a family."""
+INITIAL_DESIGN = "initial_design"
+"""Origin of what an optimizer proposes before there is a model, whatever the scores."""
 ORIGINS = (FLOOR, PAST, KNOWLEDGE, PORTFOLIO)
 LEARNED = (PAST, KNOWLEDGE)
 GIVEN = "given"
 """Origin of configurations that a run is given in place of an opening, and name of their record."""
-RESERVED = (*ORIGINS, DEFAULT, GIVEN)
+RESERVED = (*ORIGINS, DEFAULT, INITIAL_DESIGN, GIVEN)
 """What no optimizer may be called."""

@@ -156,8 +156,9 @@ class ModelBasedOptimizer:
         taken = self._taken(pending)
         if self._geometry.listed is not None and taken.issuperset(self._geometry.listed_ids):
             return None
+        is_designed = self.is_designing(pending)
         proposed = self._propose(pending, taken, rng)
-        return None if proposed is None else Proposal(proposed)
+        return None if proposed is None else Proposal(proposed, is_designed=is_designed)
 
     def is_designing(self, pending: Sequence[Configuration]) -> bool:
         """Whether the next proposal belongs to the initial design, whatever the scores."""

@@ -13,10 +13,17 @@ from automl.records import Configuration, Fidelity, Trial
 
 @dataclass(frozen=True)
 class Proposal:
-    """A configuration to evaluate and how much of the data to spend on it."""
+    """A configuration to evaluate and how much of the data to spend on it.
+
+    Parameters
+    ----------
+    is_designed
+        Whether it belongs to the optimizer's initial design, whatever the scores so far.
+    """
 
     configuration: Configuration
     fidelity: Fidelity = field(default_factory=Fidelity)
+    is_designed: bool = field(default=False, compare=False)
 
 
 class Optimizer(Protocol):

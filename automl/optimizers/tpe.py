@@ -100,8 +100,8 @@ class TPE:
         return self.n_scored >= self._n_startup
 
     def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
-        """Configuration with the greatest l/g among candidates at each node."""
-        return Proposal(self.propose(pending, rng))
+        """Configuration with the greatest l/g among candidates at each node; a draw at first."""
+        return Proposal(self.propose(pending, rng), is_designed=not self.is_ready)
 
     def tell(self, trial: Trial) -> None:
         """Learn a complete trial, or one that ended badly as worse than all."""

@@ -9,7 +9,7 @@ from automl.bandits.protocol import Allocator
 from automl.errors import AutoMLError
 from automl.evaluation.racing import is_far_behind
 from automl.optimizers.protocol import AsksAgain, Optimizer, Proposal
-from automl.origins import DEFAULT, FLOOR
+from automl.origins import DEFAULT, FLOOR, INITIAL_DESIGN
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
 from automl.search.best_seen import Standing
@@ -266,7 +266,7 @@ class Proposer:
                 raise AutoMLError(f"optimizer {arm.optimizer_name} proposed for {name}: {illegal}")
             if self._decided.holds(proposal):
                 continue
-            late = proposal, arm.optimizer_name
+            late = proposal, INITIAL_DESIGN if proposal.is_designed else arm.optimizer_name
             self._asked.add(name)
             if len(arm.space.parts) == 1 or self._can_finish(proposal):
                 return late

@@ -42,7 +42,7 @@ class Turn:
     Parameters
     ----------
     index : decision number
-    origin : one of the opening's, `default`, or the optimizer's name
+    origin : one of the opening's, `default`, `initial_design`, or the optimizer's name
     sees : number of results that the decision has seen
     incumbent : fold scores of the best complete trial seen, None where all folds are run
     keep_above : score from which a trial is among the `n_kept` best seen, or its family's best

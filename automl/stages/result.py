@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from automl.bandits.registry import allocator_name
 from automl.experience.snapshot import ExperienceRecord
 from automl.optimizers.registry import optimizer_name
-from automl.origins import FLOOR
+from automl.origins import FLOOR, INITIAL_DESIGN
 from automl.records import Trial
 from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
@@ -183,7 +183,7 @@ def disposition_texts(
 def unasked(settings: Settings, trials: Sequence[Trial]) -> list[str]:
     """A sentence for an optimizer or allocator that the preset has not, where none of the trials is its."""
     optimizer = optimizer_name(settings.optimizer)
-    if any(trial.origin == optimizer for trial in trials):
+    if any(trial.origin in {optimizer, INITIAL_DESIGN} for trial in trials):
         return []
     asked = {
         "optimizer": f"{optimizer} proposed none of the trials",

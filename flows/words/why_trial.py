@@ -15,6 +15,7 @@ from automl.statistics.results import TestResult
 _ORIGINS = {
     "floor": "a floor, one of the models that a run has to beat",
     "default": "the default of its family",
+    "initial_design": "of the initial design of its optimizer",
     "past": "among the best of an earlier run on this data set",
     "knowledge": "from the portfolio that is learned from other data sets",
     "portfolio": "from the portfolio",

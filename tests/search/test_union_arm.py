@@ -60,7 +60,10 @@ def test_every_family_begins_with_its_default_and_is_told_to_the_one_optimizer(m
         ("alpha", "default"),
         ("gamma", "default"),
     ]
-    assert {turn.origin for turn in given[3:]} == {"tpe"}
+    asked = [turn.origin for turn in given[3:]]
+    n_designed = asked.index("tpe")
+    assert n_designed >= 10 - 3
+    assert asked == ["initial_design"] * n_designed + ["tpe"] * (37 - n_designed)
     (arm,) = turns._proposer.arms.values()
     assert len(arm.optimizer._scores) == 40 - 4
 
