@@ -40,6 +40,8 @@ tree:
 rules: ["C * gamma < 5000"]
 """
 
+NO_TREES = ("name:", "spaces:", "preprocessing:")
+
 
 @pytest.fixture
 def load(tmp_path):
@@ -314,9 +316,11 @@ def test_files_that_cannot_be_read_are_refused(tmp_path) -> None:
 
 def test_the_documented_examples_load(load) -> None:
     document = (Path(__file__).parents[2] / "docs" / "families.md").read_text(encoding="utf-8")
-    whole, *others = re.findall(r"```yaml\n(.*?)```", document, re.DOTALL)
-    trees = [text for text in others if not text.startswith(("spaces:", "preprocessing:"))]
-    assert len(load(whole).space("regression").signatures()) == 3
+    examples = re.findall(r"```yaml\n(.*?)```", document, re.DOTALL)
+    (family,) = (text for text in examples if text.startswith("name:"))
+    trees = [text for text in examples if not text.startswith(NO_TREES)]
+    assert len(load(family).space("regression").signatures()) == 3
+    assert trees
     head = GOOD[: GOOD.index("prep:")]
     for tree in trees:
         load(head + "tree:\n" + textwrap.indent(tree, "  "))
