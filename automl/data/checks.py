@@ -330,7 +330,9 @@ def _with_target(table: RawTable, target: str, findings: Findings) -> tuple[RawT
     missing = missing_targets(table[target])
     n_missing = int(missing.sum())
     if n_missing == table.n_rows:
-        findings.problems.append(f"target column {target!r} is empty in all {n_missing} rows")
+        findings.problems.append(
+            f"target column {target!r} holds no target in any of its {n_missing} rows"
+        )
         return table, False
     if n_missing:
         findings.notes.append(

@@ -122,7 +122,7 @@ BAD_TEST_TABLES = {
     "missing column": (lambda f: f.drop(columns="color"), "column 'color'"),
     "unseen label": (lambda f: f.assign(sold="maybe"), "'maybe'"),
     "wrong type": (lambda f: f.assign(size="wide"), "column 'size'"),
-    "no rows with a target": (lambda f: f.assign(sold=None), "empty in all"),
+    "no rows with a target": (lambda f: f.assign(sold=None), "holds no target in any"),
     "damaged date": (lambda f: f.assign(day="soon"), "'day'"),
 }
 
