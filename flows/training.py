@@ -30,6 +30,7 @@ from automl.stages.line import Line, RunReference, close_line, open_line
 from automl_flows.forms import TrainingForm, answers, form_settings
 from automl_flows.promotions import tell_promotion
 from automl_flows.services.reconciliation import note_attempt, run_tags, server_name
+from automl_flows.words.metric_table import metric_lines
 from automl_flows.words.result_display import honest_text
 from automl_tasks.run_slots import run_slots
 from automl_tasks.stages import make_stage, read_and_check, register_model, search_family
@@ -207,6 +208,7 @@ def summary_text(result: dict[str, Any]) -> str:
         lines.append(f"- honest score {honest}")
     if result["test"]:
         lines.append(f"- test score {result['test']['score']:.4f} on {result['test']['rows']} rows")
+    lines += [f"- {line}" for line in metric_lines(result)]
     lines.append(
         f"- model: {model['kind']} of {len(model['members'])} members, `{model['bundle']}`"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -47,6 +47,8 @@ WORDS = {
     "mse": MetricWords("mean squared error", "in squared units of the target; less is better"),
 }
 """In the order of a table."""
+HEADLINES = ("accuracy", "r2")
+"""Metric that is read first, of classes and of numbers: the one that everybody knows."""
 
 
 def words_of(metric: str) -> MetricWords:
@@ -58,3 +60,19 @@ def ordered(metrics: Iterable[str]) -> list[str]:
     """Metrics in the order of the table, others after them."""
     places = {name: place for place, name in enumerate(WORDS)}
     return sorted(metrics, key=lambda name: places.get(name, len(places)))
+
+
+def headline(metric: str, metrics: Mapping[str, float]) -> str:
+    """Metric that stands for all: the one that was maximized, of a mixture the best known; empty without any.
+
+    Parameters
+    ----------
+    metric : name of the index
+    metrics : values in natural units
+    """
+    return next((name for name in (metric, *HEADLINES) if name in metrics), "")
+
+
+def validated_words(n_folds: int) -> str:
+    """How rows were scored whose models had not seen them."""
+    return "held out" if n_folds == 1 else "cross-validated"

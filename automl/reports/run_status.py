@@ -10,6 +10,7 @@ from typing import Any
 from automl.errors import SettingsError
 from automl.home import RunFolder
 from automl.problem_names import problem_name
+from automl.reports.metric_words import headline
 from automl.run_state import EMPTY, INTERRUPTED, RUNNING, RunState, read_stage, state_of
 from automl.tracking.holders import CHAMPION, Registry
 
@@ -25,6 +26,8 @@ class RunStatus:
     status
         `running` (a process drives it), `interrupted` (it can be resumed), `finished`, `failed`,
         `empty` (it ended before its table was read), or `damaged` (its `run.json` cannot be read).
+    metric : that stands for all in natural units; "" before the end
+    value : validated, of that metric
     started_at : unix seconds
     seconds : in which it was driven
     registration
@@ -42,6 +45,8 @@ class RunStatus:
     rows: int | None = None
     trials: int | None = None
     score: float | None = None
+    metric: str = ""
+    value: float | None = None
     started_at: float | None = None
     seconds: float | None = None
     registration: str = ""
@@ -80,6 +85,8 @@ def describe(folder: RunFolder, registry: Registry | None = None) -> RunStatus:
     state = state_of(folder, facts)
     result = read_stage(folder, "result")
     data = facts.get("data") or {}
+    metrics = result.get("metrics") or {}
+    metric = headline(str(result.get("metric")), metrics)
     registration, registered, was_champion = registration_of(
         folder, result.get("model") or {}, registry
     )
@@ -91,6 +98,8 @@ def describe(folder: RunFolder, registry: Registry | None = None) -> RunStatus:
         rows=data.get("rows"),
         trials=result.get("trials") if result else _trials_so_far(folder),
         score=result.get("score"),
+        metric=metric,
+        value=metrics.get(metric),
         started_at=state.started_at or None,
         seconds=_seconds(state, result),
         registration=registration,

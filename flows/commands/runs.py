@@ -22,9 +22,10 @@ def register(app: typer.Typer) -> None:
 def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List the runs of the home folder, newest first."""
     from automl.durations import seconds_text
+    from automl.reports.metric_words import words_of
     from automl.reports.run_status import describe
     from automl.tracking.holders import Registry
-    from automl_flows.words.rendering import emit_json, emit_table, moment_text
+    from automl_flows.words.rendering import emit_json, emit_table, moment_text, text_of
 
     state = open_home(home)
     registry = Registry(state.path)
@@ -35,8 +36,9 @@ def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
     if not statuses:
         say(f"no runs in {state.path}")
         return
+    names = ["run", "status", "problem", "task", "rows", "trials", "score", "natural units"]
     emit_table(
-        ["run", "status", "problem", "task", "rows", "trials", "score", "started", "took", "model"],
+        [*names, "started", "took", "model"],
         [
             (
                 status.run_id,
@@ -46,6 +48,7 @@ def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
                 status.rows,
                 status.trials,
                 status.score,
+                f"{words_of(status.metric).label} {text_of(status.value)}" if status.metric else "",
                 moment_text(status.started_at),
                 seconds_text(status.seconds),
                 status.model,

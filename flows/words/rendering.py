@@ -12,6 +12,10 @@ from typing import Any, TextIO
 
 import typer
 
+WHOLE_FROM = 1e4
+"""Numbers from here on have no decimals: four significant digits are before the point."""
+WHOLE_BELOW = 1e15
+"""From here on a float does not hold every whole number, and an exponent says more."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE, as shells count."""
 
@@ -79,8 +83,16 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}" if math.isfinite(value) else "-"
+        return _float_text(value)
     return "".join(c if c.isprintable() else "?" for c in str(value))
+
+
+def _float_text(value: float) -> str:
+    """Four significant digits, of great numbers all before the point; a dash for none."""
+    if not math.isfinite(value):
+        return "-"
+    is_great = WHOLE_FROM <= abs(value) < WHOLE_BELOW
+    return f"{value:.0f}" if is_great else f"{value:.4g}"
 
 
 def moment_text(unix_seconds: float | None) -> str:

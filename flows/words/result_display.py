@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from automl.durations import seconds_text
@@ -10,11 +11,42 @@ from automl.errors import SettingsError
 from automl.home import Home, RunFolder
 from automl.records import short_id
 from automl.reports.command_line import command
+from automl.reports.metric_words import headline, words_of
 from automl.tracking.holders import CHAMPION
+from automl_flows.words.metric_table import show_result_metrics
 from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table
 
 LEADERBOARD_ROWS = 15
 """Rows that fit on a screen with what is said above them."""
+ENSEMBLE = "ensemble"
+"""Stands where a trial has its id."""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The metric that stands for all, in natural units.
+
+    Parameters
+    ----------
+    values : by trial id
+    """
+
+    label: str
+    values: Mapping[str, float]
+
+
+def quality_of(folder: RunFolder, result: Mapping[str, Any]) -> Quality | None:
+    """That of the trials of a run and of its ensemble; None where no trial has metrics."""
+    from automl.reports.run_choices import choices_of
+
+    metric = str(result.get("metric"))
+    scored = {key: trial.metrics for key, trial in choices_of(folder).trials.items()}
+    scored[ENSEMBLE] = result.get("metrics") or {}
+    name = next(filter(None, (headline(metric, metrics) for metrics in scored.values())), "")
+    if not name:
+        return None
+    values = {key: metrics[name] for key, metrics in scored.items() if name in metrics}
+    return Quality(words_of(name).label, values)
 
 
 def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None:
@@ -22,15 +54,22 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
     if as_json:
         emit_json(result)
         return
+    folder = RunFolder(home.runs / str(result.get("run_id")))
+    data = data_facts(folder)
     emit("")
-    show_leaderboard(result.get("leaderboard") or (), ensemble=ensemble_row(result))
+    show_leaderboard(
+        result.get("leaderboard") or (),
+        ensemble=ensemble_row(result),
+        quality=quality_of(folder, result),
+    )
+    show_result_metrics(result, data.get("folds") or 0)
     emit("")
     emit_facts(result_facts(result, home))
     for warning in result.get("warnings") or ():
         emit(f"warning: {warning}")
     for given_up in result.get("given_up") or ():
         emit(f"given up: {given_up}")
-    for note in (*untried_notes(result), *_data_notes(result, home)):
+    for note in (*untried_notes(result), *(data.get("notes") or ())):
         emit(f"note: {note}")
     emit("")
     emit(f"more:    {command(home, 'show', str(result.get('run_id', '')))}")
@@ -51,15 +90,29 @@ def show_leaderboard(
     limit: int = LEADERBOARD_ROWS,
     *,
     ensemble: Mapping[str, Any] | None = None,
+    quality: Quality | None = None,
 ) -> None:
-    """Print the best rows of a leaderboard, above them the ensemble where it is the model."""
-    columns = ["rank", "trial", "family", "score", "honest", "std", "fit s", "predict ms/row"]
-    keys = ["family", "score", "honest", "std", "fit_seconds", "predict_ms", "status"]
+    """Print the best rows of a leaderboard, above them the ensemble where it is the model.
+
+    Parameters
+    ----------
+    quality : in natural units; None leaves it out
+    """
+    told = quality or Quality("", {})
+    columns = ["rank", "trial", "family", *([told.label] if told.values else []), "score"]
+    columns += ["honest", "std", "fit s", "predict ms/row"]
+    keys = ["score", "honest", "std", "fit_seconds", "predict_ms", "status"]
     shown = [*([] if ensemble is None else [ensemble]), *rows[:limit]]
     emit_table(
         [*columns, "status"],
         [
-            [row.get("rank"), short_id(str(row.get("trial_id"))), *map(row.get, keys)]
+            [
+                row.get("rank"),
+                short_id(str(row.get("trial_id"))),
+                row.get("family"),
+                *([told.values.get(str(row.get("trial_id")))] if told.values else []),
+                *map(row.get, keys),
+            ]
             for row in shown
         ],
         right=["rank", *columns[3:]],
@@ -76,7 +129,7 @@ def ensemble_row(result: Mapping[str, Any]) -> dict[str, Any] | None:
     model = result.get("model") or {}
     n_members = sum(member.get("weight", 0) > 0 for member in model.get("members") or ())
     return {
-        "trial_id": "ensemble",
+        "trial_id": ENSEMBLE,
         "family": f"{n_members} members",
         "score": result.get("score"),
         "honest": (honest.get("ensemble") or {}).get("score"),
@@ -122,13 +175,12 @@ def untried_notes(result: Mapping[str, Any]) -> list[str]:
     return [f"{', '.join(names)} got no trial: {reason}" for reason, names in by_reason.items()]
 
 
-def _data_notes(result: Mapping[str, Any], home: Home) -> list[str]:
-    """What was noticed about the table: columns left out, rows that repeat, test rows seen."""
+def data_facts(folder: RunFolder) -> Mapping[str, Any]:
+    """What a run knows of its table; empty before it is read."""
     try:
-        facts = RunFolder(home.runs / str(result.get("run_id"))).read_facts()
+        return folder.read_facts().get("data") or {}
     except SettingsError:
-        return []
-    return list((facts.get("data") or {}).get("notes") or ())
+        return {}
 
 
 def show_ledger(ledger: Mapping[str, Mapping[str, Any]]) -> None:

@@ -20,9 +20,11 @@ from automl.stages.notices import notices_of
 from automl.tracking.holders import Registry
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
+from automl_flows.words.metric_table import show_result_metrics
 from automl_flows.words.rendering import emit, emit_facts, emit_table, moment_text
 from automl_flows.words.result_display import (
     ensemble_row,
+    quality_of,
     result_facts,
     show_leaderboard,
     show_ledger,
@@ -62,6 +64,7 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
 def show_report(report: Mapping[str, Any], home: Home) -> None:
     """Print the report of a run on stdout, with the decisions of its selection."""
     result, data = report["result"], report["data"]
+    folder = home.run(report["run_id"])
     emit_facts(
         {
             "run": report["run_id"],
@@ -76,8 +79,13 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
     )
     if result.get("leaderboard"):
         emit("")
-        show_leaderboard(result["leaderboard"], ensemble=ensemble_row(result))
-    if selection := ChampionRecord.read(home.run(report["run_id"])):
+        show_leaderboard(
+            result["leaderboard"],
+            ensemble=ensemble_row(result),
+            quality=quality_of(folder, result),
+        )
+    show_result_metrics(result, data.get("folds") or 0)
+    if selection := ChampionRecord.read(folder):
         show_decisions(selection.selection)
     if result.get("ledger"):
         emit("")

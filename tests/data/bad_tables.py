@@ -238,7 +238,9 @@ bad_frame(
 
 # --- target ------------------------------------------------------------------------------------------
 bad_frame("one class", lambda: changed("sold", "yes"), "'sold'", "one class", "'yes'")
-bad_frame("target empty", lambda: changed("sold", None), "'sold'", "holds no target in any of its 60 rows")
+bad_frame(
+    "target empty", lambda: changed("sold", None), "'sold'", "holds no target in any of its 60 rows"
+)
 bad_frame(
     "one value", lambda: changed("sold", 2.5), "'sold'", "2.5", target="sold", task="regression"
 )

@@ -8,15 +8,13 @@ from automl.durations import seconds_text
 from automl.records import short_id
 from automl.reports.configuration_text import configuration_text
 from automl.reports.figure import DataTable, number
-from automl.reports.metric_words import ordered, words_of
+from automl.reports.metric_words import headline, ordered, validated_words, words_of
 from automl.reports.page import BigNumber, Items, Numbers, Paragraph, Part, Section, Tabular
 from automl.reports.run_choices import RunChoices
 from automl.run_records.result import RunResult
 from automl.run_state import FINISHED
 
 KEY, TITLE = "answer", "The answer"
-HEADLINES = ("accuracy", "r2")
-"""Metric that is read first, of classes and of numbers: the one that everybody knows."""
 MILLISECOND_ROWS = 1000.0
 """Rows in a second of one that takes a millisecond."""
 
@@ -76,7 +74,7 @@ def _model_sentences(choices: RunChoices, result: RunResult) -> Iterator[str]:
 
 def _numbers(choices: RunChoices, result: RunResult) -> Iterator[BigNumber]:
     validated = _validated(choices)
-    name = next((name for name in HEADLINES if name in result.metrics), "")
+    name = headline(result.metric, result.metrics)
     if name:
         yield BigNumber(words_of(name).label, number(result.metrics[name]), validated)
         if result.test is not None and name in result.test.metrics:
@@ -115,7 +113,7 @@ def _n_folds(choices: RunChoices) -> int:
 
 
 def _validated(choices: RunChoices) -> str:
-    return "held out" if _n_folds(choices) == 1 else "cross-validated"
+    return validated_words(_n_folds(choices))
 
 
 def _folds_text(choices: RunChoices) -> str:
