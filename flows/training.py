@@ -153,8 +153,7 @@ def run_stages(line: Line) -> dict[str, Any]:
 def _run_stages(line: Line) -> dict[str, Any]:
     run = RunReference(str(line.session.folder.path))
     read_and_check(run)
-    line.search.attach()
-    wait([search_family.submit(run, name) for name in line.family_names])
+    wait([search_family.submit(run, family) for family in line.families_in_turn()])
     for stage in stages_of(line.session.settings):
         make_stage(run, stage.name)
     register_model(run)

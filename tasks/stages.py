@@ -18,6 +18,7 @@ from prefect.states import Completed
 
 from automl.run.stage_table import stage_named
 from automl.stages.line import RunReference
+from automl_tasks.family_state import FamilyState
 from automl_tasks.run_slots import run_slots
 
 Facts = dict[str, Any]
@@ -38,9 +39,12 @@ def read_and_check(run: RunReference) -> Facts:
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="search {family}")
 def search_family(run: RunReference, family: str) -> State[Facts]:
-    """Take one family's turns until the search is over; the name of the state says what came of it."""
+    """Take one family's turns until it gets no more; the name of the state says what came of it.
+
+    The task is Running while a trial of the family runs or waits for a worker.
+    """
     with run.opened(run_slots) as line:
-        findings = line.search_family(family)
+        findings = line.search_family(family, see=FamilyState().see)
     get_run_logger().info("%s: %s", family, findings.sentence)
     name = "Completed" if findings.complete else "No complete trial"
     return Completed(name=name, message=findings.sentence, data=asdict(findings))

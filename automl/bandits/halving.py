@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -41,6 +41,11 @@ class FamilyHalving(LearnsBestScores):
         self._budget = n_first
         self._left: list[str] = []
         self._gone: set[str] = set()
+
+    @property
+    def gone(self) -> Collection[str]:
+        """Families of the worse halves."""
+        return self._gone
 
     def choose(
         self,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Collection, Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -31,4 +31,14 @@ class Allocator(Protocol):
 
     def update(self, trial: Trial) -> None:
         """Take a finished trial."""
+        ...
+
+
+@runtime_checkable
+class LetsGo(Allocator, Protocol):
+    """An allocator that lets families go one after the other."""
+
+    @property
+    def gone(self) -> Collection[str]:
+        """Families that get no turn as long as another one can take it."""
         ...

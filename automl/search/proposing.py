@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from automl.bandits.protocol import Allocator
+from automl.bandits.protocol import Allocator, LetsGo
 from automl.errors import AutoMLError
 from automl.evaluation.racing import is_far_behind
 from automl.optimizers.protocol import AsksAgain, Optimizer, Proposal
@@ -97,6 +97,13 @@ class Proposer:
     def takes_part(self, family: str) -> bool:
         """Whether the family is of an arm; a floor may be of none."""
         return family in self._arm_of
+
+    def is_out(self, family: str) -> bool:
+        """Whether a family is hardly given another turn: it is of no arm, or of one that was let go."""
+        name = self._arm_of.get(family)
+        if name is None or name in self.dropped:
+            return True
+        return isinstance(self._allocator, LetsGo) and name in self._allocator.gone
 
     def begin_round(self, learned: Iterable[Trial] = ()) -> None:
         """Take results, in the order in which decisions see them, and let optimizers think anew.

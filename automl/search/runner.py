@@ -280,6 +280,7 @@ def work(
     limit_seconds: Callable[[Turn], float | None],
     family: str | None = None,
     until: Callable[[], bool] | None = None,
+    look: Callable[[], None] | None = None,
 ) -> None:
     """Take turns and run them side by side until there are none; called by several threads at once.
 
@@ -293,6 +294,8 @@ def work(
         Only this family's turns; None for any turns.
     until
         Stop taking turns as soon as this holds.
+    look
+        Called again and again while turns are taken; see `Turns.take`.
     """
 
     def run(turn: Turn) -> None:
@@ -302,7 +305,7 @@ def work(
 
     running: set[Future[None]] = set()
     with ThreadPoolExecutor(MOST_THREADS, f"search-{family or 'all'}") as threads:
-        while (turn := turns.take(family, until=until)) is not None:
+        while (turn := turns.take(family, until=until, look=look)) is not None:
             future = threads.submit(run, turn)
             future.add_done_callback(lambda done: turns.end() if done.exception() else None)
             running = {other for other in running if not _is_well_done(other)} | {future}

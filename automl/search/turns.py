@@ -17,14 +17,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from automl.errors import AutoMLError
 from automl.optimizers.protocol import Proposal
 from automl.records import Configuration, Trial
 from automl.search.proposing import Proposer
+from automl.search.spells import Spell, Spells
 
 WAKE_SECONDS = 0.5
 """Between looks whether the search is over; a turn that becomes free wakes its waiter at once."""
@@ -33,6 +35,8 @@ ROUNDS_PER_LOOKBACK = 4
 round at the default lookback."""
 ROUND_SECONDS = 1.0
 """After which a round under a time budget ends, so that the next decision learns what has finished."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -124,9 +128,13 @@ class Turns:
         self._next = 0
         self._results: dict[int, Trial] = {}
         self._untold: set[int] = set()
-        self._under_way: set[int] = set()
+        self._under_way: dict[int, str] = {}
         self._taken: set[int] = set()
         self._queues: dict[str, deque[Turn]] = {}
+        self._spells: defaultdict[str, Spells] = defaultdict(Spells)
+        self._unattended: dict[str, None] = {}
+        self._attended: set[str] = set()
+        self._is_by_family = False
         self._is_over = False
         self._is_deciding = False
         self._unseen: dict[int, Configuration] = {}
@@ -139,24 +147,73 @@ class Turns:
     # --- what threads call -------------------------------------------------------------------
 
     def take(
-        self, family: str | None = None, *, until: Callable[[], bool] | None = None
+        self,
+        family: str | None = None,
+        *,
+        until: Callable[[], bool] | None = None,
+        look: Callable[[], None] | None = None,
     ) -> Turn | None:
         """Next turn of a family (or of any), waiting for it; None when there will be none.
 
-        Turns of families that take no part (floors of excluded families) are for anyone.
+        Turns of families that take no part (floors of excluded families) are for anyone, unless
+        `next_family` gives every family a thread.
 
         Parameters
         ----------
         until
             Give up, without a turn, as soon as this holds.
+        look
+            Called before the first look for a turn, and after each that was in vain.
         """
+
+        def find() -> Turn | None:
+            turn = None if self._is_over else self._queued(family)
+            if turn is not None:
+                self._taken.add(turn.index)
+            return turn
+
+        return self._wait_for(find, family, until, look)
+
+    def next_family(self, *, until: Callable[[], bool] | None = None) -> str | None:
+        """Next family that needs a thread of its own; None when there will be none.
+
+        A family needs one from its first turn on. It needs another one if it has a turn after its
+        thread has left, as `take` lets it where the family is out.
+
+        Parameters
+        ----------
+        until
+            Give up as soon as this holds.
+        """
+        with self._condition:
+            self._is_by_family = True
+
+        def find() -> str | None:
+            family = next(iter(self._unattended), None)
+            if family is not None:
+                del self._unattended[family]
+                self._attended.add(family)
+            return family
+
+        return self._wait_for(find, None, until)
+
+    def _wait_for(
+        self,
+        find: Callable[[], T | None],
+        family: str | None,
+        until: Callable[[], bool] | None,
+        look: Callable[[], None] | None = None,
+    ) -> T | None:
+        """What is found, deciding meanwhile what is due; None where a thread of a family may leave."""
         while True:
+            if look is not None:
+                look()
             with self._condition:
-                turn = None if self._is_over else self._queued(family)
-                if turn is not None:
-                    self._taken.add(turn.index)
-                    return turn
-                if (until is not None and until()) or self._is_finished():
+                found = find()
+                if found is not None:
+                    return found
+                if (until is not None and until()) or self._is_finished() or self._is_out(family):
+                    self._attended.discard(family or "")
                     return None
                 due = self._due()
                 if due is None and not self._is_over:
@@ -167,7 +224,9 @@ class Turns:
     def finish(self, trial: Trial) -> None:
         """Take the committed trial of a turn."""
         with self._condition:
-            self._under_way.discard(trial.index)
+            family = self._under_way.pop(trial.index, None)
+            if family is not None:
+                self._spells[family].end(time.monotonic())
             self._taken.discard(trial.index)
             self._results[trial.index] = trial
             self._untold.add(trial.index)
@@ -188,16 +247,20 @@ class Turns:
         with self._condition:
             self._condition.notify_all()
 
-    def wait_for_taken(self, *, unless: Callable[[], bool]) -> None:
-        """Wait for the trials of all turns that were taken, by whichever thread.
+    def wait_for_taken(self, family: str | None = None, *, unless: Callable[[], bool]) -> None:
+        """Wait for the trials of all turns of a family (or of any) that were taken, by whichever thread.
 
         Parameters
         ----------
         unless
             Give up as soon as this holds.
         """
+
+        def is_taken() -> bool:
+            return any(family in (None, self._under_way.get(index)) for index in self._taken)
+
         with self._condition:
-            while self._taken and not unless():
+            while is_taken() and not unless():
                 self._condition.wait(WAKE_SECONDS)
 
     @property
@@ -229,13 +292,25 @@ class Turns:
         with self._condition:
             return len(self._under_way)
 
+    def spells(self, family: str) -> tuple[Spell, ...]:
+        """When the family had turns under way; short gaps left out."""
+        with self._condition:
+            return self._spells[family].so_far()
+
     # --- what is due, under the lock --------------------------------------------------------------
 
     def _queued(self, family: str | None) -> Turn | None:
         for name, queue in self._queues.items():
-            if queue and (family is None or name == family or not self._proposer.takes_part(name)):
+            if queue and (family is None or name == family or self._is_for_anyone(name)):
                 return queue.popleft()
         return None
+
+    def _is_for_anyone(self, family: str) -> bool:
+        return not self._is_by_family and not self._proposer.takes_part(family)
+
+    def _is_out(self, family: str | None) -> bool:
+        """Whether the thread of a family may leave: where it has a turn again, another one begins."""
+        return self._is_by_family and family is not None and self._proposer.is_out(family)
 
     def _is_finished(self) -> bool:
         if self._is_over:
@@ -354,14 +429,20 @@ class Turns:
     def _give(self, turn: Turn) -> None:
         self._next = turn.index + 1
         self._unseen[turn.index] = turn.proposal.configuration
+        self._need_thread(turn.family)
         replayed = self._replay.pop(turn.index, None)
         if replayed is not None:
             self._check_replay(turn, replayed)
             self._results[turn.index] = replayed
             self._untold.add(turn.index)
             return
-        self._under_way.add(turn.index)
+        self._under_way[turn.index] = turn.family
+        self._spells[turn.family].begin(time.monotonic())
         self._queues.setdefault(turn.family, deque()).append(turn)
+
+    def _need_thread(self, family: str) -> None:
+        if family not in self._attended:
+            self._unattended[family] = None
 
     def _check_replay(self, turn: Turn, trial: Trial) -> None:
         is_same = trial.configuration.id == turn.proposal.configuration.id
@@ -385,5 +466,6 @@ class Turns:
             self._results[index] = trial
             self._proposer.note(Proposal(trial.configuration, trial.fidelity))
             self._proposer.learn(trial)
+            self._need_thread(trial.configuration.family)
             self._next = index + 1
         self._replay.clear()

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from automl.run.stage_table import REGISTRATION, stage_of, stages_of
 from automl.run_records.result import RunResult
 from automl.run_records.search import FamilyFindings, SearchRecord
 from automl.run_state import FINISHED, RUNNING, state_of
+from automl.search.spells import Spell
 from automl.stage_record import StageRecord
 from automl.stages.notices import notices_of
 from automl.stages.searching import Search, run_search
@@ -63,11 +64,6 @@ class Line:
         return self.close()
 
     @property
-    def family_names(self) -> list[str]:
-        """Families that take part, in prior order."""
-        return list(self.search.families)
-
-    @property
     def _is_searched(self) -> bool:
         return self.session.records.read(SearchRecord.stage) is not None
 
@@ -77,10 +73,29 @@ class Line:
             run_search(self.search)
         return self.record(SearchRecord)
 
-    def search_family(self, family: str) -> FamilyFindings:
-        """Take this family's turns until the search is over; what the family found."""
+    def families_in_turn(self) -> Iterator[str]:
+        """Families as they need a thread that calls `search_family`; at the end those without a turn."""
+        self.search.attach()
+        begun = set()
+        record = SearchRecord.read(self.session.folder)
+        for family in self.search.families_in_turn() if record is None else record.families:
+            begun.add(family)
+            yield family
+        yield from (family for family in self.search.families if family not in begun)
+
+    def search_family(
+        self, family: str, *, see: Callable[[Sequence[Spell]], None] | None = None
+    ) -> FamilyFindings:
+        """Take this family's turns until it gets no more; what the family found.
+
+        Parameters
+        ----------
+        see
+            Told again and again when the family had trials.
+        """
         if not self._is_searched:
-            self.search.run(family)
+            self.search.run(family, see=see)
+            self.search.wait(family)
         return self.search.findings().get(family, FamilyFindings())
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from automl.bandits.registry import allocator_name, get_allocator
 from automl.errors import AutoMLError, StorageError
@@ -31,6 +31,7 @@ from automl.run_records.search import FamilyFindings, SearchRecord
 from automl.search.opening import Opening
 from automl.search.proposing import Proposer
 from automl.search.runner import TrialRunner, work
+from automl.search.spells import Spell
 from automl.search.turns import Turn, Turns
 from automl.selection.defaults import default_trials
 from automl.spaces.configuration_encoder import ConfigurationEncoder
@@ -143,16 +144,33 @@ class Search:
             stoppable=frozenset(n for n, f in families().items() if f.capabilities.stops),
         )
 
-    def run(self, family: str | None = None, *, until: Callable[[], bool] | None = None) -> None:
+    def run(
+        self,
+        family: str | None = None,
+        *,
+        until: Callable[[], bool] | None = None,
+        see: Callable[[Sequence[Spell]], None] | None = None,
+    ) -> None:
         """Take turns until the search is over; of one family, or of any.
 
         What goes wrong ends the search for all threads and is kept in `failure`.
+
+        Parameters
+        ----------
+        until
+            Take no further turns as soon as this holds.
+        see
+            Told again and again when the family had trials.
         """
 
         def is_enough() -> bool:
             return self._is_late() or (until is not None and until())
 
-        try:
+        def look() -> None:
+            if see is not None and family is not None:
+                see(self.turns.spells(family))
+
+        with self._failing():
             if self._workers_come(is_enough):
                 work(
                     self.turns,
@@ -161,9 +179,27 @@ class Search:
                     limit_seconds=self._limit,
                     family=family,
                     until=is_enough,
+                    look=look,
                 )
             if self._is_late():
                 self.turns.end()
+
+    def families_in_turn(self) -> Iterator[str]:
+        """Families as they need a thread, which calls `run` with the family; until the search is over."""
+        if not self._workers_come(self._is_late):
+            return
+        while True:
+            with self._failing():
+                family = self.turns.next_family(until=self._is_late)
+            if family is None:
+                return
+            yield family
+
+    @contextlib.contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Let what goes wrong end the search."""
+        try:
+            yield
         except BaseException as error:
             self.failure = self.failure or error
             self.turns.end()
@@ -193,10 +229,10 @@ class Search:
         self._is_attached.set()
         self.turns.wake()
 
-    def wait(self) -> None:
-        """Wait for the trials that still run: a thread from before a flow attached may have one."""
+    def wait(self, family: str | None = None) -> None:
+        """Wait for trials (of a family) that still run: a thread from before a flow attached may have one."""
         self.turns.wait_for_taken(
-            unless=lambda: self.failure is not None or self.session.is_closing
+            family, unless=lambda: self.failure is not None or self.session.is_closing
         )
 
     def fall_back(self) -> None:

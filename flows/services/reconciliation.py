@@ -37,6 +37,7 @@ from automl.run_state import (
 )
 from automl.tracking.layout import problem_name
 from automl_flows.services.prefect_api import PrefectAPI
+from automl_flows.services.server import OPEN_STATES
 
 FLOW = "automl-train"
 LOCAL = "local"
@@ -166,6 +167,7 @@ class _Page:
         for flow_run in flow_runs or [self._new(folder, facts, tags)]:
             if flow_run["state_type"] not in wanted:
                 message = f"{attempt.status}, as {folder.path} says; the flow could not tell"
+                self._end_tasks(flow_run["id"], wanted[0], message)
                 self._set_state(flow_run["id"], wanted[0], message)
             if self.name == LOCAL and not _has_times(flow_run, attempt):
                 self._set_times(flow_run["id"], attempt)
@@ -210,9 +212,16 @@ class _Page:
         self._set_state(made["id"], "RUNNING", "")  # so that it has a start
         return {**made, "state_type": "RUNNING"}
 
-    def _set_state(self, flow_run: str, kind: str, message: str) -> None:
+    def _end_tasks(self, flow_run: str, kind: str, message: str) -> None:
+        """Set the tasks that the flow has left open to the state of the flow run."""
+        of_flow = {"flow_runs": {"id": {"any_": [flow_run]}}}
+        open_only = {"task_runs": {"state": {"type": {"any_": OPEN_STATES}}}}
+        for task_run in self._api.post("task_runs/filter", {**of_flow, **open_only}):
+            self._set_state(task_run["id"], kind, message, what="task_runs")
+
+    def _set_state(self, run: str, kind: str, message: str, *, what: str = "flow_runs") -> None:
         state = {"type": kind, "message": message or None}
-        self._api.post(f"flow_runs/{flow_run}/set_state", {"state": state, "force": True})
+        self._api.post(f"{what}/{run}/set_state", {"state": state, "force": True})
 
     def _set_times(self, flow_run: str, attempt: Attempt) -> None:
         assert attempt.ended is not None  # a running attempt is not settled

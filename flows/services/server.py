@@ -59,7 +59,8 @@ EMBEDDED = {
     "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
     "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
 }
-_OPEN_STATES = ["SCHEDULED", "PENDING", "RUNNING", "CANCELLING"]
+OPEN_STATES = ["SCHEDULED", "PENDING", "RUNNING", "PAUSED", "CANCELLING"]
+"""Of runs that have not ended, as Prefect calls them."""
 
 
 class LocalServer:
@@ -314,7 +315,7 @@ class LocalServer:
         """Numbers of all task runs and of those that have not ended; None when unreachable."""
         # what killed drivers left open stays so
         since = {"expected_start_time": {"after_": self._began.isoformat()}}
-        open_only = {"task_runs": {**since, "state": {"type": {"any_": _OPEN_STATES}}}}
+        open_only = {"task_runs": {**since, "state": {"type": {"any_": OPEN_STATES}}}}
         try:
             counts = (self.api.post("task_runs/count", body) for body in ({}, open_only))
             return int(next(counts)), int(next(counts))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from beside_a_server import run_beside_server
 from sklearn.datasets import load_wine
 
 from automl.errors import SettingsError
@@ -145,29 +143,19 @@ def port() -> Iterator[int]:
 
 
 SCRIPT = """
-import sys
-from pathlib import Path
-from automl_flows.environment import prepare_environment
-prepare_environment()
-from automl.home import Home, default_home
-from automl_flows.services.server import LocalServer
-home = Home(default_home())
-home.prepare()
-with LocalServer(home.path / "prefect") as server:
-    server.wait_ready()
-    with server.connected():
-        from prefect.blocks.system import Secret
-        Secret(value=sys.argv[1]).save("wine")
-        from automl_flows.training import train_flow
-        form = {"table": "secret:wine", "target": "target", "trials": 3, "families": ["ridge", "knn"],
-                "ensemble": "none", "resources": {"workers": 1}}
-        print(train_flow(form)["model"]["registered"])
-        from prefect import get_client
-        with get_client(sync_client=True) as client:
-            for run in client.read_flow_runs():
-                print("flow run", run.name, run.state.name, run.parameters)
-            for run in client.read_task_runs():
-                print("task run", run.name, "/", run.state.name, "/", run.state.message)
+from prefect import get_client
+from prefect.blocks.system import Secret
+from automl_flows.training import train_flow
+Secret(value=sys.argv[2]).save("wine")
+form = {"table": "secret:wine", "target": "target", "trials": 3, "families": ["ridge", "knn"],
+        "ensemble": "none", "resources": {"workers": 1}}
+print(train_flow(form)["model"]["registered"])
+server.drain()
+with get_client(sync_client=True) as client:
+    for run in client.read_flow_runs():
+        print("flow run", run.name, run.state.name, run.parameters)
+    for run in client.read_task_runs():
+        print("task run", run.name, "/", run.state.name, "/", run.state.message)
 """
 
 
@@ -177,19 +165,13 @@ def test_a_run_of_a_table_in_a_secret_block_shows_its_families_and_nowhere_the_s
     port, tmp_path
 ):
     address = f"http://anna:{PASSWORD}@127.0.0.1:{port}/wine.csv?token={PASSWORD}"
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, address],
-        env={**os.environ, "AUTOML_HOME": str(tmp_path / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=280,
-    )
+    done = run_beside_server(SCRIPT, address, home=tmp_path / "home")
     assert done.returncode == 0, done.stderr
     assert "@champion" in done.stdout
     assert "flow run wine-target Completed" in done.stdout
     searches = [line for line in done.stdout.splitlines() if line.startswith("task run search")]
-    assert len(searches) == 2
+    assert {line.split()[3] for line in searches} == {"constant", "stump", "ridge", "knn"}
+    assert len(searches) == 4
     assert any("/ Completed / 1 complete trials of 1, the best 0." in line for line in searches)
     assert any("/ No complete trial / no complete trial of 0" in line for line in searches)
     assert PASSWORD not in done.stdout + done.stderr

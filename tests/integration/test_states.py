@@ -25,6 +25,7 @@ from command_line import Command
 
 from automl.home import Home, RunFolder
 from automl.run_state import Attempt, state_of
+from automl_flows.services.reconciliation import FINAL_TYPES
 
 pytestmark = [
     pytest.mark.integration,
@@ -57,6 +58,13 @@ class Views:
             connection.row_factory = sqlite3.Row
             rows = connection.execute("select * from flow_run order by start_time").fetchall()
         return [dict(row) for row in rows if run_id in json.loads(row["tags"])]
+
+    def open_tasks(self, flow_run: str) -> list[str]:
+        """Names of the tasks of a flow run that have not ended."""
+        query = "select name, state_type from task_run where flow_run_id = ?"
+        with closing(sqlite3.connect(self.home / "prefect" / "prefect.db")) as connection:
+            rows = connection.execute(query, (flow_run,)).fetchall()
+        return [name for name, state in rows if state not in FINAL_TYPES]
 
     def tracked(self, run_id: str) -> Any:
         """MLflow's parent run."""
@@ -99,6 +107,7 @@ def assert_one_state(views: Views) -> None:
         assert len(flow_runs) == len(state.attempts)
         for attempt, flow_run in zip(state.attempts, flow_runs, strict=True):
             assert_same(attempt, flow_run)
+            assert views.open_tasks(flow_run["id"]) == []
     held = [line["registered"] for line in shown.values() if "@" in line["registered"]]
     for name in {label.rpartition("/")[0] for label in held}:
         said = {label.partition("@")[2]: label.partition("@")[0] for label in held if name in label}

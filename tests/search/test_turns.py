@@ -578,6 +578,7 @@ def test_the_end_waits_for_what_any_thread_still_runs_and_for_nothing_else(simul
     assert not waiting.is_alive()
     other = turns.take()
     turns.wait_for_taken(unless=lambda: True)
+    turns.wait_for_taken("none of these", unless=lambda: False)
     assert other is not None
     turns.finish(simulation.trial(other))
     turns._decide(turns._due())  # a turn that nobody takes
