@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--drops", type=int, default=20, help="files that are dropped into a place")
     parser.addoption("--busy", type=int, default=2, help="busy loops beside a run")
     parser.addoption("--stack", action="store_true", help="also tests/stack; it needs PostgreSQL")
-    parser.addoption("--stack-kills", type=int, default=3, help="services of it that are killed")
+    parser.addoption("--stack-kills", type=int, default=6, help="parts of it that are killed")
 
 
 @pytest.fixture(scope="session", autouse=True)

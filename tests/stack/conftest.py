@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from full_stack import FullStack
+from stack_kills import Undisturbed, home_of, train_command
 
 
 def pytest_ignore_collect(config: pytest.Config) -> bool | None:
@@ -53,3 +55,12 @@ def tables(stack: FullStack) -> dict[str, Path]:
         files[str(n_rows)] = stack.folder / "user" / f"tumors-{n_rows}.csv"
         frame.iloc[:n_rows].to_csv(files[str(n_rows)], index=False)
     return files
+
+
+@pytest.fixture(scope="session")
+def undisturbed(stack: FullStack, tables: dict[str, Path]) -> Undisturbed:
+    """What the runs are compared with that something disturbs."""
+    started, name = time.monotonic(), "undisturbed"
+    command = train_command(stack, tables["300"], name, on_cluster=False)
+    result = stack.automl(*command, AUTOML_HOME=str(home_of(stack, name)))
+    return Undisturbed(result, time.monotonic() - started)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from command_line import decisions, journal_trials
-from disturbed import MARKS
 from full_stack import FullStack
 from platform_views import ended, parent, until
 from stack_deployments import deploy
+from stack_kills import serving
 
 pytestmark = [
     pytest.mark.integration,
@@ -95,13 +93,3 @@ def run_of(stack: FullStack, name: str) -> str:
         if facts["settings"]["name"] == name and "data" in facts:
             return str(facts["run_id"])
     return ""
-
-
-def serving(stack: FullStack) -> psutil.Process | None:
-    """A worker of the cluster that has slots for a run."""
-    for worker in stack.services["dask-worker"].family()[0].children():
-        with suppress(psutil.NoSuchProcess):
-            below = worker.children(recursive=True)
-            if any(MARKS["slot"] in " ".join(process.cmdline()) for process in below):
-                return worker
-    return None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from full_stack import LONGEST_SECONDS, FullStack
 
+from automl.tracking.layout import KIND_TAG, RUN_ID_TAG, TRIAL_ID_TAG
+
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
@@ -55,24 +57,32 @@ def mlflow(stack: FullStack) -> MlflowClient:
     return MlflowClient(stack.mlflow_uri)
 
 
-def tracked(stack: FullStack, status: str = "") -> list[Any]:
-    """MLflow runs, trials among them, oldest first."""
-    client = mlflow(stack)
-    experiments = [e.experiment_id for e in client.search_experiments()]
-    condition = f"attributes.status = '{status}'" if status else ""
-    found = client.search_runs(
-        experiments, condition, order_by=["attributes.start_time ASC"], max_results=1000
-    )
-    return list(found)
+def tracked(stack: FullStack, status: str) -> list[Any]:
+    """MLflow runs of a status, trials among them, oldest first."""
+    return _tracked(stack, f"attributes.status = '{status}'")
 
 
 def parent(stack: FullStack, run_id: str) -> Any:
     """MLflow's run of a whole training."""
-    (found,) = [
-        run for run in tracked(stack)
-        if run.data.tags.get("automl.run_id") == run_id and run.data.tags["automl.kind"] == "run"
-    ]  # fmt: skip
+    (found,) = _tracked(stack, _of_kind(run_id, "run"))
     return found
+
+
+def tracked_trials(stack: FullStack, run_id: str) -> list[str]:
+    """Ids of the trials of a run in MLflow, in order, as often as they are there."""
+    found = _tracked(stack, _of_kind(run_id, "trial"))
+    return sorted(run.data.tags[TRIAL_ID_TAG] for run in found)
+
+
+def _of_kind(run_id: str, kind: str) -> str:
+    return f"tags.`{RUN_ID_TAG}` = '{run_id}' and tags.`{KIND_TAG}` = '{kind}'"
+
+
+def _tracked(stack: FullStack, condition: str) -> list[Any]:
+    client = mlflow(stack)
+    experiments = [e.experiment_id for e in client.search_experiments()]
+    order = ["attributes.start_time ASC"]
+    return list(client.search_runs(experiments, condition, order_by=order, max_results=1000))
 
 
 def aliases(stack: FullStack, name: str) -> dict[str, str]:
