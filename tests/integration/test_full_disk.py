@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import Command, decisions
+from small_disk import make_room, small_disk
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 TRAIN = [
@@ -21,16 +20,8 @@ TRAIN = [
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of three mebibytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
-    if (
-        not shutil.which("mount")
-        or subprocess.run(mount, capture_output=True, check=False).returncode
-    ):
-        pytest.skip("a file system can be mounted by root alone")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    with small_disk(tmp_path / "disk", "3m") as folder:
+        yield folder
 
 
 def test_a_run_on_a_full_disk_stops_cleanly_and_resumes(tmp_path: Path, disk: Path) -> None:
@@ -40,7 +31,7 @@ def test_a_run_on_a_full_disk_stops_cleanly_and_resumes(tmp_path: Path, disk: Pa
     assert process.returncode == 4, err
     (told,) = [line for line in err.splitlines() if "error: " in line]
     assert "cannot be written: No space left on device; free some space" in told
-    subprocess.run(["mount", "-o", "remount,size=300m", str(disk)], check=True)
+    make_room(disk)
     (line,) = command.json("runs")
     assert line["status"] in ("failed", "interrupted")
     resumed = command.json("resume", line["run_id"])
