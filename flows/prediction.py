@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from automl.errors import DataError, SettingsError
-from automl.home import Home
+from automl.home import Home, RunFolder
 from automl.inference.manifest import MANIFEST, parse_manifest
 from automl.tracking.own_models import FoundBundle, bundle_digest, bundle_of_run, is_run, own_bundle
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from automl.inference.deviations import Deviations
     from automl.inference.model import TableModel
+    from automl.run.model_evaluation import ModelEvaluation
 
 STDOUT = "-"
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
@@ -52,6 +54,8 @@ class Predictor:
     ----------
     identity
         Id of the run that made the model, else the start of its digest.
+    run_id
+        Of the run that made it; empty where that is not known.
     proba
         Whether one column per class is wanted as well.
     log
@@ -60,6 +64,7 @@ class Predictor:
 
     model: TableModel
     identity: str
+    run_id: str = ""
     proba: bool = False
     log: Path | None = None
 
@@ -102,7 +107,8 @@ class Predictor:
         if proba and loaded.task == "regression":
             raise SettingsError("--proba needs a model of classes; this one predicts numbers")
         identity = found.run_id or bundle_digest(found.folder)[:DIGEST_CHARACTERS]
-        return cls(loaded, identity, proba, log_folder(identity, home) if log else None)
+        kept = log_folder(identity, home) if log else None
+        return cls(loaded, identity, found.run_id, proba, kept)
 
     def table(self, source: str) -> Predicted:
         """Predictions for the rows of a table; see `automl.data.readers.read_table`.
@@ -129,6 +135,33 @@ class Predictor:
             for position, label in enumerate(self.model.classes_):
                 frame[_class_column(label, frame)] = raw[:, position]
         return Predicted(rows, frame, self.model.deviations(rows, typed))
+
+    def evaluate(self, source: str, home: Home, *, trust: bool = False) -> ModelEvaluation:
+        """Score of the model on the labelled rows of a table, by the measure of its run.
+
+        Raises
+        ------
+        DataError
+            With the name of the table, as `automl.run.model_evaluation.evaluate_model`, or if it cannot be read.
+        SettingsError
+            If the measure names code that only `trust` allows.
+        """
+        from automl.data.readers import read_table, source_name
+        from automl.run.model_evaluation import evaluate_model, measure_of
+
+        measure = measure_of(RunFolder(home.runs / self.run_id), trust=trust)
+        return evaluate_model(self.model, read_table(source), measure, source=source_name(source))
+
+    def validated(self, home: Home) -> tuple[str, Mapping[str, float]]:
+        """How the run that made the model validated it, and what it found; no values where its folder is gone."""
+        from automl.reports.metric_words import validated_words
+        from automl.run_records.final import FinalRecord
+        from automl_flows.words.result_display import data_facts
+
+        folder = RunFolder(home.runs / self.run_id)
+        words = validated_words(data_facts(folder).get("folds") or 0)
+        final = FinalRecord.read(folder) if self.run_id else None
+        return words, {} if final is None else {**final.metrics, "score": final.score}
 
     def remember(self, found: Predicted) -> None:
         """Keep rows and predictions, where that is wanted; only columns that the model takes.

@@ -205,12 +205,9 @@ def check_later_table(
         With every problem: missing columns, labels unknown to the training rows, wrong values.
     """
     findings = _findings(source, oddities, strict=strict)
-    _check_names(table, Columns(columns.target), findings)
-    table = _target_read(table, columns.target, target_reading, findings)
-    raw, has_target = _with_target(table, columns.target, findings)
-    target = None
-    if has_target:
-        target = _later_target(raw[columns.target], task, class_labels, findings)
+    raw, target = _labelled(
+        table, columns.target, task, class_labels, reading=target_reading, findings=findings
+    )
     typed = _transformed(raw, schema, findings)
     weights = None
     if columns.weights in raw:
@@ -230,6 +227,71 @@ def check_later_table(
         notes=tuple(findings.notes),
         target_reading=target_reading,
     )
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows that have a target.
+
+    Parameters
+    ----------
+    rows : (n,)
+        Positions in the table.
+    target : of these rows
+    weights : (n,), >= 0, or None
+    """
+
+    rows: IntArray
+    target: EncodedTarget
+    weights: FloatArray | None
+
+
+def check_labels(
+    table: RawTable,
+    *,
+    columns: Columns,
+    task: Task,
+    class_labels: NDArray[Any] | None,
+    target_reading: Reading | None = None,
+    source: str = "the frame",
+) -> Labelled:
+    """Rows of a later table that have a target; what the other columns hold is not looked at.
+
+    Raises
+    ------
+    DataError
+        If there is no target column, no row has a target, or a label is unknown to the training rows.
+    """
+    findings = _findings(source, (), strict=False)
+    raw, target = _labelled(
+        table, columns.target, task, class_labels, reading=target_reading, findings=findings
+    )
+    weights = None
+    if columns.weights in raw:
+        weights = read_weights(raw, columns.weights, findings)
+    findings.raise_problems()
+    if target is None:
+        raise AssertionError("a table without target has a problem")
+    rows: IntArray = raw[columns.target].series.index.to_numpy()
+    return Labelled(rows, target, weights)
+
+
+def _labelled(
+    table: RawTable,
+    name: str,
+    task: Task,
+    class_labels: NDArray[Any] | None,
+    *,
+    reading: Reading | None,
+    findings: Findings,
+) -> tuple[RawTable, EncodedTarget | None]:
+    """Rows with a target, and it as the training rows have it; None after a problem."""
+    _check_names(table, Columns(name), findings)
+    table = _target_read(table, name, reading, findings)
+    raw, has_target = _with_target(table, name, findings)
+    if not has_target:
+        return raw, None
+    return raw, _later_target(raw[name], task, class_labels, findings)
 
 
 def _transformed(raw: RawTable, schema: TableSchema, findings: Findings) -> pd.DataFrame | None:

@@ -210,9 +210,32 @@ class PerformanceIndex:
 
         R² is that of these rows (scikit-learn's), whereas `score` divides by the fixed variance.
         """
-        batch = self._batch(y, *_one(prediction, sample_weight, labels))
+        one, weights, codes = _one(prediction, sample_weight, labels)
+        values = self.metrics_of_many(y, one, weights, labels=codes)
+        return {name: float(found[0]) for name, found in values.items()}
+
+    def metrics_of_many(
+        self,
+        y: ArrayLike,
+        predictions: FloatArray,
+        weights: FloatArray | None = None,
+        *,
+        labels: IntArray | None = None,
+    ) -> dict[str, FloatArray]:
+        """As `metrics`, of many predictions or of one under many weightings; parameters as in `scores`.
+
+        Returns
+        -------
+            (max(m, N),) by metric; a user's scorer ignores the weights.
+        """
+        batch = self._batch(y, predictions, weights, labels)
         batch.parameters = replace(batch.parameters, variance=None)
-        return {name: float(metric.values(batch)[0]) for name, metric in self._metrics.items()}
+        return {name: metric.values(batch) for name, metric in self._metrics.items()}
+
+    @cached_property
+    def weighable(self) -> frozenset[str]:
+        """Metrics whose rows can have weights."""
+        return frozenset(n for n, metric in self._metrics.items() if metric.takes_weights)
 
     def of_metrics(self, metrics: Mapping[str, float]) -> float:
         """What `score` says of rows whose `metrics` are known."""

@@ -19,6 +19,7 @@ import typer
 from automl.errors import AutoMLError, StorageError, is_full
 from automl_flows.commands import (
     compare,
+    evaluate,
     experience,
     learn,
     learn_priors,
@@ -71,6 +72,7 @@ def _program(
 for _commands in (
     train,
     models,
+    evaluate,
     search_parts,
     runs,
     why,
