@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from automl.alternatives import How
+from automl.alternatives import AskedHow, How
 from automl.errors import SettingsError
 from automl.home import Home
 from automl.monitoring.drift_report import DriftReport
@@ -53,21 +53,32 @@ def asked_for(
         return *_asked_for(request, "search", name, home, given), report
 
 
-def _asked_for(
-    request: TrainingRequest, how: How, name: str, home: Home, given: dict[str, Any]
-) -> tuple[TrainingRequest, Recipe | None]:
-    if how == "search":
-        return request.with_overrides(given), None
+def check_limits(how: AskedHow, given: Mapping[str, Any]) -> None:
+    """Refuse a limit of time or trials for what takes none.
+
+    Raises
+    ------
+    SettingsError
+        If there is one.
+    """
     limits = sorted(given.keys() & set(LIMITS))
     if how == "refit" and limits:
         raise SettingsError(
             f"a refit takes as long as the champion's members need; {limits[0]} has no effect"
         )
+
+
+def _asked_for(
+    request: TrainingRequest, how: How, name: str, home: Home, given: dict[str, Any]
+) -> tuple[TrainingRequest, Recipe | None]:
+    if how == "search":
+        return request.with_overrides(given), None
+    check_limits(how, given)
     recipe = _champions_recipe(name, home)
     if how == "refit":
         given = {**given, "trials": n_trials_of(recipe)}
         return replace(request.with_overrides(given), how=how), recipe
-    if not limits:
+    if not given.keys() & set(LIMITS):
         given = given | _shortened(request.settings, n_trials_of(recipe))
     return replace(request.with_overrides(given), how=how), replace(recipe, is_final=False)
 

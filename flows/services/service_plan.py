@@ -12,6 +12,7 @@ from automl.data.sources import check_mode
 from automl.errors import DataError, SettingsError
 from automl.home import Home
 from automl.run.finished_runs import finished_runs
+from automl_flows.retraining_ways import check_limits
 from automl_flows.services.drop_place import DropPlace
 from automl_flows.services.watching import Completeness
 
@@ -83,6 +84,7 @@ class Plan:
         if self.cron is not None:
             _check_cron(self.cron)
         check_mode(self.mode, self.window, self.time)
+        check_limits(self.how, self.overrides)
         if self.drops is not None:
             self._check_drops(self.drops)
         if not finished_runs(home, self.name):

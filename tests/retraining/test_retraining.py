@@ -260,6 +260,7 @@ def test_messages_about_a_bad_table_name_its_file(versions: dict[str, Path]) -> 
         ({"drops": "/no/such/folder"}, "--watch: there is no folder /no/such/folder"),
         ({"drops": "/tmp", "mode": "partition"}, "mode partition is for --table"),
         ({"drops": "/tmp", "mode": "apend"}, "did you mean 'append'"),
+        ({"drops": "/tmp", "how": "refit", "overrides": {"trials": 3}}, "trials has no effect"),
         ({"drops": "/tmp", "table": "t.csv"}, "or a mode that appends to it"),
         (
             {"drops": "/tmp", "table": "t.csv", "mode": "append", "interval_seconds": 60.0},
