@@ -31,7 +31,7 @@ from automl_flows.blocks import table_address
 from automl_flows.environment import prepare_environment
 from automl_flows.retention import prune
 from automl_flows.retraining import Retraining, absolute_source, retrain
-from automl_flows.services.drop_runs import BROKEN, REFUSED
+from automl_flows.services.end_states import BROKEN, KEPT, PROMOTED, REFUSED, UNCHANGED
 from automl_flows.services.zombies import TAG
 from automl_flows.words.messages import say
 
@@ -210,9 +210,9 @@ def _ending(error: Exception, said: Callable[[str], str] = str) -> State[Any]:
 
 def retraining_state(outcome: Retraining) -> State[dict[str, Any]]:
     """State of a flow that retrained: Promoted, Kept (also where drift asked for nothing) or Unchanged, and why."""
-    changed = "Promoted" if outcome.promoted else "Kept"
+    changed = PROMOTED if outcome.promoted else KEPT
     return Completed(
-        name="Unchanged" if outcome.status == "unchanged" else changed,
+        name=UNCHANGED if outcome.status == "unchanged" else changed,
         message=f"{outcome.status}: {outcome.reason}",
         data=outcome.summary(),
     )

@@ -15,11 +15,8 @@ from typing import Any
 from uuid import UUID
 
 from automl.errors import ServiceError
+from automl_flows.services.end_states import BROKEN, REFUSED
 
-REFUSED = "Refused"
-"""Name of the state of a run whose file cannot be used."""
-BROKEN = "Broken"
-"""Name of the state of a run that ended by an error that is neither the file's nor a service's."""
 SHUTDOWN = "Runner is shutting down."
 """What Prefect's runner says of runs that it stops with itself."""
 MOST_CRASHES = 4

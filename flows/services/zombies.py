@@ -11,6 +11,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from automl_flows.services.end_states import OWN_ENDS
+
 HEARTBEAT_SECONDS = 30
 """Between heartbeats; Prefect's least."""
 SILENT_SECONDS = 300
@@ -18,11 +20,27 @@ SILENT_SECONDS = 300
 NAME = "automl: close runs whose process is gone"
 TAG = "automl"
 """Of the flow runs that are meant."""
-_ENDS = ("Completed", "Failed", "Cancelled", "Crashed", "AwaitingRetry", "Paused", "Suspended")
+_ENDS = (
+    "Completed",
+    "Failed",
+    "Cancelled",
+    "Crashed",
+    "AwaitingRetry",
+    "Paused",
+    "Suspended",
+    *OWN_ENDS,
+)
+"""Prefect names the event of a state as the state; without it the automation tries to close a run that has ended."""
 
 
-def zombie_automation() -> Any:
-    """The automation, as it is to be on a server."""
+def zombie_automation(silent_seconds: int = SILENT_SECONDS) -> Any:
+    """The automation, as it is to be on a server.
+
+    Parameters
+    ----------
+    silent_seconds
+        Without a heartbeat, until a flow run counts as dead; Prefect takes 10 at least.
+    """
     from prefect.client.schemas.objects import StateType
     from prefect.events.actions import ChangeFlowRunState
     from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
@@ -39,18 +57,18 @@ def zombie_automation() -> Any:
         for_each={"prefect.resource.id"},
         posture=Posture.Proactive,
         threshold=1,
-        within=timedelta(seconds=SILENT_SECONDS),
+        within=timedelta(seconds=silent_seconds),
     )
-    message = f"no heartbeat for {SILENT_SECONDS} s: its process is gone"
+    message = f"no heartbeat for {silent_seconds} s: its process is gone"
     action = ChangeFlowRunState(state=StateType.CRASHED, message=message)
     return AutomationCore(name=NAME, trigger=trigger, actions=[action], tags=[TAG])
 
 
-def close_zombies() -> None:
-    """Put the automation on the server of the settings, in place of an older one."""
+def close_zombies(silent_seconds: int = SILENT_SECONDS) -> None:
+    """Put the automation on the server of the settings, in place of an older one; see `zombie_automation`."""
     from prefect.client.orchestration import get_client
 
-    wanted = zombie_automation()
+    wanted = zombie_automation(silent_seconds)
     with get_client(sync_client=True) as client:
         for old in client.read_automations_by_name(NAME):
             client.delete_automation(old.id)

@@ -16,14 +16,13 @@ from automl.errors import ServiceError
 from automl.home import Home
 from automl_flows.services.drop_place import DropPlace
 from automl_flows.services.drop_runs import (
-    BROKEN,
     MOST_BROKEN,
     MOST_CRASHES,
-    REFUSED,
     SHUTDOWN,
     RunNow,
 )
 from automl_flows.services.drop_store import DropStore
+from automl_flows.services.end_states import BROKEN, REFUSED
 from automl_flows.services.watching import Completeness, Watcher
 
 
