@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from automl.inference.deviations import Deviations
     from automl.inference.model import TableModel
+    from automl.records import Trial
     from automl.run.model_evaluation import ModelEvaluation
 
 STDOUT = "-"
@@ -53,9 +54,11 @@ class Predictor:
     Parameters
     ----------
     identity
-        Id of the run that made the model, else the start of its digest.
+        Id of the trial or run that made the model, else the start of its digest.
     run_id
         Of the run that made it; empty where that is not known.
+    trial
+        That it is; None for the model of the run.
     proba
         Whether one column per class is wanted as well.
     log
@@ -65,6 +68,7 @@ class Predictor:
     model: TableModel
     identity: str
     run_id: str = ""
+    trial: Trial | None = None
     proba: bool = False
     log: Path | None = None
 
@@ -84,7 +88,7 @@ class Predictor:
         Parameters
         ----------
         model
-            Our run id, a bundle folder, ``NAME@ALIAS`` or a model URI.
+            Our run id, a bundle folder, ``NAME@ALIAS`` or a model URI; with ``#TRIAL`` a trial of its run.
         trust
             Load a model that can only be unpickled.
         strict
@@ -101,14 +105,22 @@ class Predictor:
         ServiceError
             If the model registry cannot be reached.
         """
-        found = find_model(model, home)
+        reference, trial = split_trial(model)
+        found = find_model(reference, home)
         loaded = found.load(trust=trust)
+        chosen = _trial_of(found, home, trial) if trial else None
+        if chosen is not None:
+            from automl.stages.trial_models import model_of_trial
+
+            folder = RunFolder(home.runs / found.run_id)
+            loaded = model_of_trial(folder, loaded, chosen, trust=trust)
         loaded.strict = strict
         if proba and loaded.task == "regression":
             raise SettingsError("--proba needs a model of classes; this one predicts numbers")
         identity = found.run_id or bundle_digest(found.folder)[:DIGEST_CHARACTERS]
+        identity = identity if chosen is None else chosen.id
         kept = log_folder(identity, home) if log else None
-        return cls(loaded, identity, found.run_id, proba, kept)
+        return cls(loaded, identity, found.run_id, chosen, proba, kept)
 
     def table(self, source: str) -> Predicted:
         """Predictions for the rows of a table; see `automl.data.readers.read_table`.
@@ -147,10 +159,11 @@ class Predictor:
             If the measure names code that only `trust` allows.
         """
         from automl.data.readers import read_table, source_name
-        from automl.run.model_evaluation import evaluate_model, measure_of
+        from automl.run.model_evaluation import evaluate_model, labelled_rows, measure_of
 
         measure = measure_of(RunFolder(home.runs / self.run_id), trust=trust)
-        return evaluate_model(self.model, read_table(source), measure, source=source_name(source))
+        rows = labelled_rows(self.model, read_table(source), measure, source=source_name(source))
+        return evaluate_model(self.model, rows, measure)
 
     def validated(self, home: Home) -> tuple[str, Mapping[str, float]]:
         """How the run that made the model validated it, and what it found; no values where its folder is gone."""
@@ -160,6 +173,8 @@ class Predictor:
 
         folder = RunFolder(home.runs / self.run_id)
         words = validated_words(data_facts(folder).get("folds") or 0)
+        if self.trial is not None:
+            return words, {**self.trial.metrics, "score": self.trial.achieved}
         final = FinalRecord.read(folder) if self.run_id else None
         return words, {} if final is None else {**final.metrics, "score": final.score}
 
@@ -177,6 +192,33 @@ class Predictor:
 
         known = [name for name in found.rows.columns if name in self.model.schema.names]
         append(self.log, found.rows[known], found.frame)
+
+
+def split_trial(model: str) -> tuple[str, str]:
+    """``RUN#TRIAL`` as the model and the trial; the trial is empty where the reference names none."""
+    if "#" not in model or Path(model).expanduser().exists():
+        return model, ""
+    reference, _, trial = model.rpartition("#")
+    return reference, trial
+
+
+def _trial_of(found: FoundBundle, home: Home, name: str) -> Trial:
+    """Trial of the run that made a model: by id, short id or number, or the best one of a family.
+
+    Raises
+    ------
+    SettingsError
+        If the run is not in the home, or has no such trial.
+    """
+    from automl.reports.run_choices import choices_of
+
+    if not found.run_id:
+        raise SettingsError(
+            f"the run that made {found.label} is not known, so it has no trial {name!r}"
+        )
+    choices = choices_of(home.run(found.run_id))
+    of_family = (trial for trial in choices.complete if trial.configuration.family == name)
+    return next(of_family, None) or choices.trial(name)
 
 
 def log_folder(identity: str, home: Home) -> Path:

@@ -63,7 +63,7 @@ def answers_over_trials(
 
 def _rule(session: Session, trial: Trial) -> DecisionRule | None:
     """Decision rule of a trial's own model; None for regression."""
-    scores = describe_blend(session, {trial.id: 1.0})
+    scores = describe_blend(session.plan, {trial.id: 1.0})
     return session.plan.index.rule if scores is None else scores.rule
 
 

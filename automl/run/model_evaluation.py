@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from automl.data.checks import Columns, Labelled, check_labels
+from automl.data.checks import Columns, check_labels
 from automl.data.digests import used_row_digests
 from automl.data.table import Table
+from automl.data.target import EncodedTarget
 from automl.errors import DataError
 from automl.home import RunFolder
 from automl.inference.deviations import Deviations
@@ -25,7 +26,7 @@ from automl.metrics.custom import is_scorer_name
 from automl.metrics.index import PerformanceIndex
 from automl.metrics.intervals import Intervals, bootstrap_intervals
 from automl.randomness import Purpose, stream
-from automl.records import Task
+from automl.records import FloatArray, Task
 from automl.run.foreign_runs import refuse_foreign
 
 
@@ -45,6 +46,25 @@ class Measure:
     target_reading: Reading | None = None
     weights: str | None = None
     training_rows: NDArray[np.uint64] | None = None
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows with labels, as a model takes them.
+
+    Parameters
+    ----------
+    raw, typed : (n, n_columns), (n, n_features)
+    target : of these rows
+    weights : (n,), >= 0, or None
+    unlabelled : rows left out, since they have no label
+    """
+
+    raw: pd.DataFrame
+    typed: pd.DataFrame
+    target: EncodedTarget
+    weights: FloatArray | None
+    unlabelled: int
 
 
 @dataclass(frozen=True)
@@ -99,10 +119,10 @@ def measure_of(folder: RunFolder, *, trust: bool = False) -> Measure:
     return Measure(index, table.target_reading, weights, table.row_digests)
 
 
-def evaluate_model(
+def labelled_rows(
     model: TableModel, raw: pd.DataFrame, measure: Measure, *, source: str = "the frame"
-) -> ModelEvaluation:
-    """Score a model on the rows of a raw table that have a label.
+) -> LabelledRows:
+    """The rows of a raw table that have a label, as a model takes them.
 
     Parameters
     ----------
@@ -130,16 +150,21 @@ def evaluate_model(
         typed = model.typed(kept)
     except DataError as error:
         raise DataError.of(error.problems, source=source) from None
-    prediction = model.raw_typed(typed)
-    labels, y, weights = model.codes(prediction), labelled.target.y, labelled.weights
+    return LabelledRows(kept, typed, labelled.target, labelled.weights, len(raw) - len(kept))
+
+
+def evaluate_model(model: TableModel, rows: LabelledRows, measure: Measure) -> ModelEvaluation:
+    """Score a model on labelled rows."""
+    prediction = model.raw_typed(rows.typed)
+    labels, y, weights = model.codes(prediction), rows.target.y, rows.weights
     index = measure.index or _default_index(model, y)
-    deviations = model.deviations(kept, typed)
+    deviations = model.deviations(rows.raw, rows.typed)
     rng = stream(0, Purpose.BOOTSTRAP, len(y))
     return ModelEvaluation(
         target=model.target,
         rows=len(y),
-        unlabelled=len(raw) - len(y),
-        trained_on=_n_trained_on(model, kept, labelled, measure, deviations),
+        unlabelled=rows.unlabelled,
+        trained_on=_n_trained_on(model, rows, measure, deviations),
         metric=index.name,
         score=index.score(y, prediction, weights, labels=labels),
         metrics=index.metrics(y, prediction, weights, labels=labels),
@@ -164,15 +189,10 @@ def _default_index(model: TableModel, y: NDArray[Any]) -> PerformanceIndex:
 
 
 def _n_trained_on(
-    model: TableModel,
-    kept: pd.DataFrame,
-    labelled: Labelled,
-    measure: Measure,
-    deviations: Deviations,
+    model: TableModel, rows: LabelledRows, measure: Measure, deviations: Deviations
 ) -> int | None:
     """Rows that the model was fitted on; their score says nothing of new rows."""
     if measure.training_rows is None or deviations.filled:
         return None
-    target = labelled.target.texts_or_values
-    digests = used_row_digests(kept, model.schema, target)
+    digests = used_row_digests(rows.raw, model.schema, rows.target.texts_or_values)
     return int(np.isin(digests, measure.training_rows).sum())

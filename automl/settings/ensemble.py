@@ -105,6 +105,17 @@ class Ensemble(Section):
         ),
         ge=0,
     )
+    keep_models: bool = setting(
+        False,
+        help="Keep the fold models of the best trials, so that each can predict as RUN#TRIAL",
+        option=Option(),
+        idle=(
+            Idle(
+                lambda s: s.keep_models and s.data_mode == "halves",
+                "with data_mode halves no fold models are kept; give data_mode all",
+            ),
+        ),
+    )
     max_predict_ms: float | None = setting(
         None,
         help="Maximum milliseconds to predict one row",

@@ -134,7 +134,7 @@ class Blender:
     def describe(self, weights: FloatArray) -> BlendScores:
         """Decision rule and scores of a blend, see `describe_blend`."""
         shares = {self.members[i].id: float(weights[i]) for i in np.flatnonzero(weights)}
-        described = describe_blend(self._session, shares, self._combine)
+        described = describe_blend(self._session.plan, shares, self._combine)
         assert described is not None  # the library holds trials whose predictions were kept
         return described
 

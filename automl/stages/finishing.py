@@ -27,7 +27,7 @@ from automl.records import Trial, TrialStatus
 from automl.run.session import Session
 from automl.run_records.ensemble import BlendScores, EnsembleRecord
 from automl.run_records.final import FinalMember, FinalRecord, UntouchedScore
-from automl.stages.blend_scores import blended, describe_blend
+from automl.stages.blend_scores import describe_blend
 from automl.stages.first_configurations import CONSTANT
 from automl.stages.stacking import stack_payload
 
@@ -165,7 +165,7 @@ def _validated(
     shares = {member.trial: member.weight for member in members if member.weight > 0}
     if shares == ensemble.shares:
         return ensemble.scores
-    described = describe_blend(session, shares, combine)
+    described = describe_blend(session.plan, shares, combine)
     if described is not None:
         return described
     session.warnings.append(
@@ -178,9 +178,8 @@ def _validated(
 def _reference(session: Session, model: TableModel) -> TrainingReference:
     """What later rows and predictions are held against: the training table and the out-of-fold predictions."""
     table = session.plan.table
-    raw = blended(
-        session, {m.trial: m.weight for m in model.members if m.weight > 0}, model.combine
-    )
+    shares = {m.trial: m.weight for m in model.members if m.weight > 0}
+    raw = session.plan.predictions.blend(shares, model.combine)
     found = {} if raw is None else prediction_references(raw, model.rule_, table.class_labels)
     return TrainingReference.fit(table.schema, table.frame, found)
 

@@ -181,7 +181,8 @@ class Line:
         )
         complete.write(session.records)
         session.end(FINISHED)
-        remove_all_models(folder.path)
+        if not session.settings.keep_models:
+            remove_all_models(folder.path)
         return complete
 
 

@@ -75,7 +75,7 @@ def weighted(session: Session, trials: Sequence[Trial], recipe: Recipe) -> Ensem
             shares[trial.id] = shares.get(trial.id, 0.0) + weight
     whole = sum(shares.values())
     shares = {name: weight / whole for name, weight in shares.items()}
-    scores = describe_blend(session, shares, recipe.combine) if shares else None
+    scores = describe_blend(session.plan, shares, recipe.combine) if shares else None
     if scores is None:
         return None
     heaviest_first = sorted(shares.items(), key=lambda share: -share[1])

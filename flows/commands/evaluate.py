@@ -24,7 +24,9 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="Run id, NAME@ALIAS, model URI or bundle folder"),
+        typer.Argument(
+            metavar="MODEL", help="Run id, RUN#TRIAL, NAME@ALIAS, model URI or bundle folder"
+        ),
     ],
     table: Annotated[
         str, typer.Argument(metavar="TABLE", help="Table with the target column filled in")

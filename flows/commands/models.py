@@ -27,7 +27,9 @@ def register(app: typer.Typer) -> None:
 def predict(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="Run id, NAME@ALIAS, model URI or bundle folder"),
+        typer.Argument(
+            metavar="MODEL", help="Run id, RUN#TRIAL, NAME@ALIAS, model URI or bundle folder"
+        ),
     ],
     table: Annotated[
         str,
@@ -116,7 +118,9 @@ def _predict_each(predictor: Predictor, folder: Path, output: Path, *, as_json: 
 def drift(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="Run id, NAME@ALIAS, model URI or bundle folder"),
+        typer.Argument(
+            metavar="MODEL", help="Run id, RUN#TRIAL, NAME@ALIAS, model URI or bundle folder"
+        ),
     ],
     table: Annotated[
         str | None,

@@ -37,6 +37,7 @@ IDLE = [
     ({**HALVES, "final": "bag"}, "final"),
     ({"preset": "thesis", "bag_up_to_rows": 100}, "bag_up_to_rows"),
     ({"final": "refit", "bag_up_to_rows": 100}, "bag_up_to_rows"),
+    ({**HALVES, "keep_models": True}, "keep_models"),
     ({"lookback": 2}, "lookback"),
     ({"decision": "given", "task": "multiclass"}, "decision"),
     ({"decision": "learned", "task": "regression", "preset": "thesis"}, "decision"),
