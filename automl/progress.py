@@ -4,6 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LEAST_TRIALS = 5
+"""Of a number of trials; before, the seconds of the first say nothing of the others (by judgement)."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best complete trial so far.
+
+    Parameters
+    ----------
+    score : homogenized index
+    metric, value : in natural units; "" and None where none is known
+    history : best score after each complete trial, never falling
+    """
+
+    score: float
+    family: str = ""
+    metric: str = ""
+    value: float | None = None
+    history: tuple[float, ...] = ()
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -16,9 +37,9 @@ class Progress:
     elapsed : seconds since the command began
     budget : seconds; None when trials bound the run
     trials_done, trials_running : number of trials
-    best_score : homogenized index; None before the first complete trial
-    best_family
-        Family of the best trial so far.
+    trials_failed, trials_raced : of those done; raced ones were ended early as hopeless
+    slots : number of places where trials run; 0 where it is not known
+    best : None before the first complete trial
     message
         One sentence about something that just happened; shown once.
     trials_planned : number of trials of the budget; None under a time budget
@@ -29,8 +50,10 @@ class Progress:
     budget: float | None = None
     trials_done: int = 0
     trials_running: int = 0
-    best_score: float | None = None
-    best_family: str = ""
+    trials_failed: int = 0
+    trials_raced: int = 0
+    slots: int = 0
+    best: Best | None = None
     message: str = ""
     trials_planned: int | None = None
 
@@ -38,6 +61,14 @@ class Progress:
     def seconds_left(self) -> float | None:
         """Seconds until the budget is used; None without one."""
         return None if self.budget is None else max(0.0, self.budget - self.elapsed)
+
+    @property
+    def trials_seconds_left(self) -> float | None:
+        """About how long the other planned trials take, at the pace so far; None where it is not known."""
+        if not self.trials_planned or self.trials_done < LEAST_TRIALS:
+            return None
+        others = max(0, self.trials_planned - self.trials_done)
+        return self.elapsed / self.trials_done * others
 
     @property
     def share_done(self) -> float:

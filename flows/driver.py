@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from automl.errors import AutoMLError, ServiceError
 from automl.home import Home
 from automl.progress import Progress
+from automl.reports.run_progress import progress_of
 from automl.run.beginning import Place, begin, reopen
 from automl.run.session import Session
 from automl.run_records.recipe import Recipe
@@ -264,20 +265,3 @@ class _Reporter:
         assert self._tell is not None
         while not self._is_over.wait(REPORT_SECONDS):
             self._tell(progress_of(self._line))
-
-
-def progress_of(line: Line) -> Progress:
-    """What a run says of itself now."""
-    session, trials = line.session, line.trials
-    complete = [trial for trial in trials if trial.is_complete]
-    best = max(complete, key=lambda trial: trial.achieved, default=None)
-    return Progress(
-        stage=session.current_stage,
-        elapsed=session.ledger.elapsed,
-        budget=session.ledger.total,
-        trials_done=len(trials),
-        trials_running=line.search.turns.n_under_way,
-        best_score=None if best is None else best.score,
-        best_family="" if best is None else best.configuration.family,
-        trials_planned=session.settings.trials,
-    )

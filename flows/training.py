@@ -21,6 +21,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from automl.errors import AutoMLError
 from automl.home import Home, RunFolder, default_home
 from automl.problem_names import problem_name
+from automl.reports.run_progress import progress_of
 from automl.run.beginning import begin
 from automl.run.session import Session
 from automl.run.stage_table import stages_of
@@ -28,6 +29,7 @@ from automl.run_state import FINISHED, INTERRUPTED, state_of
 from automl.settings import Settings
 from automl.stages.line import Line, RunReference, close_line, open_line
 from automl_flows.forms import TrainingForm, answers, form_settings
+from automl_flows.progress_artifact import ProgressArtifact
 from automl_flows.promotions import tell_promotion
 from automl_flows.services.reconciliation import note_attempt, run_tags, server_name
 from automl_flows.words.metric_table import metric_lines
@@ -152,12 +154,14 @@ def run_stages(line: Line) -> dict[str, Any]:
 
 def _run_stages(line: Line) -> dict[str, Any]:
     run = RunReference(str(line.session.folder.path))
-    read_and_check(run)
-    wait([search_family.submit(run, family) for family in line.families_in_turn()])
-    for stage in stages_of(line.session.settings):
-        make_stage(run, stage.name)
-    register_model(run)
-    result = line.close().to_json()
+    key = f"progress-{artifact_key(line.session.settings.problem)}"
+    with ProgressArtifact(key, lambda: progress_of(line)):
+        read_and_check(run)
+        wait([search_family.submit(run, family) for family in line.families_in_turn()])
+        for stage in stages_of(line.session.settings):
+            make_stage(run, stage.name)
+        register_model(run)
+        result = line.close().to_json()
     _publish(result, line.session.home)
     return {key: result[key] for key in ("run_id", "problem", "score", "test", "model", "notices")}
 

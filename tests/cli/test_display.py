@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from automl.durations import seconds_text
-from automl.progress import Progress
+from automl.progress import Best, Progress
 from automl.records import Configuration
 from automl.reports.command_line import command
 from automl.reports.decision_table import chance_name, decision_rows
 from automl.selection.clusters import Candidate
 from automl.selection.levels import select
 from automl.selection.selection_records import SelectionRecord
+from automl_flows.progress_artifact import described
 from automl_flows.words import progress_display
-from automl_flows.words.progress_display import ProgressDisplay, state_text
+from automl_flows.words.progress_display import ProgressDisplay, sparkline, state_text
 from automl_flows.words.rendering import emit_json, emit_table, text_of, use_color
 from automl_flows.words.run_report import show_decisions
 
@@ -79,9 +81,29 @@ def test_share_done_follows_trials_or_time():
 
 
 def test_progress_names_trials_best_score_and_time_left():
-    progress = Progress("search", 20.0, 60.0, 12, 2, 0.91234, "svm")
-    assert state_text(progress) == "12 trials, 2 running, best 0.9123 (svm), 40 s left"
+    best = Best(0.91234, "svm", "accuracy", 0.95)
+    progress = Progress("search", 20.0, 60.0, 12, 2, 1, 3, slots=2, best=best)
+    assert state_text(progress) == (
+        "12 trials (1 failed, 3 raced), 2 of 2 slots busy, best accuracy 0.95, score 0.9123 (svm), 40 s left"
+    )
     assert state_text(Progress("search", 20.0, 60.0, 3, trials_planned=9)) == "3/9 trials"
+
+
+def test_planned_trials_tell_the_time_left_by_their_pace():
+    progress = Progress("search", 30.0, trials_done=10, trials_planned=40)
+    assert state_text(progress) == "10/40 trials, about 90 s left"
+    assert replace(progress, trials_done=4).trials_seconds_left is None
+    assert replace(progress, trials_done=40).trials_seconds_left == 0.0
+
+
+def test_the_line_of_best_scores_rises_to_the_right():
+    assert sparkline([0.1]) == ""
+    assert sparkline([0.0, 0.5, 1.0]) == "▁▅█"
+    assert sparkline([0.3, 0.3]) == "▁▁"
+    many = sparkline([float(i) for i in range(1000)])
+    assert len(many) == 24
+    assert (many[0], many[-1]) == ("▁", "█")
+    assert list(many) == sorted(many)
 
 
 def test_lines_come_at_every_stage_and_rarely_between(capsys, monkeypatch):
@@ -104,12 +126,28 @@ def test_messages_are_never_held_back(capsys):
     assert [f"message {n}" in capsys.readouterr().err for n in range(1)] == [True]
 
 
-def test_a_terminal_gets_a_bar(monkeypatch):
+def test_a_terminal_gets_stage_best_model_and_trials(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
+    best = Best(0.7, "svm", "accuracy", 0.8, (0.5, 0.6, 0.7))
     with ProgressDisplay() as display:
-        display.update(Progress("search", 10.0, 60.0, 5, message="something happened"))
-    assert "something happened" in terminal.getvalue()
+        display.update(Progress("search", 10.0, 60.0, 5, best=best, message="something happened"))
+    shown = terminal.getvalue()
+    for text in (
+        "something happened",
+        "search",
+        "50 s left",
+        "best accuracy 0.8",
+        "5 trials",
+        "▁▅█",
+    ):
+        assert text in shown
+
+
+def test_the_page_of_prefect_says_the_same():
+    best = Best(0.7, "svm", "accuracy", 0.8, (0.5, 0.7))
+    told = described(Progress("search", 10.0, 60.0, 5, best=best))
+    assert told == "**search**: 5 trials, best accuracy 0.8, score 0.7000 (svm), 50 s left `▁█`"
 
 
 def test_printed_commands_name_the_home_unless_the_environment_does(own_home, monkeypatch):
