@@ -10,11 +10,14 @@ import contextvars
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from automl.errors import AutoMLError, ServiceError
 from automl.home import Home
 from automl.progress import Progress
+from automl.reports.command_line import command
+from automl.reports.first_words import first_words
 from automl.reports.run_progress import progress_of
 from automl.run.beginning import Place, begin, reopen
 from automl.run.session import Session
@@ -263,5 +266,13 @@ class _Reporter:
 
     def _report(self) -> None:
         assert self._tell is not None
+        self._tell(replace(progress_of(self._line), message=_understood(self._line.session)))
         while not self._is_over.wait(REPORT_SECONDS):
             self._tell(progress_of(self._line))
+
+
+def _understood(session: Session) -> str:
+    """What the run has understood of its table."""
+    data = session.folder.read_facts()["data"]
+    more = command(session.home, "show", session.run_id)
+    return "\n".join([f"run: {session.run_id}", *first_words(session.plan, data, more=more)])

@@ -76,3 +76,16 @@ def headline(metric: str, metrics: Mapping[str, float]) -> str:
 def validated_words(n_folds: int) -> str:
     """How rows were scored whose models had not seen them."""
     return "held out" if n_folds == 1 else "cross-validated"
+
+
+def index_words(metric: str) -> str:
+    """The name of an index in words: of a mixture its parts."""
+    parts = [part.strip().partition("*") for part in metric.split("+")]
+    named = [words_of(name).label for name, _, _ in parts]
+    if len(named) == 1:
+        return named[0]
+    weights = {weight for _, _, weight in parts}
+    if len(weights) == 1:
+        return f"the mean of {', '.join(named[:-1])} and {named[-1]}"
+    told = [f"{weight} of {name}" for name, (_, _, weight) in zip(named, parts, strict=True)]
+    return f"the sum of {', '.join(told)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,9 +100,9 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
 
 def _columns_text(columns: list[dict[str, str]]) -> str:
     """How many columns a model sees, by their roles."""
-    roles = Counter(column["role"] for column in columns)
-    counts = ", ".join(f"{count} {role}" for role, count in roles.most_common())
-    return f"{len(columns)} beside the target: {counts}"
+    from automl.reports.first_words import roles_text
+
+    return f"{len(columns)} beside the target: {roles_text(c['role'] for c in columns)}"
 
 
 def _shown(plan: dict[str, Any], name: str) -> str:

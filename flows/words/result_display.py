@@ -54,7 +54,7 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
     if as_json:
         emit_json(result)
         return
-    folder = RunFolder(home.runs / str(result.get("run_id")))
+    folder = folder_of(result, home)
     data = data_facts(folder)
     emit("")
     show_leaderboard(
@@ -72,11 +72,21 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
     for note in (*untried_notes(result), *(data.get("notes") or ())):
         emit(f"note: {note}")
     emit("")
-    emit(f"more:    {command(home, 'show', str(result.get('run_id', '')))}")
-    emit(f"why:     {command(home, 'why', str(result.get('run_id', '')))}")
-    emit(
-        f"predict: {command(home, 'predict', str(result.get('run_id', '')), 'TABLE', '-o', 'OUT.csv')}"
-    )
+    for name, line in next_commands(result, home).items():
+        emit(f"{name + ':':<9} {line}")
+
+
+def next_commands(result: Mapping[str, Any], home: Home) -> dict[str, str]:
+    """What to do with a result, by name: commands that name its run, or its model where it has the alias."""
+    run = str(result.get("run_id"))
+    label, _, alias = str((result.get("model") or {}).get("registered") or "").partition("@")
+    model = f"{label.rpartition('/')[0]}@{alias}" if alias == CHAMPION else run
+    return {
+        "why": command(home, "why", run),
+        "report": command(home, "report", run),
+        "predict": command(home, "predict", model, "TABLE", "-o", "OUT.csv"),
+        "evaluate": command(home, "evaluate", model, "TABLE"),
+    }
 
 
 def show_notices(result: Mapping[str, Any], *, as_json: bool) -> None:
@@ -217,8 +227,37 @@ def result_facts(result: Mapping[str, Any], home: Home) -> dict[str, Any]:
         "model": model.get("bundle"),
         "registered": registered,
         "alias": alias_text(result, home),
-        **{f"link {key}": value for key, value in (result.get("links") or {}).items()},
+        **page_facts(folder_of(result, home), result, home),
     }
+
+
+def folder_of(result: Mapping[str, Any], home: Home) -> RunFolder:
+    """Folder of the run of a result."""
+    return RunFolder(home.runs / str(result.get("run_id")))
+
+
+def page_facts(folder: RunFolder, result: Mapping[str, Any], home: Home) -> dict[str, str]:
+    """Addresses to click on: of the report, of Prefect's and MLflow's pages where they stand, else how to open them."""
+    from automl_flows.services.standing import read_services
+
+    links = current_links(folder, result)
+    pages = {f"link {key}": link for key, link in links.items() if link.startswith("http")}
+    if service := read_services(home.path).get("prefect"):
+        pages["link prefect"] = f"{service.url}/runs"
+    if folder.report.is_file():
+        pages = {"link report": folder.report.resolve().as_uri(), **pages}
+    is_closed = not any(link.startswith("http") for link in links.values())
+    return {**pages, "pages": f"open them with: {command(home, 'ui')}"} if is_closed else pages
+
+
+def current_links(folder: RunFolder, result: Mapping[str, Any]) -> dict[str, str]:
+    """Links of the tracking store as it is now, and those of the result; pages where one stands."""
+    from automl.tracking.links import links
+    from automl_flows.services.standing import read_services
+
+    page = read_services(folder.path.parent.parent).get("mlflow")
+    addresses = links(folder, server=page.url if page else None)
+    return {**(result.get("links") or {}), **addresses}
 
 
 def alias_text(result: Mapping[str, Any], home: Home) -> str | None:

@@ -23,7 +23,9 @@ from automl.training_request import TrainingRequest
 from automl_flows.words.metric_table import show_result_metrics
 from automl_flows.words.rendering import emit, emit_facts, emit_table, moment_text
 from automl_flows.words.result_display import (
+    current_links,
     ensemble_row,
+    page_facts,
     quality_of,
     result_facts,
     show_leaderboard,
@@ -56,7 +58,7 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
         "result": result,
         "selection": read_stage(folder, ChampionRecord.stage),
         "stages": _finished_stages(folder),
-        "links": _links(folder, result),
+        "links": current_links(folder, result),
         "folder": str(folder.path),
     }
 
@@ -93,10 +95,10 @@ def show_report(report: Mapping[str, Any], home: Home) -> None:
     if result.get("champion"):
         emit("")
         model = {**(result.get("model") or {}), "registered": report["model"]}
-        result_known = {**result, "links": report["links"], "model": model}
+        result_known = {**result, "model": model}
         emit_facts({**result_facts(result_known, home), "run": None, "problem": None})
     else:
-        emit_facts({f"link {key}": value for key, value in report["links"].items()})
+        emit_facts(page_facts(folder, result, home))
     for warning in result.get("warnings") or ():
         emit(f"warning: {warning}")
     notes = (result.get("given_up") or (), untried_notes(result), data.get("notes") or ())
@@ -166,16 +168,6 @@ def _row(rank: int, trial: Mapping[str, Any]) -> dict[str, Any]:
         "status": "so far",
         "origin": shown.origin,
     }
-
-
-def _links(folder: RunFolder, result: Mapping[str, Any]) -> dict[str, str]:
-    """Links of the tracking store as it is now, and those of the result; pages where one stands."""
-    from automl.tracking.links import links
-    from automl_flows.services.standing import read_services
-
-    page = read_services(folder.path.parent.parent).get("mlflow")
-    addresses = links(folder, server=page.url if page else None)
-    return {**(result.get("links") or {}), **addresses}
 
 
 def _data_line(data: Mapping[str, Any]) -> str:

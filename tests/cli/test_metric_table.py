@@ -9,7 +9,7 @@ from run_records import TEST
 
 from automl_flows.training import summary_text
 from automl_flows.words.rendering import text_of
-from automl_flows.words.result_display import show_result
+from automl_flows.words.result_display import next_commands, page_facts, show_result
 
 
 @pytest.fixture
@@ -53,6 +53,27 @@ def test_runs_name_the_metric_that_everybody_knows(automl, result):
 def test_the_page_of_prefect_has_them_too(result):
     whole = {"champion": {"family": "ridge", "trial_id": "t"}, **result}
     assert "- accuracy 0.8125, test 0.7" in summary_text(whole).splitlines()
+
+
+def test_the_last_words_are_commands_that_name_the_model(result, own_home):
+    named = {**result, "model": {**result["model"], "registered": "beans/3@champion"}}
+    found = next_commands(named, own_home)
+    assert found["evaluate"] == "automl evaluate beans@champion TABLE"
+    assert found["report"] == f"automl report {result['run_id']}"
+    assert list(found) == ["why", "report", "predict", "evaluate"]
+    assert f"predict {result['run_id']} TABLE" in next_commands(result, own_home)["predict"]
+
+
+def test_links_are_addresses_and_nothing_else(runs, result, own_home, monkeypatch):
+    runs[1].report.write_text("page")
+    ids = {**result, "links": {"tracking_store": "sqlite:////x.db", "experiment": "1"}}
+    found = page_facts(runs[1], ids, own_home)
+    assert found == {"link report": runs[1].report.as_uri(), "pages": "open them with: automl ui"}
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://host:5000")
+    pages = {**result, "links": {"experiment": "http://host:5000/#/experiments/1"}}
+    found = page_facts(runs[1], pages, own_home)
+    assert found["link experiment"] == "http://host:5000/#/experiments/1"
+    assert "pages" not in found
 
 
 def test_a_run_without_metrics_has_no_table(automl, runs):

@@ -8,7 +8,7 @@ from automl.durations import seconds_text
 from automl.records import short_id
 from automl.reports.configuration_text import configuration_text
 from automl.reports.figure import DataTable, number
-from automl.reports.metric_words import headline, ordered, validated_words, words_of
+from automl.reports.metric_words import headline, index_words, ordered, validated_words, words_of
 from automl.reports.page import BigNumber, Items, Numbers, Paragraph, Part, Section, Tabular
 from automl.reports.run_choices import RunChoices
 from automl.run_records.result import RunResult
@@ -33,7 +33,7 @@ def _of_result(choices: RunChoices, result: RunResult) -> Iterator[Part]:
     yield Numbers(tuple(_numbers(choices, result)))
     yield Tabular(_metric_table(choices, result))
     yield Paragraph(
-        f"The score is what the search maximized: {_index_text(result.metric)}, scaled so that "
+        f"The score is what the search maximized: {index_words(result.metric)}, scaled so that "
         f"0 is chance (for numbers, the mean) and 1 is perfect.{_baseline_text(result)}",
         "note",
     )
@@ -119,18 +119,6 @@ def _validated(choices: RunChoices) -> str:
 def _folds_text(choices: RunChoices) -> str:
     n_folds = _n_folds(choices)
     return "one part is held out" if n_folds == 1 else f"{n_folds or 'several'} folds"
-
-
-def _index_text(metric: str) -> str:
-    parts = [part.strip().partition("*") for part in metric.split("+")]
-    named = [words_of(name).label for name, _, _ in parts]
-    if len(named) == 1:
-        return named[0]
-    weights = {weight for _, _, weight in parts}
-    if len(weights) == 1:
-        return f"the mean of {', '.join(named[:-1])} and {named[-1]}"
-    told = [f"{weight} of {name}" for name, (_, _, weight) in zip(named, parts, strict=True)]
-    return f"the sum of {', '.join(told)}"
 
 
 def _baseline_text(result: RunResult) -> str:
