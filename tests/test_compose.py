@@ -18,14 +18,34 @@ OURS = ("prefect", "mlflow", "worker", "scheduler", "dask-worker")
 
 
 @pytest.fixture(scope="module")
-def declared() -> dict[str, Any]:
-    """Services as they are written, with their variables."""
-    content: dict[str, Any] = yaml.safe_load(compose.FILE.read_text(encoding="utf-8"))
-    return content["services"]
+def content() -> dict[str, Any]:
+    """The file as it is written, with its variables."""
+    found: dict[str, Any] = yaml.safe_load(compose.FILE.read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def declared(content: dict[str, Any]) -> dict[str, Any]:
+    """Its services."""
+    services: dict[str, Any] = content["services"]
+    return services
 
 
 def test_the_stack_has_its_services(declared: dict[str, Any]) -> None:
     assert set(declared) == {"postgres", *OURS}
+
+
+def test_services_wait_for_what_there_is(declared: dict[str, Any]) -> None:
+    for service in declared.values():
+        for name, wait in service.get("depends_on", {}).items():
+            says_when_ready = "healthcheck" in declared[name]
+            expected = "service_healthy" if says_when_ready else "service_started"
+            assert wait["condition"] == expected
+
+
+def test_each_volume_has_a_name_that_is_declared(content: dict[str, Any]) -> None:
+    mounted = {v.split(":")[0] for s in content["services"].values() for v in s.get("volumes", ())}
+    assert {source for source in mounted if source.isidentifier()} == set(content["volumes"])
 
 
 def test_what_is_published_is_on_this_machine_unless_asked(declared: dict[str, Any]) -> None:
@@ -34,6 +54,14 @@ def test_what_is_published_is_on_this_machine_unless_asked(declared: dict[str, A
     assert all(port.startswith("${BIND:-127.0.0.1}:") for port in ports)
     filled = compose.services(dict.fromkeys(compose.required_variables(), "x"))
     assert filled["prefect"]["ports"] == ["127.0.0.1:4200:4200"]
+
+
+def test_the_pages_answer_at_the_address_that_is_bound() -> None:
+    variables = dict.fromkeys(compose.required_variables(), "x")
+    bound = compose.services({**variables, "BIND": "10.0.0.5"})
+    hosts = bound["mlflow"]["environment"]["MLFLOW_SERVER_ALLOWED_HOSTS"].split(",")
+    assert "10.0.0.5:5000" in hosts
+    assert bound["prefect"]["environment"]["PREFECT_SERVER_UI_API_URL"] == "/api"
 
 
 def test_no_secret_is_written_down_and_none_has_a_default(declared: dict[str, Any]) -> None:
@@ -83,6 +111,14 @@ def test_images_are_of_one_version(declared: dict[str, Any]) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert {images[name] for name in OURS} == {f"automl-flows:{version}"}
     assert re.findall(r"^USER (\S+)$", dockerfile, re.MULTILINE) == ["automl"]
+
+
+def test_prefect_unpacks_its_pages_where_the_user_of_the_image_can_write() -> None:
+    dockerfile = (compose.FOLDER / "Dockerfile").read_text()
+    (folder,) = re.findall(
+        r"^ENV PREFECT_SERVER_UI_STATIC_DIRECTORY=(\S+)$", dockerfile, re.MULTILINE
+    )
+    assert folder.startswith("/home/automl/")
 
 
 def test_the_files_that_are_mounted_or_copied_are_there(declared: dict[str, Any]) -> None:

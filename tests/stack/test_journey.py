@@ -59,6 +59,13 @@ def test_whoever_has_no_password_is_refused(stack: FullStack) -> None:
     assert answer_of(f"http://{stack.address('mlflow')}/{EXPERIMENTS}") == 401
 
 
+def test_the_page_of_prefect_is_there_and_asks_the_server_it_is_from(stack: FullStack) -> None:
+    address = f"http://{stack.address('prefect')}"
+    assert answer_of(f"{address}/", accept="text/html") == 200
+    with urllib.request.urlopen(f"{address}/ui-settings", timeout=10) as response:
+        assert json.load(response)["api_url"] == "/api"
+
+
 def test_mlflow_answers_to_its_own_names_alone(stack: FullStack) -> None:
     url = f"{stack.mlflow_uri}/{EXPERIMENTS}"
     port = stack.address("mlflow").partition(":")[2]
@@ -134,16 +141,18 @@ def test_rollback_moves_the_alias_and_back(stack: FullStack) -> None:
     other = next(version for version in versions(stack, NAME) if version != before)
     assert stack.automl("rollback", NAME, "--to", other)["champion"] == other
     assert aliases(stack, NAME)["champion"] == other
-    assert stack.automl("rollback", NAME)["champion"] == before
+    elsewhere = str(stack.folder / "user" / "elsewhere")
+    assert stack.automl("rollback", NAME, AUTOML_HOME=elsewhere)["champion"] == before
     assert aliases(stack, NAME)["champion"] == before
 
 
-def test_the_champion_predicts_from_another_home_and_for_mlflow_alike(
+def test_the_champion_predicts_on_another_machine_and_for_mlflow_alike(
     stack: FullStack, tables: dict[str, Path]
 ) -> None:
     table, out = str(tables["569"]), stack.folder / "user" / "predictions.csv"
-    elsewhere = str(stack.folder / "user" / "elsewhere")
-    said = stack.automl("predict", f"{NAME}@champion", table, "-o", str(out), AUTOML_HOME=elsewhere)
+    home = stack.folder / "user" / "elsewhere"
+    elsewhere = {"AUTOML_HOME": str(home), "AUTOML_KEY_FILE": str(home / "key")}
+    said = stack.automl("predict", f"{NAME}@champion", table, "-o", str(out), **elsewhere)
     assert said["rows"] == 569
     predicted, truth = pd.read_csv(out)["prediction"], pd.read_csv(table)["target"]
     assert (predicted == truth).mean() > 0.85
