@@ -30,7 +30,9 @@ import psutil
 from automl_flows.services.prefect_api import PrefectAPI, answers
 
 READY_SECONDS = 240.0
+"""For a service to answer: it takes some 20 s, and ten times that on a machine with much else to do."""
 STOP_SECONDS = 15.0
+"""For killed processes to be gone, which takes no second, and for PostgreSQL to write what it holds."""
 LONGEST_SECONDS = 500.0
 """For one command or flow run: each takes some 20 s on a machine that does nothing else."""
 
@@ -106,21 +108,6 @@ class Service:
         self.process.wait()
         psutil.wait_procs(family, timeout=STOP_SECONDS)
 
-    def stop(self) -> None:
-        """End it as compose does: SIGTERM to the process, SIGKILL to what is left."""
-        if not self.processes or self.process.poll() is not None:
-            return
-        family = self.family()
-        # PostgreSQL waits for its clients on SIGTERM
-        self.process.send_signal(signal.SIGINT if self.name == "postgres" else signal.SIGTERM)
-        try:
-            self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        for process in psutil.wait_procs(family, timeout=2.0)[1]:
-            process.kill()
-
 
 class FullStack:
     """All services of the compose file.
@@ -194,9 +181,12 @@ class FullStack:
         )
 
     def stop(self) -> None:
-        """Stop everything, the servers last."""
-        for service in reversed(self.services.values()):
-            service.stop()
+        """Kill everything; PostgreSQL, the last, first gives its shared memory back."""
+        for service in [one for one in reversed(self.services.values()) if one.processes]:
+            if service.name == "postgres":
+                service.process.send_signal(signal.SIGINT)  # on SIGTERM it waits for its clients
+                psutil.wait_procs(service.family(), timeout=STOP_SECONDS)
+            service.kill()
 
     def run(self, *command: str, seconds: float = LONGEST_SECONDS, **more: str) -> str:
         """Standard output of a user's Python with these arguments, which must succeed."""
