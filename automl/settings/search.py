@@ -14,7 +14,7 @@ from automl.settings.option_texts import absolute
 
 LEARNED = "learned"
 """Value of `priors`: those that experience teaches."""
-_SAMPLED = "gp_sampled"
+_PRIOR = "gp_prior"
 
 
 def _prior_source(text: str) -> str:
@@ -68,7 +68,7 @@ class Search(Section):
         help="Search method inside each family",
         more="a name, a name as `base` with options, or the parts of a composition",
         option=Option(metavar="NAME", kind=str),
-        presets={"fast": _SAMPLED, "balanced": _SAMPLED, "best": _SAMPLED},
+        presets={"fast": _PRIOR, "balanced": _PRIOR, "best": _PRIOR},
         names=OPTIMIZER_NAMES,
     )
     allocator: str | dict[str, Any] = setting(

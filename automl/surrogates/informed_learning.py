@@ -50,6 +50,9 @@ FEWEST_ROWS_PLAYED = 4
 """Trials of a source that is played: the constant, the scale and the noise take up three."""
 MOST_ROWS_PLAYED = 30
 """Trials of each: as many as the runs have in which other data sets matter most."""
+FARTHEST = 4.0
+"""Deviations of its prior within which a mean is looked for: a flat likelihood leads an optimizer's first
+step to where numbers overflow."""
 STEPS = 20
 """Of L-BFGS: its means move by less than a tenth of their prior's deviation after them (by judgement)."""
 
@@ -204,8 +207,10 @@ def played_prior(prior: HyperPrior, played: Sequence[Evidence]) -> HyperPrior:
         found = sum(one.log_likelihoods(theta)[1] for one in played)
         return -prior.log_density(theta) - float(found)
 
+    start, far = prior.means[free], FARTHEST * prior.spreads[free]
+    bounds = list(zip(start - far, start + far, strict=True))
     options = {"maxiter": STEPS}
-    optimum = minimize(loss, prior.means[free], method="L-BFGS-B", options=options)
+    optimum = minimize(loss, start, method="L-BFGS-B", bounds=bounds, options=options)
     means = prior.means.copy()
     means[free] = np.asarray(optimum.x)
     return HyperPrior(means, prior.spreads)

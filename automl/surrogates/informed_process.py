@@ -74,7 +74,7 @@ class InformedProcess:
     """
 
     n_samples: int = 8
-    most_rows: int = 250
+    most_rows: int = 500
     n_learned: int = 300
     _sources: Sources | None = field(default=None, init=False, repr=False)
     _processes: SourceProcesses | None = field(default=None, init=False, repr=False)

@@ -20,7 +20,7 @@ import numpy as np
 from automl.records import FloatArray, IntArray
 from automl.surrogates.earlier_data import Sources
 from automl.surrogates.learning import learn_shared
-from automl.surrogates.matern import correlation, squared_distances
+from automl.surrogates.matern import cholesky, correlation, solve, squared_distances
 from automl.surrogates.posterior import Posterior
 from automl.surrogates.process_prior import MaternPrior
 
@@ -31,38 +31,42 @@ MOST_ROWS_LEARNED = 100
 """Trials of each of them: the time grows with the cube, a second at a hundred (by judgement)."""
 FEWEST_LEARNED = 3
 """Trials of a source that say anything of length scales: of two there is one difference."""
-BLOCK = 4_000_000
-"""Correlations that are computed at a time: 32 MB."""
+MOST_PLACES = 2500
+"""Configurations that carry the means: a question costs as many correlations, and of 43,500 random
+configurations in nine columns no more are needed to tell the means from each other (by judgement)."""
+NUGGET = 1e-6
+"""Of the signal, added to the places' own variance: some lie side by side."""
 
 
 @dataclass(frozen=True)
 class SourceProcesses:
-    """Posterior means of the sources' processes.
+    """Posterior means of the sources' processes, as sums over places that all of them share.
 
     Parameters
     ----------
     theta : (d + 2,)
         Shared logarithms of length scales, signal and noise variance.
-    X : (n, d)
-        Trials of one source after the other.
-    starts : (t,)
-        First trial of each source.
-    alpha : (n,)
+    places : (z, d)
+        Configurations: all those of the sources, or some of them.
+    weights : (z, t)
+        Of the places, in the mean of each source.
     constants : (t,)
         Constant mean of each source.
     """
 
     theta: FloatArray
-    X: FloatArray
-    starts: IntArray
-    alpha: FloatArray
+    places: FloatArray
+    weights: FloatArray
     constants: FloatArray
 
     @classmethod
     def learn(
         cls, sources: Sources, *, most_rows: int, rng: np.random.Generator
     ) -> SourceProcesses:
-        """Processes of all sources that have trials, of each at most `most_rows`; O(t most_rows**3)."""
+        """Processes of all sources that have trials, of each at most `most_rows`; O(t most_rows**3).
+
+        With more than `MOST_PLACES` configurations the means are interpolated between some of them.
+        """
         rows = [
             _some(np.flatnonzero(sources.task == task), most_rows, rng)
             for task in np.unique(sources.task)
@@ -70,41 +74,49 @@ class SourceProcesses:
         told = [(sources.X[own], sources.y[own]) for own in rows]
         theta = learn_shared(_some_of(told, rng), sources.X.shape[1])
         posteriors = [Posterior.condition(MaternPrior(theta), X, y) for X, y in told]
-        counts = np.array([len(own) for own in rows])
-        return cls(
-            theta,
-            np.concatenate([X for X, _ in told]),
-            np.concatenate([[0], np.cumsum(counts)[:-1]]),
-            np.concatenate([posterior.alpha for posterior in posteriors]),
-            np.array([posterior.mean for posterior in posteriors]),
-        )
+        places, weights = _shared_places(posteriors, theta, rng)
+        return cls(theta, places, weights, np.array([one.mean for one in posteriors]))
 
     def means(self, X: FloatArray) -> FloatArray:
-        """(m, t) every source's mean at X (m, d); O(n m d)."""
-        found = np.empty((len(X), len(self.starts)))
-        size = max(1, BLOCK // len(self.X))
-        for begin in range(0, len(X), size):
-            block = slice(begin, begin + size)
-            M, _ = correlation(squared_distances(X[block], self.X, self.theta[:-2]))
-            found[block] = np.add.reduceat(M * self.alpha, self.starts, axis=1)
-        return np.asarray(self._signal * found + self.constants)
+        """(m, t) every source's mean at X (m, d); O(m z (d + t))."""
+        M, _ = correlation(squared_distances(X, self.places, self.theta[:-2]))
+        return np.asarray(self._signal * (M @ self.weights) + self.constants)
 
     def means_with_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Means (m, t) and their derivatives by the columns (m, t, d), for few points."""
         log_l = self.theta[:-2]
-        M, E = correlation(squared_distances(X, self.X, log_l))
-        means = self._signal * np.add.reduceat(M * self.alpha, self.starts, axis=1)
-        slope = self._signal * E * self.alpha
-        total = np.add.reduceat(slope, self.starts, axis=1)
-        gradient = np.empty((*means.shape, X.shape[1]))
+        M, E = correlation(squared_distances(X, self.places, log_l))
+        gradient = np.empty((len(X), self.weights.shape[1], X.shape[1]))
         for j, precision in enumerate(np.exp(-2.0 * log_l)):
-            toward = np.add.reduceat(slope * self.X[:, j], self.starts, axis=1)
-            gradient[:, :, j] = (toward - total * X[:, [j]]) * precision
-        return means + self.constants, gradient
+            toward = self.places[:, j] - X[:, [j]]
+            gradient[:, :, j] = self._signal * precision * (E * toward) @ self.weights
+        return self._signal * (M @ self.weights) + self.constants, gradient
 
     @property
     def _signal(self) -> float:
         return float(np.exp(self.theta[-2]))
+
+
+def _shared_places(
+    posteriors: Sequence[Posterior], theta: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Places (z, d), and their weights (z, t) in the posterior means, their constants taken off."""
+    alphas = [one.alpha for one in posteriors]
+    everywhere = np.concatenate([one.X for one in posteriors])
+    places, place = np.unique(everywhere, axis=0, return_inverse=True)
+    if len(places) <= MOST_PLACES:
+        weights = np.zeros((len(places), len(alphas)))
+        source = np.repeat(np.arange(len(alphas)), [len(alpha) for alpha in alphas])
+        np.add.at(weights, (place.ravel(), source), np.concatenate(alphas))
+        return places, weights
+    places = places[_some(np.arange(len(places)), MOST_PLACES, rng)]
+    values = [
+        correlation(squared_distances(places, one.X, theta[:-2]))[0] @ one.alpha
+        for one in posteriors
+    ]
+    M, _ = correlation(squared_distances(places, places, theta[:-2]))
+    M[np.diag_indices_from(M)] += NUGGET
+    return places, solve(cholesky(M, 1.0), np.stack(values, axis=1))
 
 
 def informed_rows(X: FloatArray, means: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ def test_the_help_lists_options_by_section(automl):
     sections = dict(zip(SECTIONS, (text[start:] for start in places), strict=True))
     search = " ".join(sections["search"].removesuffix(sections["selection"]).split())
     assert "--allocator NAME" in search
-    assert "[default: gp_sampled]" in search
+    assert "[default: gp_prior]" in search
     assert "--seed" not in search
     assert "Undefined" not in text
 
