@@ -91,6 +91,7 @@ OPTIONS = {
     "experience": (False, {"experience": False}),
     "exclude_experience": ("iris", {"exclude_experience": ("iris",)}),
     "workers": (2, {"workers": 2}),
+    "keep_models": (True, {"keep_models": True}),
     "promotion": ("superior", {"promotion": "superior"}),
     "dask": ("tls://h:8786", {"cluster": "tls://h:8786"}),
     "register_after": (True, {"register_after": True}),
