@@ -167,7 +167,7 @@ class Predictor:
 
     def validated(self, home: Home) -> tuple[str, Mapping[str, float]]:
         """How the run that made the model validated it, and what it found; no values where its folder is gone."""
-        from automl.reports.metric_words import validated_words
+        from automl.metrics.words import validated_words
         from automl.run_records.final import FinalRecord
         from automl_flows.words.result_display import data_facts
 

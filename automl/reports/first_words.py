@@ -11,7 +11,7 @@ import numpy as np
 from automl.data.table import Table
 from automl.evaluation.plan import EvaluationPlan
 from automl.listing import first_few
-from automl.reports.metric_words import index_words
+from automl.metrics.words import index_words
 
 MOST_NOTES = 6
 """Lines about odd columns; more would push what is above them off the screen (by judgement)."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+from automl.metrics.words import headline, words_of
 from automl.progress import Best, Progress
 from automl.records import TrialStatus
-from automl.reports.metric_words import headline, words_of
 from automl.stages.line import Line
 
 ENDED_WELL = frozenset({TrialStatus.COMPLETE, TrialStatus.PARTIAL, TrialStatus.RACED})

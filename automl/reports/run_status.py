@@ -9,8 +9,8 @@ from typing import Any
 
 from automl.errors import SettingsError
 from automl.home import RunFolder
+from automl.metrics.words import headline
 from automl.problem_names import problem_name
-from automl.reports.metric_words import headline
 from automl.run_state import EMPTY, INTERRUPTED, RUNNING, RunState, read_stage, state_of
 from automl.tracking.holders import CHAMPION, Registry
 

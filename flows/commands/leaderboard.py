@@ -168,7 +168,7 @@ def _model_entry(choices: RunChoices, tested: Scored) -> Entry:
 def _show(
     entries: Sequence[Entry], choices: RunChoices, rows: ScoredRows | None, *, n_more: int
 ) -> None:
-    from automl.reports.metric_words import headline, words_of
+    from automl.metrics.words import headline, words_of
     from automl_flows.words.rendering import emit, emit_table
 
     metric = "" if choices.result is None else choices.result.metric

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def runs(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List the runs of the home folder, newest first."""
     from automl.durations import seconds_text
-    from automl.reports.metric_words import words_of
+    from automl.metrics.words import words_of
     from automl.reports.run_status import describe
     from automl.tracking.holders import Registry
     from automl_flows.words.rendering import emit_json, emit_table, moment_text, text_of

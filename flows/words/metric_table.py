@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from automl.reports.metric_words import ordered, validated_words, words_of
+from automl.metrics.words import ordered, validated_words, words_of
 from automl_flows.words.rendering import emit, emit_table, text_of
 
 SCORE = "score"

@@ -9,9 +9,9 @@ from typing import Any
 from automl.durations import seconds_text
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl.metrics.words import headline, words_of
 from automl.records import short_id
 from automl.reports.command_line import command
-from automl.reports.metric_words import headline, words_of
 from automl.tracking.holders import CHAMPION
 from automl_flows.words.metric_table import show_result_metrics
 from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table

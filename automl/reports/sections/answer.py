@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from automl.durations import seconds_text
+from automl.metrics.words import headline, index_words, ordered, validated_words, words_of
 from automl.records import short_id
 from automl.reports.configuration_text import configuration_text
 from automl.reports.figure import DataTable, number
-from automl.reports.metric_words import headline, index_words, ordered, validated_words, words_of
 from automl.reports.page import BigNumber, Items, Numbers, Paragraph, Part, Section, Tabular
 from automl.reports.run_choices import RunChoices
 from automl.run_records.result import RunResult
