@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialStatus
+from automl.records import BoolArray, Configuration, FloatArray, FoldResult, Trial, TrialStatus
 
 MOST = 1000
 """Trials that a model is made of at most: a Gaussian process of a thousand takes a tenth of a second,
 and of three thousand a whole one."""
-RACED_QUANTILE = 0.25
-"""Quantile of the complete scores that stands for a trial that was ended as hopeless."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,34 @@ class Table:
     configurations: tuple[Configuration, ...]
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A trial as a model takes it.
+
+    Parameters
+    ----------
+    row : (d,)
+        Encoding of the configuration.
+    score : NaN unless the trial is complete
+    folds : those that were scored
+    is_raced : whether it was ended as hopeless
+    """
+
+    configuration: Configuration
+    row: FloatArray
+    score: float
+    folds: tuple[FoldResult, ...]
+    is_raced: bool
+    is_legal: bool
+
+
 class Observations:
     """Trials of one space in the order in which they were told.
 
-    A failed trial counts as the worst complete score; a raced one, of which no more is known than
-    that it would not have become the best, as the lower quartile of the complete scores. Partial
-    trials are evidence of lower fidelity: they are not kept, and their configurations may still be
-    proposed.
+    A failed trial counts as the worst complete score. Of a raced one the first folds are known:
+    their mean counts, less by how much these folds are easier than all folds for the complete
+    trials, and at most the best complete score. Partial trials are evidence of lower fidelity:
+    they are not kept, and their configurations may still be proposed.
 
     Of more than `MOST` trials a quarter is left out at once, so that a model can grow by what is new until
     the next time: every other one of the worse half. Their configurations stay known.
@@ -53,58 +73,67 @@ class Observations:
 
     def __init__(self) -> None:
         self.known: set[str] = set()
-        self._configurations: list[Configuration] = []
-        self._rows: list[FloatArray] = []
-        self._scores: list[float] = []
-        self._is_raced: list[bool] = []
-        self._is_legal: list[bool] = []
+        self._seen: list[Seen] = []
 
     @property
     def configurations(self) -> tuple[Configuration, ...]:
         """Those of all trials, in their order."""
-        return tuple(self._configurations)
+        return tuple(one.configuration for one in self._seen)
 
     @property
     def n_complete(self) -> int:
         """Number of trials with a complete score."""
-        return sum(not math.isnan(score) for score in self._scores)
+        return sum(not math.isnan(one.score) for one in self._seen)
 
     def add(self, trial: Trial, row: FloatArray, *, is_legal: bool = True) -> None:
         """Keep a trial that is not partial, with the encoding (d,) of its configuration."""
         has_score = trial.is_complete and trial.score is not None and math.isfinite(trial.score)
+        score = trial.achieved if has_score else math.nan
+        is_raced = trial.status is TrialStatus.RACED
         self.known.add(trial.configuration.id)
-        self._configurations.append(trial.configuration)
-        self._rows.append(row)
-        self._scores.append(trial.achieved if has_score else math.nan)
-        self._is_raced.append(trial.status is TrialStatus.RACED)
-        self._is_legal.append(is_legal)
-        if len(self._scores) > MOST:
+        self._seen.append(Seen(trial.configuration, row, score, trial.folds, is_raced, is_legal))
+        if len(self._seen) > MOST:
             self._thin_out()
 
     def _thin_out(self) -> None:
-        scores = np.array(self._scores)
+        scores = np.array([one.score for one in self._seen])
         ranked = np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable")
         half = len(ranked) // 2
         kept = np.sort(np.concatenate([ranked[:half], ranked[half::2]]))
-        for column in (
-            self._configurations,
-            self._rows,
-            self._scores,
-            self._is_raced,
-            self._is_legal,
-        ):
-            column[:] = [column[i] for i in kept]
+        self._seen = [self._seen[i] for i in kept]
 
     def table(self) -> Table:
         """All evidence; at least one trial must be complete."""
-        scores = np.array(self._scores)
+        scores = np.array([one.score for one in self._seen])
         is_complete = ~np.isnan(scores)
         complete = scores[is_complete]
-        stand_in = np.where(self._is_raced, np.quantile(complete, RACED_QUANTILE), complete.min())
+        raced = [i for i, one in enumerate(self._seen) if one.is_raced and one.folds]
+        expected = self._expected([self._seen[i].folds for i in raced])
+        scores[~is_complete] = complete.min()
+        scores[raced] = np.minimum(expected, complete.max())
         return Table(
-            np.array(self._rows),
-            np.where(is_complete, scores, stand_in),
+            np.array([one.row for one in self._seen]),
+            scores,
             is_complete,
-            np.array(self._is_legal),
+            np.array([one.is_legal for one in self._seen]),
             self.configurations,
+        )
+
+    def _expected(self, folds: Sequence[Sequence[FoldResult]]) -> FloatArray:
+        """Scores over all folds that some folds make expected, of each trial."""
+        if not folds:
+            return np.zeros(0)
+        easier: dict[tuple[int, int], list[float]] = {}
+        for one in self._seen:
+            for fold in () if math.isnan(one.score) else one.folds:
+                easier.setdefault((fold.repeat, fold.fold), []).append(fold.score - one.score)
+        ease = {fold: float(np.mean(differences)) for fold, differences in easier.items()}
+        return np.array(
+            [
+                np.average(
+                    [fold.score - ease.get((fold.repeat, fold.fold), 0.0) for fold in scored],
+                    weights=[fold.rows for fold in scored],
+                )
+                for scored in folds
+            ]
         )

@@ -1,5 +1,7 @@
 """The composed optimizer: what it proposes, remembers, and makes of settings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -160,18 +162,35 @@ def observed(*trials):
     return observations.table()
 
 
-def test_failures_count_as_the_worst_score_and_raced_as_the_lower_quartile(space):
+def folds_of(*scores):
+    return tuple(FoldResult(0, fold, score, 10, 1.0, 0.1) for fold, score in enumerate(scores))
+
+
+def test_failures_count_as_the_worst_score(space):
     rng = np.random.default_rng(0)
-    draws = [space.sample(rng) for _ in range(7)]
+    draws = [space.sample(rng) for _ in range(6)]
     complete = [trial(one, score) for one, score in zip(draws, [0.1, 0.5, 0.6, 0.9], strict=False)]
     table = observed(
         *complete,
         trial(draws[4], status=TrialStatus.CRASHED),
-        trial(draws[5], 0.95, TrialStatus.RACED),
-        trial(draws[6], float("nan")),
+        trial(draws[5], float("nan")),
     )
-    np.testing.assert_allclose(table.scores, [0.1, 0.5, 0.6, 0.9, 0.1, 0.4, 0.1])
-    assert table.is_complete.tolist() == [True] * 4 + [False] * 3
+    np.testing.assert_allclose(table.scores, [0.1, 0.5, 0.6, 0.9, 0.1, 0.1])
+    assert table.is_complete.tolist() == [True] * 4 + [False] * 2
+
+
+def test_raced_trials_count_as_their_folds_say(space):
+    """The first two folds are easier than all four by .1, as the complete trials show."""
+    rng = np.random.default_rng(0)
+    draws = [space.sample(rng) for _ in range(4)]
+    table = observed(
+        replace(trial(draws[0], 0.6), folds=folds_of(0.7, 0.7, 0.5, 0.5)),
+        replace(trial(draws[1], 0.8), folds=folds_of(0.8, 1.0, 0.7, 0.7)),
+        replace(trial(draws[2], 0.45, TrialStatus.RACED), folds=folds_of(0.4, 0.5)),
+        replace(trial(draws[3], 1.45, TrialStatus.RACED), folds=folds_of(1.4, 1.5)),
+    )
+    np.testing.assert_allclose(table.scores, [0.6, 0.8, 0.35, 0.8])
+    assert table.is_complete.tolist() == [True, True, False, False]
 
 
 def test_partial_trials_change_nothing_and_may_be_proposed_again(space):
