@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from automl.ensembles.evidence import EnsembleDecision
 from automl.listing import first_few
+from automl.metrics.words import index_words
 from automl.records import short_id
 from automl.reports.configuration_text import configuration_text
 from automl.reports.decision_table import untested
@@ -58,19 +60,18 @@ def _data(choices: RunChoices) -> str:
     data = choices.facts.get("data") or {}
     if not data:
         return ""
-    classes = data.get("classes")
-    kind = f"{data.get('task')}" + (f" with {len(classes)} classes" if classes else "")
-    folds = data.get("folds")
+    classes, folds = data.get("classes"), data.get("folds")
+    kind = f"{data.get('task')}" + (f", {len(classes)} classes" if classes else "")
+    measure = f"It maximizes {index_words(str(data.get('metric')))}"
     return (
-        f"{data.get('rows')} rows and {data.get('columns')} columns; {data.get('target')} is to be "
-        f"predicted ({kind}), scored by {data.get('metric')}"
-        + (f" on {folds} folds" if folds else "")
+        f"The run learns from {data.get('rows')} rows with {data.get('columns')} features. It predicts "
+        f"{data.get('target')} ({kind}). {measure}{f' on {folds} folds' if folds else ''}."
     )
 
 
 def _search(choices: RunChoices) -> str:
     if not choices.searched:
-        return "no trial has ended yet"
+        return "No trial has ended yet."
     counts = Counter(trial.configuration.family for trial in choices.searched)
     best: dict[str, float] = {}
     for trial in choices.complete:
@@ -81,23 +82,23 @@ def _search(choices: RunChoices) -> str:
         for family in order
     ]
     return (
-        f"{len(choices.searched)} trials of {_count(counts, 'family', 'families')}: "
-        f"{first_few(told, MOST_SHOWN)}"
+        f"The search tried {_count(choices.searched, 'configuration')} of "
+        f"{_count(counts, 'family', 'families')}: {first_few(told, MOST_SHOWN)}."
     )
 
 
 def _failures(choices: RunChoices) -> str:
     ended = [trial for trial in choices.searched if not trial.is_complete]
     if not ended:
-        return "all trials were completed" if choices.searched else ""
+        return "All trials were completed." if choices.searched else ""
     kinds = Counter(str(trial.status).replace("_", " ") for trial in ended)
     told = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
     reasons = Counter(
         trial.reason for trial in ended if trial.reason and str(trial.status) != "raced"
     ).most_common(MOST_REASONS)
     why = "; ".join(f"{reason} ({number})" for reason, number in reasons)
-    text = f"{len(choices.complete)} trials were completed; the others: {told}"
-    return f"{text}; most often: {why}" if why else text
+    text = f"{len(choices.complete)} trials were completed. The others: {told}."
+    return f"{text} Most frequent reasons: {why}." if why else text
 
 
 def _clusters(choices: RunChoices) -> str:
@@ -107,10 +108,10 @@ def _clusters(choices: RunChoices) -> str:
     n_trials = sum(len(group.trial_ids) for group in groups)
     n_clusters = sum(len(group.best) for group in groups)
     too_slow = _number(choices, Status.TOO_SLOW)
-    slow = f"; {too_slow} more predict too slowly" if too_slow else ""
+    slow = f" {too_slow} more predict too slowly." if too_slow else ""
     return (
         f"{n_trials} complete trials of {_count(groups, 'signature')} fell into {n_clusters} clusters "
-        f"of similar configurations, and the best of each went on{slow}"
+        f"of similar configurations. The best of each went on.{slow}"
     )
 
 
@@ -120,18 +121,18 @@ def _screening(choices: RunChoices) -> str:
     screening = choices.candidates.screening
     n_all, n_kept = len(screening.trial_ids), len(screening.kept)
     if not screening.test:
-        return f"all {n_all} became candidates without a screening"
+        return f"All {n_all} became candidates without a screening."
     if not screening.alpha:
         return (
-            f"a test on so few folds can prove nothing; the best {n_kept} of {n_all} became "
-            f"candidates (limit {screening.limit})"
+            f"So few folds cannot prove a difference. The best {n_kept} of {n_all} became "
+            f"candidates (limit {screening.limit})."
         )
     n_worse = sum(pvalue < screening.alpha for pvalue in screening.pvalues or ())
     return (
         f"{n_worse} of {n_all} {'is' if n_worse == 1 else 'are'} clearly worse than "
-        f"{short_id(screening.trial_ids[0])} on the folds of the search ({screening.test}, "
-        f"p < {number_text(screening.alpha)}); the best {n_kept} of the other {n_all - n_worse} became "
-        f"candidates (limit {screening.limit})"
+        f"{short_id(screening.trial_ids[0])} on the search folds ({screening.test}, "
+        f"p < {number_text(screening.alpha)}). The best {n_kept} of the other {n_all - n_worse} became "
+        f"candidates (limit {screening.limit})."
     )
 
 
@@ -140,17 +141,17 @@ def _fresh_folds(choices: RunChoices) -> str:
         return ""
     scoring = choices.candidates.scoring
     if scoring.source != FRESH:
-        return "no candidate could be scored on fresh folds; the best of the search is the only one"
+        return "The run scored no candidate on fresh folds. The best trial of the search is the only one."
     scores = min(len(scoring.scored[trial_id]) for trial_id in scoring.compared)
     missing = len(scoring.planned) - len(scoring.compared)
     text = (
         f"{len(scoring.compared)} candidates have {scores} scores each on folds that the search "
-        "never saw"
+        "never saw."
     )
     if scoring.leaders:
         first = scoring.repeats * scoring.folds_per_repeat
-        return f"{text}; they led {len(scoring.planned)} after {first} folds"
-    return f"{text}; {missing} could not be scored on all of them" if missing else text
+        return f"{text} They led {len(scoring.planned)} candidates after {first} folds."
+    return f"{text} {missing} more do not have scores on all of them." if missing else text
 
 
 def _level(choices: RunChoices, level: Level, one: str, many: str) -> str:
@@ -166,14 +167,14 @@ def _level(choices: RunChoices, level: Level, one: str, many: str) -> str:
         if member.verdict is Verdict.WORSE
     ]
     place = one if len(contested) == 1 else many
-    text = f"at {len(contested)} {place} {verdicts.total()} candidates met"
+    text = f"{verdicts.total()} candidates competed at {len(contested)} {place}."
     if dropped:
-        text += f"; worse than the best by test: {first_few(dropped, MOST_REASONS)}"
+        text += f" Tests found worse than the best: {first_few(dropped, MOST_REASONS)}."
     else:
-        text += "; no test dropped any"
+        text += " No test dropped any."
     if verdicts[Verdict.OUTRANKED]:
-        text += f"; {verdicts[Verdict.OUTRANKED]} outranked"
-    return f"{text}; {verdicts[Verdict.PROMOTED]} went on"
+        text += f" The ranking left out {verdicts[Verdict.OUTRANKED]}."
+    return f"{text} {verdicts[Verdict.PROMOTED]} went on."
 
 
 def _root(choices: RunChoices) -> str:
@@ -188,9 +189,12 @@ def _root(choices: RunChoices) -> str:
     others = Counter(member.verdict for member in root.members[MOST_SHOWN:])
     told += "".join(f"; {number} more {verdict}" for verdict, number in others.items())
     if is_alone:
-        return f"only {told} got there"
+        return f"Only {told} reached the root."
     test = _root_test(root, selection.selection)
-    return f"{_count(root.members, 'candidate')} by {test}, alpha {root.alpha:g}: {told}"
+    return (
+        f"{_count(root.members, 'candidate')} reached the root (test: {test}, alpha {root.alpha:g}). "
+        f"Mean scores: {told}."
+    )
 
 
 def _root_test(root: LevelDecision, selection: SelectionRecord) -> str:
@@ -215,9 +219,13 @@ def _champion(choices: RunChoices) -> str:
         return ""
     members = choices.root.members if choices.root else ()
     own = next((member for member in members if member.trial_id == choices.champion), None)
-    fresh = f", {own.mean_score:.4f} where the candidates were compared" if own else ""
-    score = f"{trial.score:.4f} in the search" if trial.score is not None else "no score"
-    return f"{short_id(trial.id)}, {configuration_text(trial.configuration)}: {score}{fresh}"
+    fresh = (
+        f" On the folds that compared the candidates it scored {own.mean_score:.4f}." if own else ""
+    )
+    score = (
+        "It has no score." if trial.score is None else f"It scored {trial.score:.4f} in the search."
+    )
+    return f"{short_id(trial.id)} is {configuration_text(trial.configuration)}. {score}{fresh}"
 
 
 def _how_sure(choices: RunChoices) -> str:
@@ -232,12 +240,12 @@ def _how_sure(choices: RunChoices) -> str:
     if not equal:
         is_alone = len(members) == 1
         return (
-            "nothing was left to compare it with at the root"
+            "No other candidate reached the root."
             if is_alone
-            else "all others at the root are worse by test"
+            else "Tests found all others at the root worse."
         )
     names = ", ".join(f"{short_id(trial_id)} ({_family(choices, trial_id)})" for trial_id in equal)
-    return f"no test at the root told it from {names}; the ranking decided among them"
+    return f"No test at the root separates it from {names}. The ranking decided."
 
 
 def _family(choices: RunChoices, trial_id: str) -> str:
@@ -250,24 +258,30 @@ def _ensemble(choices: RunChoices) -> str:
     if ensemble is None:
         return ""
     if ensemble.evidence is None:
-        return "there is none; the champion alone is the model"
-    evidence = ensemble.evidence.decision
-    numbers = (
-        f"difference {evidence.difference:+.4g} to the best single model on folds that its weights "
-        f"have not seen, one-sided corrected t, statistic {number_text(evidence.statistic)}, "
-        f"p = {number_text(evidence.pvalue)}, alpha {evidence.alpha:g}"
-    )
+        return "There is none. The champion alone is the model."
+    numbers = _evidence_text(ensemble.evidence.decision)
     if [member.trial_id for member in ensemble.learned] == [choices.champion]:
-        return "the champion alone is the model; the ensemble gave all the weight to it"
+        return "The ensemble gave all the weight to the champion, which is the model."
     if not ensemble.replaced_champion:
-        return f"the champion alone is the model, no ensemble is better: {numbers}"
+        return f"The champion alone is the model. No ensemble is better: {numbers}."
     if len(ensemble.members) == 1:
         (alone,) = ensemble.shares
         trial = choices.trials.get(alone)
         layer = " of the second layer" if trial is not None and trial.stage != "search" else ""
-        return f"{short_id(alone)}{layer} replaced the champion: {numbers}"
+        return f"{short_id(alone)}{layer} replaced the champion: {numbers}."
     members = ", ".join(f"{short_id(m.trial_id)} {m.weight:.2f}" for m in ensemble.members)
-    return f"an ensemble of {len(ensemble.members)} replaced the champion ({members}): {numbers}"
+    return (
+        f"An ensemble of {len(ensemble.members)} replaced the champion: {numbers}. "
+        f"Its weights: {members}."
+    )
+
+
+def _evidence_text(decision: EnsembleDecision) -> str:
+    return (
+        f"its difference to the best single model is {decision.difference:+.4g} on folds that its weights "
+        f"never saw (one-sided corrected t, statistic {number_text(decision.statistic)}, "
+        f"p = {number_text(decision.pvalue)}, alpha {decision.alpha:g})"
+    )
 
 
 def _honest(choices: RunChoices) -> str:
@@ -276,17 +290,17 @@ def _honest(choices: RunChoices) -> str:
         return ""
     chosen = honest.of_model
     if chosen is None:
-        return f"none: {honest.reason or 'it was not estimated'}"
-    bag = f" and {chosen.gain:+.4f} for the bag of fold models" if chosen.gain else ""
+        return f"There is none: {honest.reason or 'it was not estimated'}."
+    bag = f" The bag of fold models adds {chosen.gain:+.4f}." if chosen.gain else ""
     return (
-        f"{chosen.score:.4f}, 95 % interval {chosen.low:.4f} to {chosen.high:.4f}, with "
-        f"{0.0 - chosen.bias:+.4f} for the choice among {honest.n_trials} trials "
-        f"({honest.n_bootstraps} bootstraps){bag}; uncorrected it would be {chosen.naive:.4f}"
+        f"It is {chosen.score:.4f}, with a 95 % interval from {chosen.low:.4f} to {chosen.high:.4f}. The "
+        f"uncorrected score is {chosen.naive:.4f}. The choice among {honest.n_trials} trials adds "
+        f"{0.0 - chosen.bias:+.4f} ({honest.n_bootstraps} bootstraps).{bag}"
     )
 
 
 def _given_up(choices: RunChoices) -> str:
-    return "; ".join(dict.fromkeys(choices.given_up))
+    return " ".join(f"{text[:1].upper()}{text[1:]}." for text in dict.fromkeys(choices.given_up))
 
 
 def _next(choices: RunChoices) -> str:
@@ -296,7 +310,7 @@ def _next(choices: RunChoices) -> str:
     is_challenge = bool((choices.facts.get("settings") or {}).get("challenge"))
     stages = [s for s in STAGES[1:] if is_challenge or s.record is not PromotionRecord]
     missing = [stage.name for stage in stages if choices.record(stage.record) is None]
-    return f"the run is {choices.status.status}; still to come: {', '.join(missing)}"
+    return f"The run is {choices.status.status}. Still to come: {', '.join(missing)}."
 
 
 def _number(choices: RunChoices, status: str) -> int:

@@ -1,4 +1,4 @@
-"""Two sentences about a trial: what it was and how it scored, and what became of it and why."""
+"""A few sentences about a trial: what it was and how it scored, what became of it and why."""
 
 from __future__ import annotations
 
@@ -13,47 +13,45 @@ from automl.selection.dispositions import Disposition, Place, Status, number_tex
 from automl.statistics.results import TestResult
 
 _ORIGINS = {
-    "floor": "a floor, one of the models that a run has to beat",
-    "default": "the default of its family",
-    "initial_design": "of the initial design of its optimizer",
-    "past": "among the best of an earlier run on this data set",
-    "knowledge": "from the portfolio that is learned from other data sets",
-    "portfolio": "from the portfolio",
+    "floor": "It is a floor, a model that every run has to beat.",
+    "default": "It is the default of its family.",
+    "initial_design": "It belongs to the initial design of its optimizer.",
+    "past": "It was among the best of an earlier run on this data set.",
+    "knowledge": "It comes from the portfolio learned from other data sets.",
+    "portfolio": "It comes from the portfolio.",
 }
+_UNCOMPARED = "the run compared it with no other trial"
 _ENDS = {
-    "failed": "It failed and was not compared with any other",
-    "crashed": "Its process crashed and it was not compared with any other",
-    "killed": "Its process was ended from outside twice and it was not compared with any other",
-    "timed_out": "It ran out of time and was not compared with any other",
-    "out_of_memory": "It ran out of memory and was not compared with any other",
-    "raced": "It was ended early as hopeless, before any test of the selection",
-    "partial": "It was asked for less than the whole, and such trials are never compared with "
-    "complete ones",
+    "failed": f"It failed, so {_UNCOMPARED}",
+    "crashed": f"Its process crashed, so {_UNCOMPARED}",
+    "killed": f"Something outside the run killed its process twice, so {_UNCOMPARED}",
+    "timed_out": f"It ran out of time, so {_UNCOMPARED}",
+    "out_of_memory": f"It ran out of memory, so {_UNCOMPARED}",
+    "raced": "The run ended it early as hopeless, before any test of the selection",
+    "partial": "It is a partial trial, and the run never compares these with complete ones",
 }
 _FATES: Mapping[str, str] = {
-    Status.TOO_SLOW: "It was left out before any test, because it predicts a row in {predict_ms} ms and "
-    "the limit is {limit} ms",
-    Status.NOT_BEST_OF_CLUSTER: "It was dropped before any test, because {cluster_best} scored better "
-    "in the same k-means cluster (number {cluster}, {cluster_size} trials) and only the best of each "
-    "cluster goes on",
-    Status.SCREENED_OUT: "It was dropped by the screening: on the folds of the search it is clearly "
-    "worse than {against} ({evidence}, below {alpha})",
-    Status.OVER_LIMIT: "The screening did not find it clearly worse than {against} ({evidence}, {bound}), but "
-    "it was number {number} of {n_left} such trials and {limit} go on to fresh folds",
-    Status.UNAFFORDABLE: "It became a candidate, but there was no time left to score it on fresh folds, "
-    "so no test has judged it",
-    Status.UNSCORED: "It became a candidate, but it could not be scored on all fresh folds, so no test "
+    Status.TOO_SLOW: "It predicts a row in {predict_ms} ms, and the limit is {limit} ms. The run left it "
+    "out before any test",
+    Status.NOT_BEST_OF_CLUSTER: "{cluster_best} scored better in the same k-means cluster (number "
+    "{cluster}, {cluster_size} trials). Only the best trial of each cluster goes on",
+    Status.SCREENED_OUT: "The screening dropped it. On the search folds it is clearly worse than "
+    "{against} ({evidence}, below {alpha})",
+    Status.OVER_LIMIT: "The screening did not find it clearly worse than {against} ({evidence}, {bound}). "
+    "It ranked number {number} of {n_left} such trials, and {limit} go on",
+    Status.UNAFFORDABLE: "It became a candidate. The run had no time left to score it on fresh folds, so "
+    "no test has judged it",
+    Status.UNSCORED: "It became a candidate. The run could not score it on all fresh folds, so no test "
     "has judged it",
-    Status.BEHIND: "On the first fresh folds it was number {number} of {n_left} candidates with a mean "
-    "of {score}, and only the {limit} that lead were scored further; no test has judged it",
-    Status.WORSE: "It was dropped at {where}, where it is worse than {against}: {evidence}, "
-    "{limit_of_chance}",
-    Status.OUTRANKED: "At {where} {untold}, but by the ranking it was number {number} of {n_left} and "
-    "{limit} {go} on",
-    Status.FINALIST: "It got to {where} and there {untold}; by the ranking it came out number {number} "
-    "of {n_left}",
-    Status.WINNER: "It is the champion: at {where} it came out first of {n_left} that no test found to "
-    "be worse than the best",
+    Status.BEHIND: "On the first fresh folds it ranked number {number} of {n_left} candidates, with a mean "
+    "of {score}. The run scored only the first {limit} further, so no test has judged it",
+    Status.WORSE: "A test dropped it at {where}. It is worse than {against} there ({evidence}, "
+    "{limit_of_chance})",
+    Status.OUTRANKED: "At {where}, {untold}. It ranked number {number} of {n_left}, and only {limit} "
+    "{go} on",
+    Status.FINALIST: "It reached {where}, where {untold}. It ranked number {number} of {n_left}",
+    Status.WINNER: "It is the champion. At {where} it ranked first of {n_left} that no test found "
+    "worse than the best",
 }
 
 
@@ -67,7 +65,7 @@ class TrialStory:
     disposition : None before the selection, and of a trial that was not part of the search
     role : in the model, see `_role`
     weight : in the model; None where it is no member
-    text : two sentences
+    text : a few sentences
     """
 
     run_id: str
@@ -111,26 +109,30 @@ def why_trial(choices: RunChoices, trial: Trial) -> TrialStory:
 
 
 def _what(choices: RunChoices, trial: Trial) -> str:
-    origin = _ORIGINS.get(trial.origin, f"proposed by {trial.origin}" if trial.origin else "")
-    described = ", ".join(filter(None, (configuration_text(trial.configuration), origin)))
-    return f"Trial {short_id(trial.id)} is {described}: {_score_text(choices, trial)}."
+    proposed = f"{trial.origin} proposed it." if trial.origin else ""
+    sentences = (
+        f"Trial {short_id(trial.id)} is {configuration_text(trial.configuration)}.",
+        _ORIGINS.get(trial.origin, proposed),
+        _score_text(choices, trial),
+    )
+    return " ".join(filter(None, sentences))
 
 
 def _score_text(choices: RunChoices, trial: Trial) -> str:
     n_folds = len(trial.folds)
     folds = f"{n_folds} fold{'s' if n_folds != 1 else ''}"
     if trial.score is None:
-        return "it has no score"
+        return "It has no score."
     if not trial.is_complete:
-        return f"it scored {trial.score:.4f} on {folds} before it ended"
+        return f"It scored {trial.score:.4f} on {folds} before it ended."
     place = [t.id for t in choices.complete].index(trial.id) + 1
     text = (
-        f"it scored {trial.score:.4f} on {folds}, number {place} of {len(choices.complete)} complete "
-        "trials"
+        f"It scored {trial.score:.4f} on {folds}, number {place} of {len(choices.complete)} complete "
+        "trials."
     )
     fresh = _fresh_scores(choices).get(trial.id)
     if fresh:
-        text += f", and {sum(fresh) / len(fresh):.4f} on {len(fresh)} fresh folds"
+        text += f" On {len(fresh)} fresh folds it scored {sum(fresh) / len(fresh):.4f}."
     return text
 
 
@@ -153,24 +155,22 @@ def _fate(choices: RunChoices, trial: Trial) -> str:
         text = _won(choices, text)
     if disposition.status == Status.UNSCORED:
         text += _what_failed(choices, trial)
-    return f"{text}{_role_text(choices, trial.id)}."
+    return " ".join(filter(None, (f"{text}.", _role_text(choices, trial.id))))
 
 
 def _undecided(choices: RunChoices, trial: Trial) -> str:
     status = choices.status
     if choices.selection is not None:
         return (
-            "The run was made by an earlier version, whose record does not say what became of it."
+            "An earlier version made the run, and its record does not say what became of the trial."
         )
     if choices.candidates is not None and trial.id in choices.candidates.trial_ids:
-        return f"It is a candidate, and the run is {status.status}: no test has judged it yet."
+        return f"It is a candidate. The run is {status.status}, and no test has judged it yet."
     if choices.candidates is not None:
         return (
-            f"It did not become a candidate, and the run is {status.status}: the tests are to come."
+            f"It did not become a candidate. The run is {status.status}, and the tests are to come."
         )
-    return (
-        f"Nothing is decided about it yet: the run is {status.status}, the candidates are to come."
-    )
+    return f"Nothing is decided about it yet. The run is {status.status}, and it has no candidates so far."
 
 
 def _words(disposition: Disposition) -> dict[str, str]:
@@ -185,11 +185,11 @@ def _words(disposition: Disposition) -> dict[str, str]:
     node = (
         "the root" if disposition.node == "root" else f"the {disposition.level} {disposition.node}"
     )
-    untold = "it was compared with no other"
+    untold = "it met no other candidate"
     if disposition.test and disposition.against:
-        untold = f"no test told it from {disposition.against} ({evidence})"
+        untold = f"no test separates it from {disposition.against} ({evidence})"
     elif disposition.test:
-        untold = f"no test told any candidate from the best ({evidence})"
+        untold = f"no test separates any candidate from the best ({evidence})"
     elif disposition.place == Place.SELECTION and disposition.n_left != 1:
         untold = "it had the highest mean"
     return {
@@ -229,9 +229,9 @@ def _won(choices: RunChoices, text: str) -> str:
     decision = choices.root
     others = [m for m in decision.members if m.trial_id != choices.champion] if decision else []
     if decision is None or not others:
-        return "It is the champion: no other candidate got to the root"
+        return "It is the champion. No other candidate reached the root"
     nearest = max(others, key=lambda member: member.mean_score)
-    text += f"; the next best mean is that of {short_id(nearest.trial_id)}"
+    text += f". {short_id(nearest.trial_id)} has the next best mean"
     if decision.post_hoc and (chance := nearest.chance):
         if nearest.statistic is not None:
             chance = f"statistic {number_text(nearest.statistic)}, {chance}"
@@ -260,16 +260,16 @@ def _role(choices: RunChoices, trial_id: str) -> str:
 
 
 def _role_text(choices: RunChoices, trial_id: str) -> str:
+    """A sentence about its part in the model; empty without any."""
     if not choices.has_ensemble:
-        return (
-            "" if trial_id != choices.champion or not choices.weights else ", and it is the model"
-        )
+        is_model = trial_id == choices.champion and bool(choices.weights)
+        return "It is the model." if is_model else ""
     weight = choices.weights.get(trial_id)
     if weight:
-        return f"; it is a member of the ensemble, with weight {number_text(weight)}"
+        return f"It is a member of the ensemble, with weight {number_text(weight)}."
     if weight is not None:
-        return "; models of the second layer take its predictions"
-    return "; the ensemble has replaced it" if trial_id == choices.champion else ""
+        return "Models of the second layer take its predictions."
+    return "The ensemble replaced it." if trial_id == choices.champion else ""
 
 
 def _of_fresh_folds(choices: RunChoices, trial: Trial) -> list[str]:
@@ -277,21 +277,24 @@ def _of_fresh_folds(choices: RunChoices, trial: Trial) -> list[str]:
     candidate = choices.trials.get(trial.origin)
     repeats = sorted({result.repeat for result in trial.folds})
     where = f"repeat {repeats[0] + 1} of the fresh folds" if repeats else "fresh folds"
-    score = "it has no score" if trial.score is None else f"it scored {trial.score:.4f}"
-    first = f"Trial {short_id(trial.id)} is candidate {short_id(trial.origin)} on {where}: {score}."
-    if candidate is None:
-        return [first]
-    fate = _fate(choices, candidate)
-    return [first, f"Of the candidate: {fate[0].lower()}{fate[1:]}"]
+    first = f"Trial {short_id(trial.id)} is candidate {short_id(trial.origin)} on {where}."
+    told = [first, _bare_score(trial)]
+    return told if candidate is None else [*told, "The candidate:", _fate(choices, candidate)]
+
+
+def _bare_score(trial: Trial) -> str:
+    return "It has no score." if trial.score is None else f"It scored {trial.score:.4f}."
 
 
 def _of_second_layer(choices: RunChoices, trial: Trial) -> list[str]:
     base = () if choices.ensemble is None else choices.ensemble.base
-    score = "it has no score" if trial.score is None else f"it scored {trial.score:.4f}"
     weight = choices.weights.get(trial.id)
-    fate = "It has no part in the model" if not weight else "It is a member of the ensemble"
-    first = (
-        f"Trial {short_id(trial.id)} is {configuration_text(trial.configuration)} of the second layer, "
-        f"which learns from the predictions of {len(base)} trials: {score}."
-    )
-    return [first, f"{fate}{f', with weight {number_text(weight)}' if weight else ''}."]
+    fate = "It has no part in the model."
+    if weight:
+        fate = f"It is a member of the ensemble, with weight {number_text(weight)}."
+    return [
+        f"Trial {short_id(trial.id)} is {configuration_text(trial.configuration)} of the second layer.",
+        f"It learns from the predictions of {len(base)} trials.",
+        _bare_score(trial),
+        fate,
+    ]

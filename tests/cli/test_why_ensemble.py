@@ -18,8 +18,14 @@ RUN = "20260105-000000-eeee"
 @pytest.mark.parametrize(
     ("stage", "words"),
     [
-        ("search", "s00001 replaced the champion: difference +0.01"),
-        ("stack", "l00001 of the second layer replaced the champion: difference +0.01"),
+        (
+            "search",
+            "s00001 replaced the champion: its difference to the best single model is +0.01",
+        ),
+        (
+            "stack",
+            "l00001 of the second layer replaced the champion: its difference to the best single model is +0.01",
+        ),
     ],
 )
 def test_one_member_is_called_by_its_layer(stage: str, words: str) -> None:
