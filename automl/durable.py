@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
 
 from automl.errors import StorageError
 from automl.privacy import FILE_MODE
@@ -30,7 +35,7 @@ def write_whole(
         If it cannot be written; what was there before stays.
     """
     draft = path.with_name(f".{path.name}-{uuid4().hex}")
-    with storing(path, draft, what):
+    with storing(path, what, draft):
         if makes_folder:
             path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
@@ -44,8 +49,8 @@ def write_whole(
 
 
 @contextlib.contextmanager
-def storing(path: Path, draft: Path, what: str) -> Iterator[None]:
-    """While a draft is written that becomes a file; no draft is left of what fails.
+def storing(path: Path, what: str, draft: Path | None = None) -> Iterator[None]:
+    """While a file or folder is written; no draft, which becomes the file, is left of what fails.
 
     Raises
     ------
@@ -56,8 +61,34 @@ def storing(path: Path, draft: Path, what: str) -> Iterator[None]:
         yield
     except OSError as error:
         with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
+            if draft is not None:
+                draft.unlink(missing_ok=True)
         raise StorageError.of(error, f"{path}: {what}") from error
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A file of which numpy sees no more than this, so that it does not write past Python."""
+
+    write: Callable[[bytes], int]
+
+
+def save_array(path: Path, array: NDArray[Any]) -> None:
+    """What `numpy.save` does to a file, but a full disk is said to be full.
+
+    numpy's own writing (``tofile``) counts what was written and forgets why there is not more.
+
+    Raises
+    ------
+    OSError
+        With its number and the file's name.
+    """
+    try:
+        with path.open("wb") as file:
+            np.save(_Written(file.write), array, allow_pickle=False)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from automl.durable import save_array
 from automl.errors import DataError
 from automl.inference.schema import TableSchema
 
@@ -33,7 +34,7 @@ def write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any] | None]) -> Non
     (folder / MANIFEST).unlink(missing_ok=True)
     for name, array in arrays.items():
         if array is not None:
-            np.save(folder / f"{name}.npy", array, allow_pickle=False)
+            save_array(folder / f"{name}.npy", array)
 
 
 def read_array(folder: Path, name: str) -> NDArray[Any] | None:

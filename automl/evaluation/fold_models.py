@@ -67,7 +67,7 @@ def adopt_models(folder: Path, trial_id: str, content: bytes) -> None:
 def _write(folder: Path, trial_id: str, dump: Callable[[BinaryIO], object]) -> None:
     models, path, key = folder / "models", _file(folder, trial_id), make_key()
     draft = models / f"{trial_id}.tmp"
-    with storing(path, draft, "fold models"):
+    with storing(path, "fold models", draft):
         models.mkdir(mode=0o700, exist_ok=True)
         with draft.open("w+b") as file:
             dump(file)

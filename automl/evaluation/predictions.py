@@ -13,7 +13,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.durable import storing
+from automl.durable import save_array, storing
 from automl.errors import AutoMLWarning
 from automl.evaluation.best_trials import BestTrials
 from automl.inference.combining import Combine, combined
@@ -71,10 +71,9 @@ class PredictionStore:
             _warn(f"predictions of trial {trial_id} are not kept: over {self._quota_mib:g} MiB")
             return False
         draft = self._folder / f".{trial_id}-{uuid4().hex}"
-        with storing(path, draft, "predictions"):
+        with storing(path, "predictions", draft):
             self._folder.mkdir(parents=True, exist_ok=True)
-            with draft.open("xb") as file:
-                np.save(file, values, allow_pickle=False)
+            save_array(draft, values)
             draft.replace(path)
         return True
 

@@ -23,6 +23,7 @@ from automl.data.digests import used_row_digests
 from automl.data.splits import split_test
 from automl.data.table import Table
 from automl.data.target import label_text, missing_targets
+from automl.durable import save_array
 from automl.errors import AutoMLError, SettingsError
 from automl.home import RunFolder
 from automl.inference.model import TableModel
@@ -312,9 +313,9 @@ def _write_rows(
     codes: IntArray | None,
 ) -> None:
     table.subset(held).write(rows_folder(folder))
-    np.save(rows_folder(folder) / "champion_predictions.npy", predictions)
+    save_array(rows_folder(folder) / "champion_predictions.npy", predictions)
     if codes is not None:
-        np.save(rows_folder(folder) / "champion_codes.npy", codes)
+        save_array(rows_folder(folder) / "champion_codes.npy", codes)
 
 
 def read_answers(folder: RunFolder) -> tuple[NDArray[np.float32], IntArray | None]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from automl.data.table import Table
+from automl.durable import storing
 from automl.errors import AutoMLError
 from automl.evaluation.fold_models import load_models
 from automl.evaluation.model_jobs import refit
@@ -92,7 +93,8 @@ def build_final(session: Session, trials: Sequence[Trial], ensemble: EnsembleRec
     validated = _validated(session, members, combine, ensemble)
     model = assembled(session, members, validated.rule, combine)
     model.reference = _reference(session, model)
-    write_bundle(model, session.folder.bundle, extra={"run": session.run_id}, key=make_key())
+    with storing(session.folder.bundle, "the model"):
+        write_bundle(model, session.folder.bundle, extra={"run": session.run_id}, key=make_key())
     speeds = {t.id: t.predict_milliseconds for t in (*trials, *(part.trial for part in parts))}
     expected = sum(speeds[m.trial] * len(m.pipelines) for m in members)
     # as many threads as a trial has: more would wait for each other beside the tracking mirror
