@@ -16,6 +16,7 @@ from automl_flows.commands.process import BEGAN, open_home
 from automl_flows.words.messages import say
 
 if TYPE_CHECKING:
+    from automl.home import Home
     from automl_flows.retraining import Retraining
     from automl_flows.services.service_plan import Plan
 
@@ -84,7 +85,7 @@ def retrain(
             on_progress=display.update,
             say=say,
         )
-    _show(outcome, as_json=as_json)
+    _show(outcome, state, as_json=as_json)
 
 
 def serve(
@@ -246,9 +247,15 @@ def _overrides(budget: str | None, trials: int | None, seed: int | None) -> dict
     return {key: value for key, value in given.items() if value is not None}
 
 
-def _show(outcome: Retraining, *, as_json: bool) -> None:
+def _show(outcome: Retraining, home: Home, *, as_json: bool) -> None:
+    from automl_flows.words.metric_table import show_result_metrics
     from automl_flows.words.rendering import emit_facts, emit_json
-    from automl_flows.words.result_display import show_notices
+    from automl_flows.words.result_display import (
+        data_facts,
+        folder_of,
+        show_next_commands,
+        show_notices,
+    )
 
     if as_json:
         emit_json(outcome.to_json())
@@ -271,4 +278,7 @@ def _show(outcome: Retraining, *, as_json: bool) -> None:
             "reason": outcome.reason,
         }
     )
+    if result:
+        show_result_metrics(result, data_facts(folder_of(result, home)).get("folds") or 0)
+        show_next_commands(result, home)
     show_notices(result, as_json=as_json)

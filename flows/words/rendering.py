@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
@@ -16,6 +18,8 @@ WHOLE_FROM = 1e4
 """Numbers from here on have no decimals: four significant digits are before the point."""
 WHOLE_BELOW = 1e15
 """From here on a float does not hold every whole number, and an exponent says more."""
+LEAST_COLUMNS = 40
+"""Beside the names of facts; on narrower terminals the terminal itself breaks the lines."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE, as shells count."""
 
@@ -69,11 +73,29 @@ def emit_table(
 
 
 def emit_facts(facts: Mapping[str, Any]) -> None:
-    """Write aligned ``name  value`` lines to stdout; values None and "" are left out."""
+    """Write aligned ``name  value`` lines to stdout; values None and "" are left out.
+
+    On a terminal long values go on below their beginning, addresses whole.
+    """
     shown = {key: text_of(value) for key, value in facts.items() if value not in (None, "")}
     width = max(map(len, shown), default=0)
     for key, value in shown.items():
-        emit(f"{key:<{width}}  {value}")
+        line = f"{key:<{width}}  {value}"
+        emit(_wrapped(line, width + 2) if sys.stdout.isatty() else line)
+
+
+def _wrapped(line: str, indent: int) -> str:
+    """A line as wide as the terminal, what is below it indented."""
+    columns = shutil.get_terminal_size().columns
+    if columns - indent < LEAST_COLUMNS:
+        return line
+    return textwrap.fill(
+        line,
+        columns,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def text_of(value: Any) -> str:

@@ -71,6 +71,11 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
         emit(f"given up: {given_up}")
     for note in (*untried_notes(result), *(data.get("notes") or ())):
         emit(f"note: {note}")
+    show_next_commands(result, home)
+
+
+def show_next_commands(result: Mapping[str, Any], home: Home) -> None:
+    """Print what to do with a result."""
     emit("")
     for name, line in next_commands(result, home).items():
         emit(f"{name + ':':<9} {line}")

@@ -20,7 +20,7 @@ from automl.selection.selection_records import SelectionRecord
 from automl_flows.progress_artifact import described
 from automl_flows.words import progress_display
 from automl_flows.words.progress_display import ProgressDisplay, sparkline, state_text
-from automl_flows.words.rendering import emit_json, emit_table, text_of, use_color
+from automl_flows.words.rendering import emit_facts, emit_json, emit_table, text_of, use_color
 from automl_flows.words.run_report import show_decisions
 
 
@@ -48,6 +48,18 @@ def test_a_table_without_a_terminal_is_plain_and_keeps_brackets(capsys):
 def test_long_tables_are_not_cut_without_a_terminal(capsys):
     emit_table(["a", "b"], [["x" * 150, "y" * 150]])
     assert "y" * 150 in capsys.readouterr().out
+
+
+def test_on_a_terminal_long_facts_go_on_below_their_beginning(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setenv("COLUMNS", "60")
+    emit_facts({"how sure": "word " * 20, "link": "http://" + "a" * 80})
+    first, second, *_ = terminal.getvalue().splitlines()
+    assert first.startswith("how sure  word word")
+    assert second.startswith("          word")
+    assert max(len(first), len(second)) <= 60
+    assert "http://" + "a" * 80 in terminal.getvalue()
 
 
 def test_colors_need_a_terminal_and_no_no_color(monkeypatch):
