@@ -10,13 +10,14 @@ from typing import Any
 from uuid import UUID
 
 from prefect import flow, get_client
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.client.schemas.objects import State
 from prefect.context import TagsContext
 from prefect.futures import wait
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed
 from prefect.task_runners import ThreadPoolTaskRunner
+from prefect.utilities.urls import url_for
 
 from automl.errors import AutoMLError
 from automl.home import Home, RunFolder, default_home
@@ -31,7 +32,12 @@ from automl.stages.line import Line, RunReference, close_line, open_line
 from automl_flows.forms import TrainingForm, answers, form_settings
 from automl_flows.progress_artifact import ProgressArtifact
 from automl_flows.promotions import tell_promotion
-from automl_flows.services.reconciliation import note_attempt, run_tags, server_name
+from automl_flows.services.reconciliation import (
+    note_attempt,
+    note_flow_run,
+    run_tags,
+    server_name,
+)
 from automl_flows.words.metric_table import metric_lines
 from automl_flows.words.result_display import honest_text
 from automl_tasks.run_slots import run_slots
@@ -153,6 +159,8 @@ def run_stages(line: Line) -> dict[str, Any]:
 
 
 def _run_stages(line: Line) -> dict[str, Any]:
+    page = url_for("flow-run", obj_id=flow_run.id)
+    note_flow_run(line.session.folder, flow_run.id, page)
     run = RunReference(str(line.session.folder.path))
     key = f"progress-{artifact_key(line.session.settings.problem)}"
     with ProgressArtifact(key, lambda: progress_of(line)):
@@ -175,6 +183,9 @@ def _publish(result: dict[str, Any], home: Home) -> None:
     ]
     create_table_artifact(table=table, key=f"leaderboard-{key}", description="Leaderboard")
     create_markdown_artifact(markdown=summary_text(result), key=f"result-{key}")
+    page = result["links"].get("run", "")
+    if page.startswith("http"):
+        create_link_artifact(link=page, link_text="Run in MLflow", key=f"mlflow-{key}")
     tell_promotion(result, home, key=key)
 
 

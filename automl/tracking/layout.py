@@ -2,23 +2,29 @@
 
 One experiment per problem; parent run = training run; child run per family; grandchild per trial.
 Tags are `automl.*`; metrics keep their natural sign, `score` is maximized (0 baseline, 1 ideal)
-and present only where the trial is comparable with others, so that sorting by it is fair.
+and present only where the trial is comparable with others, so that sorting by it is fair. Only
+trials have it: the model of a run has `model_score` and `honest_score`, a family `best_score`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from automl import problem_names
 from automl.addresses import public_address
-from automl.records import Trial, TrialStatus
+from automl.records import Trial, TrialStatus, short_id
 from automl.run_records.honest import HonestRecord
 from automl.run_state import FAILED, FINISHED, RUNNING
+from automl.settings import Settings
+from automl.settings.presets import PRESETS
 
 PARAM_CHARACTERS = 6000
 """MLflow's limit of a parameter."""
@@ -29,7 +35,18 @@ TRIAL_ID_TAG = "automl.trial_id"
 TARGET_TAG = "automl.target"
 DERIVED_TAG = "automl.derived_name"
 KIND_TAG = "automl.kind"
+DATA_TAG = "automl.data"
+"""Of the parent: what must be known of its data for its trials to be experience, as JSON."""
 META_FEATURES_TAG = "automl.meta_features"
+"""Of parents that earlier versions wrote; since then the values are within `DATA_TAG`."""
+REPORT, SETTINGS, RUN_FACTS = "report.html", "settings.json", "records/run.json"
+"""Artifacts of the parent: its page, all settings, and what the run knows of itself."""
+NOTE_TAG = "mlflow.note.content"
+"""What MLflow's pages show as the description, in Markdown."""
+MODEL_SCORE = "model_score"
+"""Of the parent: the validated score of the model that is deployed."""
+ALWAYS_SHOWN = ("table", "target", "preset", "budget_seconds", "trials", "seed")
+"""Settings that are parameters also where they are as usual: they say what was asked for."""
 KEPT_ROUNDS_TAG = "automl.kept_rounds"
 """Of a trial whose fits were ended when their time was over; it did not have the time that it needs."""
 
@@ -77,43 +94,78 @@ def key_tags(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def parent_content(facts: Mapping[str, Any]) -> RunContent:
-    """The training run: all settings as parameters."""
-    settings: Mapping[str, Any] = facts["settings"]
-    params = {
-        key: _param(public_address(value) if isinstance(value, str) else value)
-        for key, value in settings.items()
-    }
-    params |= {f"data.{k}": _param(v) for k, v in _plain_facts(facts.get("data") or {})}
-    tags = {**key_tags(facts), **experience_tags(facts), KIND_TAG: "run"}
-    for name, version in (facts.get("versions") or {}).items():
-        tags[f"automl.version.{name}"] = _tag(version)
+    """The training run: parameters are the settings that somebody has chosen."""
     return RunContent(
-        name=f"{problem_name(facts)} {facts['run_id']}",
-        tags=tags,
-        params=params,
+        name=run_name(facts),
+        tags={**key_tags(facts), **data_tag(facts, {}), KIND_TAG: "run"},
+        params={key: _param(value) for key, value in chosen_settings(facts).items()},
         started_ms=round(1000 * float(facts.get("started_at") or 0)),
     )
 
 
-def experience_tags(facts: Mapping[str, Any]) -> dict[str, str]:
-    """What must be known of the data for the trials to be experience, and what the run knew itself.
+def run_name(facts: Mapping[str, Any], model: str = "") -> str:
+    """Problem, time in UTC and model of a training run: ``beans-label · 2026-11-24 03:56 · lightgbm``."""
+    began = time.strftime("%Y-%m-%d %H:%M", time.gmtime(float(facts.get("started_at") or 0)))
+    return " · ".join(filter(None, (problem_name(facts), began, model)))
 
-    `automl.tracking.team_history` reads the first part back.
+
+def shown_settings(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a run, addresses without what may be a secret."""
+    settings: Mapping[str, Any] = facts["settings"]
+    return {
+        key: public_address(value) if isinstance(value, str) else value
+        for key, value in settings.items()
+    }
+
+
+def chosen_settings(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that are other than the preset in force makes them, and those that are always shown."""
+    shown = shown_settings(facts)
+    preset = str(shown.get("preset") or Settings.model_fields["preset"].default)
+    return {
+        key: value
+        for key, value in shown.items()
+        if (value is not None and key in ALWAYS_SHOWN) or not _is_usual(preset, key, value)
+    }
+
+
+def _is_usual(preset: str, name: str, value: Any) -> bool:
+    """Whether a setting is as the preset makes it; one of an unknown name or preset is not."""
+    if preset not in PRESETS or name not in Settings.model_fields:
+        return False
+    usual = to_jsonable_python(Settings.model_fields[name].get_default(call_default_factory=True))
+    return bool(value == to_jsonable_python(PRESETS[preset].get(name, usual)))
+
+
+def run_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run knows of itself beside its settings: data, versions of packages, attempts."""
+    names = ("run_id", "started_at", "attempts", "versions", "seed", "experience", "data")
+    return {name: facts[name] for name in names if name in facts}
+
+
+def data_tag(facts: Mapping[str, Any], meta_features: Mapping[str, Any]) -> dict[str, str]:
+    """What must be known of the data for the trials to be experience; `automl.tracking.team_history` reads it.
+
+    Parameters
+    ----------
+    meta_features
+        Their stage record; they are left out where the tag would be too long.
     """
     data = facts.get("data") or {}
-    names = ("fingerprint", "layout", "rows", "columns", "training_rows", "metric")
-    values = {name: data.get(name) for name in names}
-    values["classes"] = len(data["classes"] or ()) if "classes" in data else None
-    values["matrix"] = json.dumps(data["matrix"]) if data.get("matrix") else None
-    values["experience"] = facts.get("experience")
-    return {f"automl.{key}": _tag(v) for key, v in values.items() if v not in (None, "")}
-
-
-def meta_features_tags(record: Mapping[str, Any]) -> dict[str, str]:
-    """Tag of the meta-features that a stage record holds, to six digits; none where there are none."""
-    values = finite({k: v for k, v in (record.get("values") or {}).items() if v is not None})
-    text = json.dumps({k: float(f"{v:.6g}") for k, v in values.items()}, separators=(",", ":"))
-    return {META_FEATURES_TAG: text} if values and len(text) <= TAG_CHARACTERS else {}
+    names = ("fingerprint", "layout", "rows", "columns", "training_rows", "metric", "matrix")
+    values = {name: data[name] for name in names if data.get(name) not in (None, "")}
+    if "classes" in data:
+        values["classes"] = len(data["classes"] or ())
+    if not values:
+        return {}
+    features = finite(
+        {k: v for k, v in (meta_features.get("values") or {}).items() if v is not None}
+    )
+    short = {name: float(f"{value:.6g}") for name, value in features.items()}
+    whole = json.dumps({**values, "meta_features": short}, separators=(",", ":"))
+    if short and len(whole) <= TAG_CHARACTERS:
+        return {DATA_TAG: whole}
+    return {DATA_TAG: _tag(json.dumps(values, separators=(",", ":")))}
 
 
 def family_content(facts: Mapping[str, Any], family: str, parent: str) -> RunContent:
@@ -138,8 +190,7 @@ def trial_content(
     family_run: str,
     extra_tags: Mapping[str, str],
 ) -> RunContent:
-    """One trial, for example `lightgbm 0017`; fold values are a tag, since a file each is slow."""
-    stage = "" if trial.stage == "search" else f"{trial.stage.removesuffix('s')} "
+    """One trial; fold values are a tag, since a file each is slow."""
     tags = {
         **key_tags(facts),
         KIND_TAG: "trial",
@@ -160,10 +211,10 @@ def trial_content(
     if trial.most_rounds is not None:
         tags[KEPT_ROUNDS_TAG] = str(trial.most_rounds)
     if trial.reason:
-        tags["automl.reason"] = tags["mlflow.note.content"] = _tag(trial.reason)
+        tags["automl.reason"] = tags[NOTE_TAG] = _tag(trial.reason)
     started = round(1000 * trial.started_at)
     return RunContent(
-        name=f"{trial.configuration.family} {stage}{trial.index:04d}",
+        name=trial_name(trial),
         tags={key: value for key, value in tags.items() if value},
         params={key: _param(value) for key, value in trial.configuration.values.items()},
         metrics=trial_metrics(trial),
@@ -171,6 +222,13 @@ def trial_content(
         started_ms=started,
         ended_ms=started + round(1000 * trial.spent_seconds),
     )
+
+
+def trial_name(trial: Trial) -> str:
+    """Family, score and short id: ``lightgbm 0.9420 · s00047``; the status where there is no fair score."""
+    is_scored = trial.is_complete and trial.score is not None
+    found = f"{trial.score:.4f}" if is_scored else str(trial.status).replace("_", " ")
+    return f"{trial.configuration.family} {found} · {short_id(trial.id)}"
 
 
 def trial_metrics(trial: Trial) -> dict[str, float]:
@@ -251,10 +309,6 @@ def incumbents(trials: Iterable[Trial]) -> list[tuple[int, float]]:
 def run_status(status: str) -> str:
     """MLflow status of the parent; see `automl.run_state`."""
     return _RUN_STATUS.get(status, "KILLED")
-
-
-def _plain_facts(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return [(k, v) for k, v in data.items() if isinstance(v, bool | int | float | str)]
 
 
 def _param(value: Any) -> str:

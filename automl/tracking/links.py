@@ -9,6 +9,7 @@ from automl.home import RunFolder
 from automl.tracking.layout import KIND_TAG, RUN_ID_TAG
 from automl.tracking.mirror_process import registration
 from automl.tracking.outbox import Outbox
+from automl.tracking.views import RUNS, VIEW_PARAMETER
 
 PAGE_OF_TRAINING_RUNS = "?workflowType=machine_learning"
 """Makes MLflow show training runs; without it the page opens on traces of language models."""
@@ -36,7 +37,8 @@ def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
     addresses = {"tracking_store": outbox.store}
     if outbox.experiment:
         runs = f"{base}/experiments/{outbox.experiment}/runs"
-        addresses["experiment"] = f"{runs}{PAGE_OF_TRAINING_RUNS}" if base else outbox.experiment
+        view = f"{runs}{PAGE_OF_TRAINING_RUNS}&{VIEW_PARAMETER}={RUNS.key}"
+        addresses["experiment"] = view if base else outbox.experiment
         if outbox.parent:
             page = f"{runs}/{outbox.parent}{PAGE_OF_TRAINING_RUNS}"
             addresses["run"] = page if base else outbox.parent

@@ -36,7 +36,7 @@ from automl.tracking.outbox import Outbox
 from automl.tracking.pace import Pace
 from automl.tracking.parent_run import EvidenceWriter
 from automl.tracking.publication import Publisher
-from automl.tracking.reading import JournalView, records_mark
+from automl.tracking.reading import JournalView, records_mark, report_mark
 from automl.tracking.store import open_store, service_errors, store_address
 from automl.tracking.writer import BATCH, RunWriter
 
@@ -176,6 +176,7 @@ class Mirror:
         yield lambda: self.publisher.log_model(writer)
         yield from takewhile(lambda _: self.publisher.is_loading, batches(LOADING_BATCH))
         yield lambda: self._register(writer, began)
+        yield evidence.write_page
         if not is_whole:
             return
         yield from batches()
@@ -210,7 +211,10 @@ class Mirror:
         self.view.refresh()
         outbox, trials = self.outbox, self.view.trials
         mark = records_mark(self.folder, len(trials))
-        is_same = outbox.done.get("records") == mark and trials.keys() <= outbox.trials.keys()
+        marks = (outbox.done.get("records"), outbox.done.get("report", ""))
+        is_same = (
+            marks == (mark, report_mark(self.folder)) and trials.keys() <= outbox.trials.keys()
+        )
         return outbox.status == "done" and "ended" in outbox.done and is_same
 
     def give_up(self, reason: str) -> None:

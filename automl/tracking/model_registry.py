@@ -25,7 +25,7 @@ from automl.errors import AutoMLWarning, DataError, ServiceError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
 from automl.tracking.holders import CHAMPION, holders, remember_aliases
-from automl.tracking.layout import RUN_ID_TAG
+from automl.tracking.layout import MODEL_SCORE, RUN_ID_TAG
 from automl.tracking.mirror_process import registration
 from automl.tracking.own_models import (
     FoundBundle,
@@ -71,6 +71,11 @@ class RegisteredVersion:
     data_digest: str
     needs_trust: bool
     metrics: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float | None:
+        """Validated score of the model; earlier versions stored it as `score`."""
+        return self.metrics.get(MODEL_SCORE, self.metrics.get("score"))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""

@@ -91,12 +91,12 @@ def _signature(manifest: Mapping[str, Any]) -> Any:
         ColSpec(AnyType(), column["name"], required=False)  # type: ignore[no-untyped-call]
         for column in manifest["schema"]["columns"]
     ]
-    outputs = Schema([ColSpec(_column_type(_output_type(manifest)), "prediction")])
+    outputs = Schema([ColSpec(column_type(output_type(manifest)), "prediction")])
     params = ParamSchema([ParamSpec("proba", DataType.boolean, default=False)])
     return ModelSignature(inputs=Schema(inputs), outputs=outputs, params=params)
 
 
-def _column_type(value_type: str) -> Any:
+def column_type(value_type: str) -> Any:
     """MLflow's name of a `value_type`."""
     from mlflow.types.schema import AnyType, DataType
 
@@ -110,7 +110,7 @@ def _column_type(value_type: str) -> Any:
     return types[value_type] if value_type in types else AnyType()  # type: ignore[no-untyped-call]
 
 
-def _output_type(manifest: Mapping[str, Any]) -> str:
+def output_type(manifest: Mapping[str, Any]) -> str:
     """`value_type` of what the model predicts."""
     labels = manifest.get("classes")
     if not labels:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from automl.addresses import public_address
 from automl.experience.data_set import META_FEATURES
-from automl.run_records.final import FinalRecord, UntouchedScore
-from automl.run_records.honest import HonestRecord
-from automl.run_records.promotion import PromotionRecord
-from automl.run_records.result import RunResult
 from automl.run_state import read_stage
 from automl.tracking import layout
-from automl.tracking.promotion_facts import promotion_metrics
+from automl.tracking.data_sets import data_set
+from automl.tracking.descriptions import Described, run_description
+from automl.tracking.late_report import tell_registration
 from automl.tracking.reading import (
     dispositions,
     finalists,
     records_mark,
-    report_files,
+    report_mark,
     stage_files,
 )
+from automl.tracking.run_metrics import run_metrics
 from automl.tracking.writer import RunWriter
 
 _MOST_STEPS = 900
@@ -39,20 +37,16 @@ class EvidenceWriter:
         self.facts = writer.facts
 
     def write_inputs(self) -> None:
-        """Data set with our own digest, and the digests of its rows."""
-        from mlflow.entities import Dataset, DatasetInput, InputTag
+        """Data set with our own digest, the digests of its rows, and all settings."""
+        from mlflow.entities import DatasetInput, InputTag
 
-        data = self.facts.get("data") or {}
-        if "inputs" in self.outbox.done or not data.get("digest"):
+        if "inputs" in self.outbox.done:
             return
-        source = public_address(str(self.facts["settings"].get("table", "")))
-        dataset = Dataset(
-            name=layout.problem_name(self.facts),
-            digest=str(data["digest"])[:36],
-            source_type="local",
-            source=json.dumps({"uri": source}),
-            profile=json.dumps({"num_rows": data.get("rows", 0)}),
-        )
+        shown = layout.shown_settings(self.facts)
+        self.client.log_dict(self.outbox.parent, shown, layout.SETTINGS)
+        dataset = data_set(self.folder, self.facts)
+        if dataset is None:
+            return
         tag = InputTag("mlflow.data.context", "training")
         self.client.log_inputs(self.outbox.parent, [DatasetInput(dataset, [tag])])
         rows = self.folder.table / "row_digests.npy"
@@ -61,17 +55,35 @@ class EvidenceWriter:
         self._done("inputs")
 
     def write_records(self) -> None:
-        """Stage records, the report and all fold values as artifacts of the parent, when they changed."""
+        """Stage records, what the run knows of itself and all fold values, when they changed."""
         mark = records_mark(self.folder, len(self.view.trials))
         if self.outbox.done.get("records") == mark:
             return
         for file in stage_files(self.folder):
             self.client.log_artifact(self.outbox.parent, str(file), "records")
-        for page in report_files(self.folder):
-            self.client.log_artifact(self.outbox.parent, str(page))
+        facts = layout.run_facts(self.folder.read_facts())
+        self.client.log_dict(self.outbox.parent, facts, layout.RUN_FACTS)
         trials = [t.to_json() for t in self.view.trials.values()]
         self.client.log_dict(self.outbox.parent, {"trials": trials}, "records/trials.json")
         self._done("records", mark)
+
+    def write_page(self) -> None:
+        """The report, and name and description of the parent, when they changed."""
+        tell_registration(self.folder)
+        self._write_report()
+        run = Described.of(self.folder, self.folder.read_facts())
+        name, text = run.name, run_description(run)
+        mark = hashlib.sha256(f"{name} {text}".encode()).hexdigest()
+        if self.outbox.done.get("description") != mark:
+            self.client.update_run(self.outbox.parent, name=name)
+            self.client.set_tag(self.outbox.parent, layout.NOTE_TAG, text)
+            self._done("description", mark)
+
+    def _write_report(self) -> None:
+        mark = report_mark(self.folder)
+        if mark and self.outbox.done.get("report") != mark:
+            self.client.log_artifact(self.outbox.parent, str(self.folder.report))
+            self._done("report", mark)
 
     def write_summary(self) -> None:
         """Metric steps of the finalists, dispositions, test and search curve, per-family best."""
@@ -81,11 +93,12 @@ class EvidenceWriter:
         moment = round(1000 * float(self.facts.get("started_at") or 0))
         self._finalist_steps()
         self._late_tags()
+        n_trials = sum(trial.stage == "search" for trial in self.view.trials.values())
         curve = layout.incumbents(self.view.trials.values())
         self.client.log_batch(
             self.outbox.parent,
             metrics=[
-                *_metrics(self._run_metrics(), moment),
+                *_metrics(run_metrics(self.folder, n_trials), moment),
                 *_steps("best_score", curve[-_MOST_STEPS:], moment),
             ],
         )
@@ -109,21 +122,8 @@ class EvidenceWriter:
             run = self.outbox.trials.get(identity)
             if run is not None:
                 self.client.log_batch(run, tags=[RunTag(k, v) for k, v in tags.items()])
-        tags = layout.meta_features_tags(read_stage(self.folder, META_FEATURES))
+        tags = layout.data_tag(self.facts, read_stage(self.folder, META_FEATURES))
         self.client.log_batch(self.outbox.parent, tags=[RunTag(k, v) for k, v in tags.items()])
-
-    def _run_metrics(self) -> dict[str, float]:
-        trials = sum(trial.stage == "search" for trial in self.view.trials.values())
-        values: dict[str, float | None] = {"trials": trials}
-        values |= layout.honest_metrics(HonestRecord.read(self.folder))
-        values |= promotion_metrics(PromotionRecord.read(self.folder))
-        if result := RunResult.read(self.folder):
-            values |= result.metrics
-            values |= {"score": result.score, "seconds": result.seconds}
-        if final := FinalRecord.read(self.folder):
-            values |= {"predict_milliseconds": final.predict_ms, "model_mib": final.size_mib}
-            values |= _test_metrics(final.test)
-        return layout.finite(values)
 
     def _family_metrics(self, family: str) -> dict[str, float]:
         # fresh folds are other rows, and a model of predictions says nothing about its family
@@ -134,18 +134,11 @@ class EvidenceWriter:
         ]
         scores = [t.score for t in own if t.is_complete and t.score is not None]
         values = {"trials": float(len(own)), "complete": float(len(scores))}
-        return values | ({"score": max(scores)} if scores else {})
+        return values | ({"best_score": max(scores)} if scores else {})
 
     def _done(self, event: str, value: str = "yes") -> None:
         self.outbox.done[event] = value
         self.outbox.save()
-
-
-def _test_metrics(test: UntouchedScore | None) -> dict[str, float]:
-    if test is None:
-        return {}
-    own = {f"test_{layout.metric_key(key)}": value for key, value in test.metrics.items()}
-    return {"test_score": test.score, **own}
 
 
 def _metrics(values: Mapping[str, float], moment: int) -> list[Any]:

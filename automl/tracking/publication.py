@@ -7,7 +7,7 @@ clean process that had nothing but the bundle's own code.
 
 from __future__ import annotations
 
-import math
+import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -19,9 +19,7 @@ from automl.errors import AutoMLError
 from automl.home import RunFolder
 from automl.inference.provenance import has_own_code
 from automl.installation import read_key
-from automl.listing import first_few
 from automl.privacy import make_private_folder
-from automl.run_records.ensemble import EnsembleRecord
 from automl.run_records.final import FinalRecord
 from automl.run_records.honest import HonestRecord
 from automl.run_records.promotion import PromotionRecord
@@ -29,6 +27,13 @@ from automl.run_records.registration import RegistrationRule
 from automl.run_records.result import Baseline, RunResult
 from automl.tracking import layout
 from automl.tracking.cold_load import ColdLoad
+from automl.tracking.data_sets import data_set
+from automl.tracking.descriptions import (
+    Described,
+    model_params,
+    problem_description,
+    version_description,
+)
 from automl.tracking.holders import CHAMPION, remember_aliases
 from automl.tracking.model_card import CARD, model_card
 from automl.tracking.outbox import Outbox
@@ -39,10 +44,10 @@ from automl.tracking.promotion_facts import (
     DECISION_TAG,
     KEPT,
     PROMOTED,
-    promotion_lines,
     promotion_tags,
 )
 from automl.tracking.reading import champion
+from automl.tracking.run_metrics import model_metrics
 from automl.tracking.writer import RunWriter
 
 if TYPE_CHECKING:
@@ -51,13 +56,13 @@ if TYPE_CHECKING:
 MODEL_NAME = "model"
 CHALLENGER = "challenger"
 PREVIOUS = "previous"
-MOST_MEMBERS = 20
-"""Of an ensemble, that its description names: it is one field of a page (by judgement)."""
 ALIAS_TAG = "automl.alias_reason"
 BUNDLE_DIGEST_TAG = "automl.bundle_digest"
 BASELINE_TAG = "automl.baseline"
 BEATEN, NOT_BEATEN = "beaten", "not beaten"
 MODEL_ID_TAG = "automl.model_id"
+MODEL_VERSIONS_TAG = "mlflow.modelVersions"
+"""Of a logged model: its registered versions, which MLflow's page of the model shows."""
 
 
 class Publisher:
@@ -112,7 +117,21 @@ class Publisher:
         outputs = writer.client.get_run(parent).outputs
         if model_id not in [o.model_id for o in (outputs.model_outputs if outputs else [])]:
             writer.client.log_outputs(parent, [LoggedModelOutput(model_id, step=0)])
+        self._log_metrics(writer, model_id)
         self._done("model", model_id)
+
+    def _log_metrics(self, writer: RunWriter, model_id: str) -> None:
+        """Metrics of the logged model, linked to the data set; a repeated write has the same time stamp."""
+        from mlflow.entities import Metric
+
+        data = data_set(self.folder, writer.facts)
+        linked = {} if data is None else {"dataset_name": data.name, "dataset_digest": data.digest}
+        moment = round(1000 * float(writer.facts.get("started_at") or 0))
+        metrics = [
+            Metric(name, value, moment, 0, model_id=model_id, **linked)
+            for name, value in model_metrics(self.folder).items()
+        ]
+        writer.client.log_batch(self.outbox.parent, metrics=metrics)
 
     def _ready_model(self, client: MlflowClient) -> str | None:
         """Logged model of this run that is whole; those a killed process left are deleted."""
@@ -126,7 +145,7 @@ class Publisher:
         return ready
 
     def _new_model(self, writer: RunWriter) -> str:
-        client = writer.client
+        client, run = writer.client, Described.of(self.folder, writer.facts)
         model = client.create_logged_model(
             self.outbox.experiment,
             name=MODEL_NAME,
@@ -134,7 +153,9 @@ class Publisher:
             tags={
                 **layout.key_tags(writer.facts),
                 BUNDLE_DIGEST_TAG: bundle_digest(self.folder.bundle),
+                layout.NOTE_TAG: version_description(run),
             },
+            params=model_params(run),
             model_type="table",
         )
         make_private_folder(self.folder.mirror)
@@ -146,7 +167,7 @@ class Publisher:
                 model_id=model.model_id,
                 location=model.artifact_location,
                 run=self.outbox.parent,
-                metadata={"run_id": writer.facts["run_id"], "text": self.description(writer.facts)},
+                metadata={"run_id": writer.facts["run_id"], "text": version_description(run)},
             )
             card = model_card(self.folder, writer.facts)
             (local / CARD).write_text(card, encoding="utf-8")
@@ -247,7 +268,11 @@ class Publisher:
         """Number of the version of this run; made if it is not there."""
         client, facts = writer.client, writer.facts
         if not client.search_registered_models(f"name = '{name}'"):
-            client.create_registered_model(name, tags={layout.TARGET_TAG: _target(facts)})
+            client.create_registered_model(
+                name,
+                tags={layout.TARGET_TAG: str(facts["settings"]["target"])},
+                description=problem_description(facts),
+            )
         versions = client.search_model_versions(
             f"name = '{name}' and run_id = '{self.outbox.parent}'"
         )
@@ -260,9 +285,11 @@ class Publisher:
                 source=f"models:/{model_id}",
                 run_id=self.outbox.parent,
                 tags={**self._version_tags(facts), MODEL_ID_TAG: model_id},
-                description=self.description(facts),
+                description=version_description(Described.of(self.folder, facts)),
                 model_id=model_id,
             )
+        named = [{"name": name, "version": str(version.version)}]
+        client.set_logged_model_tags(model_id, {MODEL_VERSIONS_TAG: json.dumps(named)})
         return str(version.version)
 
     def _version_tags(self, facts: Mapping[str, Any]) -> dict[str, str]:
@@ -293,43 +320,6 @@ class Publisher:
     @property
     def _beats_baseline(self) -> bool:
         return self._baseline is None or self._baseline.is_beaten
-
-    def description(self, facts: Mapping[str, Any]) -> str:
-        """A few lines for people: whether it is any good, target, metric, score, members."""
-        final = FinalRecord.read(self.folder)
-        lines = [
-            *self._score_lines(facts),
-            *honest_lines(HonestRecord.read(self.folder)),
-            *_test_lines(final),
-            *self._model_lines(),
-            *promotion_lines(PromotionRecord.read(self.folder)),
-            *_final_lines(final, facts["run_id"]),
-        ]
-        return "\n".join(lines)
-
-    def _score_lines(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        """What it predicts, and how well beside the constant."""
-        result, baseline = RunResult.read(self.folder), self._baseline
-        if baseline is not None and not baseline.is_beaten:
-            yield _sentence(baseline.notice)
-        yield f"Predicts {_target(facts)!r} ({(facts.get('data') or {}).get('task', 'table')})."
-        if result is not None:
-            constant = 0.0 if baseline is None else baseline.score
-            metric = facts["settings"].get("metric", "index")
-            yield (
-                f"Score ({metric}, 1 is ideal): {result.score:.4f}; predicting the same for "
-                f"every row: {constant:.4f}."
-            )
-
-    def _model_lines(self) -> Iterator[str]:
-        """The champion, and the ensemble that replaced it."""
-        if identity := champion(self.folder):
-            yield f"Champion: trial {identity}."
-        ensemble = EnsembleRecord.read(self.folder)
-        if ensemble is not None and ensemble.members and ensemble.replaced_champion:
-            members = ensemble.members
-            shown = first_few((f"{m.trial_id} ({m.weight:.2f})" for m in members), MOST_MEMBERS)
-            yield f"Ensemble of {len(members)}: {shown}."
 
     def _cold_load_problem(self) -> str:
         """Why the bundle does not load in a clean process; empty if it does."""
@@ -407,38 +397,3 @@ def _as_global_store(uri: str) -> Iterator[None]:
             del os.environ["MLFLOW_TRACKING_URI"]
         else:
             os.environ["MLFLOW_TRACKING_URI"] = before
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def honest_lines(honest: HonestRecord | None) -> list[str]:
-    """The honest score of the model in a sentence, or why there is none."""
-    if honest is None:
-        return []
-    honest_score = honest.of_model
-    if honest_score is not None and math.isfinite(honest_score.score):
-        score = f"{honest_score.score:.4f}, 95 % interval {honest_score.low:.4f} to {honest_score.high:.4f}"
-        return [f"Corrected for having been chosen: {score}."]
-    return [f"No honest score: {honest.reason}."] if honest.reason else []
-
-
-def _test_lines(final: FinalRecord | None) -> Iterator[str]:
-    if final is not None and final.test is not None:
-        yield f"Score on {final.test.rows} untouched rows: {final.test.score:.4f}."
-
-
-def _final_lines(final: FinalRecord | None, run_id: str) -> Iterator[str]:
-    """The second layer, and how the models were fitted."""
-    if final is None:
-        return
-    second = [member for member in final.members if member.inputs]
-    if second:
-        names, inputs = ", ".join(m.trial_id for m in second), ", ".join(second[0].inputs)
-        yield f"Second layer: {names}, over the predictions of {inputs}."
-    yield f"Final fit: {final.kind}. Made by run {run_id}."
-
-
-def _target(facts: Mapping[str, Any]) -> str:
-    return str(facts["settings"]["target"])

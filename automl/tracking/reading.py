@@ -84,20 +84,19 @@ def stage_files(folder: RunFolder) -> list[Path]:
     return sorted(folder.stages.glob("*.json")) if folder.stages.is_dir() else []
 
 
-def report_files(folder: RunFolder) -> list[Path]:
-    """The report of a run, where it has one."""
-    return [folder.report] if folder.report.is_file() else []
+def report_mark(folder: RunFolder) -> str:
+    """Text that changes when the report is made or replaced; empty without one."""
+    return str(folder.report.stat().st_mtime_ns) if folder.report.is_file() else ""
 
 
 def records_mark(folder: RunFolder, n_trials: int) -> str:
-    """Text that changes when a stage record, the report or a trial is added or replaced.
+    """Text that changes when a stage record or a trial is added or replaced.
 
     Only the presence of the result counts: it is written again to tell of the registration.
     """
-    files = [*stage_files(folder), *report_files(folder)]
     marks = (
         file.name if file.stem == "result" else f"{file.name}:{file.stat().st_mtime_ns}"
-        for file in files
+        for file in stage_files(folder)
     )
     return " ".join([*marks, str(n_trials)])
 

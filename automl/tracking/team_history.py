@@ -128,9 +128,9 @@ class _History:
         """Experience of a training run, or what kind of run it is that has none."""
         if parent.info.status == "RUNNING":
             return UNFINISHED
-        if "automl.fingerprint" not in parent.data.tags:
-            return NAMELESS
         try:
+            if "fingerprint" not in data_facts(parent.data.tags):
+                return NAMELESS
             empty = experience_of_parent(parent.data.tags, parent.info.start_time)
             trials = self._trials(parent)
             return unpack(pack(replace(empty, trials=trials)))[0] if trials else EMPTY
@@ -162,28 +162,49 @@ def experience_of_parent(tags: Mapping[str, str], started_ms: int | None) -> Exp
     """
     if not _RUN_ID.fullmatch(tags[layout.RUN_ID_TAG]):
         raise ValueError(f"no run is called {tags[layout.RUN_ID_TAG]!r}")
-    features = json.loads(tags.get(layout.META_FEATURES_TAG, "{}"))
+    data = data_facts(tags)
     facts = DataSetFacts(
         name=tags["automl.problem"],
-        fingerprint=tags["automl.fingerprint"],
-        layout=tags["automl.layout"],
+        fingerprint=str(data["fingerprint"]),
+        layout=str(data["layout"]),
         task=Task(tags["automl.task"]),
-        rows=int(tags["automl.rows"]),
-        columns=int(tags["automl.columns"]),
-        classes=int(tags["automl.classes"]),
-        meta_features={str(name): float(value) for name, value in features.items()},
-        matrix=json.loads(tags.get("automl.matrix", "{}")),
+        rows=int(data["rows"]),
+        columns=int(data["columns"]),
+        classes=int(data["classes"]),
+        meta_features={str(n): float(value) for n, value in data["meta_features"].items()},
+        matrix=data["matrix"],
     )
     started = datetime.fromtimestamp((started_ms or 0) / 1000, UTC)
     return Experience(
         id=tags[layout.RUN_ID_TAG],
         data=facts,
-        metric=tags["automl.metric"],
+        metric=str(data["metric"]),
         trials=(),
         origin="mlflow",
         created=started.isoformat(timespec="seconds"),
-        training_rows=int(tags.get("automl.training_rows", 0)),
+        training_rows=int(data.get("training_rows", 0)),
     )
+
+
+def data_facts(tags: Mapping[str, str]) -> dict[str, Any]:
+    """What the tags of a training run say of its data: one of JSON, or one for each fact by earlier versions.
+
+    Raises
+    ------
+    ValueError
+        If a tag that should be JSON is not.
+    """
+    if layout.DATA_TAG in tags:
+        facts = dict(json.loads(tags[layout.DATA_TAG]))
+        return {"matrix": {}, "meta_features": {}, **facts}
+    names = ("fingerprint", "layout", "rows", "columns", "training_rows", "metric", "classes")
+    facts = {name: tags[f"automl.{name}"] for name in names if f"automl.{name}" in tags}
+    features = json.loads(tags.get(layout.META_FEATURES_TAG, "{}"))
+    return {
+        **facts,
+        "matrix": json.loads(tags.get("automl.matrix", "{}")),
+        "meta_features": features,
+    }
 
 
 def trial_of(

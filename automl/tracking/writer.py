@@ -16,10 +16,12 @@ from automl.home import RunFolder
 from automl.problem_names import origin
 from automl.records import Trial
 from automl.tracking import layout
+from automl.tracking.descriptions import problem_description
 from automl.tracking.layout import RunContent
 from automl.tracking.outbox import Outbox
 from automl.tracking.reading import Ending, JournalView, dispositions, ending, finalists
 from automl.tracking.store import PAGE, StoreAddress, pages
+from automl.tracking.views import view_tags
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -97,12 +99,15 @@ class RunWriter:
             return self._new_experiment(name, target, derived)
         self._check_target(experiment, target)
         self._check_origin(experiment, derived)
+        for key, value in self._page_tags().items():
+            if key not in experiment.tags:  # made by an earlier version
+                self.client.set_experiment_tag(experiment.experiment_id, key, value)
         if experiment.lifecycle_stage == "deleted":
             self.client.restore_experiment(experiment.experiment_id)
         return str(experiment.experiment_id)
 
     def _new_experiment(self, name: str, target: str, derived: str) -> str:
-        tags = {layout.TARGET_TAG: target, layout.KIND_TAG: "problem"}
+        tags = {layout.TARGET_TAG: target, layout.KIND_TAG: "problem", **self._page_tags()}
         if derived:
             tags[layout.DERIVED_TAG] = derived
         root = self.address.artifact_root
@@ -113,6 +118,11 @@ class RunWriter:
                 tags=tags,
             )
         )
+
+    def _page_tags(self) -> dict[str, str]:
+        """Description and saved views of the experiment."""
+        task = str((self.facts.get("data") or {}).get("task", ""))
+        return {layout.NOTE_TAG: problem_description(self.facts), **view_tags(task)}
 
     @staticmethod
     def _check_target(experiment: Experiment, target: str) -> None:

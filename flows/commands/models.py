@@ -209,7 +209,7 @@ def rollback(
                 version.version,
                 ", ".join(version.aliases),
                 version.run_id,
-                version.metrics.get("score"),
+                version.score,
                 version.metrics.get("test_score"),
             )
             for version in versions

@@ -75,10 +75,14 @@ class Note:
     ----------
     server : `LOCAL`, or the public address of another API
     is_settled : whether the flow run says what the folder says, for good
+    flow_run : its id, where the flow could note it; MLflow's description of the run names it
+    page : its address; empty where the server is `LOCAL`, which ends with the command
     """
 
     server: str
     is_settled: bool = False
+    flow_run: str = ""
+    page: str = ""
 
 
 def run_tags(folder: RunFolder) -> tuple[str, str]:
@@ -90,6 +94,22 @@ def note_attempt(folder: RunFolder, server: str) -> None:
     """Note that the present attempt at a run belongs on the page of `server`."""
     notes = _read_notes(folder)
     _write_notes(folder, {**notes, len(attempts_of(folder.read_facts())): Note(server)})
+
+
+def note_flow_run(folder: RunFolder, flow_run: str, page: str | None) -> None:
+    """Note which flow run the present attempt is.
+
+    Parameters
+    ----------
+    page : its address where the server has a lasting one
+    """
+    notes = _read_notes(folder)
+    number = len(attempts_of(folder.read_facts()))
+    note = notes.get(number)
+    if note is not None:
+        shown = "" if note.server == LOCAL else page or ""
+        noted = replace(note, flow_run=flow_run, page=shown)
+        _write_notes(folder, {**notes, number: noted})
 
 
 def server_name(home: Home, api: PrefectAPI | None = None) -> str:
@@ -147,12 +167,14 @@ class _Page:
     def settle(self, folder: RunFolder, notes: Mapping[int, Note]) -> int:
         """Settle what this run has on this page; how many attempts."""
         facts = folder.read_facts()
-        open_here = {n for n, note in notes.items() if note == Note(self.name)}
+        open_here = {
+            n for n, note in notes.items() if note.server == self.name and not note.is_settled
+        }
         settled: dict[int, Note] = {}
         for number, attempt in enumerate(state_of(folder, facts).attempts, 1):
             if number in open_here and attempt.status != RUNNING:
                 self._settle_attempt(folder, facts, number, attempt)
-                settled[number] = Note(self.name, is_settled=True)
+                settled[number] = replace(notes[number], is_settled=True)
         if settled:
             _write_notes(folder, {**notes, **settled})
         return len(settled)

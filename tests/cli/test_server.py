@@ -20,7 +20,13 @@ import pytest
 from automl.home import Home
 from automl.run_state import Attempt
 from automl_flows.services.prefect_api import PrefectAPI, answers
-from automl_flows.services.reconciliation import LOCAL, note_attempt, reconcile, server_name
+from automl_flows.services.reconciliation import (
+    LOCAL,
+    note_attempt,
+    note_flow_run,
+    reconcile,
+    server_name,
+)
 from automl_flows.services.server import LocalServer
 
 pytestmark = pytest.mark.integration
@@ -164,6 +170,7 @@ def a_run(home, *attempts):
     entries = [attempt.to_json() for attempt in attempts]
     folder.write_facts({**facts, "attempts": entries})
     note_attempt(folder, LOCAL)
+    note_flow_run(folder, "f1", None)
     return folder
 
 

@@ -21,7 +21,7 @@ from automl.tracking import layout
 from automl.tracking import team_history as module
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.store import open_store, store_address
-from automl.tracking.team_history import read_history, trial_of
+from automl.tracking.team_history import experience_of_parent, read_history, trial_of
 
 DATA = {
     "digest": "abc123",
@@ -107,14 +107,27 @@ def test_parameters_that_are_not_the_configuration_s_are_no_trial():
         trial_of(content.tags, {"k": "6"}, content.metrics)
 
 
-def test_meta_features_become_a_tag_where_they_fit():
+def test_meta_features_are_within_the_tag_of_the_data_where_they_fit():
+    facts = {"data": {"rows": 3}}
     values = {"rows_log": 4.499809670330265, "skew": None, "nan": float("nan")}
-    assert layout.meta_features_tags({"values": values}) == {
-        "automl.meta_features": '{"rows_log":4.49981}'
+    assert layout.data_tag(facts, {"values": values}) == {
+        "automl.data": '{"rows":3,"meta_features":{"rows_log":4.49981}}'
     }
-    assert layout.meta_features_tags({}) == {}
+    assert layout.data_tag({}, {}) == {}
     many = {f"a_long_name_of_a_feature_{i}": 0.1 for i in range(1000)}
-    assert layout.meta_features_tags({"values": many}) == {}
+    assert layout.data_tag(facts, {"values": many}) == {"automl.data": '{"rows":3}'}
+
+
+def test_a_store_of_an_earlier_version_is_read():
+    data = {"fingerprint": "a" * 32, "layout": "b" * 32, "rows": 90, "columns": 4, "classes": 2}
+    data |= {"metric": "accuracy", "training_rows": 60}
+    common = {"automl.run_id": "20261120-1", "automl.problem": "beans", "automl.task": "binary"}
+    old = {f"automl.{name}": str(value) for name, value in data.items()}
+    old |= {"automl.matrix": '{"n_encoded":4.0}', "automl.meta_features": '{"log_rows":4.5}'}
+    whole = data | {"matrix": {"n_encoded": 4.0}, "meta_features": {"log_rows": 4.5}}
+    before = experience_of_parent(common | old, 1000)
+    assert before == experience_of_parent(common | {"automl.data": json.dumps(whole)}, 1000)
+    assert (before.data.rows, before.data.meta_features) == (90, {"log_rows": 4.5})
 
 
 def test_an_address_that_is_none_is_refused(tmp_path):
@@ -158,9 +171,13 @@ def test_a_team_s_history_is_its_experience(home: Path, runs: Any, tmp_path: Pat
     client.create_run(foreign, tags={layout.KIND_TAG: "run"})
     known = client.get_experiment_by_name("beans-label").experiment_id
     client.create_run(known)
-    bad = {**_tags(client, known, first.run_id), layout.RUN_ID_TAG: "bad", "automl.rows": "many"}
+    bad = {
+        **_tags(client, known, first.run_id),
+        layout.RUN_ID_TAG: "bad",
+        "automl.data": _with_rows("many"),
+    }
     client.set_terminated(client.create_run(known, tags=bad).info.run_id)
-    going = {**bad, layout.RUN_ID_TAG: "going", "automl.rows": "90"}
+    going = {**bad, layout.RUN_ID_TAG: "going", "automl.data": _with_rows(90)}
     client.create_run(known, tags=going)
 
     uri = store_address(home).uri
@@ -184,6 +201,11 @@ def test_a_team_s_history_is_its_experience(home: Path, runs: Any, tmp_path: Pat
     assert [experience.id for experience in fewer.experiences] == [second.run_id]
 
 
+def _with_rows(rows: object) -> str:
+    (text,) = layout.data_tag({"data": DATA}, {}).values()
+    return json.dumps({**json.loads(text), "rows": rows})
+
+
 def _tags(client: Any, experiment: str, run_id: str) -> dict[str, str]:
     condition = f"tags.`automl.run_id` = '{run_id}' and tags.`automl.kind` = 'run'"
     (run,) = client.search_runs([experiment], condition)
@@ -193,7 +215,12 @@ def _tags(client: Any, experiment: str, run_id: str) -> dict[str, str]:
 @pytest.mark.integration
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
-    ("tag", "value"), [("automl.run_id", "o'brien"), ("automl.rows", "-3"), ("automl.task", "odd")]
+    ("tag", "value"),
+    [
+        ("automl.run_id", "o'brien"),
+        ("automl.data", '{"fingerprint": "a", "rows": -3}'),
+        ("automl.task", "odd"),
+    ],
 )
 def test_one_odd_run_is_counted_and_the_others_are_read(
     home: Path, runs: Any, tag: str, value: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from automl.inference.example import input_example
 from automl.inference.forms import DateForm, TimeForm
 from automl.inference.readings import Reading
 from automl.settings import Settings
+from automl.settings.presets import PRESETS
 from automl.tracking import layout
 from automl.tracking.links import links
 from automl.tracking.outbox import Outbox
@@ -63,6 +65,36 @@ def test_long_values_are_cut_to_what_mlflow_takes(runs: Any) -> None:
     tags = layout.trial_content(facts, trial, decision={}, family_run="f", extra_tags={}).tags
     assert max(map(len, tags.values())) == layout.TAG_CHARACTERS
     assert len(layout.parent_content(facts).params["note"]) == layout.PARAM_CHARACTERS
+
+
+def test_parameters_are_the_settings_that_somebody_has_chosen() -> None:
+    settings = Settings(table="a.csv", target="y", preset="fast", budget_seconds=60.0, folds=7)
+    shown = (
+        settings.model_dump(mode="json")
+        | PRESETS["fast"]
+        | {"folds": 7, "criteria": {"speed": 1.0}}
+    )
+    content = layout.parent_content({"run_id": RUN, "started_at": 1.79e9, "settings": shown})
+    assert content.params == {
+        "table": "a.csv",
+        "target": "y",
+        "preset": "fast",
+        "budget_seconds": "60.0",
+        "seed": "0",
+        "folds": "7",
+        "criteria": '{"speed": 1.0}',
+    }
+    assert layout.shown_settings({"settings": shown}) == shown
+
+
+def test_names_of_runs_say_what_they_found(runs: Any) -> None:
+    facts = {"started_at": 1.79e9, "settings": {"table": "data/beans.csv", "target": "y"}}
+    began = time.strftime("%Y-%m-%d %H:%M", time.gmtime(1.79e9))
+    assert layout.run_name(facts, "lightgbm") == f"beans-y · {began} · lightgbm"
+    trial = runs.trial(RUN, 4)
+    assert layout.trial_name(trial) == "lightgbm 0.5040 · s00004"
+    assert layout.trial_name(runs.trial(RUN, 5)) == "ridge timed out · s00005"
+    assert layout.trial_name(replace(trial, stage="candidates")) == "lightgbm 0.5040 · c00004"
 
 
 def test_a_users_metric_is_stored_under_a_name_that_mlflow_takes(runs: Any) -> None:

@@ -22,6 +22,8 @@ from automl.errors import ServiceError
 from automl.home import Home, RunFolder
 from automl.run_records.registration import RegistrationRule
 from automl.run_records.search import SearchRecord
+from automl.tracking.descriptions import Described, run_description
+from automl.tracking.late_report import WAITING, tell_registration
 from automl.tracking.links import links
 from automl.tracking.mirror import Mirror, complete, end_killed_runs
 from automl.tracking.mirror_process import MirrorProcess, n_unwritten, registration
@@ -54,7 +56,7 @@ def test_store_holds_the_trials_of_the_journal_with_their_values(home: Path, run
     found = {run.data.tags["automl.decision"]: run for run in of_kind(home, "trial")}
     assert len(found) == 8
     trial, run = runs.trial(folder.run_id, 4), found["4"]
-    assert run.info.run_name == "lightgbm 0004"
+    assert run.info.run_name == "lightgbm 0.5040 · s00004"
     assert run.data.params == {"alpha": "0.4", "prep.encoder": "onehot"}
     assert run.data.metrics["score"] == trial.score
     assert run.data.metrics["accuracy"] == 0.8
@@ -128,14 +130,14 @@ def test_models_of_the_second_layer_hang_below_their_family_without_speaking_for
     found = {run.data.tags["automl.trial_id"]: run for run in of_kind(home, "trial")}
     families = {run.info.run_id: run for run in of_kind(home, "family")}
     tags = found[used.id].data.tags
-    assert found[used.id].info.run_name == "ridge stack 0101"
+    assert found[used.id].info.run_name.endswith(" · l00101")
     assert tags["automl.stage"] == "stack"
     assert (tags["automl.disposition"], tags["automl.role"]) == ("second layer", "ensemble member")
     assert found[left.id].data.tags["automl.disposition"] == "second layer"
     assert "automl.role" not in found[left.id].data.tags
     assert found[base].data.tags["automl.role"] == "input of the second layer"
     family = families[tags["mlflow.parentRunId"]]
-    assert family.data.metrics["score"] == runs.trial(folder.run_id, 3).score
+    assert family.data.metrics["best_score"] == runs.trial(folder.run_id, 3).score
 
 
 def test_trials_on_fresh_folds_are_not_counted_as_trials_of_the_search(
@@ -149,7 +151,7 @@ def test_trials_on_fresh_folds_are_not_counted_as_trials_of_the_search(
     families = {run.info.run_name: run.data.metrics for run in of_kind(home, "family")}
     assert parent.data.metrics["trials"] == 4
     assert sum(metrics["trials"] for metrics in families.values()) == 4
-    assert max(metrics["score"] for metrics in families.values()) == pytest.approx(0.503)
+    assert max(metrics["best_score"] for metrics in families.values()) == pytest.approx(0.503)
 
 
 def test_completing_twice_adds_nothing(home: Path, runs: Any) -> None:
@@ -176,6 +178,57 @@ def test_the_report_is_an_artifact_and_replaced_where_it_was_made_anew(
     assert complete(Mirror(folder), 60)
     (parent,) = of_kind(home, "run")
     assert Path(parent.info.artifact_uri, "report.html").read_text() == "<p>second</p>"
+
+
+def test_the_pages_of_a_run_say_what_it_is_and_found(home: Path, runs: Any) -> None:
+    folder = runs.make(4)
+    runs.finish(folder)
+    write(folder, final_of(test=TEST), RegistrationRule(register=False))
+    assert complete(Mirror(folder), 60)
+    client = open_store(store_address(home))
+    (parent,) = of_kind(home, "run")
+    assert parent.info.run_name.startswith("beans-label · 20")
+    assert "It predicts `label`" in parent.data.tags["mlflow.note.content"]
+    assert "settings.json" in parent.data.tags["mlflow.note.content"]
+    assert parent.data.params == {"table": "data/beans.csv", "target": "label"}
+    assert "score" not in parent.data.metrics
+    assert "model_score" in parent.data.metrics
+    experiment = client.get_experiment(parent.info.experiment_id)
+    assert experiment.tags["mlflow.note.content"].startswith("Predicts `label`")
+    view = json.loads(experiment.tags["mlflow.sharedViewState.automl-runs"])
+    state = json.loads(view["state"])
+    found = client.search_runs(
+        [experiment.experiment_id], state["searchFilter"], order_by=[f"{state['orderByKey']} DESC"]
+    )
+    assert [run.info.run_id for run in found] == [parent.info.run_id]
+    settings = Path(parent.info.artifact_uri, "settings.json")
+    assert json.loads(settings.read_text())["target"] == "label"
+    assert json.loads(Path(parent.info.artifact_uri, "records/run.json").read_text())["versions"]
+
+
+def test_the_report_says_which_version_the_model_became(runs: Any) -> None:
+    folder = runs.make(1)
+    runs.finish(folder)
+    write(folder, final_of())
+    folder.report.write_text(f"<p>A model. {WAITING}</p>")
+    tell_registration(folder)
+    assert WAITING in folder.report.read_text()
+    done = {"version": "2", "registered_name": "beans-label", "alias": "champion"}
+    Outbox(folder.path / "outbox.json", done=done).save()
+    for _ in range(2):
+        tell_registration(folder)
+        assert folder.report.read_text() == "<p>A model. It is registered as beans-label/2.</p>"
+
+
+def test_the_description_names_the_flow_runs_that_were_noted(runs: Any) -> None:
+    folder = runs.make(1)
+    notes = {
+        "1": {"server": "local", "is_settled": True, "flow_run": "f1", "page": ""},
+        "2": {"server": "http://host:4200/api", "flow_run": "f2", "page": "http://host:4200/f2"},
+    }
+    (folder.path / "orchestrator.json").write_text(json.dumps(notes))
+    text = run_description(Described.of(folder, folder.read_facts()))
+    assert "Flow run in Prefect: `f1`, [f2](http://host:4200/f2), on the page" in text
 
 
 @pytest.mark.parametrize("call", ["create_run", "log_batch", "set_terminated"])

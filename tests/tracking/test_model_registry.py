@@ -150,7 +150,23 @@ def test_finished_run_is_registered_as_champion_and_loads_by_every_reference(
     assert version.metrics["test_score"] == 0.45
     described = open_store(store_address(home)).get_model_version("beans-label", "1")
     assert described.tags["automl.test_score"] == "0.45"
-    assert "Score on 30 untouched rows: 0.4500." in described.description
+    assert "| 30 test rows |" in described.description
+    client = open_store(store_address(home))
+    assert client.get_registered_model("beans-label").description.startswith("Predicts `label`")
+    model = client.get_logged_model(mirror.outbox.done["model"])
+    assert (model.params["model"], model.params["target"]) == ("ridge", "label")
+    named = json.loads(model.tags["mlflow.modelVersions"])
+    assert named == [{"name": "beans-label", "version": "1"}]
+    measured = {metric.key: metric for metric in model.metrics}
+    assert measured["test_score"].value == 0.45
+    assert (measured["test_score"].dataset_name, measured["test_score"].dataset_digest) == (
+        "beans-label",
+        "abc123",
+    )
+    (used,) = client.get_run(mirror.outbox.parent).inputs.dataset_inputs
+    assert json.loads(used.dataset.source) == {"uri": "data/beans.csv"}
+    columns = [column["name"] for column in json.loads(used.dataset.schema)["mlflow_colspec"]]
+    assert columns == ["width", "color", "label"]
     assert not version.needs_trust
     assert list(elsewhere.iterdir()) == []
     digests = row_digests_of(find_bundle("beans-label", home), home)

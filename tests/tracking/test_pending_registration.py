@@ -156,11 +156,11 @@ def test_a_model_no_better_than_the_baseline_is_called_so_and_takes_no_alias_fro
     client = open_store(store_address(home))
     last = client.get_model_version("beans-label", "4")
     assert last.description.startswith("No better than the baseline: the model is the constant, ")
-    assert "predicting the same for every row: 0.1100" in last.description
+    assert "score of a constant | 0.11 |" in last.description
     assert last.tags["automl.baseline"] == "not beaten"
     better = client.get_model_version("beans-label", "3")
     assert better.tags["automl.baseline"] == "beaten"
-    assert better.description.startswith("Predicts 'label'")
+    assert "It predicts `label`" in better.description
     (late,) = [
         registration(folder).alias_stays
         for folder in synchronization.Home(home).run_folders()

@@ -13,6 +13,7 @@ from automl.reports.page import BigNumber, Items, Numbers, Paragraph, Part, Sect
 from automl.reports.run_choices import RunChoices
 from automl.run_records.result import RunResult
 from automl.run_state import FINISHED
+from automl.tracking.late_report import WAITING, registered_words
 
 KEY, TITLE = "answer", "The answer"
 MILLISECOND_ROWS = 1000.0
@@ -69,7 +70,9 @@ def _model_sentences(choices: RunChoices, result: RunResult) -> Iterator[str]:
         f"{number(result.trials)}, of {result.families} families, in {seconds_text(result.seconds)}."
     )
     if choices.status.registered:
-        yield f"It is registered as {choices.status.registered}."
+        yield registered_words(choices.status.registered)
+    elif choices.status.registration == "pending":
+        yield WAITING
 
 
 def _numbers(choices: RunChoices, result: RunResult) -> Iterator[BigNumber]:
