@@ -40,6 +40,7 @@ def test_a_model_that_is_not_registered_yet_is_a_notice(
         warnings=[],
         stage_lock=nullcontext(),
         ledger=SimpleNamespace(elapsed=1.0, to_json=dict),
+        settings=SimpleNamespace(keep_models=False),
         records=records,
         end=lambda _: None,
     )
