@@ -7,14 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
-
-import numpy as np
-from numpy.typing import NDArray
 
 from automl.errors import StorageError
 from automl.privacy import FILE_MODE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def write_whole(
@@ -83,6 +83,8 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
     OSError
         With its number and the file's name.
     """
+    import numpy as np  # every command imports this module, and --help needs no arrays
+
     try:
         with path.open("wb") as file:
             np.save(_Written(file.write), array, allow_pickle=False)
