@@ -127,7 +127,8 @@ def run_description(run: Described) -> str:
 def version_description(run: Described) -> str:
     """Of a registered version, whose page has the aliases beside it."""
     made = f"Made by the run {run.name} (`{run.folder.run_id}`)."
-    promoted = promotion_lines(run.promotion)
+    stays = registration(run.folder).alias_stays
+    promoted = [_sentence(stays)] if stays else promotion_lines(run.promotion)
     return "\n\n".join([*_answer(run), *promoted, made, *_metric_table(run)])
 
 
@@ -144,8 +145,7 @@ def _answer(run: Described) -> Iterator[str]:
     result, final = run.result, run.final
     if result is not None and result.baseline is not None and result.baseline.notice:
         yield _sentence(result.baseline.notice)
-    yield from _model(run)
-    yield _predicts(run.facts)
+    yield " ".join([*_model(run), _predicts(run.facts)])
     yield " ".join([*_headline(run), *_honest(run)])
     if final is not None:
         yield (
@@ -257,10 +257,9 @@ def _registration(run: Described) -> Iterator[str]:
         yield _sentence(f"the model {state}{f': {told.reason}' if told.reason else ''}")
         return
     label, _, alias = told.registered.partition("@")
-    given = f", with the alias `{alias}` at its registration" if alias else ", without an alias"
-    yield _sentence(
-        f"registered as `{label}`{given}{f': {told.alias_reason}' if told.alias_reason else ''}"
-    )
+    given = f"got the alias `{alias}`" if alias else "got no alias"
+    why = f" Reason: {told.alias_reason}." if told.alias_reason else ""
+    yield f"It was registered as `{label}` and {given}.{why}"
 
 
 def _where(run: Described) -> Iterator[str]:

@@ -201,6 +201,10 @@ class Publisher:
         if alias:
             move_alias(client, name, alias, version)
             self.outbox.done["alias"] = alias
+        if "alias_stays" in self.outbox.done:
+            self.outbox.save()
+            text = version_description(Described.of(self.folder, writer.facts))
+            client.update_model_version(name, version, text)
         decision = PROMOTED if alias == CHAMPION else KEPT
         client.set_model_version_tag(name, version, DECISION_TAG, decision)
         if reason:

@@ -157,6 +157,7 @@ def test_a_model_no_better_than_the_baseline_is_called_so_and_takes_no_alias_fro
     last = client.get_model_version("beans-label", "4")
     assert last.description.startswith("No better than the baseline: the model is the constant, ")
     assert "score of a constant | 0.11 |" in last.description
+    assert "The alias champion stays with version 3" in last.description
     assert last.tags["automl.baseline"] == "not beaten"
     better = client.get_model_version("beans-label", "3")
     assert better.tags["automl.baseline"] == "beaten"
