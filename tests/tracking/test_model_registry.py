@@ -157,6 +157,11 @@ def test_finished_run_is_registered_as_champion_and_loads_by_every_reference(
     assert (model.params["model"], model.params["target"]) == ("ridge", "label")
     named = json.loads(model.tags["mlflow.modelVersions"])
     assert named == [{"name": "beans-label", "version": "1"}]
+    for event in ("model", "published"):  # as a process leaves it that was killed in between
+        del mirror.outbox.done[event]
+    mirror.outbox.save()
+    assert complete(Mirror(folder), 60)
+    assert len(client.get_logged_model(model.model_id).metrics) == len(model.metrics)
     measured = {metric.key: metric for metric in model.metrics}
     assert measured["test_score"].value == 0.45
     assert (measured["test_score"].dataset_name, measured["test_score"].dataset_digest) == (
