@@ -74,23 +74,28 @@ class _Written:
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
-    """What `numpy.save` does to a file, but a full disk is said to be full.
+    """Write or replace what `numpy.save` writes, but name a full disk as the reason.
 
-    numpy's own writing (``tofile``) counts what was written and forgets why there is not more.
+    A memory map of the file that was there before stays valid: the name moves to a new file. numpy's own
+    writing (``tofile``) counts what was written and forgets why there is not more.
 
     Raises
     ------
     OSError
-        With its number and the file's name.
+        With its number and the file's name; what was there before stays.
     """
     import numpy as np  # every command imports this module, and --help needs no arrays
 
+    draft = path.with_name(f".{path.name}-{uuid4().hex}")
     try:
-        with path.open("wb") as file:
+        with draft.open("wb") as file:
             np.save(_Written(file.write), array, allow_pickle=False)
+        draft.replace(path)
     except OSError as error:
-        error.filename = error.filename or str(path)
+        error.filename = str(path)
         raise
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -32,6 +32,7 @@ def test_an_array_that_does_not_fit_says_why_and_where(tmp_path: Path) -> None:
         save_array(path, np.zeros((300, 10)))
     assert caught.value.errno == errno.EFBIG
     assert caught.value.filename == str(path)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -41,3 +42,12 @@ def test_the_file_is_that_of_numpy(tmp_path: Path, shape: tuple[int, ...], order
     save_array(tmp_path / "ours.npy", array)
     np.save(tmp_path / "theirs.npy", array)
     assert (tmp_path / "ours.npy").read_bytes() == (tmp_path / "theirs.npy").read_bytes()
+
+
+def test_an_array_is_replaced_while_its_memory_map_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.npy"
+    numbers = np.arange(100_000.0)
+    save_array(path, numbers)
+    save_array(path, np.load(path, mmap_mode="r"))
+    assert np.array_equal(np.load(path), numbers)
+    assert [each.name for each in tmp_path.iterdir()] == ["numbers.npy"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import (
     RBF,
@@ -53,6 +55,13 @@ def kernel_by_name(name: str, n_columns: int) -> Kernel:
     if name not in shapes:
         raise ValueError(f"kernel must be one of {', '.join(shapes)}; got {name!r}")
     return ConstantKernel(1.0, VARIANCE_BOUNDS) * shapes[name]
+
+
+def _fit_kernel(process: Any, X: FloatArray, y: NDArray[Any]) -> Any:
+    """Fit a process and keep the best kernel that its search found, converged or not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return process.fit(X, y)
 
 
 class _GaussianProcess(BaseEstimator):  # type: ignore[misc]
@@ -110,7 +119,7 @@ class KernelClassifier(ClassifierMixin, _GaussianProcess):  # type: ignore[misc]
         kernel = kernel_by_name(self.kernel, X.shape[1])
         rows = self._part(y, is_classification=True)
         if self.optimize and len(np.unique(y[rows])) > 1:
-            part = self._process(kernel, "fmin_l_bfgs_b").fit(X[rows], y[rows])
+            part = _fit_kernel(self._process(kernel, "fmin_l_bfgs_b"), X[rows], y[rows])
             thetas = np.reshape(part.kernel_.theta, (-1, kernel.n_dims))
             kernel = kernel.clone_with_theta(thetas.mean(axis=0))
         self.model_ = self._process(kernel, None).fit(X, y)
@@ -142,7 +151,7 @@ class KernelRegressor(RegressorMixin, _GaussianProcess):  # type: ignore[misc]
         kernel = kernel_by_name(self.kernel, X.shape[1]) + WhiteKernel(0.1, NOISE_BOUNDS)
         if self.optimize:
             rows = self._part(y, is_classification=False)
-            kernel = self._process(kernel, "fmin_l_bfgs_b").fit(X[rows], y[rows]).kernel_
+            kernel = _fit_kernel(self._process(kernel, "fmin_l_bfgs_b"), X[rows], y[rows]).kernel_
         self.model_ = self._process(kernel, None).fit(X, y)
         return self
 

@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,11 +69,9 @@ class PredictionStore:
         if not self._takes(path, values.nbytes):
             _warn(f"predictions of trial {trial_id} are not kept: over {self._quota_mib:g} MiB")
             return False
-        draft = self._folder / f".{trial_id}-{uuid4().hex}"
-        with storing(path, "predictions", draft):
+        with storing(path, "predictions"):
             self._folder.mkdir(parents=True, exist_ok=True)
-            save_array(draft, values)
-            draft.replace(path)
+            save_array(path, values)
         return True
 
     def _takes(self, path: Path, n_bytes: int) -> bool:

@@ -146,7 +146,7 @@ def _answer(run: Described) -> Iterator[str]:
     if result is not None and result.baseline is not None and result.baseline.notice:
         yield _sentence(result.baseline.notice)
     yield " ".join([*_model(run), _predicts(run.facts)])
-    yield " ".join([*_headline(run), *_honest(run)])
+    yield " ".join([*_headline(run), *honest_sentences(run.honest)])
     if final is not None:
         yield (
             f"A row takes {final.predict_ms:.2g} ms to predict among many. The model has "
@@ -235,18 +235,18 @@ def _headline(run: Described) -> Iterator[str]:
     yield _sentence(found)
 
 
-def _honest(run: Described) -> Iterator[str]:
-    """The honest score of the model in a sentence, or why there is none."""
-    if run.honest is None:
+def honest_sentences(honest: HonestRecord | None) -> Iterator[str]:
+    """The honest score of the model, or why there is none; nothing for runs of earlier versions."""
+    if honest is None:
         return
-    score = run.honest.of_model
+    score = honest.of_model
     if score is not None and math.isfinite(score.score):
         yield (
             f"Honest score: **{score.score:.3f}**, 95 % interval {score.low:.3f} to {score.high:.3f}. It is "
-            f"corrected for the choice among {run.honest.n_trials} trials."
+            f"corrected for the choice among {honest.n_trials} trials."
         )
-    elif run.honest.reason:
-        yield f"No honest score: {run.honest.reason}."
+    elif honest.reason:
+        yield f"No honest score: {honest.reason}."
 
 
 def _registration(run: Described) -> Iterator[str]:

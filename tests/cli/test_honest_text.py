@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from automl.run_records.honest import HonestRecord
+from automl.tracking.descriptions import honest_sentences
 from automl.tracking.layout import honest_metrics
-from automl.tracking.publication import honest_lines
 from automl_flows.words.result_display import ensemble_row, honest_text
 
 SINGLE = {"score": 0.8, "low": 0.75, "high": 0.84, "naive": 0.82, "bias": 0.02}
@@ -66,9 +66,13 @@ def test_the_tracking_store_has_the_models_and_both_scores():
     assert honest_metrics(None) == honest_metrics(HonestRecord()) == {}
 
 
-def test_the_registered_model_has_it_in_a_sentence_or_why_there_is_none():
-    (line,) = honest_lines(HonestRecord.from_json(result_of()["honest"]))
-    assert line == "Corrected for having been chosen: 0.8124, 95 % interval 0.7808 to 0.8404."
+def test_the_registered_model_has_it_in_sentences_or_why_there_is_none():
+    def described(honest):
+        return " ".join(honest_sentences(HonestRecord.from_json(honest)))
+
+    assert described({**result_of()["honest"], "n_trials": 12}) == (
+        "Honest score: **0.812**, 95 % interval 0.781 to 0.840. It is corrected for the choice among 12 trials."
+    )
     known = result_of(ensemble=None, reason="one row decides")["honest"]
-    assert honest_lines(HonestRecord.from_json(known)) == ["No honest score: one row decides."]
-    assert honest_lines(None) == []
+    assert described(known) == "No honest score: one row decides."
+    assert not list(honest_sentences(None))

@@ -130,7 +130,7 @@ def finished(python_with_acme, table, tmp_path_factory, prefect_url) -> Path:
     environment = {**os.environ, "AUTOML_PRESET": "fast", "PREFECT_API_URL": prefect_url}
     done = run(python_with_acme, *asked, "--home", home, env=environment)
     assert done.returncode == 0, done.stderr
-    assert "registered           tumors-target/1@champion" in done.stdout
+    assert re.search(r"^registered +tumors-target/1@champion$", done.stdout, re.MULTILINE)
     (folder,) = (home / "runs").iterdir()
     return folder
 
