@@ -23,6 +23,7 @@ from automl.errors import ServiceError
 from automl.privacy import UMASK, make_private_folder
 from automl_flows.environment import TELEMETRY_OFF
 from automl_flows.services.prefect_api import PrefectAPI, answers
+from automl_flows.services.server_schema import ensure_database, remember_schema
 
 HOST = "127.0.0.1"
 READY_SECONDS = 120.0
@@ -142,8 +143,6 @@ class LocalServer:
         """
         if not self.is_owned or self.is_idle or self._process:
             return
-        from automl_flows.services.server_schema import ensure_database
-
         try:
             make_private_folder(self.folder)
             ensure_database(self.folder)
@@ -189,6 +188,8 @@ class LocalServer:
         while time.monotonic() < deadline:
             if self.is_ready(timeout=min(1.0, timeout)):
                 self._heard = time.monotonic()
+                if self.is_owned:
+                    remember_schema(self.folder)
                 return
             if not self.is_alive():
                 raise ServiceError(

@@ -1,18 +1,17 @@
-"""Which server a run uses, what stands, and the doctor; no server is started here."""
+"""Which server a run uses, what stands, the schema of a new one, and the doctor."""
 
 from __future__ import annotations
 
 import json
 import os
-import sqlite3
+import re
 import time
-from contextlib import closing
-from importlib.metadata import version
 
 import psutil
 import pytest
 
 from automl.errors import ServiceError
+from automl.installation import KEY_VARIABLE
 from automl_flows.commands.doctor import Finding, examine, exit_code
 from automl_flows.services import server_schema, standing
 from automl_flows.services.local_server import local_server
@@ -95,23 +94,46 @@ def test_a_server_that_cannot_be_started_is_a_service_error(tmp_path):
         LocalServer(tmp_path / "file" / "prefect").start()
 
 
-def test_a_new_home_gets_the_schema_once(tmp_path):
-    if server_schema.SCHEMA.read_text().split("\n", 1)[0].split()[-1] != version("prefect"):
-        pytest.skip("the dump was made with another version of Prefect and is not used")
-    assert server_schema.ensure_database(tmp_path)
-    assert not server_schema.ensure_database(tmp_path)
-    with closing(sqlite3.connect(tmp_path / "prefect.db")) as connection:
-        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-        revisions = connection.execute("SELECT count(*) FROM alembic_version").fetchone()
-    assert {"flow_run", "task_run", "artifact"} <= tables
-    assert revisions == (1,)
-    assert [path.name for path in tmp_path.iterdir()] == ["prefect.db"]
+@pytest.fixture
+def server_that_was_ready(tmp_path, monkeypatch):
+    """Folder of a server that ran its migrations in a new installation, and was ready."""
+    monkeypatch.setenv(KEY_VARIABLE, str(tmp_path / "installation" / "key"))
+    folder = tmp_path / "first"
+    assert not server_schema.ensure_database(folder)
+    with LocalServer(folder) as server:
+        server.wait_ready()
+    return folder
 
 
-def test_another_version_of_prefect_migrates_as_usual(tmp_path, monkeypatch):
+@pytest.mark.integration
+def test_the_schema_that_the_first_server_made_is_every_further_home_s(
+    server_that_was_ready, tmp_path, monkeypatch
+):
+    second = tmp_path / "second"
+    assert server_schema.ensure_database(second)
+    assert not server_schema.ensure_database(second)
+    assert [path.name for path in second.iterdir()] == ["prefect.db"]
+    made, migrated = (
+        server_schema.schema_text(folder / "prefect.db")
+        for folder in (second, server_that_was_ready)
+    )
+    assert made == migrated
+    assert re.search(r"CREATE TABLE \"?flow_run\"? ", made)
+    assert "INSERT INTO alembic_version" in made
+    with LocalServer(second) as server:
+        server.wait_ready()
+    assert server_schema.schema_text(second / "prefect.db") == migrated
     monkeypatch.setattr(server_schema, "version", lambda _: "99.0")
-    assert not server_schema.ensure_database(tmp_path)
-    assert not list(tmp_path.iterdir())
+    assert not server_schema.ensure_database(tmp_path / "third")
+    assert not (tmp_path / "third").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no database"])
+def test_a_file_that_is_no_database_of_prefect_s_is_not_remembered(tmp_path, monkeypatch, content):
+    monkeypatch.setenv(KEY_VARIABLE, str(tmp_path / "key"))
+    (tmp_path / "prefect.db").write_bytes(content)
+    server_schema.remember_schema(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["prefect.db"]
 
 
 def test_the_doctor_looks_at_everything_and_changes_nothing(own_home, runs):
