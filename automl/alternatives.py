@@ -9,7 +9,7 @@ from typing import Literal
 
 ClassWeighting = Literal["none", "balanced"]
 Decision = Literal["learned", "given"]
-"""How two classes are told apart: by a threshold that is learned, or given by the costs alone."""
+"""How two classes are separated: by a learned threshold, or by the costs alone."""
 FinalKind = Literal["bag", "refit"]
 """Fold models together, or one model fitted again on all rows."""
 Resource = Literal["auto", "folds", "rows", "iterations"]

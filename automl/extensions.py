@@ -50,7 +50,7 @@ class Extension:
         """Error about the package, to be raised."""
         return SettingsError(
             f"package {self.package}: {self.group}: {self.name}: {reason}; "
-            "mend the package, or uninstall it",
+            "fix the package, or uninstall it",
             package=self.package,
         )
 

@@ -83,7 +83,7 @@ def tighten(home: Path) -> str:
         names = ["it" if path == home else path.relative_to(home) for path in opened]
         return (
             f"home folder {home} was open to other users ({first_few(names, 1)}); it is closed to them now, "
-            "since tables, models and what was tried lie there"
+            "since it holds tables, models and trials"
         )
     return ""
 

@@ -156,7 +156,7 @@ class FoldResult:
     fit_seconds : preprocessing and fit, wall seconds
     predict_seconds : prediction of all validation rows, wall seconds
     processor_seconds
-        Of both, all threads together; what a busy machine does not change. 0 where nobody looked.
+        Of both, all threads together. A busy machine does not change it. 0 if not measured.
     preprocessing_seconds
         The part of `fit_seconds` that preprocessing took; next to nothing where the preprocessed
         rows were still at hand. 0 in journals that do not tell it apart.

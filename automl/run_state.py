@@ -94,7 +94,7 @@ class RunState:
 
     @property
     def down_seconds(self) -> float:
-        """How long nobody drove the run between its attempts."""
+        """Seconds between the attempts, in which no process drove the run."""
         pairs = pairwise(self.attempts)
         gaps = (later.began - (earlier.ended or later.began) for earlier, later in pairs)
         return sum(max(0.0, gap) for gap in gaps)
@@ -148,7 +148,7 @@ def read_stage(folder: RunFolder, name: str) -> dict[str, Any]:
 
 
 def _status(folder: RunFolder, facts: Mapping[str, Any]) -> str:
-    """Status of a run that nobody drives; one with a result lacks at most its registration."""
+    """Status of a run that no process drives; one with a result lacks at most its registration."""
     if facts.get("status") == FINISHED or read_stage(folder, "result"):
         return FINISHED
     if facts.get("status") == FAILED:

@@ -10,7 +10,7 @@ from automl.errors import SettingsError
 AlphaSplit = Literal["level", "tree"]
 WantedSplit = Literal["auto", "level", "tree"]
 Procedure = Literal["closed", "paired", "mcb", "bayesian", "friedman", "thesis"]
-"""How worse candidates are told; `automl.selection.comparison_with_best` has the tests."""
+"""How worse candidates are detected; `automl.selection.comparison_with_best` has the tests."""
 Normality = Literal["kolmogorov_smirnov", "lilliefors"]
 Number = TypeVar("Number", int, float)
 LEVELS = ("leaf", "category", "family", "root")

@@ -19,7 +19,7 @@ _QUIET = {
 def prepare_environment() -> None:
     """No telemetry, and no chatter of libraries on the terminal unless the user asks for it.
 
-    What fails is told in one line by the commands, and with its log on Prefect's page.
+    The commands report failures in one line; Prefect's page has the log.
     """
     os.environ.update(TELEMETRY_OFF)
     for name, value in _QUIET.items():

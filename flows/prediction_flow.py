@@ -37,7 +37,7 @@ def predict(
     Raises
     ------
     SettingsError, ServiceError
-        If there is no such model or folder, or the registry is away. A bad file ends nothing: it is set aside.
+        If there is no such model or folder, or the registry cannot be reached. A bad file ends nothing: it is set aside.
     """
     predictor = Predictor.open(model, Home(default_home()), proba=proba, log=log)
     outcome = predict_files(predictor, Path(folder), Path(output))

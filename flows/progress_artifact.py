@@ -19,7 +19,7 @@ from automl_flows.words.progress_display import sparkline, state_text
 UPDATE_SECONDS = 5.0
 """Between two updates: a page is looked at now and then, and each update is a request to the server."""
 END_SECONDS = 1.0
-"""For the last update: a server on the same machine answers in a tenth of it, and nobody waits for another."""
+"""For the last update: a server on the same machine answers in a tenth of it; other servers are not waited for."""
 
 _log = logging.getLogger(__name__)
 

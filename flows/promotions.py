@@ -1,4 +1,4 @@
-"""What Prefect is told of promotions: an event where a model takes the alias, and a problem's history."""
+"""What Prefect receives about promotions: an event when a model takes the alias, and a problem's history."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ def _go_on(
     """Result of an interrupted run, continued from its journal; empty if that cannot be."""
     from automl_flows.services.local_server import local_server, running
 
-    tell(f"going on with run {folder.run_id}, which was interrupted on this content")
+    tell(f"continuing run {folder.run_id}, which was interrupted on this content")
     server = local_server(home.path, has_time=True)
     try:
         with running(server, home):
@@ -262,7 +262,9 @@ def _go_on(
 
             return resume(folder.run_id, home=home, server=server, on_progress=on_progress)
     except (SettingsError, DataError) as error:
-        tell(f"run {folder.run_id} cannot go on: {error.message}; it is begun anew")
+        tell(
+            f"run {folder.run_id} cannot go on: {error.message}; it starts again from the beginning"
+        )
         return {}
 
 

@@ -22,7 +22,7 @@ class FamilyState:
     """Tells Prefect when the family of the task that runs here had trials, with the true times.
 
     It tells as Prefect's engine tells of a task's begin and end: by events that a thread sends, so that a
-    server that is slow or away holds up nothing. Outside of a task run nobody is told.
+    server that is slow or away delays nothing. Outside of a task run nothing is reported.
     """
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ ACQUISITIONS: dict[str, Kind[Acquisition]] = {
     "ei": Kind(ExpectedImprovement, "expected improvement", "L14 eq. 3, X20 V-B"),
     "ei_margin": Kind(
         ExpectedImprovement,
-        "expected improvement over the best and a margin",
+        "expected improvement beyond the best plus a margin",
         "X20 V-B",
         {"margin": 0.01},
     ),

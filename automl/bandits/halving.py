@@ -16,14 +16,14 @@ draw (by judgement)."""
 
 
 class FamilyHalving(LearnsBestScores):
-    """Every family gets a few turns; then again and again the worse half goes, the budget doubles.
+    """Every family gets a few turns. Then the worse half drops out and the budget doubles, repeatedly.
 
     A family's budget is its number of turns, those of earlier rungs included: 4, then 8, 16 and so
     on, until a single family is left, which gets all further turns. Families are compared by their
     best complete score; one without any is the worst, and of equal ones the first in prior order
     is the better. The better half is rounded up.
 
-    Nobody waits for a rung: where turns are still pending, those that lead so far get theirs of the
+    No turn waits for a rung: where turns are still pending, those that lead so far get theirs of the
     next rung. A family that can take no more turns stays in the comparison with what it has. Where
     none of those left can take a turn, the best of the others does.
 

@@ -47,7 +47,7 @@ _OURS: dict[str, AllocatorEntry] = {
     "uniform": AllocatorEntry(Uniform, "equal turns for every family", "H18 7.3"),
     "halving": AllocatorEntry(
         FamilyHalving,
-        "the worse half of the families goes, the others get twice the turns",
+        "drops the worse half of the families, doubles the turns of the others",
         "H18 8.2.3",
     ),
     "leaders": AllocatorEntry(

@@ -1,6 +1,6 @@
 """Poisson-binomial test: which method wins on more than half of the data sets (SPEC L4).
 
-On data set d the test rows are reweighted again and again, as a sample of what other test rows
+On data set d the test rows are reweighted repeatedly, as a sample of what other test rows
 might have said; p_d is the share of the draws in which method A has the lower risk. Wins on
 different data sets are independent, so their number has a Poisson-binomial distribution, and the
 test states the probability that A wins on more than half of them.

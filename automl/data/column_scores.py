@@ -94,7 +94,7 @@ def _indicators(series: pd.Series) -> FloatArray:
 
 
 def target_strata(y: FloatArray | IntArray, *, is_classification: bool) -> IntArray:
-    """Codes of rows with like targets: classes, or tenths of the rows by their value."""
+    """Codes of rows with similar targets: classes, or tenths of the rows by their value."""
     if is_classification:
         return np.asarray(y, dtype=np.int64)
     ranks = pd.Series(y).rank(method="average", pct=True).to_numpy()

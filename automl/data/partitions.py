@@ -98,7 +98,7 @@ def _with_values(
     for key in values:
         if key in frame.columns:
             raise DataError(
-                f"{label} has the column {key!r}, which its folder's name says as well",
+                f"{label} has the column {key!r}, which the name of its folder has too",
                 file=address,
             )
     columns = {

@@ -65,7 +65,7 @@ def check_row_order(
     time_column: str | None = None,
     has_groups: bool = False,
 ) -> None:
-    """Note an order in time that nobody gave, columns that change along it, columns that stand still.
+    """Note an order in time that was not given, columns that change along it, and columns that stop changing.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _note_time(
     for order in orders[1:]:
         if _is_like(_sample(scores, order)):
             findings.notes.append(
-                f"rows close in date column {order.column!r} have like targets; folds at random score too high "
+                f"rows close in date column {order.column!r} have similar targets; folds at random score too high "
                 f"for later rows: give --time {order.column!r}"
             )
             return
@@ -124,14 +124,14 @@ def _note_time(
     rising = [name for name in features.columns if _is_rising(features[name])]
     if rising:
         findings.notes.append(
-            f"rows close in column {rising[0]!r}, in whose order they stand, have like targets; if it is a time, give "
+            f"rows close in column {rising[0]!r}, by which they are sorted, have similar targets; if it is a time, give "
             f"--time {rising[0]!r}: folds at random score too high for later rows"
         )
         return
     alike = _alike_columns(features, strata, rows)
     if alike and errs_more_on_stretches(features, scores, strata):
         findings.notes.append(
-            f"rows that follow each other have like targets and like values in {listed(alike, 3)}; folds at random "
+            f"rows that follow each other have similar targets and similar values in {listed(alike, 3)}; folds at random "
             "score too high if rows are in order of time, give its column as --time, or come in groups, --groups"
         )
 

@@ -68,7 +68,7 @@ def shift_along_rows(
     frame : (n_rows, n_columns)
         Numbers and categories.
     strata : (n_rows,)
-        Codes of rows with like targets.
+        Codes of rows with similar targets.
     order : (n_rows,)
         Positions of the rows in their order.
     where

@@ -56,7 +56,7 @@ def standstills(frame: pd.DataFrame, strata: IntArray, order: IntArray) -> list[
     frame : (n_rows, n_columns)
         Typed numbers and categories.
     strata : (n_rows,)
-        Codes of rows with like targets: a column may have one value in all rows of a class.
+        Codes of rows with similar targets: a column may have one value in all rows of a class.
     order : (n_rows,)
         Positions of the rows in their order.
     """

@@ -65,7 +65,7 @@ def errs_more_on_stretches(frame: pd.DataFrame, scores: FloatArray, strata: IntA
     scores : (n_rows, n_scores)
         The target: ranks, or an indicator of each class.
     strata : (n_rows,)
-        Codes of rows with like targets; every fold has its share of each, so that rows sorted by the
+        Codes of rows with similar targets; every fold has its share of each, so that rows sorted by the
         target are no stretches without some of its values.
     """
     chosen = _runs(len(frame))

@@ -1,4 +1,4 @@
-"""The append-only journal of a run: every finished trial, durable before anyone is told of it.
+"""The append-only journal of a run: every finished trial, durable before it is reported.
 
 A journal is a folder of segments ``segment-<n>.jsonl``, one per driving process. Each line is
 eight hexadecimal digits of a checksum, a space and one JSON object. What a crash cut off at the

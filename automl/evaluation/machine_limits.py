@@ -59,7 +59,7 @@ def crowding(*, root: Path = Path("/")) -> float:
     """How much longer this process has taken for its work because others had the cores; at least 1.
 
     Of its first thread since its start, as Linux's scheduler counts: waiting for data or for others is no
-    work. 1 where nobody counts.
+    work. 1 if nothing is counted.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ _IDLE_SECONDS = 0.25
 _STRAY_SECONDS = 0.002
 """Between looks while what was killed is still there: a slot waits for it."""
 _BURIAL_SECONDS = 1.0
-"""For what a dead worker left to end, before the worker's end is told all the same."""
+"""How long the children of a dead worker have to end before its end is reported anyway."""
 _LOG_BYTES = 32 << 20
 _MESSAGE_BYTES = 1 << 16
 

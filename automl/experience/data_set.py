@@ -124,7 +124,7 @@ class Experience:
     trials : in the order of their decisions
     origin : `run`, `shipped`, `imported` or `mlflow`
     created : day and time, ISO 8601, UTC
-    training_rows : that the first fit of a full trial learned from; 0 where nobody knows
+    training_rows : that the first fit of a full trial learned from; 0 if unknown
     """
 
     id: str

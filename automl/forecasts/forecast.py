@@ -21,7 +21,7 @@ FULL = Fidelity()
 
 
 class Forecast:
-    """Expected seconds of trials; learns from every trial that it is told. Safe between threads.
+    """Expected seconds of trials; learns from every trial that it receives. Safe between threads.
 
     One `RuntimeModel` per family. A family of which this run has no timing is expected to be as
     much slower or faster than what is known of it as the other families have been (the median of

@@ -183,7 +183,7 @@ def _reference(folder: Path, manifest: Manifest) -> TrainingReference | None:
 
 
 def _try(model: TableModel, folder: Path, content: Mapping[str, Any]) -> None:
-    """Predict rows made from the schema: parts that nobody vouches for may not fit each other."""
+    """Predict rows made from the schema: untrusted parts may not fit each other."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -82,7 +82,7 @@ def varying_parts(days: FloatArray) -> tuple[str, ...]:
 
 
 def nearest_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """All pairs of columns, those that stand nearest to each other first, in the order of the columns."""
+    """All pairs of columns, those closest to each other first, in the order of the columns."""
     places = combinations(range(len(names)), 2)
     ordered = sorted(places, key=lambda pair: (pair[1] - pair[0], pair[0]))
     return [(names[first], names[second]) for first, second in ordered]
@@ -95,7 +95,7 @@ def difference_note(n_dates: int) -> str:
         return ""
     return (
         f"{n_dates} columns of dates have {n_pairs} differences; those of the {MOST_DIFFERENCES} pairs that "
-        "stand nearest to each other in the table are used"
+        "are closest to each other in the table are used"
     )
 
 

@@ -171,7 +171,7 @@ def _read(path: Path) -> dict[str, Any]:
     if version not in READABLE:
         relation = "later" if version > FORMAT else "earlier"
         raise SettingsError(
-            f"{path}: format {version} is {relation} than {FORMAT}, the one that is known here"
+            f"{path}: format {version} is {relation} than {FORMAT}, the one that this version knows"
         )
     return content
 
@@ -279,7 +279,7 @@ def _check_position(position: int, n: int, place: str) -> None:
 
 
 def _check_columns(schema: TableSchema) -> None:
-    """Whether names are told apart."""
+    """Whether names are distinguished."""
     _check_distinct([column.name for column in schema.columns], "schema.columns: names")
     _check_distinct(schema.feature_names, "schema: outputs")
     for number, column in enumerate(schema.columns):

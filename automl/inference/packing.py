@@ -73,7 +73,7 @@ def needs_pickle(estimator: Any) -> bool:
 def pickle_refusal(estimator: Any) -> str:
     """Sentence about an estimator for which `needs_pickle` holds."""
     return (
-        f"{class_name(estimator)} can be stored only as a pickle, which nobody loads without trust; "
+        f"{class_name(estimator)} can be stored only as a pickle, which is never loaded without trust; "
         "give --trust to store it so, or leave the family out"
     )
 
@@ -155,7 +155,7 @@ def _read(file: Path, read: Callable[[], T]) -> T:
         package = str(error.name).partition(".")[0]
         raise DataError(
             f"{file} needs the package {package}, which is not installed here; install the distribution "
-            "that brings it to load the model"
+            "that provides it to load the model"
         ) from None
     except Exception as error:  # noqa: BLE001 - readers of other libraries, for files of anybody
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
@@ -222,7 +222,7 @@ def _skops_bytes(shell: Any) -> bytes | None:
 
 
 def _write_pickle(estimator: Any, folder: Path, stem: str) -> dict[str, Any]:
-    """Pickle an estimator; classes of modules that nobody can install travel in the pickle."""
+    """Pickle an estimator; the pickle holds classes of modules that cannot be installed."""
     import cloudpickle  # type: ignore[import-untyped]
 
     file, modules = f"{stem}.pickle", _own_modules()

@@ -1,4 +1,4 @@
-"""Plain JSON that nobody vouches for, read into frozen records by the types of their fields.
+"""Untrusted JSON, read into frozen records by the types of their fields.
 
 Known types: ``str``, ``bool``, ``int``, ``float``, ``None``, ``Literal``, unions, ``tuple[X, ...]`` (a list),
 ``Mapping[str, X]`` (an object), records, and ``Any`` (plain JSON of limited depth). A trailing underscore of a
@@ -22,7 +22,7 @@ MOST_DEPTH = 24
 """Of values that are kept as they are; what is written here has three levels."""
 LARGEST_INTEGER = 2**63 - 1
 _SHOWN_CHARACTERS = 60
-"""Of what nobody vouches for, in a message: enough to find it in its file."""
+"""Limit for untrusted text in a message: enough to find it in its file."""
 
 T = TypeVar("T")
 

@@ -42,7 +42,7 @@ def verify(folder: Path, expected: Mapping[str, str]) -> None:
         elif not path.resolve().is_relative_to(inside):
             problems.append(f"{path} is a link out of the bundle, to {path.resolve()}")
         elif _digest(path) != digest:
-            problems.append(f"{path} differs from what was written (its SHA-256 is another)")
+            problems.append(f"{path} differs from what was written (its SHA-256 is different)")
     if problems:
         raise DataError(problems[0], problems=problems)
 
@@ -64,7 +64,7 @@ def is_own(folder: Path, content: Mapping[str, Any], key: bytes | None, run: str
     if verdict == "altered":
         raise DataError(
             f"{folder / MANIFEST} was changed since this installation signed it; restore it, or remove its "
-            f"field {FIELD} to have it read as somebody else's"
+            f"field {FIELD} to have it treated as the bundle of somebody else"
         )
     return verdict == "own" and run in ("", content["extra"].get("run"))
 

@@ -240,7 +240,7 @@ def _raise_all(problems: list[str]) -> None:
 def _fit_differences(
     schema: TableSchema, raw: RawTable, taken: set[str]
 ) -> tuple[DateDifference, ...]:
-    """Differences that vary, of the `MOST_DIFFERENCES` pairs that stand nearest to each other."""
+    """Differences that vary, of the `MOST_DIFFERENCES` closest pairs."""
     dates = schema.dates
     pairs = nearest_pairs(list(dates))[:MOST_DIFFERENCES]
     if not pairs:

@@ -1,7 +1,7 @@
 """Whether an installation wrote a record itself: HMAC-SHA256 (RFC 2104) over the record in canonical JSON.
 
 A digest proves that a file is the one that its manifest means, and whoever writes both can let it say anything.
-A signature proves that the manifest was written by who has the key. One key signs records of several kinds, so
+A signature proves that the holder of the key wrote the manifest. One key signs records of several kinds, so
 the kind is signed as well: a record of one kind is never taken for another.
 """
 

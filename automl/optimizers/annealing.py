@@ -77,7 +77,7 @@ class SimulatedAnnealing:
         return Proposal(proposed)
 
     def tell(self, trial: Trial) -> None:
-        """Accept or refuse a configuration, and cool down; one nobody asked for only if better."""
+        """Accept or refuse a configuration, and cool down; accept an unsolicited one only if it is better."""
         if trial.status is TrialStatus.PARTIAL:
             return
         configuration = trial.configuration

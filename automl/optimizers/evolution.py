@@ -34,7 +34,7 @@ class Evolution:
     """One population over all nodes of the tree; nodes that are not active do not matter.
 
     Each number is a coordinate in its unit interval (of at most `MOST_STEPS` integers a discrete
-    one), each choice and nominal a categorical variable. A generation is told by its ranks once
+    one), each choice and nominal a categorical variable. A generation is updated by its ranks once
     its members are: failed and raced ones are the worst, equal ones in the order of telling.
     Partial trials and those of others are passed over. Where the population has contracted, or a
     space has nothing to vary, draws are from the prior and a new population begins.

@@ -147,7 +147,7 @@ _OURS: dict[str, OptimizerEntry] = {
     ),
     "gp_prior": _composed(
         GP_PRIOR,
-        "as gp_sampled, with what earlier data sets make expected, as far as the scores bear it out",
+        "gp_sampled with a prior from earlier data sets, trusted as far as the scores bear it out",
         "Wang et al. 2021, Tighineanu et al. 2022",
     ),
     "esmbo": _composed(

@@ -179,7 +179,7 @@ def reopen(
     facts = folder.read_facts()
     if "data" not in facts and (facts.get(GIVEN_FRAME) or not facts.get("settings")):
         raise SettingsError(
-            f"run {folder.run_id} was interrupted before it had read its table, which no file holds; "
+            f"run {folder.run_id} was interrupted before it had read its table, which is not in a file; "
             "train again",
             run=folder.run_id,
         )

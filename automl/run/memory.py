@@ -50,7 +50,7 @@ def recall_snapshot(session: Session) -> tuple[Experience, ...]:
     if kept.digest != record.digest:
         session.is_reproducible = False
         session.warnings.append(
-            f"the experience that the run began with is not whole any more in "
+            f"the experience that the run began with is incomplete in "
             f"{session.folder.experience}: {len(kept.experiences)} of {len(record.entries)} "
             "entries can be read"
         )
@@ -85,6 +85,6 @@ def unknown_exclusions(home: Home, settings: Settings) -> list[str]:
 def _about_unknown(snapshot: Snapshot) -> list[str]:
     return [
         f"setting exclude_experience: the experience has no data set or run {text!r}, and no "
-        f"fingerprint or layout begins so (they need {LEAST_DIGITS} digits or more)"
+        f"fingerprint or layout begins with it (these need {LEAST_DIGITS} digits or more)"
         for text in snapshot.unknown
     ]

@@ -168,7 +168,7 @@ class Session:
             yield
         except BaseException as error:
             if state_of(self.folder).status != FINISHED:
-                # on a full disk not even this can be written; the lock tells that nobody drives it
+                # on a full disk not even this can be written; the free lock tells that no process drives it
                 with suppress(StorageError):
                     self.end(FAILED if isinstance(error, Exception) else INTERRUPTED)
             raise

@@ -1,4 +1,4 @@
-"""Record of the whole run: what a person, a page or a program is told of it."""
+"""Record of the whole run, for people, pages and programs."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class RunResult(StageRecord):
     reproducible : whether an equal run comes to the same
     seconds : from the first line, so far
     promotion : None unless the model challenges a champion
-    notices : what nobody must overlook, one sentence each
+    notices : warnings that readers must see, one sentence each
     links : where to look, by name
     ledger : planned and used seconds by stage
     """

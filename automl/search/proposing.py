@@ -56,7 +56,7 @@ class Proposer:
         Under a time budget: whether a trial of this proposal can still finish, given the partial
         trial whose folds it takes over.
     has_time
-        Under a time budget: whether any trial can still finish. Nobody is asked where none can.
+        Under a time budget: whether any trial can still finish. If none can, no optimizer is asked.
     defaults
         Default of each family in the order in which those are tried that the opening and the
         allocator leave out: every family's is owed one trial.

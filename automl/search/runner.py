@@ -249,7 +249,7 @@ def _shortened(folds: Sequence[FoldResult]) -> str:
     if not kept:
         return ""
     return (
-        f"its time was over: {len(kept)} of {len(folds)} fits ended early, with "
+        f"its time ran out: {len(kept)} of {len(folds)} fits ended early, with "
         f"{min(kept)} to {max(kept)} rounds"
     )
 
@@ -287,7 +287,7 @@ def work(
     Parameters
     ----------
     commit
-        Makes a trial durable; called before anyone is told.
+        Makes a trial durable; called before it is reported.
     limit_seconds
         Time limit of a turn.
     family
@@ -295,7 +295,7 @@ def work(
     until
         Stop taking turns as soon as this holds.
     look
-        Called again and again while turns are taken; see `Turns.take`.
+        Called repeatedly during the search; see `Turns.take`.
     """
 
     def run(turn: Turn) -> None:

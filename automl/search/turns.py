@@ -79,7 +79,7 @@ class Due:
     ----------
     begins_round : whether optimizers think anew
     learned
-        Results that are told before, in order.
+        Earlier results that are reported first, in order.
     pending
         What was decided and is not seen, in order.
     """
@@ -378,7 +378,7 @@ class Turns:
         return all(i in self._results for i in range(len(self._proposer.seen), needed + 1))
 
     def _untold_up_to(self, last: int) -> tuple[Trial, ...]:
-        """Results that are told now, in order."""
+        """Results to report now, in order."""
         told = sorted(i for i in self._untold if i <= last)
         self._untold.difference_update(told)
         for i in told:

@@ -227,7 +227,7 @@ class _Check:
             )
 
     def _scored(self) -> Iterator[str]:
-        """Who was scored on fresh folds, who led, and who has all scores."""
+        """Candidates with scores on fresh folds, the leaders, and those with all scores."""
         scoring, kept = self.scoring, self.screening["kept"]
         planned, scored = scoring["planned"], scoring["scored"]
         if not planned or planned != [trial_id for trial_id in kept if trial_id in planned]:

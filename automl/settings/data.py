@@ -41,7 +41,7 @@ class Data(Section):
     )
     strict: bool = setting(
         False,
-        help="Refuse what is odd in the table, instead of taking it with a note",
+        help="Refuse oddities in the table instead of accepting them with a note",
         more="odd values, names and small classes",
         option=Option(),
     )

@@ -1,4 +1,4 @@
-"""Settings that have no effect beside others: who gives one is told, instead of waiting for it."""
+"""Settings that have no effect beside others, and are therefore refused."""
 
 from __future__ import annotations
 

@@ -25,5 +25,5 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 def usual_value(preset: str, name: str) -> Any:
-    """What a setting is by its preset, or else by default, where nobody says anything."""
+    """Value of a setting that is not given: that of its preset, or else the default."""
     return PRESETS[preset].get(name, Settings.model_fields[name].default)

@@ -1,4 +1,4 @@
-"""Settings of what becomes of the model: its name, and how it is stored and registered."""
+"""Settings of the model's name, storage and registration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from automl.settings.names import packages_add_families
 
 
 class Registration(Section):
-    """What becomes of the model."""
+    """How the model is named, stored and registered."""
 
     title: ClassVar[str] = "The registration"
 
@@ -49,7 +49,7 @@ class Registration(Section):
     )
     promotion_alpha: float = setting(
         0.05,
-        help="Chance that a model takes the alias which the rule of promotion means to keep out",
+        help="Chance that a model takes the alias although the rule of promotion should refuse it",
         idle=(
             Idle(lambda s: not s.challenge, "challenge false compares no models"),
             Idle(lambda s: s.promotion == "always", "promotion always tests nothing"),
@@ -59,13 +59,13 @@ class Registration(Section):
     )
     register_after: bool = setting(
         False,
-        help="Where there was no time to register the model, do it after the run",
-        more="a process of its own completes what the tracking store lacks, for ten minutes at most",
+        help="If the run has no time to register the model, register it afterwards",
+        more="a separate process completes the tracking store, in ten minutes at most",
         option=Option(),
     )
     trust: bool = setting(
         False,
-        help="Store models of your own families as pickles if need be",
+        help="Allow pickles for models of your own families",
         more="where nothing else can hold them",
         option=Option(),
         idle=(

@@ -45,7 +45,7 @@ class Resources(Section):
     )
     trials: int | None = setting(
         None,
-        help="Number of trials of the search, a reproducible run",
+        help="Number of trials of the search; makes the run reproducible",
         more="without budget_seconds nothing reads the clock",
         unit="trials",
         option=Option(metavar="N"),
@@ -54,11 +54,11 @@ class Resources(Section):
     )
     cost_aware: bool = setting(
         False,
-        help="Let measured seconds influence decisions beside a number of trials",
+        help="Let measured seconds influence decisions even with trials",
         idle=(
             Idle(
                 lambda s: s.trials is None,
-                "with a time budget alone measured seconds decide in any case; give trials",
+                "with a time budget alone, measured seconds always decide; give trials",
             ),
         ),
     )
@@ -70,7 +70,7 @@ class Resources(Section):
         idle=(
             Idle(
                 lambda s: s.seconds is None,
-                "there is no time budget of which a share could be kept; give budget_seconds",
+                "without a time budget there is no share to keep; give budget_seconds",
             ),
         ),
         ge=0,
@@ -97,7 +97,7 @@ class Resources(Section):
     )
     memory_mib: float | None = setting(None, help="Memory limit of one trial", unit="MiB", gt=0)
     predictions_quota_mib: float = setting(
-        2048.0, help="Disk space of the predictions that a run keeps", unit="MiB", gt=0
+        2048.0, help="Disk space for the predictions that a run keeps", unit="MiB", gt=0
     )
     seed: int = setting(0, help="Root of all randomness", option=Option(metavar="N"), ge=0)
 

@@ -40,7 +40,7 @@ class Search(Section):
         idle=(
             Idle(
                 lambda s: bool(s.families) and not set(s.exclude) & set(s.families),
-                "families alone chooses who takes part, and names none of these",
+                "families already chooses the families, and names none of these",
             ),
         ),
     )
@@ -156,7 +156,7 @@ class Search(Section):
             ),
             Idle(
                 lambda s: s.blend > 0 and not optimizer_entry(s.optimizer).takes_vote,
-                "the optimizer has no surrogate to vote beside; gbqr has one",
+                "the optimizer has no surrogate to vote with; gbqr has one",
             ),
         ),
         ge=0,

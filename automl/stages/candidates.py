@@ -213,7 +213,7 @@ def _fast_enough(session: Session, complete: Sequence[Trial]) -> list[Trial]:
         f"no trial met the limit of the time to predict: none {'better than the baseline ' if fast else ''}"
         f"predicts a row within {limit:g} ms; the fastest one"
         f"{' better than the baseline' if useful else ''}, {complete[fastest].configuration.family} in "
-        f"{speeds[fastest]:.3g} ms, was let in"
+        f"{speeds[fastest]:.3g} ms, became a candidate"
     )
     return [complete[i] for i in sorted([*fast, fastest])]
 

@@ -38,7 +38,7 @@ judgement)."""
 ASSEMBLY_SECONDS = 1.5
 """From the last refit to the bundle, on an idle core."""
 SAMPLE_ROWS = 1000
-"""What is told is milliseconds for a thousand rows."""
+"""Reported times are milliseconds for a thousand rows."""
 LEAST_SAMPLE_ROWS = 100
 """On fewer the cost of the call would be taken for that of the rows."""
 SAMPLE_SECONDS = 0.5
@@ -172,7 +172,7 @@ def _validated(
         return described
     session.warnings.append(
         "the final model lacks members and the predictions of the others were not kept: its score is that of "
-        "the whole ensemble, and its decision rule is the one that the costs say"
+        "the whole ensemble, and its decision rule follows from the costs alone"
     )
     return replace(ensemble.scores, rule=session.plan.index.rule)
 

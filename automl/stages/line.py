@@ -91,7 +91,7 @@ class Line:
         Parameters
         ----------
         see
-            Told again and again when the family had trials.
+            Called repeatedly with the times at which the family had trials.
         """
         if not self._is_searched:
             self.search.run(family, see=see)

@@ -1,4 +1,4 @@
-"""What nobody must overlook at the end of a run: a model that is no model, a name that is not there.
+"""Warnings at the end of a run: a model that learned nothing, a name that is not registered.
 
 A notice is one sentence. Commands print notices last, and `--json` holds them under ``notices``.
 They are made anew wherever a result is shown, since a registration may be completed later.

@@ -41,7 +41,7 @@ def decide_promotion(
     trials: Sequence[Trial],  # noqa: ARG001 - what every stage is given
     final: FinalRecord,  # noqa: ARG001 - which must be there
 ) -> PromotionRecord:
-    """Score both models on the rows for the comparison, and say who has the alias.
+    """Score both models on the rows for the comparison, and name the holder of the alias.
 
     The final model is read from its bundle.
     """
@@ -71,7 +71,7 @@ def decide_promotion(
 
 
 def _duel(session: Session, challenge: Challenge, record: PromotionRecord) -> PromotionRecord:
-    """Scores of both models on the rows for the comparison, and who has the alias."""
+    """Scores of both models on the rows for the comparison, and the holder of the alias."""
     rows = Table.load(rows_folder(session.folder))
     model = load_bundle(session.folder.bundle, key=read_key(), run=session.run_id)
     prediction = model.raw_typed(rows.frame)
@@ -152,7 +152,7 @@ def _moved(session: Session, challenge: Challenge) -> str:
     """Why the holder of the alias is not the model that was compared; empty if it is."""
     aliases = holders(session.settings.problem, session.home.path)
     if not aliases.is_current:
-        return f"who holds the alias {CHAMPION} is not known now: the registry is away"
+        return f"who holds the alias {CHAMPION} is not known now: the registry cannot be reached"
     holder = aliases.champion
     if holder == challenge.version:
         return ""

@@ -221,7 +221,7 @@ def remarks(
             "make the choice mean more"
         )
     if champion.most_rounds is not None:
-        sentences.append(f"the champion is not what it could be: {champion.reason}")
+        sentences.append(f"the champion may not be the best one: {champion.reason}")
     like = [
         _FLOOR_WORDS[floor.configuration.family]
         for floor in _floors(complete)

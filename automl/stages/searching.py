@@ -160,7 +160,7 @@ class Search:
         until
             Take no further turns as soon as this holds.
         see
-            Told again and again when the family had trials.
+            Called repeatedly with the times at which the family had trials.
         """
 
         def is_enough() -> bool:

@@ -40,7 +40,7 @@ class LearnedTable:
     ----------
     table : settings that belong to it, its source among them
     measure : what the scores depend on, see `Conditions.measure`
-    rows : of the whole table; 0 where nobody knows
+    rows : of the whole table; 0 if unknown
     asked : ids of the configurations that were asked for; those that the table admits were tried
     left_out : ids of those that there was no time for
     table_seconds : that all trials were given
@@ -58,7 +58,7 @@ class LearnedTable:
 
     @property
     def is_taken_over(self) -> bool:
-        """Whether it comes from a file of knowledge and nobody has looked at the table since."""
+        """Whether it comes from a file of knowledge and the table has not been read since."""
         return self.rows == 0
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the tracking server is told: the only package that imports mlflow.
+"""What the tracking server receives: the only package that imports mlflow.
 
 A run never waits for MLflow. Its journal and stage records are the truth; a process of its own
 (`mirror`) copies them, an outbox file remembers what was copied, and `sync` completes the rest.

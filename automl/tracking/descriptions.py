@@ -270,7 +270,7 @@ def _where(run: Described) -> Iterator[str]:
 def _without_model(run: Described) -> Iterator[str]:
     state = state_of(run.folder, dict(run.facts))
     if state.status == RUNNING:
-        yield "This run goes on. Its description is completed when it ends."
+        yield "This run has not ended. Its description is completed at its end."
     else:
         yield f"This run has no model: it is {state.status}."
     yield problem_description(run.facts)

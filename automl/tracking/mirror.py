@@ -346,7 +346,7 @@ def end_killed_runs(home: Home, seconds: float = KILLED_SECONDS) -> list[str]:
 
 
 def _end_if_open(mirror: Mirror) -> None:
-    """End the run in a store that was reached; one that was not is told by the next command."""
+    """End the run in a store that was reached; the next command informs one that was not."""
     if mirror.writer is not None:
         with suppress(AutoMLError):
             _end(mirror)

@@ -247,7 +247,7 @@ def row_digests_of(found: FoundBundle, home: Path) -> NDArray[np.uint64] | None:
     Raises
     ------
     ServiceError
-        If the registry is away and they are not kept in this home.
+        If the registry cannot be reached and they are not kept in this home.
     """
     local = Home(home).runs / found.run_id / "table" / "row_digests.npy"
     if found.run_id and local.exists():

@@ -16,7 +16,7 @@ REFUSED = "refused"
 
 
 def pending_runs(name: str, home: Path) -> list[RunFolder]:
-    """Runs of a name that have a result, nobody drives, and whose model is not registered."""
+    """Runs of a name with a result that no process drives and whose model is not registered."""
     wanted = clean_name(name)
     return [
         folder

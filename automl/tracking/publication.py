@@ -352,13 +352,13 @@ class Publisher:
         )
 
     def _pickle_problem(self) -> str:
-        """Why nobody could load the bundle without trust; empty if anybody can, or the user allowed it."""
+        """Why the bundle cannot be loaded without trust; empty if it can, or if the user allowed it."""
         manifest = read_manifest(self.folder.bundle)
         if not manifest.get("needs_trust") or self._trust:
             return ""
         names = {e["class"] for e in manifest["estimators"] if e["storage"] == "cloudpickle"}
         return (
-            f"the model holds {', '.join(sorted(names))} as a pickle, which nobody loads without "
+            f"the model holds {', '.join(sorted(names))} as a pickle, which is never loaded without "
             "trust; train with --trust to register it so"
         )
 

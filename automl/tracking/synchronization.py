@@ -17,7 +17,7 @@ from automl.tracking.pending import REFUSED, is_refused, pending_runs
 REGISTRATION_SECONDS = 120.0
 """Most that a command which needs a name waits for a model of it; usually a tenth of this."""
 LEAST_SECONDS = 8.0
-"""Of an idle machine, to open a store and register a small model; who has less does not begin."""
+"""On an idle machine, to open a store and register a small model; with less time it is not begun."""
 LOOK_SECONDS = 1.0
 """After which it looks again whether another process has registered the model by now."""
 
@@ -101,7 +101,7 @@ def register_pending(name: str, home: Path) -> list[str]:
 
 
 def register_within(name: str, home: Path, seconds: float) -> list[str]:
-    """`register_pending` for who has no more time than this, however slow machine and store are.
+    """`register_pending` with no more time than this, however slow machine and store are.
 
     It is left to processes that are killed when the time is over; one that could not even begin is not
     started.

@@ -106,7 +106,7 @@ def _columns_text(columns: list[dict[str, str]]) -> str:
 
 
 def _shown(plan: dict[str, Any], name: str) -> str:
-    """A setting as a settings file writes it; in words where nobody gave it, or auto chose."""
+    """A setting as a settings file writes it; in words if it was not given, or auto chose it."""
     from automl.settings.all_settings import accounts
     from automl.settings.presets import usual_value
     from automl.settings.reference import value_text

@@ -22,7 +22,7 @@ def stop_run(folder: RunFolder, *, timeout: float) -> None:
     Raises
     ------
     SettingsError
-        If nobody drives the run.
+        If no process drives the run.
     AutoMLError
         If it has not ended after `timeout` seconds, or may not be signaled.
     """

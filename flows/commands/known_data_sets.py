@@ -107,7 +107,7 @@ def named(names: Sequence[str], experiences: Sequence[Experience]) -> list[str]:
             there = sorted({experience.data.name for experience in experiences})
             hint = nearest(name, there)
             if name == SHIPPED:
-                hint = "; what the package brings is left out with --exclude-experience shipped"
+                hint = "; --exclude-experience shipped leaves out what the package ships"
             raise SettingsError(f"the experience has no data set or run {name!r}{hint}")
     return [
         experience.id

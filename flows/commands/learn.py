@@ -135,7 +135,9 @@ def facts(
     if unknown := sorted(set(names or ()) - set(tables)):
         raise SettingsError(f"{unknown[0]} is not learned in {folder.path}")
     if not tables:
-        raise SettingsError(f"no table is learned in {folder.path}; see automl learn experience")
+        raise SettingsError(
+            f"no table has been learned in {folder.path}; see automl learn experience"
+        )
     with folder.only_one():
         for name in names or tables:
             try:

@@ -50,13 +50,14 @@ def priors(
     rivals: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Trials that an accepted one must not be behind [default: 19]"
+            metavar="N", help="Other trials that an accepted value must beat [default: 19]"
         ),
     ] = None,
     width: Annotated[
         float | None,
         typer.Option(
-            metavar="X", help="Deviation of a new component, of the range [default: 0.05]"
+            metavar="X",
+            help="Standard deviation of a new component, as a share of the range [default: 0.05]",
         ),
     ] = None,
     tolerance: Annotated[

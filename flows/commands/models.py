@@ -100,7 +100,7 @@ def _predict_table(
 
 
 def _predict_each(predictor: Predictor, folder: Path, output: Path, *, as_json: bool) -> None:
-    """Predict the files of a folder; those set aside are told, and are no error of the command."""
+    """Predict the files of a folder; files set aside are reported, and are no error of the command."""
     from automl_flows.prediction_folder import predict_files
 
     outcome = predict_files(predictor, folder, output)

@@ -211,7 +211,7 @@ def deploy(
         return
     for name in names:
         say(f"deployed {name}")
-    say(f"work them off: prefect worker start --pool {pool}")
+    say(f"to run them: prefect worker start --pool {pool}")
 
 
 def _plans_of(file: Path, context: typer.Context) -> list[Plan]:

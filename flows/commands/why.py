@@ -114,7 +114,7 @@ def _refuse_unreadable(choices: RunChoices, folder: RunFolder, *, is_checked: bo
 
 @contextmanager
 def _legible(choices: RunChoices, folder: RunFolder) -> Iterator[None]:
-    """One sentence about records that lack what is told of them.
+    """One sentence about incomplete records.
 
     Raises
     ------
@@ -130,9 +130,9 @@ def _legible(choices: RunChoices, folder: RunFolder) -> Iterator[None]:
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         cause = error.__cause__ or error
         raise AutoMLError(
-            f"the records of run {choices.run_id} in {folder.stages} are damaged or incomplete: what "
-            f"is told of them is not there ({type(cause).__name__} {cause}); automl why "
-            f"{choices.run_id} --check looks at that of the selection",
+            f"the records of run {choices.run_id} in {folder.stages} are damaged or incomplete "
+            f"({type(cause).__name__} {cause}); automl why "
+            f"{choices.run_id} --check looks into that of the selection",
             run=choices.run_id,
         ) from error
 

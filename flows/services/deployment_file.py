@@ -116,7 +116,7 @@ def read_deployments(path: Path) -> tuple[str, list[Plan]]:
     names = [problem.name for problem in found.problems]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise SettingsError(f"{path}: the problem {twice!r} stands there twice")
+        raise SettingsError(f"{path}: the problem {twice!r} appears twice")
     plans = []
     for problem in found.problems:
         try:

@@ -42,7 +42,7 @@ class Drop:
 
     Parameters
     ----------
-    version : equal as long as nobody wrote the file
+    version : equal until the file is written again
     is_plain : whether it is a file of its own, no link
     written : unix seconds; 0 where nothing says it
     """
@@ -221,7 +221,7 @@ def _version(info: dict[str, Any]) -> str:
 
 
 def _moments(info: dict[str, Any]) -> list[float]:
-    """Times that are told of a file, in seconds."""
+    """Timestamps of a file, in seconds."""
     told = (info.get(key) for key in _TIMES)
     times = (each.timestamp() if isinstance(each, datetime) else each for each in told)
     return [float(each) for each in times if isinstance(each, int | float)]

@@ -22,7 +22,7 @@ SHUTDOWN = "Runner is shutting down."
 MOST_CRASHES = 4
 """A file that takes the process down each time must not do so for ever."""
 MOST_BROKEN = 2
-"""Runs of a file that ended by an error of nobody known: what was odd for a moment may be gone."""
+"""Runs of a file that may end by an unknown error: a passing cause may be gone."""
 FIRST_WAIT_SECONDS = 30.0
 """Before a run is begun again; twice as long each time."""
 LONGEST_WAIT_SECONDS = 3600.0

@@ -53,7 +53,7 @@ def settle(home: Home) -> None:
 def running(server: LocalServer | None, home: Home) -> Iterator[None]:
     """Start a server if one is needed, and stop it at the end, however that comes.
 
-    Before that the server is told what its page must say of the home's runs. This is done in a
+    Before that, the server is informed about the home's runs. This is done in a
     thread: a notebook's own event loop may run in this one, and no server may hold up the end.
     """
     if server is not None:

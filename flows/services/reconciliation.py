@@ -53,7 +53,7 @@ MOST_PARENTS = 5
 """Flows around flows in one process; ours have one."""
 
 SAME_SECONDS = 1.0
-"""Difference of two times that nobody minds."""
+"""Tolerated difference of two times."""
 
 FINAL_STATES: dict[str, tuple[str, ...]] = {
     FINISHED: ("COMPLETED",),

@@ -77,7 +77,7 @@ class LocalServer:
     embedded
         Without the services that only deployments need, and ended together with this process.
     is_idle
-        Whether it is never started, so that what is told it is left to a later one.
+        Whether it is never started; a later one then gets what this one would have been told.
     lives
         Whether the process of a server that stands already is there.
     """

@@ -46,9 +46,9 @@ STOP_SECONDS = 20.0
 RUNS_AT_ONCE = 2
 """A scheduled run and one of a new file; more would share the same cores."""
 SERVER_LOST_AFTER = 3
-"""Questions in a row, five seconds apart, that nobody answers: a restart takes less."""
+"""Unanswered requests in a row, five seconds apart: a restart takes less."""
 SCHEDULER_SECONDS = 60.0
-"""Until the absence of Prefect's scheduler is told."""
+"""Seconds until the absence of Prefect's scheduler is reported."""
 
 Say = Callable[[str], None]
 
@@ -102,7 +102,7 @@ def _look(
     api_url: str,
     proofs: Sequence[_ScheduleProof],
 ) -> None:
-    """Look at the places again and again; the server must be there all the time."""
+    """Look at the places repeatedly; the server must always answer."""
     n_lost, checked_at = 0, time.monotonic()
     while True:
         for watcher in watchers:
@@ -115,7 +115,7 @@ def _look(
                 proof.demand()
             checked_at = time.monotonic()
         if n_lost >= SERVER_LOST_AFTER:
-            raise ServiceError(f"the Prefect server {api_url} does not answer any more")
+            raise ServiceError(f"the Prefect server {api_url} no longer answers")
         time.sleep(LOOK_SECONDS)
 
 
@@ -250,7 +250,7 @@ def standing_api(home: Home) -> Iterator[str]:
     """
     if not os.environ.get("PREFECT_API_URL") and "prefect" not in read_services(home.path):
         raise ServiceError(
-            "no Prefect server stands: start one with automl up, or set PREFECT_API_URL"
+            "no Prefect server is running: start one with automl up, or set PREFECT_API_URL"
         )
     with _api(home, lambda _: None) as api_url:
         yield api_url

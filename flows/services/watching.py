@@ -57,8 +57,8 @@ class Completeness:
         """Why a file is set aside that was not complete in time."""
         waited = f"within {self.patience_seconds:g} s"
         if self.needs_marker:
-            return f"its marker, a file of its name with {DONE} at the end, did not come {waited}"
-        return f"it went on changing and was not complete {waited}"
+            return f"its marker, a file of its name with {DONE} at the end, did not arrive {waited}"
+        return f"it kept changing and was not complete {waited}"
 
 
 @dataclass

@@ -106,7 +106,7 @@ def best_text(best: Best | None) -> str:
 
 
 def left_text(progress: Progress) -> str:
-    """``31 s left``, with ``about`` where it is by the pace of the trials; empty where nobody knows."""
+    """``31 s left``, with ``about`` if it follows from the pace of the trials; empty if unknown."""
     if progress.trials_planned:
         about = progress.trials_seconds_left
         return "" if not about else f"about {seconds_text(about)} left"

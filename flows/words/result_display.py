@@ -95,7 +95,7 @@ def next_commands(result: Mapping[str, Any], home: Home) -> dict[str, str]:
 
 
 def show_notices(result: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print what nobody must overlook as the last lines of a command; JSON holds it already."""
+    """Print warnings as the last lines of a command; JSON holds them already."""
     for notice in () if as_json else result.get("notices") or ():
         emit(f"attention: {notice}")
 

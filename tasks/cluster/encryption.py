@@ -95,7 +95,7 @@ def _shake_hands(address: str, host: str, port: int, files: _Files) -> None:
             )  # it speaks first, and says only then what it thinks of our certificate
     except ssl.SSLCertVerificationError as error:
         raise ServiceError(
-            f"{named(address)} shows a certificate that does not hold by {files.named('ca_file')}: "
+            f"{named(address)} shows a certificate that fails the check by {files.named('ca_file')}: "
             f"{error.verify_message}"
         ) from None
     except ssl.SSLError as error:

@@ -18,7 +18,7 @@ class RunOnCluster:
     Parameters
     ----------
     token
-        Names this driving of the run; nobody can guess it.
+        Names this attempt of the run; it cannot be guessed.
     folder
         Run folder, as the driver sees it.
     probe
@@ -79,7 +79,7 @@ class Order:
     files
         That the worker needs beside what it sees itself.
     streams
-        Whether every result is told as it arrives.
+        Whether every result is reported as it arrives.
     returns_files
         Whether what the job writes comes back in the answer.
     """

@@ -75,7 +75,7 @@ class Watch:
         self._thread = threading.Thread(target=self._watch, name="automl-cluster", daemon=True)
 
     def start(self) -> None:
-        """Look once, then again and again."""
+        """Look once, then repeatedly."""
         self._look()
         self._thread.start()
 

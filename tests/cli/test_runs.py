@@ -93,7 +93,7 @@ def test_a_run_killed_before_its_table_was_read_is_empty(automl, own_home):
     folder.write_facts({"run_id": folder.run_id, "status": "preparing", "settings": {}})
     assert automl("runs", "--json").json[0]["status"] == "empty"
     outcome = automl("resume", folder.run_id)
-    assert (outcome.code, "which no file holds; train again" in outcome.err) == (2, True)
+    assert (outcome.code, "which is not in a file; train again" in outcome.err) == (2, True)
 
 
 def test_a_run_is_shown_from_its_journal_before_it_ends(automl, runs):

@@ -144,7 +144,7 @@ def test_a_certificate_of_another_authority_is_refused_in_one_sentence(
     encrypted: Cluster, own: Authority, other: Authority
 ) -> None:
     told = refusal(encrypted.address, other.configuration())
-    assert f"shows a certificate that does not hold by {other.ca}" in told
+    assert f"shows a certificate that fails the check by {other.ca}" in told
     foreign = own.configuration(cert=str(other.cert), key=str(other.key))
     told = refusal(encrypted.address, foreign)
     assert f"refuses the certificate {other.cert} (distributed.comm.tls.client.cert): " in told

@@ -363,7 +363,7 @@ def test_how_a_target_was_understood_is_noted_where_it_could_be_meant_otherwise(
     values, task, words
 ):
     frame = good_frame().assign(sold=[values[i // 7 % len(values)] for i in range(60)])
-    frame = frame.drop(columns="day")  # since rows close in time have like targets
+    frame = frame.drop(columns="day")  # since rows close in time have similar targets
     notes = prepare_table(frame, target="sold", task=task).notes
     assert len(notes) == (words is not None)
     assert words is None or re.search(words, notes[0])

@@ -104,7 +104,7 @@ def test_what_is_wrong_is_said_every_time(monkeypatch, name, value, said):
         with pytest.raises(SettingsError, match=said) as caught:
             registry["uniform"]
         assert caught.value.message.startswith(f"package acme: {GROUP}: {name}: ")
-        assert caught.value.message.endswith("; mend the package, or uninstall it")
+        assert caught.value.message.endswith("; fix the package, or uninstall it")
 
 
 def test_two_packages_cannot_share_a_name(monkeypatch):

@@ -76,7 +76,7 @@ def test_a_file_holds_many_problems(tmp_path: Path) -> None:
             "problem 'a': how: must be 'auto', .*; got 'refitt'",
         ),
         ("problems: [{name: a, settle: soon}]", "problem 'a': a duration must look like"),
-        ("problems: [{name: a}, {name: a}]", "the problem 'a' stands there twice"),
+        ("problems: [{name: a}, {name: a}]", "the problem 'a' appears twice"),
         ("problems: [3]", "problem 1 must hold keys and values; got 3"),
         ("- a", "deployments.yaml is no deployments file: it must hold the key problems"),
     ],

@@ -389,7 +389,7 @@ def test_an_absent_store_leaves_the_alias(duel: Duel) -> None:
     duel.holders = Holders({"champion": "3"}, ("3",), is_current=False)
     record = duel.end()
     assert not record["promote"]
-    assert "the registry is away" in record["reason"]
+    assert "the registry cannot be reached" in record["reason"]
 
 
 def test_without_a_champion_the_new_model_takes_the_alias(duel: Duel) -> None:

@@ -287,7 +287,7 @@ def test_a_file_that_goes_on_growing_is_set_aside(service: Service) -> None:
         service.put("a.csv", "a\n" + "1\n" * n)
         service.watcher.step()
         service.clock.now += 3.0
-    assert "it went on changing and was not complete within 20 s" in service.reason("a.csv")
+    assert "it kept changing and was not complete within 20 s" in service.reason("a.csv")
     assert service.begun == []
 
 

@@ -99,7 +99,7 @@ def test_a_table_from_memory_cannot_be_read_once_more(home, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         begin(SETTINGS, home, frame=pd.DataFrame({"target": [0, 1]}))
     (folder,) = home.run_folders()
-    with pytest.raises(SettingsError, match="which no file holds; train again"):
+    with pytest.raises(SettingsError, match="which is not in a file; train again"):
         reopen(folder.run_id, home)
 
 

@@ -265,7 +265,7 @@ def test_a_trial_whose_fits_ended_early_is_complete_and_says_so(turn):
     outcome = outcome_of(TrialStatus.COMPLETE, [*folds, TrialSummary({"accuracy": 0.9})])
     trial = runner_of(outcome).run_turn(turn, limit_seconds=7.0)
     assert trial.is_complete
-    assert trial.reason == "its time was over: 2 of 3 fits ended early, with 12 to 21 rounds"
+    assert trial.reason == "its time ran out: 2 of 3 fits ended early, with 12 to 21 rounds"
     assert trial.most_rounds == 16
     assert Trial.from_json(trial.to_json()) == trial
     assert trial.depends_on_machine
