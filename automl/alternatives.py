@@ -13,10 +13,10 @@ Decision = Literal["learned", "given"]
 FinalKind = Literal["bag", "refit"]
 """Fold models together, or one model fitted again on all rows."""
 Resource = Literal["auto", "folds", "rows", "iterations"]
-"""What a partial trial saves on."""
+"""Dimensions in which a partial trial saves work."""
 PromotionRule = Literal["superior", "not_worse", "always"]
-"""What a new model must show to take the champion's alias."""
+"""Rules of promotion: the evidence that a new model needs to take the champion's alias."""
 How = Literal["search", "warm", "refit"]
-"""What a retraining does: the whole search, a short one, or the champion's recipe once more."""
+"""Ways of retraining: the whole search, a short one, or the champion's recipe once more."""
 AskedHow = Literal["auto", "search", "warm", "refit"]
 """``auto``: what a drift report asks for, which may be nothing (`automl.monitoring.ladder`)."""

@@ -1,4 +1,4 @@
-"""What installed packages add to registries, by entry points of their own (``docs/extending.md``).
+"""Entries that installed packages add to registries, by their own entry points (``docs/extending.md``).
 
 A registry asks for its group of entry points when the first of its entries is asked for; a process that asks for none
 reads nothing. What a package gets wrong is one sentence that names the package, never an entry that is missing.
@@ -27,7 +27,7 @@ _LOADING: ContextVar[bool] = ContextVar("_LOADING", default=False)
 
 @dataclass(frozen=True)
 class Extension:
-    """What one entry point of an installed package holds.
+    """Content of one entry point of an installed package.
 
     Parameters
     ----------

@@ -119,12 +119,12 @@ class RunFolder:
 
     @property
     def mirror(self) -> Path:
-        """What is being copied into the tracking store."""
+        """Folder of the records that are being copied into the tracking store."""
         return self.path / "mirror"
 
     @property
     def experience(self) -> Path:
-        """What the run knew of other data at its start; not there once it is finished."""
+        """Folder of the experience that the run began with; deleted once the run is finished."""
         return self.path / "experience.jsonl.gz"
 
     @property

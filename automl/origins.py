@@ -19,4 +19,4 @@ LEARNED = (PAST, KNOWLEDGE)
 GIVEN = "given"
 """Origin of configurations that a run is given in place of an opening, and name of their record."""
 RESERVED = (*ORIGINS, DEFAULT, INITIAL_DESIGN, GIVEN)
-"""What no optimizer may be called."""
+"""Names that no optimizer may have."""

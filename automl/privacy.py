@@ -1,4 +1,4 @@
-"""What a home holds is for its user alone: tables, models, what was tried.
+"""The content of a home is for its user alone: tables, models and trials.
 
 Folders have mode 0700 and files 0600, whatever the umask. A SQLite database gives its journal files its own mode.
 """

@@ -54,7 +54,7 @@ def clean_name(name: str) -> str:
 
 
 def name_problem(name: str) -> str:
-    """What hinders a user's name from being kept as it is; empty if nothing does."""
+    """The reason why a user's name cannot be kept; empty if it can."""
     forbidden = dict.fromkeys(c for c in name if _is_forbidden(c))
     if forbidden:
         shown = ", ".join("white space" if c.isspace() else repr(c) for c in forbidden)

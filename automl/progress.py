@@ -1,4 +1,4 @@
-"""What a run tells whoever watches it."""
+"""Progress of a run, for its displays."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Purpose(IntEnum):
-    """What a stream is used for; the number is part of the stream's key and never reused."""
+    """Purpose of a stream; the number is part of the stream's key and never reused."""
 
     SPLIT = 1
     FOLDS = 2

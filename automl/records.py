@@ -147,7 +147,7 @@ class Fidelity:
 
 @dataclass(frozen=True)
 class FoldResult:
-    """What one (repeat, fold) of one configuration gave.
+    """Result of one (repeat, fold) of one configuration.
 
     Parameters
     ----------

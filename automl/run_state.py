@@ -41,7 +41,7 @@ KILLED = "killed"
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one process did for a run.
+    """One attempt: the part of a run that one process drove.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class RunState:
-    """What became of a run.
+    """Status of a run.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class RunState:
 
     @property
     def seconds(self) -> float:
-        """What all attempts that have ended took together."""
+        """Seconds of all ended attempts together."""
         return sum(attempt.seconds for attempt in self.attempts)
 
     @property

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """What one stage of a run found; its fields are the content of a file of JSON.
+    """Result of one stage of a run; its fields are the content of a JSON file.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a problem was asked to be trained with, apart from what single retrainings changed.
+"""Settings of a problem, without the changes of single retrainings.
 
 A retraining has the settings of the problem's newest training request. What it overrides, such as
 the number of trials, is its own: it is recorded with its run and the next retraining knows

@@ -150,7 +150,7 @@ def run_comparison(
 
 
 def _report(folder: ComparisonFolder) -> dict[str, Any]:
-    """What the flow would have given, where its server ended before it did."""
+    """Result of the flow, rebuilt if its server ended first."""
     plan = folder.read_plan()
     assert plan is not None
     return make_report(folder, plan)

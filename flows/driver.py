@@ -272,7 +272,7 @@ class _Reporter:
 
 
 def _understood(session: Session) -> str:
-    """What the run has understood of its table."""
+    """The table as the run has understood it."""
     data = session.folder.read_facts()["data"]
     more = command(session.home, "show", session.run_id)
     return "\n".join([f"run: {session.run_id}", *first_words(session.plan, data, more=more)])

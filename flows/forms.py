@@ -50,7 +50,7 @@ def form_settings(form: BaseModel) -> Settings:
 
 
 def answers(form: BaseModel) -> dict[str, Any]:
-    """What was filled in, by setting.
+    """Filled-in values, by setting.
 
     Raises
     ------

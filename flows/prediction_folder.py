@@ -21,7 +21,7 @@ SETTLED_SECONDS = 2.0
 
 @dataclass
 class FilesPredicted:
-    """What became of the files of a folder.
+    """Outcome of the files of a folder.
 
     Parameters
     ----------

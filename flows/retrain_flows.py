@@ -151,7 +151,7 @@ def on_new_data_flow(
 
 @dataclass(frozen=True)
 class _Request:
-    """What a flow was asked for, besides the table."""
+    """Request to a flow, besides the table."""
 
     name: str
     home: Home
@@ -247,7 +247,7 @@ def drift_text(drift: Mapping[str, Any] | None) -> list[str]:
 
 
 def deployments(plan: Plan) -> list[RunnerDeployment]:
-    """What a service of retraining serves: the schedule, new files, or both."""
+    """Deployments of a retraining service: the schedule, new files, or both."""
     parameters = {"name": plan.name, **plan.run_parameters}
     served: list[Any] = []
     if plan.has_schedule:

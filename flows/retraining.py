@@ -55,7 +55,7 @@ ReadFrame = Callable[[], "pd.DataFrame"]
 
 @dataclass(frozen=True)
 class Retraining:
-    """What became of a retraining.
+    """Outcome of a retraining.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def asked_for(
     home: Home,
     overrides: Mapping[str, Any],
 ) -> tuple[TrainingRequest, Recipe | None, DriftReport | None]:
-    """What a retraining is asked for, the recipe that it follows or begins with, and the report that chose.
+    """A retraining's request, the recipe that it follows or begins with, and the report that chose.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ def _follow(folder: LearnedFolder, names: list[str], driver: FlowThread, say: Sa
 
 
 def _line(folder: LearnedFolder, name: str) -> str:
-    """What is known of a table, in a few words."""
+    """Facts about a table, in a few words."""
     learned = folder.read(name)
     if learned is None:
         return name

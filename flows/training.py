@@ -124,7 +124,7 @@ def _driven_line(run: str) -> Line:
 
 
 def _ending_without_the_flow(folder: RunFolder, error: AutoMLError) -> State[dict[str, Any]]:
-    """What the run came to when its driver stopped it, or ended it without a flow that was slow.
+    """Result of a run that its driver stopped, or that ended before its slow flow.
 
     Raises
     ------

@@ -27,7 +27,7 @@ Facts = dict[str, Any]
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="read and check")
 def read_and_check(run: RunReference) -> Facts:
-    """What was found in the table, with a note for everything dropped or noticed."""
+    """Findings about the table, with a note for everything dropped or noticed."""
     with run.opened(run_slots) as line:
         facts: Facts = line.session.folder.read_facts()["data"]
     logger = get_run_logger()

@@ -52,7 +52,7 @@ EVALUATION_SETTINGS = (
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the folds of one configuration gave.
+    """Results of the folds of one configuration.
 
     Parameters
     ----------

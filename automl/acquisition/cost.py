@@ -1,4 +1,4 @@
-"""What a trial costs, for criteria per second (SPEC E5).
+"""Cost of a trial, for criteria per second (SPEC E5).
 
 H18 divides by c = ln(seconds), which changes sign below one second and reverses the order of
 configurations there. The cost used here is positive for every number of seconds and grows slowly:

@@ -1,4 +1,4 @@
-"""What a maximizer sees: the utility of encoded points, in one batch."""
+"""The function that a maximizer maximizes: the utility of encoded points, in one batch."""
 
 from __future__ import annotations
 

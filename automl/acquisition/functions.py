@@ -28,7 +28,7 @@ from automl.records import FloatArray
 
 @dataclass(frozen=True)
 class Reference:
-    """What predictions are compared with, in the units of the surrogate.
+    """Reference values for predictions, in the units of the surrogate.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the surrogates say of m points.
+    """Predictions of the surrogates for m points.
 
     Parameters
     ----------

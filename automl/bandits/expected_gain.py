@@ -38,7 +38,7 @@ LEAST_ROOM = 1e-6
 
 @dataclass
 class Curve:
-    """What the best-so-far curve of one family has shown.
+    """Facts of the best-so-far curve of one family.
 
     Parameters
     ----------

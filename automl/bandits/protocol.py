@@ -1,4 +1,4 @@
-"""What every allocator answers: which family gets the next turn."""
+"""Protocol of allocators, which choose the family of the next turn."""
 
 from __future__ import annotations
 

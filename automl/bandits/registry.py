@@ -146,5 +146,5 @@ def _named(name: str) -> AllocatorEntry:
 
 
 def allocator_name(given: str | Mapping[str, Any]) -> str:
-    """What an allocator is called in records: its name, or that of its base."""
+    """Name of an allocator in records: its own, or that of its base."""
     return given if isinstance(given, str) else str(given.get(BASE))

@@ -1,4 +1,4 @@
-"""What a method would have predicted after fewer trials: its best models so far, on test rows."""
+"""Predictions of a method after fewer trials: its best models so far, on test rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is compared: methods, data sets and seeds, and the settings of each cell.
+"""Plan of a comparison: methods, data sets and seeds, and the settings of each cell.
 
 A method is a set of settings of a run; a data set is a table with its target and whatever else
 belongs to the table. A cell is one method on one data set with one seed. The seed decides which

@@ -394,7 +394,7 @@ def _labels(record: CellRecord, rows: CellRows) -> IntArray | None:
 
 
 class _Answers:
-    """What the methods would have answered over time in one place."""
+    """Answers of the methods over time in one place."""
 
     def __init__(self, drawing: _Drawing, records: Sequence[CellRecord]) -> None:
         self._drawing, self._records = drawing, records

@@ -1,4 +1,4 @@
-"""What is handed to a worker and what comes back."""
+"""Messages to and from a worker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from automl.records import TrialStatus
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is to do.
+    """Job for a worker.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def _earlier_trials(payload: Mapping[str, Any]) -> Iterator[str]:
 
 
 def outputs_of(folder: Path, payload: Mapping[str, Any]) -> dict[str, bytes]:
-    """What a job has left, by path relative to the run folder; fold models without their signature."""
+    """Files of a job, by path relative to the run folder; fold models without their signature."""
     trial_id = payload.get("save_as")
     if trial_id is None:
         return {}

@@ -1,4 +1,4 @@
-"""What every trial of a run has in common: table, rows and folds of each stage, score, seed.
+"""Everything that the trials of a run share: table, rows and folds of each stage, score, seed.
 
 The plan is written once per run and loaded once per worker process.
 """
@@ -132,7 +132,7 @@ class EvaluationPlan:
 
     @property
     def facts(self) -> dict[str, float]:
-        """What rules and encodings of search spaces read of the table."""
+        """Facts of the table for the rules and encodings of search spaces."""
         n_rows, n_columns = self.table.frame.shape
         sizes = {"n_rows": n_rows, "n_columns": n_columns, "n_classes": self.table.n_classes}
         return {**sizes, **self.settings.matrix}

@@ -34,7 +34,7 @@ last round a fold still predicts, scores, and writes its model."""
 
 @dataclass(frozen=True)
 class TrialSummary:
-    """What a trial says after its last fold.
+    """Report of a trial after its last fold.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class _FoldRunner:
         self._done[repeat, within] = fold
 
     def _out_of_fold(self, repeat: int) -> OutOfFold:
-        """What there is so far of a repeat."""
+        """Results so far of a repeat."""
         return OutOfFold(
             self._plan.index,
             self._y,

@@ -130,7 +130,7 @@ def _results(value: Any) -> Iterator[Any]:
 
 
 class Surroundings:
-    """What a job may change in its process, as it was before the first job.
+    """State of the process that a job may change, as it was before the first job.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""What runs remember of data sets: facts, trials, and the knowledge that the package ships."""
+"""Experience of data sets: facts, trials, and the knowledge that the package ships."""

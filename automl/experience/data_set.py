@@ -1,4 +1,4 @@
-"""What is remembered of one data set: its facts and the trials that were made on it."""
+"""Experience of one data set: its facts and the trials on it."""
 
 from __future__ import annotations
 

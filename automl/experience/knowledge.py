@@ -1,4 +1,4 @@
-"""What the package ships: the trials of known tables, one experience for each of them.
+"""Knowledge that the package ships: the trials of known tables, one experience for each.
 
 A file of knowledge is gzip members, one line of JSON each: the first says how the file was made,
 the others are entries as the store has them. Everything that is learned from it (portfolio, priors,

@@ -1,4 +1,4 @@
-"""What one run knows of other data: read once, named by a digest, and unchanged when it resumes."""
+"""Snapshot of the experience for one run: read once, named by a digest, and unchanged when it resumes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST_DIGITS = 6
 
 @dataclass(frozen=True)
 class SnapshotEntry:
-    """What a run records of one experience.
+    """Record of one experience in a run.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class SnapshotEntry:
 
 @dataclass(frozen=True)
 class ExperienceRecord(StageRecord):
-    """What a run knew of other data as it began.
+    """Experience that a run began with.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass(frozen=True)
 class Reading:
-    """What was found in a folder or file.
+    """Experience found in a folder or file.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class Family:
 
     @property
     def title(self) -> str:
-        """What reports print."""
+        """Title for reports."""
         return self.text.title
 
     @property
@@ -69,7 +69,7 @@ class Family:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the estimators can do, and up to which size."""
+        """Capabilities of the estimators, and their limits of size."""
         return self.text.capabilities
 
     @property

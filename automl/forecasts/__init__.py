@@ -1,1 +1,1 @@
-"""What trials take: measured seconds, a model of them, and what it says of the trials to come."""
+"""Seconds of trials: measurements, a model of them, and its forecast of later trials."""

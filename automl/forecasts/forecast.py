@@ -1,4 +1,4 @@
-"""What the trials of a run will take, by family: what fits into the time left, and what is usual."""
+"""Forecast of a run's trials by family: which fit into the time left, and usual seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fits have taken, on which data, whatever run they are of."""
+"""Timings of fits, with their data, from all runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_SECONDS = 1e-4
 
 @dataclass(frozen=True)
 class Workload:
-    """What one fit learns from.
+    """Size of the data that one fit learns from.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Timing:
-    """What the fits of one trial took.
+    """Timings of the fits of one trial.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class KnownTimings:
-    """What a run knows of seconds before its first trial.
+    """Timings that a run knows before its first trial.
 
     Parameters
     ----------

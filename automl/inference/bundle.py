@@ -172,7 +172,7 @@ def _model(folder: Path, manifest: Manifest, *, trust: bool) -> TableModel:
 
 
 def _reference(folder: Path, manifest: Manifest) -> TrainingReference | None:
-    """What the training table looked like; None where the bundle does not say it."""
+    """Reference of the training table; None if the bundle has none."""
     if REFERENCE not in manifest.files:
         return None
     try:

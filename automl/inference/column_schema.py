@@ -1,4 +1,4 @@
-"""What one raw column looked like, and how its later values become typed columns; see `automl.inference.schema`."""
+"""Schema of one raw column, and how its later values become typed columns; see `automl.inference.schema`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What numbers become of dates: parts that vary at the spacing of the column, and differences of pairs.
+"""Numbers from dates: parts that vary at the spacing of the column, and differences of pairs.
 
 Days are counted since 1970-01-01 (UTC), with fractions; missing is NaN, and stays missing in all that is
 made of it.

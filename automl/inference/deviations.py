@@ -1,4 +1,4 @@
-"""What later rows hold that the training table did not: columns left out, new categories, numbers outside its range."""
+"""Deviations of later rows from the training table: missing columns, new categories, numbers outside its range."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class NumberForm:
 
     @property
     def expected(self) -> str:
-        """What a column must hold, for messages."""
+        """Expected content of a column, for messages."""
         return "numbers"
 
     @property
@@ -159,7 +159,7 @@ class DateForm:
 
     @property
     def expected(self) -> str:
-        """What a column must hold, for messages."""
+        """Expected content of a column, for messages."""
         if "%" not in self.format or "%" in self.pattern:
             return f"dates such as {_SHOWN_DATE.strftime(self._strftime)}"
         return f"dates in the order {self.pattern}, such as {_SHOWN_DATE.strftime(self.format)}"
@@ -204,7 +204,7 @@ class TimeForm:
 
     @property
     def expected(self) -> str:
-        """What a column must hold, for messages."""
+        """Expected content of a column, for messages."""
         return "times of day"
 
     @property
@@ -225,7 +225,7 @@ class DurationForm:
 
     @property
     def expected(self) -> str:
-        """What a column must hold, for messages."""
+        """Expected content of a column, for messages."""
         return "durations"
 
     @property
@@ -253,7 +253,7 @@ class BooleanForm:
 
     @property
     def expected(self) -> str:
-        """What a column must hold, for messages."""
+        """Expected content of a column, for messages."""
         return f"{self.no} or {self.yes}"
 
     @property

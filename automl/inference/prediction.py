@@ -1,4 +1,4 @@
-"""What a fitted estimator says about rows, in one form for all estimators."""
+"""Predictions of fitted estimators, in one form for all of them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _is_forest(estimator: Any) -> bool:
 
 
 def _mean_of_trees(forest: Any, X: NDArray[Any]) -> NDArray[np.float64]:
-    """What a forest predicts, to the last digit, without the job that scikit-learn starts for each tree.
+    """Predictions of a forest, to the last digit, without the job that scikit-learn starts for each tree.
 
     Such a job takes a tenth of a millisecond: of one row's prediction by 100 trees nine tenths.
 

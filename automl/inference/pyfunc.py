@@ -20,7 +20,7 @@ TRUST_VARIABLE = "AUTOML_TRUST"
 
 
 class TablePyfunc:
-    """What MLflow calls: a `TableModel` whose `predict` takes parameters.
+    """Adapter for MLflow: a `TableModel` whose `predict` takes parameters.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a model was trained on, column by column: ranges, bins and the share of rows in each.
+"""Reference of a model's training table, column by column: ranges, bins and the share of rows in each.
 
 It travels with the model, so that later rows can be held against the training rows wherever the model is. It holds
 counts and limits only, no rows. The bins of numbers are those of the training table's tenths; categories beyond the

@@ -1,4 +1,4 @@
-"""What the raw columns of a table look like, and how any raw frame becomes a *typed frame*.
+"""Schema of the raw columns of a table, and how any raw frame becomes a *typed frame*.
 
 A typed frame has a RangeIndex and three kinds of columns only: ``float64`` (missing is NaN), ``category``
 with string categories (missing is NaN), and ``object`` with texts of at most `MOST_LETTERS` letters (missing is None).

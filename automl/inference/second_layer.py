@@ -1,4 +1,4 @@
-"""What a model of the second layer takes: the predictions of other models, and perhaps the features.
+"""Input of a second-layer model: the predictions of other models, and optionally the features.
 
 Values or probabilities, of two classes the second one's, centered and scaled as the training rows were: a linear
 model's penalty then means the same for every target. Log-odds are no better: on 8 small tables x 8 divisions into

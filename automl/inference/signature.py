@@ -29,7 +29,7 @@ def signed(content: Mapping[str, Any], key: bytes, kind: str) -> dict[str, Any]:
 
 
 def proof(content: Mapping[str, Any], key: bytes | None, kind: str) -> Proof:
-    """What the signature of a record says.
+    """Content of a record's signature.
 
     Parameters
     ----------

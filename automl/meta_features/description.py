@@ -20,7 +20,7 @@ from automl.stage_record import StageRecord
 
 @dataclass(frozen=True)
 class MetaFeatures(StageRecord):
-    """What is known of a data set.
+    """Meta-features and facts of a data set.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a meta-feature is."""
+"""Definition of a meta-feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What metrics look at: many predictions of the same rows, or one under many weightings of them.
+"""Input of metrics: many predictions of the same rows, or one under many weightings of them.
 
 A metric has one kernel, which gives its value for every prediction of a batch; one prediction is a
 batch of one. Batches compute what several metrics share (confusion counts, errors) once.
@@ -23,7 +23,7 @@ from automl.records import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class MetricParameters:
-    """What metrics depend on besides rows and predictions.
+    """Input of metrics besides rows and predictions.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def batch_of(
     n_classes: int,
     parameters: MetricParameters,
 ) -> RowBatch:
-    """What metrics look at, checked.
+    """Checked input of metrics.
 
     Parameters
     ----------

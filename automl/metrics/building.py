@@ -164,7 +164,7 @@ def _usable_metrics(task: Task, parameters: MetricParameters) -> dict[str, Metri
 
 
 def _missing(metric: Metric, parameters: MetricParameters) -> str:
-    """What a metric needs and was not given; empty if nothing."""
+    """Missing input of a metric; empty if nothing is missing."""
     if "costs" in metric.reads and parameters.costs is None:
         return "a cost matrix"
     if "positive" in metric.reads and parameters.positive is None:

@@ -86,7 +86,7 @@ def scorer_metric(name: str, task: Task) -> Metric:
 
 
 def _one_number(value: Any) -> float:
-    """What a scorer has returned.
+    """Values that a scorer returned.
 
     Raises
     ------

@@ -238,7 +238,7 @@ class PerformanceIndex:
         return frozenset(n for n, metric in self._metrics.items() if metric.takes_weights)
 
     def of_metrics(self, metrics: Mapping[str, float]) -> float:
-        """What `score` says of rows whose `metrics` are known."""
+        """The value of `score` for rows whose `metrics` are known."""
         total = 0.0
         for name in self.weights:
             convert = self._metrics[name].of_reported
@@ -297,7 +297,7 @@ class PerformanceIndex:
 
     @property
     def per_unit(self) -> float:
-        """What one unit of the metric is in the index; 1 where several metrics are summed."""
+        """One unit of the metric in the index; 1 if several metrics are summed."""
         if len(self.weights) > 1:
             return 1.0
         return abs(next(iter(self._terms.values()))[0])

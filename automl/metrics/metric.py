@@ -1,4 +1,4 @@
-"""What a metric is: one record with one kernel, which tells its values for a batch (SPEC B1, B2)."""
+"""Definition of a metric: one record with one kernel, which computes its values for a batch (SPEC B1, B2)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BrierBaseline = Literal["frequencies", "random_labels"]
 
 @dataclass(frozen=True)
 class TargetFacts:
-    """What baselines are computed from: the rows of the whole scoring set, fixed once per run.
+    """Input of the baselines: the rows of the whole scoring set, fixed once per run.
 
     Parameters
     ----------

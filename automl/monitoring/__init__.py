@@ -1,1 +1,1 @@
-"""What became of a model in use: a log of rows and predictions, and how far they have moved from the training table."""
+"""A model in use: its log of rows and predictions, and their drift from the training table."""

@@ -1,4 +1,4 @@
-"""What is different in fresh rows, as far as a decision about retraining needs it.
+"""Differences of fresh rows, as far as a decision about retraining needs them.
 
 Three questions are asked of rows that the champion's run had not seen: have the columns moved, has the
 target moved, and does the champion score below what its run expected. Each has a third of `LEVEL`; within the
@@ -69,7 +69,7 @@ class Shift:
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """What a model cannot follow without being made anew.
+    """Changes of the schema that a model cannot follow without being trained again.
 
     Parameters
     ----------

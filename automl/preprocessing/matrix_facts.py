@@ -1,4 +1,4 @@
-"""What a learner with a kernel sees of a table: the size and the spread of its numbers (SPEC A5)."""
+"""Facts of a table for a learner with a kernel: the size and the spread of its numbers (SPEC A5)."""
 
 from __future__ import annotations
 

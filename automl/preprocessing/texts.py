@@ -45,7 +45,7 @@ FEWEST_TEXTS = 2
 
 @dataclass(frozen=True)
 class Terms:
-    """What is counted in a text.
+    """Terms that are counted in a text.
 
     Parameters
     ----------

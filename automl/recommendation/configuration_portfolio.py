@@ -39,7 +39,7 @@ LEAST_RANGE = 0.01
 LEAST_GAIN = 1e-9
 """Smaller gains are rounding: the portfolio is complete."""
 OVERHEAD = 0.1
-"""What a trial costs beside its fits, in seconds of the median configuration."""
+"""Cost of a trial beside its fits, in seconds of the median configuration."""
 
 N_SWEEPS = 10
 """Of medians over rows and columns in turn; the number by judgement."""

@@ -49,7 +49,7 @@ WAYS = (ADAPTIVE, "portfolio", "nearest", *META_STARTS)
 
 @dataclass(frozen=True)
 class Target:
-    """What recommendations are for.
+    """Context of a recommendation.
 
     Parameters
     ----------

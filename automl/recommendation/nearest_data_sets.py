@@ -102,7 +102,7 @@ def similarities(meta: FloatArray, target: FloatArray) -> FloatArray:
 def nearest_experiences(
     experiences: Sequence[Experience], data: DataSetFacts, *, order: float = 1.0
 ) -> list[Experience]:
-    """What is known of other data sets, the most similar first.
+    """Experience of other data sets, the most similar first.
 
     A `MetaLearner` that is fitted to the first alone is H18's "KNN + LightGBM" (section 6.3.4).
 

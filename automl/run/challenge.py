@@ -53,7 +53,7 @@ NO_ROWS: IntArray = np.array([], dtype=np.int64)
 
 @dataclass(frozen=True)
 class Challenge(StageRecord):
-    """What a run found of the model it wants to replace.
+    """Facts about the model that a run wants to replace.
 
     Parameters
     ----------

@@ -209,7 +209,7 @@ def _order(values: pd.Series) -> FloatArray:
 
 
 def schema_change(training: Table, raw: pd.DataFrame) -> SchemaChange:
-    """What of a raw table the champion cannot follow.
+    """Parts of a raw table that the champion cannot follow.
 
     Raises
     ------

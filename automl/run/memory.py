@@ -1,4 +1,4 @@
-"""What a run knows of other data, and what it adds to that."""
+"""A run's knowledge of other data, and its own addition to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from automl.settings import Settings
 
 
 def take_snapshot(session: Session) -> tuple[Experience, ...]:
-    """What the home and the package know as the run begins, recorded and kept in the run folder.
+    """Experience of the home and the package at the start of the run, kept in the run folder.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def take_snapshot(session: Session) -> tuple[Experience, ...]:
 
 
 def recall_snapshot(session: Session) -> tuple[Experience, ...]:
-    """What the run knew as it began, however much the home knows by now.
+    """Experience that the run began with, whatever the home has learned since.
 
     A run that an earlier version began knew nothing.
     """

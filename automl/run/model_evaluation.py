@@ -69,7 +69,7 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class ModelEvaluation:
-    """What a model scores on labelled rows.
+    """Score of a model on labelled rows.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""What the stages of a run leave behind: frozen records that write and read themselves."""
+"""Records of the stages of a run: frozen, and able to write and read themselves."""

@@ -40,7 +40,7 @@ class ChosenCandidates:
 
 @dataclass(frozen=True)
 class CandidateScores:
-    """What the candidates scored.
+    """Scores of the candidates.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class Share:
 
 @dataclass(frozen=True)
 class BlendScores:
-    """What a blend of trials is worth on their out-of-fold predictions.
+    """Score of a blend of trials on their out-of-fold predictions.
 
     Parameters
     ----------

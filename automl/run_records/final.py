@@ -30,7 +30,7 @@ class FinalMember:
 
 @dataclass(frozen=True)
 class UntouchedScore:
-    """What the final model scores on rows that nothing else has touched."""
+    """Scores of the final model on rows that nothing else has used."""
 
     rows: int
     score: float

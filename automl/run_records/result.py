@@ -155,7 +155,7 @@ class DeployedModel:
 
 @dataclass(frozen=True)
 class KnownBefore:
-    """What a run knew of other data: digest, data sets and trials."""
+    """Knowledge of other data that a run began with: digest, data sets and trials."""
 
     digest: str = ""
     entries: int = 0
@@ -164,7 +164,7 @@ class KnownBefore:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult(StageRecord):
-    """What a run came to; results of earlier versions may lack the fields with a default.
+    """Result of a run; results of earlier versions may lack the fields with a default.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from automl.stage_record import StageRecord
 
 @dataclass(frozen=True)
 class FamilyFindings:
-    """What the search of one family found.
+    """Result of the search of one family.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class FamilyFindings:
 
 @dataclass(frozen=True)
 class SearchRecord(StageRecord):
-    """What the search tried.
+    """Trials and result of the search.
 
     Parameters
     ----------

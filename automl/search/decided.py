@@ -1,4 +1,4 @@
-"""What was decided at which fidelity, and which partial trials later ones can take over."""
+"""Decisions by fidelity, and the partial trials that later ones can continue."""
 
 from __future__ import annotations
 

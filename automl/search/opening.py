@@ -1,4 +1,4 @@
-"""What is tried before any optimizer is asked, and when that is given up."""
+"""Configurations that are tried before any optimizer is asked, and when to give them up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Given = Sequence[tuple[Configuration, str]]
 
 @dataclass(frozen=True)
 class Discouraged:
-    """What is hardly expected to improve on the best trial.
+    """Configurations that are hardly expected to improve on the best trial.
 
     Parameters
     ----------

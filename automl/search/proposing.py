@@ -1,4 +1,4 @@
-"""What is tried next: of the opening, or of the optimizer of the family whose turn it is."""
+"""The next configuration: from the opening, or from the optimizer of the family whose turn it is."""
 
 from __future__ import annotations
 

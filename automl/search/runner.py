@@ -197,7 +197,7 @@ class TrialRunner:
     def _payload(
         self, blank: Trial, jobs: Sequence[tuple[int, int]], **options: Any
     ) -> dict[str, Any]:
-        """What `evaluate` is handed."""
+        """Arguments of `evaluate`."""
         return {
             "configuration": blank.configuration.to_json(),
             "stage": self.stage,
@@ -265,7 +265,7 @@ def _folds_json(trial: Trial) -> list[dict[str, Any]]:
 
 
 class RunsTurns(Protocol):
-    """What `work` needs of a runner."""
+    """The part of a runner that `work` needs."""
 
     def run_turn(self, turn: Turn, *, limit_seconds: float | None) -> Trial:
         """Trial of a turn; blocks until it has ended."""

@@ -402,7 +402,7 @@ class Turns:
                 self._condition.notify_all()
 
     def _turn(self, due: Due) -> Turn | None:
-        """What is tried next; None where nothing is found."""
+        """The next configuration; None if there is none."""
         started = time.monotonic()
         if due.begins_round:
             self._proposer.begin_round(due.learned)

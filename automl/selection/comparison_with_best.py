@@ -56,7 +56,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Rest:
-    """What else shares the significance level of a comparison.
+    """Other tests that share the significance level of a comparison.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def compare_with_best(
 
 @dataclass(frozen=True)
 class _Given:
-    """What a procedure decides on; see `compare_with_best`."""
+    """Input of a procedure; see `compare_with_best`."""
 
     samples: Sequence[FloatArray]
     best: int

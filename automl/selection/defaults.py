@@ -15,7 +15,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class DefaultTrial:
-    """What is known of a family's default configuration.
+    """Facts about a family's default configuration.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class DefaultTrial:
 def default_trials(
     trials: Sequence[Trial], defaults: Mapping[str, Configuration], untried: Mapping[str, str]
 ) -> dict[str, DefaultTrial]:
-    """What a search knows of the defaults, whatever its reason to try them.
+    """Defaults in a search, whatever its reason to try them.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ _LABELS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Disposition:
-    """What happened to one trial; what does not apply is None or empty.
+    """Disposition of one trial; fields that do not apply are None or empty.
 
     Parameters
     ----------

@@ -340,7 +340,7 @@ class Repetition:
 
 
 class _Final:
-    """What was chosen from all rows, and how far other choices fall short of it.
+    """The choice from all rows, and the shortfall of other choices.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ Place = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Multiplicity:
-    """What is compared at the nodes of one tree.
+    """Comparisons at the nodes of one tree.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Multiplicity:
         return alpha / max(sum(len(below) > 1 for below in self.nodes.values()), 1)
 
     def rest(self, place: Place, members: Sequence[Candidate]) -> Rest:
-        """What else shares the level of the tests at a node."""
+        """Other tests that share the level at a node."""
         if self.settings.procedure in ("thesis", "bayesian"):
             return Rest()
         is_tree = self.settings.alpha_split == "tree" and self.settings.procedure != "friedman"

@@ -103,7 +103,7 @@ class ScreeningRecord:
 
 @dataclass(frozen=True)
 class ScoringRecord:
-    """What was scored on folds that the search never saw.
+    """Scores on folds that the search never saw.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class ScoringRecord:
 
 
 def trial_row(trial: Trial, *, predict_ms: float | None = None) -> dict[str, Any]:
-    """What the record of a selection holds of a trial.
+    """A trial in the record of a selection.
 
     Parameters
     ----------

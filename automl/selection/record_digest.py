@@ -10,7 +10,7 @@ from automl.content_digests import content_digest
 
 DIGEST = "digest"
 OF_THE_LINE = ("stage_given_up", "stage_warnings", "stage_reproducible")
-"""What the run adds to the records of all its stages; no part of the selection."""
+"""Keys that the run adds to the records of all its stages; no part of the selection."""
 
 
 def record_digest(record: Mapping[str, Any]) -> str:

@@ -34,7 +34,7 @@ class Level(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What a decision did to a member."""
+    """Effect of a decision on a member."""
 
     PROMOTED = "promoted"
     WORSE = "worse"
@@ -217,7 +217,7 @@ class LevelDecision:
         return min(self.members, key=lambda m: (-m.mean_score, m.trial_id)).trial_id
 
     def disposition(self, position: int) -> Disposition:
-        """What this decision means for the member at a position."""
+        """Effect of this decision on the member at a position."""
         member, kept = self.members[position], [m for m in self.members if m.rank is not None]
         promoted = Status.FINALIST if position else Status.WINNER
         is_promoted = member.verdict is Verdict.PROMOTED
@@ -314,7 +314,7 @@ class SelectionRecord:
 
     @property
     def dispositions(self) -> dict[str, Disposition]:
-        """What became of each candidate, by trial id."""
+        """Outcome of each candidate, by trial id."""
         return {
             member.trial_id: decision.disposition(position)
             for decision in self.decisions

@@ -78,7 +78,7 @@ class Settings(  # pydantic lists the fields of the last base first
 
 
 def accounts() -> dict[str, Setting]:
-    """What every setting says of itself, by name and in order."""
+    """Declarations of all settings, by name and in order."""
     return {name: account_of(info) for name, info in Settings.model_fields.items()}
 
 

@@ -21,7 +21,7 @@ _TOO_SMALL = Idle(
 
 
 class Ensemble(Section):
-    """What the final model is made of."""
+    """Composition of the final model."""
 
     title: ClassVar[str] = "The final model"
 

@@ -1,4 +1,4 @@
-"""What a setting says of itself: help, unit, option, presets, names, and when it has no effect.
+"""Declaration of a setting: help, unit, option, presets, names, and when it has no effect.
 
 A field of a section is declared by `setting`. Everything that lists settings (the command line,
 the presets, the refusal of idle settings, the form, the reference) is read from there.
@@ -144,7 +144,7 @@ def setting(
 
 
 def account_of(info: FieldInfo) -> Setting:
-    """What a field says of itself.
+    """Declaration of a field.
 
     Raises
     ------

@@ -38,7 +38,7 @@ CHOICES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "text": (lambda v: v in TEXT_METHODS, "none, words or words_letters"),
     "reducer_share": (_share, "a number above 0, at most 1"),
 }
-"""What a value must be, by name: a test and its words."""
+"""Requirements for values, by name: a test and its words."""
 
 
 def parse_preprocessing(given: Any) -> dict[str, list[JsonScalar]]:

@@ -1,4 +1,4 @@
-"""What is wrong with given settings, in sentences: the setting, where it stands, why, and the value."""
+"""Problems of given settings, in sentences: the setting, where it was given, why, and the value."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _sentence(details: ErrorDetails, of: str, places: Mapping[str, str]) -> str:
 
 
 def reason_of(details: ErrorDetails) -> str:
-    """What a value must be, in words that follow its name."""
+    """The requirement for a value, in words that follow its name."""
     words = details["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
     words = words.replace("greater than or equal to", "at least").replace(
         "less than or equal to", "at most"

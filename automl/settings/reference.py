@@ -46,7 +46,7 @@ def _option(name: str, account: Setting) -> str:
 
 
 def _values(name: str, account: Setting) -> str:
-    """What may be given: names, words, or a number with its bounds and unit."""
+    """Allowed values: names, words, or a number with its bounds and unit."""
     if account.names is not None:
         return _names(account)
     info = Settings.model_fields[name]
@@ -82,7 +82,7 @@ def _kinds(annotation: Any) -> Iterator[str]:
 
 
 def default_text(name: str, account: Setting) -> str:
-    """What holds where nothing is given, and what presets say instead."""
+    """The default of a setting, and the values of presets."""
     if Settings.model_fields[name].is_required():
         return "must be given"
     usual = usual_value(DEFAULT_PRESET, name)

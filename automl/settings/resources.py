@@ -27,7 +27,7 @@ ADDRESS = re.compile(r"[a-z]+://[^/@?#\s]+:\d+")
 
 
 class Resources(Section):
-    """What a run may take."""
+    """Resources of a run."""
 
     title: ClassVar[str] = "What the run may take"
 

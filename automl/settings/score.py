@@ -14,7 +14,7 @@ from automl.settings.option_texts import parse_metric, read_cost_matrix
 
 
 class Score(Section):
-    """What a score is, and on which rows it is measured."""
+    """The score, and the rows that it is measured on."""
 
     title: ClassVar[str] = "The score and its folds"
 

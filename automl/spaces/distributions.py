@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 Distribution = Categorical | Numerical
-"""What a hyperparameter may be distributed like."""
+"""Distributions of hyperparameters."""
 
 NUMERICAL_TYPES: dict[str, type[Numerical]] = {
     kind.text_name: kind for kind in (Uniform, LogUniform, Normal, LogNormal, GaussianMixture)

@@ -106,7 +106,7 @@ class Hyperparameter:
         return tuple(dict.fromkeys(middles))
 
     def allowed(self) -> str:
-        """What values are legal, for messages."""
+        """Legal values, for messages."""
         if isinstance(self.distribution, Categorical):
             return "one of " + ", ".join(value_text(value) for value in self.distribution.values)
         kind = "an integer" if self.distribution.integer else "a number"

@@ -33,7 +33,7 @@ STOPS = ("warm_start", "monitor", "own")
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a family's estimators can do; limits are None where there is none.
+    """Capabilities of a family's estimators; a limit is None if there is none.
 
     Parameters
     ----------

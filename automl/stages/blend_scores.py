@@ -1,4 +1,4 @@
-"""What a blend of trials is worth on their out-of-fold predictions, and the rule that makes its labels."""
+"""Score of a blend of trials on their out-of-fold predictions, and the rule that makes its labels."""
 
 from __future__ import annotations
 

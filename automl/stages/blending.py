@@ -1,4 +1,4 @@
-"""What can be blended of a library of trials, and the evidence for the blend.
+"""The best blend of a library of trials, and the evidence for it.
 
 The weights of every fold and those that go into the model come from the same work: bag by bag, a
 bag counts once it is learned for all of them. What the time allows no more is left out for all

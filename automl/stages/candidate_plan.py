@@ -202,7 +202,7 @@ def _stand_ins(session: Session, candidates: Sequence[Trial]) -> list[int]:
 
 
 def afford(session: Session, candidates: Sequence[Trial]) -> tuple[CandidatePlan, list[str]]:
-    """What the ledger pays for, and in words what it does not."""
+    """Candidates that the ledger can pay for, and in words those that it cannot."""
     fold_seconds = [fold_seconds_of(trial) for trial in candidates]
     near = _stand_ins(session, candidates)
     left = session.ledger.left_for("candidates")

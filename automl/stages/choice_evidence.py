@@ -1,4 +1,4 @@
-"""What a run chose from: the out-of-fold predictions of its trials and the records of its choice."""
+"""Evidence for a run's choice: the out-of-fold predictions of its trials and the records of the choice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from automl.stages.repeated_choice import Evidence
 
 @dataclass(frozen=True)
 class ChosenFrom:
-    """What a run chose from, by names: small enough for a worker slot, which loads the predictions itself.
+    """Evidence for a run's choice, by names: small enough for a worker slot, which loads the predictions itself.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def chosen_from(
     selection: ChampionRecord,
     ensemble: EnsembleRecord,
 ) -> ChosenFrom | None:
-    """What the choice was made from; None without predictions of the champion."""
+    """Evidence for the choice; None without predictions of the champion."""
     if session.settings.data_mode == "halves":
         return _halves(session, trials, selection)
     return _all_rows(session, trials, selection, ensemble)

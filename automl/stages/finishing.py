@@ -178,7 +178,7 @@ def _validated(
 
 
 def _reference(session: Session, model: TableModel) -> TrainingReference:
-    """What later rows and predictions are held against: the training table and the out-of-fold predictions."""
+    """Reference for later rows and predictions: the training table and the out-of-fold predictions."""
     table = session.plan.table
     shares = {m.trial: m.weight for m in model.members if m.weight > 0}
     raw = session.plan.predictions.blend(shares, model.combine)

@@ -1,4 +1,4 @@
-"""What a search tries before any optimizer is asked."""
+"""Configurations that a search tries before it asks an optimizer."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def constant_of(session: Session) -> Configuration:
 
 
 def _past(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
-    """What was best when this data set, or an earlier version of it, was searched."""
+    """Best configurations of earlier searches on this data set, or on an earlier version of it."""
     if not session.experience:
         return []
     data = data_set_facts(session.folder)
@@ -132,7 +132,7 @@ def _past(session: Session, families: Mapping[str, Family]) -> list[Configuratio
 def _knowledge(
     session: Session, families: Mapping[str, Family]
 ) -> tuple[Guide | None, list[Configuration]]:
-    """What other data sets recommend in the way that the settings name; neither: they do not."""
+    """Recommendations of other data sets, in the way that the settings name; neither without any."""
     settings = session.settings
     growth = _growth(session, families) if session.is_timed else None
     target = Target(

@@ -23,7 +23,7 @@ _STREAM = 1_000_000
 
 @dataclass(frozen=True)
 class HonestWork:
-    """What is repeated, and how often.
+    """The choice to repeat, and how often.
 
     Parameters
     ----------

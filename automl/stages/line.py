@@ -127,7 +127,7 @@ class Line:
         return self.record(kind) if stage_of(kind).applies(self.session.settings) else None
 
     def registration(self) -> Registration:
-        """What became of the model in the tracking store; pending where there was no time.
+        """Registration of the model in the tracking store; pending if there was no time.
 
         The result of the run is written first, so nothing depends on the store.
         """

@@ -24,7 +24,7 @@ from automl.statistics.block_jackknife import (
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model says of some rows.
+    """Predictions of a model for some rows.
 
     Parameters
     ----------

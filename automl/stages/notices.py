@@ -31,13 +31,13 @@ def constant_trial(trials: Sequence[Trial]) -> Trial | None:
 
 
 def baseline_score(trials: Sequence[Trial]) -> float:
-    """What a trial must score more than, both by the mean of their folds; see `Baseline`."""
+    """The score that a trial must exceed, both as means of their folds; see `Baseline`."""
     floor = constant_trial(trials)
     return 0.0 if floor is None or floor.score is None else floor.score
 
 
 def baseline_of(index: PerformanceIndex, trials: Sequence[Trial], final: FinalRecord) -> Baseline:
-    """What the metrics of all rows say of the model, and of the constant.
+    """Metrics of the model, and of the constant, on all rows.
 
     Parameters
     ----------

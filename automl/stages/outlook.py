@@ -1,4 +1,4 @@
-"""What the stages after the search will take, judged by the trials that have finished.
+"""Expected seconds of the stages after the search, from the trials that have finished.
 
 Seconds below are of an idle machine, measured with bags of twelve members of five fold models;
 the ledger's slowness multiplies them.
@@ -160,7 +160,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Publication:
-    """What the registration of an earlier run has taken.
+    """Seconds of the registration of an earlier run.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def earlier_publications(folder: RunFolder) -> list[Publication]:
 
 
 def _registration_seconds(folder: RunFolder) -> float | None:
-    """What the registration of a run took, or would have taken within the run; None if unknown."""
+    """Seconds that the registration of a run took, or would have taken within the run; None if unknown."""
     taken = Outbox.load(folder.path / "outbox.json").seconds.get("publishing")
     result = RunResult.read(folder)
     if result is None or result.model.registration != "pending":

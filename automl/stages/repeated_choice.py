@@ -140,7 +140,7 @@ class Evidence:
         return choices
 
     def gains(self) -> dict[str, float]:
-        """What the bags of the final model are worth more than the fold models scored, by kind.
+        """Gain of the final model's bags over the scores of single fold models, by kind.
 
         Nothing is counted for refits, which average nothing, nor for bags over growing windows of
         time. Members without fresh predictions, such as those of the second layer, gain nothing.

@@ -1,4 +1,4 @@
-"""What a finished run says: leaderboard, champion, scores, ledger, and what was given up."""
+"""Content of a result: leaderboard, champion, scores, ledger, and what was given up."""
 
 from __future__ import annotations
 

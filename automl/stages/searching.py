@@ -262,7 +262,7 @@ class Search:
         self.turns.finish(trial)
 
     def findings(self) -> dict[str, FamilyFindings]:
-        """What each family has found so far."""
+        """Results of each family so far."""
         of_family: dict[str, list[Trial]] = {}
         for trial in self.turns.trials:
             of_family.setdefault(trial.configuration.family, []).append(trial)
@@ -360,7 +360,7 @@ class Search:
             self._default_seconds += trial.spent_seconds if trial.origin == DEFAULT else 0.0
 
     def _begin_predictions(self) -> tuple[BestPredictions, PartialPredictions]:
-        """What keeps predictions within their quota, with room for those under way."""
+        """Stores that keep predictions within their quota, with room for those under way."""
         session, plan = self.session, self.session.plan
         store = session.plan.predictions
         shape = (len(plan.stage("search").rows), max(plan.table.n_classes, 1))
@@ -442,7 +442,7 @@ class Search:
 
 
 def known_timings(session: Session) -> KnownTimings:
-    """What is known of seconds before the first trial.
+    """Forecast before the first trial.
 
     Timings of other runs count under a time budget only: under trials no decision may depend on
     seconds. A run that is late begins none.
@@ -483,7 +483,7 @@ def votes_of(
 
 
 def _findings(trials: Sequence[Trial]) -> FamilyFindings:
-    """What the trials of one family found; of equal scores the first counts."""
+    """Best result of the trials of one family; of equal scores the first counts."""
     complete = [trial for trial in trials if trial.is_complete and trial.score is not None]
     best = max(complete, key=lambda trial: trial.achieved, default=None)
     return FamilyFindings(

@@ -17,14 +17,14 @@ MEASURED, EXPECTED = "measured", "expected"
 
 
 def workload_of(session: Session) -> Workload:
-    """What a full fit of the run learns from."""
+    """Training rows of a full fit of the run."""
     plan = session.plan
     training, _ = plan.rows_of("search", 0, 0)
     return Workload(len(training), plan.table.frame.shape[1], plan.table.n_classes)
 
 
 def stored_timings(session: Session) -> KnownTimings:
-    """What is known of seconds before the first trial: timings of earlier runs in this home."""
+    """Forecast before the first trial: timings of earlier runs in this home."""
     timings = earlier_timings(session.experience)
     return KnownTimings(workload_of(session), tuple(chain.from_iterable(timings.values())))
 

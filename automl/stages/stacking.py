@@ -35,7 +35,7 @@ TIME_SHARE = 0.75
 """Share of the ensemble's time that the second layer may take."""
 
 UNKNOWN_SECONDS = 1.0
-"""What a model of the second layer is expected to take before its family has a complete trial."""
+"""Expected seconds of a model of the second layer before its family has a complete trial."""
 
 Choice = tuple[str, Mapping[str, JsonScalar]]
 
@@ -124,7 +124,7 @@ def likely_seconds(session: Session, trials: Sequence[Trial]) -> float:
 def meta_configurations(
     settings: Settings, plan: EvaluationPlan, n_base: int
 ) -> list[Configuration]:
-    """What is fitted in the second layer: small models of families that take part in the run.
+    """Models of the second layer: small ones, of families that take part in the run.
 
     Parameters
     ----------

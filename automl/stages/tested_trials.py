@@ -1,4 +1,4 @@
-"""What single trials of a run score on rows that they were not chosen by."""
+"""Scores of single trials of a run, on rows that did not choose them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ScoredRows:
 
 @dataclass(frozen=True)
 class Scored:
-    """What a model scores on rows; None and nothing where there is no model."""
+    """Score of a model on rows; None and nothing without a model."""
 
     score: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)

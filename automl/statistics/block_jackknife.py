@@ -95,7 +95,7 @@ def shares_of(blocks: IntArray, weights: FloatArray | None = None) -> FloatArray
 
 
 def contributions(difference: float, without: ArrayLike, shares: ArrayLike) -> FloatArray:
-    """What each block contributes to a difference of scores; the sum is the difference.
+    """Contribution of each block to a difference of scores; the sum is the difference.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a surrogate is given of earlier data sets, as arrays.
+"""Trials of earlier data sets for a surrogate, as arrays.
 
 Notation
 --------

@@ -58,7 +58,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Pass:
-    """What a forward pass leaves for the backward pass.
+    """Values of a forward pass that the backward pass needs.
 
     Parameters
     ----------

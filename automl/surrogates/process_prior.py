@@ -1,4 +1,4 @@
-"""What a Gaussian process is before any observation, but for its constant.
+"""Prior of a Gaussian process, except for its constant.
 
 The notation is that of `automl.surrogates.matern`.
 """

@@ -1,4 +1,4 @@
-"""What every surrogate answers.
+"""Protocol of surrogates.
 
 Notation
 --------
@@ -19,7 +19,7 @@ from automl.surrogates.joint import JointPrediction
 
 
 class Predictor(Protocol):
-    """What predicts a mean and how sure it is."""
+    """A model that predicts a mean and its uncertainty."""
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation at m points, in one batch.

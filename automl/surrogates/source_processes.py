@@ -1,4 +1,4 @@
-"""What earlier data sets make expected: one Gaussian process for each, with shared hyperparameters.
+"""Prior from earlier data sets: one Gaussian process for each, with shared hyperparameters.
 
 Notation
 --------

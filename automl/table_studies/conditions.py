@@ -24,7 +24,7 @@ LEAST_OF_A_CLASS = 5
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is run on each table.
+    """Design of a study: the trials on each table.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Conditions:
     workers: int = 0
 
     def measure(self) -> dict[str, Any]:
-        """What scores depend on; scores of other measures cannot be set beside these."""
+        """Conditions of the scores; scores under other conditions are not comparable."""
         return {"most_rows": self.most_rows, "seed": self.seed, "metric": "index"}
 
     def settings(self, data: Mapping[str, Any], n_rows: int) -> Settings:

@@ -1,4 +1,4 @@
-"""What experience knows of a table beside its trials."""
+"""Facts of a table in the experience, beside its trials."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ LOCK_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class LearnedTable:
-    """What was learned of one table.
+    """Record of one learned table.
 
     Parameters
     ----------

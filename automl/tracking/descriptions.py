@@ -1,4 +1,4 @@
-"""What MLflow's pages say of a run, its model and its problem: Markdown for people, from the records."""
+"""Descriptions for MLflow's pages of a run, its model and its problem: Markdown, from the records."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Described:
 
     @classmethod
     def of(cls, folder: RunFolder, facts: Mapping[str, Any]) -> Described:
-        """What the folder of a run has."""
+        """Records in the folder of a run."""
         return cls(
             folder,
             facts,
@@ -91,7 +91,7 @@ def _share(family: str, weights: Sequence[float]) -> str:
 
 
 def model_params(run: Described) -> dict[str, str]:
-    """What the logged model is made of; of a single trial its hyperparameters too."""
+    """Members of the logged model; for a single trial its hyperparameters too."""
     if run.final is None:
         return {}
     params = {
@@ -141,7 +141,7 @@ def problem_description(facts: Mapping[str, Any]) -> str:
 
 
 def _answer(run: Described) -> Iterator[str]:
-    """What the model is, what it predicts, how good it is and what it costs."""
+    """Description of the model: its kind, its target, its quality and its cost."""
     result, final = run.result, run.final
     if result is not None and result.baseline is not None and result.baseline.notice:
         yield _sentence(result.baseline.notice)

@@ -89,7 +89,7 @@ def has_version(name: str, version: str, home: Path) -> bool:
 
 
 class Registry:
-    """What the registry says of the models of a home; asked once for each, and not when it is away."""
+    """Models of a home in the registry; asked once for each, and not if it cannot be reached."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -202,7 +202,7 @@ def _server_has(uri: str, name: str, version: str) -> bool:
 
 
 def _got(address: str) -> dict[str, Any] | None:
-    """What a server answers; None if it has no such thing."""
+    """Answer of a server; None if it has no such thing."""
     request = request_to(address)
     if not request.has_header("Authorization"):
         user, password, token = (

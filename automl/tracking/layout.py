@@ -1,4 +1,4 @@
-"""What a run and its trials look like in MLflow: names, tags, parameters and metrics.
+"""Layout of a run and its trials in MLflow: names, tags, parameters and metrics.
 
 One experiment per problem; parent run = training run; child run per family; grandchild per trial.
 Tags are `automl.*`; metrics keep their natural sign, `score` is maximized (0 baseline, 1 ideal)
@@ -42,7 +42,7 @@ META_FEATURES_TAG = "automl.meta_features"
 REPORT, SETTINGS, RUN_FACTS = "report.html", "settings.json", "records/run.json"
 """Artifacts of the parent: its page, all settings, and what the run knows of itself."""
 NOTE_TAG = "mlflow.note.content"
-"""What MLflow's pages show as the description, in Markdown."""
+"""Tag that MLflow's pages show as the description, in Markdown."""
 MODEL_SCORE = "model_score"
 """Of the parent: the validated score of the model that is deployed."""
 ALWAYS_SHOWN = ("table", "target", "preset", "budget_seconds", "trials", "seed")
@@ -138,7 +138,7 @@ def _is_usual(preset: str, name: str, value: Any) -> bool:
 
 
 def run_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run knows of itself beside its settings: data, versions of packages, attempts."""
+    """Facts of a run beside its settings: data, versions of packages, attempts."""
     names = ("run_id", "started_at", "attempts", "versions", "seed", "experience", "data")
     return {name: facts[name] for name in names if name in facts}
 

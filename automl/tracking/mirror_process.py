@@ -30,7 +30,7 @@ State = Literal["done", "pending"]
 
 @dataclass(frozen=True)
 class Registration:
-    """What became of a run in the tracking store.
+    """State of a run in the tracking store.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the parent run is given besides its trials: data set, records, summary."""
+"""Content of the parent run besides its trials: data set, records, summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison with the champion says in the tracking store: tags, metrics, and text of the version."""
+"""A comparison with the champion in the tracking store: tags, metrics, and text of the version."""
 
 from __future__ import annotations
 

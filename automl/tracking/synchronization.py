@@ -24,7 +24,7 @@ LOOK_SECONDS = 1.0
 
 @dataclass
 class SyncSummary:
-    """What `sync` did.
+    """Result of `sync`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the past runs of a tracking store have tried: a team's history as experience."""
+"""Past runs of a tracking store: a team's history as experience."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _FOLDS, _ROWS, _ITERATIONS = (
 
 @dataclass(frozen=True)
 class History:
-    """What a tracking store knows.
+    """Experience in a tracking store.
 
     Parameters
     ----------

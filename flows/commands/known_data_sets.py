@@ -1,4 +1,4 @@
-"""What the commands of `automl experience` do."""
+"""Actions behind the commands of `automl experience`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from automl_flows.words.messages import say
 
 @dataclass(frozen=True)
 class KnownDataSet:
-    """What is remembered of one content.
+    """Experience of one content.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class KnownDataSet:
 
 @dataclass(frozen=True)
 class Import:
-    """What became of an import.
+    """Outcome of an import.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every command shares: the home it works in, and how it meets its end."""
+"""Common part of the commands: their home, and how they end."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What stands around the runs: Prefect's server, MLflow's page, folders that are watched."""
+"""Services around the runs: Prefect's server, MLflow's page, watched folders."""

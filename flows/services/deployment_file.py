@@ -51,7 +51,7 @@ class Problem(_Strict):
     overrides: Overrides = Overrides()
 
     def plan(self, folder: Path) -> Plan:
-        """What is to be served.
+        """The service to run.
 
         Parameters
         ----------

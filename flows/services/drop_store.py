@@ -1,4 +1,4 @@
-"""What arrived for a problem: a copy of each content by its digest, in the home.
+"""Store of the files that arrived for a problem: a copy of each content by its digest, in the home.
 
 ``home/drops/NAME/DIGEST/FILE`` is the copy, made before anything is trained on it, so that it does not
 matter what becomes of the file where it arrived. ``seen.jsonl`` beside them says which version of

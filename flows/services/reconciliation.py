@@ -69,7 +69,7 @@ FINAL_TYPES = frozenset(chain.from_iterable(FINAL_STATES.values()))
 
 @dataclass(frozen=True)
 class Note:
-    """What is known of the flow run of one attempt.
+    """Facts about the flow run of one attempt.
 
     Parameters
     ----------

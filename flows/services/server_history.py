@@ -1,4 +1,4 @@
-"""What our own Prefect server answers beyond Prefect's API: whose it is, and when a run really was.
+"""Routes that our own Prefect server adds to Prefect's API: its owner, and the real times of runs.
 
 Prefect stamps every state with the moment in which it hears of it, and its API takes no other time.
 A run begins before its server is up, may outlive it, and is then told of later: the true times can

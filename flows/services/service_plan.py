@@ -1,4 +1,4 @@
-"""What `automl serve` is asked to do, and whether it can be done."""
+"""Plan of `automl serve`, and its checks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_INTERVAL_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What is served.
+    """Plan of a service.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Plan:
 
     @property
     def described(self) -> str:
-        """What is served, in words."""
+        """The plan in words."""
         parts = []
         table = public_address(self.table or "")
         if self.cron is not None:

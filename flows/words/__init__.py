@@ -1,1 +1,1 @@
-"""What people read of a run on the terminal and on the pages: results, stories, tables."""
+"""Texts about a run for the terminal and the pages: results, stories, tables."""

@@ -191,7 +191,7 @@ def untried_notes(result: Mapping[str, Any]) -> list[str]:
 
 
 def data_facts(folder: RunFolder) -> Mapping[str, Any]:
-    """What a run knows of its table; empty before it is read."""
+    """A run's facts about its table; empty before it is read."""
     try:
         return folder.read_facts().get("data") or {}
     except SettingsError:

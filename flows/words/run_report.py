@@ -1,4 +1,4 @@
-"""What ``automl show`` tells about a run, from its journal and stage records."""
+"""Content of ``automl show``, from the journal and stage records of a run."""
 
 from __future__ import annotations
 

@@ -304,7 +304,7 @@ def _given_up(choices: RunChoices) -> str:
 
 
 def _next(choices: RunChoices) -> str:
-    """What is missing of a run that is not finished."""
+    """Missing parts of a run that is not finished."""
     if choices.result is not None:
         return ""
     is_challenge = bool((choices.facts.get("settings") or {}).get("challenge"))

@@ -57,7 +57,7 @@ _FATES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class TrialStory:
-    """What a trial was and what became of it.
+    """Story of a trial and its disposition.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class TrialStory:
 
 
 def why_trial(choices: RunChoices, trial: Trial) -> TrialStory:
-    """What a trial was and what became of it."""
+    """Story of a trial and its disposition."""
     if trial.stage == "search":
         sentences = [_what(choices, trial), _fate(choices, trial)]
     elif trial.stage == "candidates":
@@ -174,7 +174,7 @@ def _undecided(choices: RunChoices, trial: Trial) -> str:
 
 
 def _words(disposition: Disposition) -> dict[str, str]:
-    """What the sentences are filled with."""
+    """Values for the sentences."""
     values = {
         key: value if isinstance(value, str) else number_text(value)
         for key, value in disposition.__dict__.items()

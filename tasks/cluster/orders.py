@@ -1,4 +1,4 @@
-"""What passes between the driver of a run and the Dask workers, as frozen records."""
+"""Messages between the driver of a run and the Dask workers, as frozen records."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RunOnCluster:
 
 @dataclass(frozen=True)
 class Opened:
-    """What a worker says of itself once it can run trials.
+    """Report of a worker once it can run trials.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of an order.
+    """Outcome of an order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What runs inside a Dask worker: killable slots of its own for each run that it serves.
+"""The part that runs inside a Dask worker: killable slots for each run that it serves.
 
 The functions of this module are called by the driver of a run, over Dask. A worker serves a run as long as
 the driver holds the future of `open_run`: Dask removes its result from the worker when the driver gives it
