@@ -55,7 +55,8 @@ def test_the_site_builds_strictly_and_loads_nothing_from_other_hosts(site: Path)
 
 
 def test_the_links_of_the_readme_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)]+)\)", README.read_text(encoding="utf-8"))
+    text = README.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text) + re.findall(r'src="([^"]+)"', text)
     places = [link.partition("#") for link in links if "://" not in link]
     assert [path for path, _, _ in places if not (ROOT / path).exists()] == []
 
