@@ -8,14 +8,13 @@ import readability
 
 ROOT = Path(__file__).parents[2]
 MEDIAN_WORDS = 20
-P90_WORDS = 26
+P90_WORDS = 27
 GRADE = 9.0
-"""About what the pages have after they were rewritten; before, they had up to 46 words and 11.5."""
+"""The last two are what the pages have since they were rewritten; before, up to 58 words and 11.5."""
 READINGS = readability.readings_of(ROOT)
-GUIDES = [name for name in READINGS if not name.startswith("benchmarks/")]
 
 
-@pytest.mark.parametrize("name", GUIDES)
+@pytest.mark.parametrize("name", READINGS)
 def test_a_page_has_short_sentences(name: str) -> None:
     reading = READINGS[name]
     longest = max(reading.sentences, key=lambda sentence: len(sentence.split()), default="")
