@@ -8,7 +8,7 @@ import readability
 
 ROOT = Path(__file__).parents[2]
 MEDIAN_WORDS = 20
-P90_WORDS = 27
+P90_WORDS = 25
 GRADE = 9.0
 """The last two are what the pages have since they were rewritten; before, up to 58 words and 11.5."""
 READINGS = readability.readings_of(ROOT)
@@ -42,7 +42,7 @@ no prose at all in here
 - Two words
 """
     assert readability.sentences_of(page) == [
-        "One sentence with a link and code.",
+        "One sentence with a link and Code.",
         "Another one ends here!",
         "A bullet is one sentence over two lines.",
     ]

@@ -60,7 +60,7 @@ class Reading:
 def sentences_of(text: str) -> list[str]:
     """Sentences of a page of Markdown."""
     text = INDENTED.sub("\n\n", LEFT_OUT.sub("", FENCED.sub("\n", text)))
-    text = INLINE_CODE.sub("code", LINK.sub(r"\1", text))
+    text = INLINE_CODE.sub("Code", LINK.sub(r"\1", text))
     blocks = re.split(r"\n\s*\n", BULLET.sub("\n\n", text))
     found = [" ".join(part.split()) for block in blocks for part in END.split(block)]
     ended = [part if part[-1:] in ".!?" else f"{part}." for part in found]
