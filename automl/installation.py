@@ -18,7 +18,7 @@ from automl.errors import SettingsError
 
 KEY_VARIABLE = "AUTOML_KEY_FILE"
 KEY_BYTES = 32
-"""As many as the digest of its signatures has (SHA-256)."""
+"""Length of the digest of its signatures (SHA-256)."""
 _TEXT = re.compile(rb"[0-9a-f]{64}\n?")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 MOST_LISTED = 5
-"""As many a reader takes in at a glance (by judgement)."""
+"""Number of items that a reader takes in at a glance (by judgement)."""
 
 
 def first_few(things: Iterable[object], most: int = MOST_LISTED) -> str:

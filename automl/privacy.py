@@ -19,7 +19,7 @@ FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 """Read and written by the user alone."""
 UMASK = 0o077
-"""Of processes of others that write into a home."""
+"""Umask of processes of others that write into a home."""
 _FOLDERS = ("artifacts", "experience", "prefect", "runs")
 _FILES = (
     "mlflow.db",

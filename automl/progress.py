@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LEAST_TRIALS = 5
-"""Of a number of trials; before, the seconds of the first say nothing of the others (by judgement)."""
+"""Fewest trials for a forecast; before, the seconds of the first say nothing about the others (by judgement)."""
 
 
 @dataclass(frozen=True)

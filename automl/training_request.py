@@ -18,7 +18,7 @@ from automl.settings import Settings
 from automl.settings.sources import validated_settings
 
 KEY = "request"
-"""Of the record in `run.json`; a run without it is a training request itself."""
+"""Key of the record in `run.json`; a run without it is a training request itself."""
 HOW_WORDS = {
     "warm": "a short search that begins with the champion's configurations",
     "refit": "the champion's configurations and weights, fitted once more",

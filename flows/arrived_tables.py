@@ -137,7 +137,7 @@ def take(home: Home, name: str, table: str, digest: str) -> str:
 
 
 def _digest(path: str) -> str:
-    """Of the bytes of a file on this machine; empty for any other."""
+    """Digest of the bytes of a file on this machine; empty for any other."""
     try:
         return file_digest(Path(path))
     except OSError:

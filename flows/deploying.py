@@ -88,7 +88,7 @@ def deploy(plans: Sequence[Plan], home: Home, pool: str) -> list[str]:
 
 
 def _environment(home: Home) -> dict[str, str]:
-    """Of the processes that a worker begins; whoever starts a run does not choose the state folder."""
+    """Environment of the processes that a worker begins; whoever starts a run does not choose the state folder."""
     heartbeats = {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_SECONDS)}
     own = {HOME_VARIABLE: str(home.path), "OMP_NUM_THREADS": "1"}
     return {**TELEMETRY_OFF, **heartbeats, **own}

@@ -90,7 +90,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
     result_ : dict
         The record of the run, as `automl train --json` prints it.
     leaderboard_ : DataFrame
-        Every trial, best first, and what became of it.
+        Every trial, best first, and what happened to it.
     run_id_ : str
         For `automl show`, `automl predict` and `automl resume`.
     classes_ : (n_classes,)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STDOUT = "-"
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 DIGEST_CHARACTERS = 16
-"""Of a digest that tell models apart."""
+"""Characters of a digest that tell models apart."""
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from automl_flows.services.service_plan import Plan
 
 SHOWN_COLUMNS = 30
-"""Of a drift report on a page, those that moved most; a reader needs no more (by judgement)."""
+"""Columns of a drift report on a page, those that moved most; a reader needs no more (by judgement)."""
 RETRIES, RETRY_SECONDS = 3, 60
-"""Of a flow that could not reach a service: a restart of one takes less than three minutes."""
+"""Retries of a flow that could not reach a service: a restart of one takes less than three minutes."""
 
 
 @flow(

@@ -17,7 +17,7 @@ from automl.tracking.model_registry import champion_bundle
 from automl.training_request import LIMITS, TrainingRequest
 
 WARM_SHARE = 0.25
-"""Of the budget of a search, for one that begins with what was best on the earlier rows."""
+"""Share of the budget of a search, for one that begins with what was best on the earlier rows."""
 
 
 def asked_for(

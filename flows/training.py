@@ -44,9 +44,9 @@ from automl_tasks.run_slots import run_slots
 from automl_tasks.stages import make_stage, read_and_check, register_model, search_family
 
 MOST_THREADS = 64
-"""Of the flow's tasks: every family is one, all waiting at the same time."""
+"""Most threads of the flow's tasks: every family is one, all waiting at the same time."""
 SHOWN_ROWS = 50
-"""Of the leaderboard on Prefect's page."""
+"""Rows of the leaderboard on Prefect's page."""
 
 
 def _run_name() -> str:

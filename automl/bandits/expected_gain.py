@@ -23,7 +23,7 @@ from automl.factory_options import Positive
 from automl.records import Trial
 
 SHAPE = 3.0
-"""Of the Lomax distribution of improvements before any was seen: the least whole number with a variance."""
+"""Shape of the Lomax distribution of improvements before any was seen: the least whole number with a variance."""
 PRIOR_IMPROVEMENT = 0.2
 """Mean of y before any was seen; chosen on half of the data sets of ``benchmarks/search/allocators.py``."""
 PRIOR_WEIGHT = 3.0
@@ -31,7 +31,7 @@ PRIOR_WEIGHT = 3.0
 LEAST_SECONDS = 0.001
 """A turn counts for at least so much: what ends at once must not make a family look free."""
 REACHABLE_SHARE = 0.2
-"""Of the way from the best reward to 1, what a turn can gain at most; chosen as `PRIOR_IMPROVEMENT`."""
+"""Share of the way from the best reward to 1 that a turn can gain at most; chosen as `PRIOR_IMPROVEMENT`."""
 LEAST_ROOM = 1e-6
 """Next to nothing: families still compare when the best reward is 1."""
 

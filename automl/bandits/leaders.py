@@ -12,7 +12,7 @@ LEADERS = 5
 """Families that share most turns: enough for an ensemble of unlike members, few enough to tune each (by
 judgement)."""
 OTHERS_SHARE = 0.2
-"""Of the turns, for all families alike: what a family that only looks poor needs to come back (by
+"""Share of the turns, for all families alike: what a family that only looks poor needs to come back (by
 judgement)."""
 
 

@@ -17,7 +17,7 @@ LEAST_DEVIATION = 0.01
 LEAST_MEAN = 0.001
 """Distance that a mean keeps from 0 and from 1, where no Beta distribution exists."""
 GREATEST_SHARE = 0.99
-"""Of mean (1 - mean), the variance at most: at the whole of it both parameters are 0 (SPEC I3)."""
+"""Greatest variance, as a share of mean (1 - mean): at the whole of it both parameters are 0 (SPEC I3)."""
 RESAMPLES = 100
 """Draws for another arm than the first; where one arm wins a hundred times over, the second would be no
 choice."""

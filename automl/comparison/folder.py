@@ -39,7 +39,7 @@ from automl.record_files import StageRecords
 from automl.records import FloatArray, IntArray
 
 FORMAT = 1
-"""Of records and plan of a comparison; others are refused with both numbers."""
+"""Format of records and plan of a comparison; others are refused with both numbers."""
 ADDRESSES_FILE = "addresses.json"
 
 

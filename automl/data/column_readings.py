@@ -43,11 +43,11 @@ from automl.inference.raw_table import Column
 from automl.inference.readings import Reading
 
 DATE_SHARE = 0.95
-"""Of the rows that one form must read; one in twenty may be words or slips."""
+"""Share of the rows that one form must read; one in twenty may be words or slips."""
 NUMBER_SHARE = 0.9
-"""Of the rows that must be numbers where the words are many."""
+"""Share of the rows that must be numbers where the words are many."""
 LEAST_NUMBER_SHARE = 0.5
-"""Of the rows that must be numbers at all: below, the words are what the column is about."""
+"""Share of the rows that must be numbers: below it, the column is about its words."""
 FEW_NUMBERS = 20
 """Different numbers beside words that may be names of categories, such as ``1``, ``2``, ``3+``."""
 FEW_WORDS = 20
@@ -55,7 +55,7 @@ FEW_WORDS = 20
 KEPT_WORDS = 20
 """Words that are marked, the most frequent ones; rarer ones are missing without a mark."""
 UNIT_SHARE = 0.5
-"""Of the different texts that must end in a word which is then their unit: in ``1``, ``2``, ``3+`` it is none."""
+"""Share of the different texts that must end in a word which is then their unit: in ``1``, ``2``, ``3+`` it is none."""
 CODE_REPEATS = 10
 """Rows for each different number from which numbers beside many words are codes, as in ``250``, ``V57``."""
 ANSWER_RATIO = 3

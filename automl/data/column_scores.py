@@ -15,7 +15,7 @@ import pandas as pd
 from automl.records import BoolArray, FloatArray, IntArray
 
 MOST_CATEGORIES = 12
-"""Of a column, the most frequent: each is one more column, and rare ones say little of a mean."""
+"""Most categories of a column, the most frequent: each is one more column, and rare ones say little of a mean."""
 LEAST_ROWS = 10
 """Rows of a category whose share can be compared: of fewer, chance decides."""
 N_BINS = 10

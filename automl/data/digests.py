@@ -26,7 +26,7 @@ DIGITS = 5
 BLOCK = 2**15
 """Rows."""
 FEW_COLUMNS = 8
-"""That tell rows apart in nearly every table of numbers."""
+"""Columns that distinguish rows in nearly every table of numbers."""
 Hashes = NDArray[np.uint64]
 
 

@@ -17,7 +17,7 @@ from automl.inference.raw_table import RawTable
 from automl.records import FloatArray
 
 CHANCE = 1e-9
-"""Of so few repeats: small beside the columns that are ever looked at."""
+"""Probability of so few repeats: small beside the columns that are ever looked at."""
 LARGEST = 2.0**53
 """Whole numbers beyond are not exact."""
 MIN_ROWS_FOR_EVEN = 100
@@ -25,7 +25,7 @@ MIN_ROWS_FOR_EVEN = 100
 MIN_STEPS_FOR_EVEN = 10_000
 """Counts and codes of a few thousand steps are even by chance too often."""
 EVEN_CHANCE = 0.01
-"""Of a p-value below which values are not even; one identifier in a hundred is missed."""
+"""Limit of a p-value below which values are not even; one identifier in a hundred is missed."""
 
 
 def check_identifiers(raw: RawTable, roles: Mapping[str, ColumnRole], findings: Findings) -> None:

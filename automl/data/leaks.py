@@ -31,7 +31,7 @@ MIN_ERRORS = 10
 ROWS_PER_VALUE = 10
 """Rows of a bin at least: a bin of few would know its rows by heart."""
 MAX_BINS = 64
-"""Of a numeric column; bounds the table of bins by classes (by judgement)."""
+"""Most bins of a numeric column; bounds the table of bins by classes (by judgement)."""
 REMAINING_ERRORS = 0.01
 """What a leak may leave of the errors: ``benchmarks/preflight`` finds 39 of 40 leaks, and calls one in 60
 tables wrongly."""

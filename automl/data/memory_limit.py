@@ -7,7 +7,7 @@ import psutil
 from automl.errors import DataError
 
 MEMORY_SHARE = 0.25
-"""Of this machine's memory: a table's frame takes as much again, and more for a while."""
+"""Share of this machine's memory: a table's frame takes as much again, and more for a while."""
 
 
 def most_bytes() -> int:

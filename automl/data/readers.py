@@ -49,7 +49,7 @@ DELIMITERS = {".csv": ",", ".txt": ",", ".dat": ",", ".tsv": "\t", ".tab": "\t"}
 JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
 EXTENSIONS = (*DELIMITERS, ".parquet", ".feather", *JSON_EXTENSIONS, ".arff")
 FOLDER_EXTENSIONS = tuple(each for each in EXTENSIONS if each not in (".txt", ".dat"))
-"""Of what counts as a table in a folder, where such files may be anything."""
+"""Extensions of what counts as a table in a folder, where such files may be anything."""
 FLAT = "one flat object for each row is expected"
 _TEXT_EXTENSIONS = (*DELIMITERS, *JSON_EXTENSIONS, ".arff")
 

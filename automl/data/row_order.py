@@ -28,9 +28,9 @@ MIN_TIMES = 20
 LIKENESS = 0.1
 """Correlation with the neighbours below which folds at random gain next to nothing."""
 DEVIATIONS = 5.0
-"""Of a random order, beyond which the likeness is no chance in any of many columns."""
+"""Standard deviations of a random order, beyond which the likeness is no chance in any of many columns."""
 SORTED_CORRELATION = 0.98
-"""Of the target's ranks and the row numbers: a table that was sorted, but for a few rows added later."""
+"""Correlation of the target's ranks and the row numbers: a table that was sorted, but for a few rows added later."""
 
 
 @dataclass(frozen=True)

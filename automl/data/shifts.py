@@ -17,15 +17,15 @@ MAX_ROWS = 20_000
 MIN_ROWS = 20
 """Rows on either side: the mean of fewer is mostly chance."""
 CHANCE = 0.01
-"""Of any difference of a test table without one."""
+"""Probability of any difference of a test table without one."""
 ROW_CHANCE = 1e-6
-"""Of any change along rows in random order; lower, since real rows are seldom in quite random order."""
+"""Probability of any change along rows in random order; lower, since real rows are seldom in quite random order."""
 LEAST_DIFFERENCE = 0.1
-"""Of mean scores from 0 to 1; a smaller one is of no consequence, however sure (by judgement)."""
+"""Smallest difference of mean scores from 0 to 1; a smaller one is of no consequence, however sure (by judgement)."""
 LEAST_ROW_DIFFERENCE = 0.15
-"""Of mean ranks, in [0, 1]: less is of no use to know, however certain it is in many rows."""
+"""Smallest difference of mean ranks, in [0, 1]: less is of no use to know, however certain it is in many rows."""
 LEAST_SHARE = 0.05
-"""Of the rows, on either side of a cut: what a few rows at an end do is no change (by judgement)."""
+"""Share of the rows, on either side of a cut: what a few rows at an end do is no change (by judgement)."""
 
 
 def shift_of_test_rows(train: pd.DataFrame, test: pd.DataFrame) -> str:

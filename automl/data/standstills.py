@@ -15,9 +15,9 @@ from automl.records import FloatArray, IntArray
 MIN_ROWS = 10
 """The shortest run that is looked at: shorter ones are nothing to act on (by judgement)."""
 LOG_CHANCE = np.log(1e-9)
-"""Of the last run in a random order: small beside all columns and both ends."""
+"""Logarithm of the probability of the last run in a random order: small beside all columns and both ends."""
 TIMES_LONGEST = 3
-"""Of the longest other run: values that come in runs have a long one last, too."""
+"""Multiple of the longest other run: values that come in runs have a long one last, too."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _longest_run(codes: NDArray[Any]) -> int:
 def _log_chance(
     is_value: np.ndarray, strata: IntArray, length: int, log_factorials: FloatArray
 ) -> float:
-    """Of `length` last rows that all have the value, if the rows of each stratum were in random order."""
+    """Chance of `length` last rows that all have the value, if the rows of each stratum were in random order."""
     n = np.bincount(strata)
     with_value = np.bincount(strata[is_value], minlength=len(n))
     last = np.bincount(strata[-length:], minlength=len(n))

@@ -24,7 +24,7 @@ from automl.errors import DataError
 from automl.inference.schema import TableSchema
 
 FORMAT = 1
-"""Of a stored table; another one is refused, since it can be made again."""
+"""Format of a stored table; another one is refused, since it can be made again."""
 MANIFEST = "manifest.json"
 
 

@@ -28,7 +28,7 @@ N_NEIGHBORS = 8
 LEAST_RATIO = 1.1
 """A tenth more errors on stretches: less makes no difference to a score (``benchmarks/preflight``)."""
 LEAST_DEVIATIONS = 5.0
-"""Of the paired differences; more than for independent rows, since those of a stretch err alike."""
+"""Fewest standard deviations of the paired differences; more than for independent rows, since those of a stretch err alike."""
 
 
 @dataclass(frozen=True)

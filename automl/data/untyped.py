@@ -10,7 +10,7 @@ from automl.data.roles import detect_roles
 from automl.errors import AutoMLWarning
 
 LOOKED_AT_ROWS = 1000
-"""Of a column: a column of dates shows itself in fewer (by judgement)."""
+"""Rows of a column: a column of dates shows itself in fewer (by judgement)."""
 
 
 def warn_of_dates(frame: pd.DataFrame) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from automl.records import FloatArray, IntArray
 
 BEST_SHARE = 0.5
-"""Of 12 among 24 to 78 trials of nine tables: a library of half the best and half the best of each
+"""Share of 12 among 24 to 78 trials of nine tables: a library of half the best and half the best of each
 family and preprocessing was ahead of one of the best alone by 0.007 of the index, standard error
 0.004; with 24 they did not differ."""
 

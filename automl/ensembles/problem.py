@@ -16,7 +16,7 @@ from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, IntArray
 
 BAG_SHARE = 0.8
-"""Of the members, in a bag: the best are missing from some bags, and most bags agree (by judgement)."""
+"""Share of the members, in a bag: the best are missing from some bags, and most bags agree (by judgement)."""
 LEAST_OF_A_BAG = 5
 """Share of the members in each further bag, and how many at least."""
 

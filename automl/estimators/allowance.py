@@ -54,7 +54,7 @@ class Allowance:
         return self._deadline is not None and time.monotonic() >= self._deadline
 
     def rounds(self, wanted: int) -> int:
-        """As many of the wanted rounds as may be grown."""
+        """Rounds that may be grown, at most the wanted number."""
         return wanted if self.most_rounds is None else min(wanted, self.most_rounds)
 
     def cut(self, rounds: int) -> None:

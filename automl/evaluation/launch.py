@@ -21,7 +21,7 @@ from automl.evaluation import processes
 
 MARKER = "AUTOML_SLOTS"
 _LOG_TAIL_BYTES = 2000
-"""Of a log, where its last line is looked for."""
+"""Bytes of a log, where its last line is looked for."""
 _START_CHECK_SECONDS = 0.1
 """Between looks whether a supervisor that is starting still lives."""
 _LONGEST_KILL_SECONDS = 5.0

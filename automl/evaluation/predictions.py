@@ -22,11 +22,11 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SUFFIX = ".npy"
 _MIB = 1 << 20
 _HEADER_BYTES = 128
-"""Of an ``.npy`` file, as numpy writes it for these shapes."""
+"""Bytes of an ``.npy`` file, as numpy writes it for these shapes."""
 _MOST_UNCOUNTED = 100
 """Saves between two counts of the folder, each of which takes 0.1 s beside 10,000 files (``benchmarks/scale``)."""
 _UNCOUNTED_SHARE = 1 / 16
-"""Of the room left, which one process fills between two counts: sixteen at once stay within the quota."""
+"""Share of the room left, which one process fills between two counts: sixteen at once stay within the quota."""
 
 
 class PredictionStore:

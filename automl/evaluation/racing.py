@@ -15,7 +15,7 @@ import numpy as np
 HOPELESS_ERRORS = 3.0
 """Standard errors of the gap: more than two, since an error from a few folds is unsure itself."""
 HOPELESS_SHARE = 0.1
-"""Of the incumbent's score: with a smaller gap a trial may still serve an ensemble (by judgement)."""
+"""Share of the incumbent's score: with a smaller gap a trial may still serve an ensemble (by judgement)."""
 FAMILY_SHARE = 0.05
 """The same for a family, which only waits for its second try (by judgement)."""
 LEAST_RACED_FOLDS = 2

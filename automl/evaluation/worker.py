@@ -32,7 +32,7 @@ from automl.records import TrialStatus
 MOST_WARNINGS = 20
 """Kept of a trial: a fit may warn in every iteration, and the first say it all."""
 _REASON_CHARACTERS = 500
-"""Of an error's first line, which tables show."""
+"""Characters of an error's first line, which tables show."""
 _TRACEBACK_CHARACTERS = 20_000
 """The end of a traceback, where the error is; all of a recursion's would fill the journal."""
 _SPARE_DESCRIPTORS = 256

@@ -10,7 +10,7 @@ from typing import Any
 from automl.records import Configuration, Fidelity, MayHaveScore, Task, Trial, TrialStatus
 
 SCHEMA = 1
-"""Of a remembered data set, written with it for readers to come."""
+"""Schema of a remembered data set, written with it for readers to come."""
 META_FEATURES = "meta_features"
 """Stage record with the meta-features of a run's table: ``{"values": {name: number}, …}``."""
 

@@ -22,7 +22,7 @@ from automl.records import Configuration, Fidelity, Task, TrialStatus
 
 FORMAT = "automl-experience"
 MOST_BYTES = 2**28
-"""Of one member, decompressed; what is larger is no entry."""
+"""Most bytes of one member, decompressed; what is larger is no entry."""
 
 MIGRATIONS: dict[int, Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]] = {}
 """By schema: head and trials of an entry as the next schema has them."""

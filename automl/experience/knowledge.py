@@ -27,7 +27,7 @@ SUFFIX = ".jsonl.gz"
 SHIPPED = "shipped"
 FORMAT = "automl-knowledge"
 VERSION = 1
-"""Of a file of knowledge; another one is refused."""
+"""Version of a file of knowledge; another one is refused."""
 
 
 @dataclass(frozen=True)

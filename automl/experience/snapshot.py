@@ -14,7 +14,7 @@ from automl.experience.entries import digest_of
 from automl.stage_record import StageRecord
 
 LEAST_DIGITS = 6
-"""Of a fingerprint or layout that is given by its beginning."""
+"""Fewest digits of a fingerprint or layout that is given by its beginning."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from automl.surrogates.boosting import LogSecondsBoosting
 from automl.surrogates.protocol import Surrogate
 
 LEAST_SPREAD = 0.2
-"""Least standard deviation of log seconds by which fits that were killed are taken to go on."""
+"""Fewest standard deviation of log seconds by which fits that were killed are taken to go on."""
 
 OVERHEAD = 0.1
 """Relative seconds of the smallest fits: a tenth of LightGBM's on 1,000 rows x 10 columns."""

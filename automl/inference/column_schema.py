@@ -29,7 +29,7 @@ UNSEEN = "<unseen>"
 USED_ROLES = ("numeric", "nominal", "date", "text")
 NOT_NUMERIC = ("nominal", "text")
 MOST_LETTERS = 2000
-"""Of a text that are kept."""
+"""Most letters of a text that are kept."""
 
 
 @dataclass(frozen=True)

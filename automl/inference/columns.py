@@ -49,7 +49,7 @@ NUMBER_MARKERS = frozenset(
 """Missing among numbers, dates and times, in any case."""
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 SHOWN_LETTERS = 60
-"""Of a value in a message, so that what is said of it stays on the line."""
+"""Letters of a value in a message, so that the sentence stays on one line."""
 SAMPLE = 1000
 """Values that are looked at first, since most columns are settled by them."""
 _PLAIN_KINDS = {"i": "integer", "u": "integer", "f": "float", "b": "boolean", "M": "date"}

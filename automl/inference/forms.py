@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 UNITS = ("%", "$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY", "INR")
-"""That stand before or behind a number; any other unit stands behind it."""
+"""Units that may precede or follow a number; any other unit follows it."""
 _POWERS = {3: ("k", "K"), 6: ("M", "mn", "Mio"), 9: ("G", "B", "bn", "Mrd"), 12: ("T", "tn")}
 MAGNITUDES = {name: 10.0**power for power, names in _POWERS.items() for name in names}
 """Letters behind a number that multiply it."""
@@ -37,7 +37,7 @@ BLANKS = " \u00a0\u202f\u2009"
 """Blanks that stand between thousands: plain, no-break, narrow no-break, thin."""
 
 SECONDS_PER_DAY = 86_400.0
-"""Of days without leap seconds, as pandas counts them."""
+"""Seconds of a day without leap seconds, as pandas counts them."""
 TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 """What may follow the day in a date of a named order."""
 

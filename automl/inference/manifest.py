@@ -22,7 +22,7 @@ from automl.inference.plain_records import ShapeError, read_record
 from automl.inference.schema import TableSchema
 
 FORMAT = 7
-"""Of the bundles that are written."""
+"""Format of the bundles that are written."""
 READABLE = (2, 3, 4, 5, 6, FORMAT)
 """Format 2 has one layer, and the mean of its members; before format 4 columns have no types for MLflow, before
 format 5 no readings, before format 6 no named parts of dates, no differences and no texts, before format 7 no

@@ -16,10 +16,10 @@ from functools import cache
 from typing import Any, Literal, TypeVar
 
 MOST_ENTRIES = 2_000_000
-"""Of one list: more than the categories of any column that a model was trained on here."""
+"""Most entries of one list: more than the categories of any column that a model was trained on here."""
 MOST_CHARACTERS = 2**20
 MOST_DEPTH = 24
-"""Of values that are kept as they are; what is written here has three levels."""
+"""Greatest depth of values that are kept as they are; what is written here has three levels."""
 LARGEST_INTEGER = 2**63 - 1
 _SHOWN_CHARACTERS = 60
 """Limit for untrusted text in a message: enough to find it in its file."""

@@ -12,7 +12,7 @@ from automl.inference.manifest import MANIFEST, parse_manifest
 from automl.inference.signature import FIELD, proof
 
 KIND = "bundle"
-"""Of the records that are signed."""
+"""Kind of the records that are signed."""
 CODE = "code"
 
 

@@ -125,7 +125,7 @@ class TrainingReference:
         typed: pd.DataFrame,
         predictions: Mapping[str, ColumnReference] | None = None,
     ) -> TrainingReference:
-        """Of a typed frame (`automl.inference.schema`)."""
+        """Reference of a typed frame (`automl.inference.schema`)."""
         columns = {column.name: _of_column(column, typed) for column in schema.columns}
         return cls(len(typed), columns, predictions or {})
 

@@ -21,7 +21,7 @@ _STATLOG = "Michie et al. (1994), StatLog"
 OUTLIER_RANGES = 1.5
 """Tukey's fences: so many interquartile ranges beyond the quartiles."""
 VARIANCE_SHARE = 0.95
-"""Of the principal components, as usual for this feature."""
+"""Share of the principal components, as usual for this feature."""
 
 
 def skewness(X: FloatArray) -> FloatArray:

@@ -25,19 +25,19 @@ from automl.meta_features.time_limit import Deadline, TooLateError, UndefinedErr
 from automl.records import BoolArray, FloatArray, IntArray
 
 MOST_CELLS = 500_000
-"""Of the sample for statistics: bounds its time on wide tables."""
+"""Most cells of the sample for statistics: bounds its time on wide tables."""
 MOST_ROWS = 10_000
-"""Of that sample: a mean of 10,000 rows is known to a hundredth of the deviation."""
+"""Most rows of that sample: a mean of 10,000 rows is exact to a hundredth of the deviation."""
 FEWEST_ROWS = 500
-"""Of that sample, whatever the number of columns: correlations need some hundred rows."""
+"""Fewest rows of that sample, whatever the number of columns: correlations need some hundred rows."""
 MOST_COLUMNS = 1_000
-"""Of that sample; of wider tables so many are looked at."""
+"""Most columns of that sample; wider tables give this many."""
 MOST_CORRELATED = 100
 """Numeric columns whose correlations with each other are looked at."""
 MODEL_ROWS = 1_000
-"""Of the sample that small models are fitted to, the same for all tables (SPEC H1)."""
+"""Rows of the sample that small models are fitted to, the same for all tables (SPEC H1)."""
 MODEL_COLUMNS = 100
-"""Of that sample: the models' time grows with it."""
+"""Columns of that sample: the models' time grows with it."""
 MOST_DEALT = 100_000
 """Rows of which that sample is drawn in proportion to the classes; of more rows, random ones."""
 N_BINS = 10

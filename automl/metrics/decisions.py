@@ -19,7 +19,7 @@ from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, IntArray
 
 N_PARTS = 5
-"""Of a single fold: each part is judged by the rule of four fifths of the rows, as in five folds."""
+"""Number of parts of a single fold: each part is judged by the rule of four fifths of the rows, as in five folds."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from automl.records import FloatArray, IntArray
 MOST_BOOTSTRAPS = 1000
 """The ends of the interval are then the 25th value from either side, which hardly moves with the seed."""
 LEAST_BOOTSTRAPS = 100
-"""Of very many rows, whose intervals are narrow: an error of the ends is a small part of a small number."""
+"""Fewest bootstraps of very many rows, whose intervals are narrow: an error of the ends is a small part of a small number."""
 MOST_CELLS = 20_000_000
 """Rows times classes times bootstraps, about ten seconds of work on one core."""
 BLOCK_CELLS = 2_000_000
@@ -29,7 +29,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Intervals:
-    """Of 95 %, for new rows of one model.
+    """Intervals of 95 %, for new rows of one model.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ Verdict = Literal["same", "some", "large"]
 
 @dataclass(frozen=True)
 class Movement:
-    """Of one column, or of the predictions.
+    """Movement of one column, or of the predictions.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ TestName = Literal["ks", "bins"]
 
 @dataclass(frozen=True)
 class Shift:
-    """Of one column, or of the target.
+    """Shift of one column, or of the target.
 
     Parameters
     ----------

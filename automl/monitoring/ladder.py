@@ -17,10 +17,10 @@ Rung = Literal["keep", "refit", "warm", "search"]
 RUNGS: tuple[Rung, ...] = ("keep", "refit", "warm", "search")
 """From the cheapest to the dearest."""
 FAR = 0.5
-"""Of the way from the baseline to the expected score: a champion that has lost half of its worth says little
+"""Share of the way from the baseline to the expected score: a champion that has lost half of its worth says little
 of which configurations are good now (by judgement)."""
 NEW_SHARE = 0.2
-"""Of the training rows. What a model loses by having few rows falls like 1 / n, so that a fifth more takes off a
+"""Share of the training rows. What a model loses by having few rows falls like 1 / n, so that a fifth more takes off a
 sixth of it; less is hardly worth a refit, which costs as much whether rows are few or many (by judgement)."""
 
 

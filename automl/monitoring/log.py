@@ -21,7 +21,7 @@ from automl.privacy import make_private_folder
 
 PREDICTED = "predicted."
 MOST_MIB = 512.0
-"""Of one model's log: some ten million rows of ten columns."""
+"""Most MiB of one model's log: some ten million rows of ten columns."""
 
 
 def append(

@@ -13,7 +13,7 @@ ETA = 3
 LEAST_ROWS = 200
 """Training rows of a step: scores of fewer rank configurations by chance (by judgement)."""
 N_STEPS = 3
-"""Of a ladder of rows or iterations: it begins with a ninth of them (by judgement)."""
+"""Steps of a ladder of rows or iterations: it begins with a ninth of them (by judgement)."""
 
 Levels = tuple[Fidelity, ...]
 FULL = Fidelity()

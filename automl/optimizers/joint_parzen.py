@@ -20,7 +20,7 @@ from automl.spaces.distributions import Categorical
 
 Bools = NDArray[np.bool_]
 LEAST = 1e-300
-"""Of a density before its logarithm: next to the smallest number, so that it counts as none."""
+"""Least value of a density before its logarithm: next to the smallest number, so that it counts as none."""
 
 
 class JointParzen:

@@ -22,7 +22,7 @@ MOST = 32
 """Proposals of one search: an eighth of its points, so that none is taken for want of a better one."""
 
 NEAR = 0.01
-"""Of every range: points that differ by less score alike, and starts of the search meet in one."""
+"""Share of every range: points that differ by less score alike, and starts of the search meet in one."""
 
 
 class Shortlist:

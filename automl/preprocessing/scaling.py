@@ -14,7 +14,7 @@ from automl.preprocessing.filtering import is_indicator
 
 METHODS = ("none", "minmax", "standard", "robust", "quantile_normal")
 MAX_KNOTS = 1000
-"""Of a quantile map, as many as scikit-learn's."""
+"""Most knots of a quantile map, as many as scikit-learn's."""
 
 
 class Scaler(BlockTransformer):

@@ -34,13 +34,13 @@ LONGEST_TEXT = 2000
 SHORTEST_LIMIT = 100
 """Letters that are read however many the texts are: a sentence."""
 MOST_LETTERS = 20_000_000
-"""Of all texts of the training rows that are counted; where there are more, each text is read less far."""
+"""Most letters of all texts of the training rows that are counted; where there are more, each text is read less far."""
 FIT_LETTERS = 4_000_000
-"""Of the texts that terms and components are learned from: some 10 s, 500 MiB."""
+"""Letters of the texts that terms and components are learned from: some 10 s, 500 MiB."""
 CHUNK_ROWS = 2000
-"""Whose counts are in memory at a time."""
+"""Rows whose counts are in memory at a time."""
 FEWEST_TEXTS = 2
-"""That have a term."""
+"""Fewest texts that must have a term."""
 
 
 @dataclass(frozen=True)

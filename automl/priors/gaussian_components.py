@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 REACH = 3.0
 """Standard deviations around the means of a pair over which D is the mean."""
 CELL = 0.25
-"""Of a component's width: nearer components are one already, and fewer are merged."""
+"""Share of a component's width: nearer components are one already, and fewer are merged."""
 _STEPS = (np.arange(64) + 0.5) / 64
 
 

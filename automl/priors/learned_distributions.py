@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 FLATNESS = 2.0
 """Standard deviation of the component of the floor, in ranges: its density varies by 3 %."""
 DIGITS = 5
-"""Of a learned number in a text file; none is known better."""
+"""Digits of a learned number in a text file; none is known better."""
 
 
 def distribution_of(learned: Components, original: Numerical, floor: float) -> GaussianMixture:

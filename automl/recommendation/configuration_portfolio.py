@@ -42,7 +42,7 @@ OVERHEAD = 0.1
 """Cost of a trial beside its fits, in seconds of the median configuration."""
 
 N_SWEEPS = 10
-"""Of medians over rows and columns in turn; the number by judgement."""
+"""Number of sweeps of medians over rows and columns in turn; the number by judgement."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.surrogates.score_targets import winsorized
 
 LEAVES = 16
-"""Of a tree: H18's complex form (section 6.3.2). It ranks better than the simple one of 4 where meta-features are
+"""Leaves of a tree: H18's complex form (section 6.3.2). It ranks better than the simple one of 4 where meta-features are
 given, by .01 to .04 in Kendall's tau (``benchmarks/metalearning``)."""
 _SEEDS = 2**31 - 1
 

@@ -21,7 +21,7 @@ from automl.records import Configuration, FloatArray, IntArray, TrialStatus
 FARTHEST = 3.0
 """Standard deviations from the mean at which a meta-feature is cut (by judgement)."""
 WIDTH = 0.7
-"""Of the weights, in median distances: the median data set keeps a weight of 0.13 (by judgement)."""
+"""Width of the weights, in median distances: the median data set keeps a weight of 0.13 (by judgement)."""
 
 
 def comparable(meta: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -38,7 +38,7 @@ PRIOR = 2.0
 """Data sets that pull a configuration's mean to the median: what is known of one or two is not believed (by
 judgement)."""
 SHARED = 0.9
-"""Of the variance, what data sets have in common; the rest is each configuration's own (by judgement)."""
+"""Share of the variance that data sets have in common; the rest is each configuration's own (by judgement)."""
 NOISE = 0.2
 """Variance of a score around what the data set gives, on the common scale."""
 

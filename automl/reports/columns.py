@@ -34,17 +34,17 @@ MOST_ROUND_ROWS = 250
 TIMED_ROWS = 600
 """That tell how long a row takes among many: what a call costs by itself is then a small part."""
 N_BOOTSTRAPS = 40
-"""Of the rows, from which a standard deviation is known to a ninth."""
+"""Number of bootstraps of the rows, from which a standard deviation is known to a ninth."""
 NEVER_DRAWN = 1e-9
 """Weight of a row that is in no bootstrap: a class whose rows all have weight 0 has no score."""
 IMPORTANCE_SHARE = 0.6
-"""Of the seconds; the rest is for the dependence on a few columns."""
+"""Share of the seconds; the rest is for the dependence on a few columns."""
 MOST_DEPENDENCES = 6
 """Columns whose dependence is drawn: a screenful (by judgement)."""
 GRID = 12
 """Values of a number at which the dependence is drawn."""
 MOST_CATEGORIES = 8
-"""Of a column, for which it is drawn; the most frequent ones."""
+"""Most categories of a column, for which it is drawn; the most frequent ones."""
 DEPENDENCE_ROWS = 300
 """Over which predictions are averaged: the mean of probabilities is then known to 0.03."""
 
@@ -129,7 +129,7 @@ class LookedAt:
 
     @cached_property
     def row_seconds(self) -> float:
-        """Of a row among many; the first call, which loads libraries, does not count."""
+        """Seconds of a row among many; the first call, which loads libraries, does not count."""
         self.model.raw_typed(self.frame.iloc[:LEAST_ROWS])
         rows = np.resize(np.arange(len(self.frame)), TIMED_ROWS)
         many = self.frame.take(rows).reset_index(drop=True)

@@ -14,9 +14,9 @@ from automl.reports.judged import JudgedRows
 MOST_CELLS = 1_000_000
 """Rows times classes behind curves: sorting them takes a second; more rows move no line that is drawn."""
 MOST_POINTS = 120
-"""Of a curve, which is then a third of a unit from the whole one."""
+"""Most points of a curve, which is then a third of a unit from the whole one."""
 MOST_CLASSES = 30
-"""Of a confusion matrix: cells of more could not be told apart at the width of a phone."""
+"""Most classes of a confusion matrix: cells of more could not be told apart at the width of a phone."""
 OTHERS = "all others"
 N_BINS = 10
 """Tenths, as reliability diagrams have them."""
@@ -155,7 +155,7 @@ def class_curves(rows: JudgedRows) -> ClassCurves:
 
 
 def calibration(rows: JudgedRows) -> Calibration:
-    """Of two classes the probability of the positive one, of more that of the most probable class."""
+    """Calibration of the positive class's probability; with more classes, of the most probable class's."""
     if len(rows.classes) == 2:
         event = f"the class is {rows.classes[rows.positive]}"
         probability, came_true = rows.prediction[:, rows.positive], rows.y == rows.positive

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 WIDTH = 400.0
-"""Of a usual figure: what a phone of 390 pixels shows at its own size."""
+"""Width of a usual figure: what a phone of 390 pixels shows at its own size."""
 LETTER = 5.7
 """Mean width of a letter of the labels, whose height is 11."""
 SHORTEST = 4
@@ -26,7 +26,7 @@ SHORTEST = 4
 Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
 Cell: TypeAlias = "str | int | float | Figure | None"
-"""Of a table; floats are rounded where they are shown, None is an empty cell."""
+"""Cell of a table; floats are rounded where they are shown, None is an empty cell."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from automl.reports.run_choices import RunChoices
 from automl.run.foreign_runs import refuse_foreign_code
 
 SEED = 0
-"""Of samples of rows: a page that is made anew shows the same ones."""
+"""Seed of samples of rows: a page that is made anew shows the same ones."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_BOOTSTRAPS = 2000
-"""Of the data sets: fifty draws lie beyond either bound."""
+"""Number of bootstraps of the data sets: fifty draws lie beyond either bound."""
 MOST_IMPORTANT = 10
 """Features in a panel: names are still read."""
 LOSS_SCALE = "asinh"

@@ -23,7 +23,7 @@ COLUMNS = 3
 """Panels beside each other on a page."""
 PANEL_INCHES = (3.6, 2.3)
 POINTS = 400
-"""Of a density's curve: more than a panel has dots."""
+"""Points of a density's curve: more than a panel has dots."""
 MOST_MARKS = 600
 """Accepted values that are drawn; of more, every so manieth."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")

@@ -13,7 +13,7 @@ from automl.run_records.report import LOOK_SECONDS, ReportRecord
 from automl.run_state import last_activity
 
 LEAST_SECONDS = 0.5
-"""Of an idle machine: to read the records and to draw them takes a third of a second."""
+"""Fewest seconds of an idle machine: to read the records and to draw them takes a third of a second."""
 
 
 def make_report(session: Session, _trials: Sequence[Trial]) -> ReportRecord:

@@ -21,15 +21,15 @@ from automl.reports.judged import JudgedRows
 MOST_ROWS = 100_000
 """That are looked at: an error rate is then known to a three hundredth in a slice of a tenth."""
 LEAST_ROWS = 30
-"""Of a slice, from which on a mean error is near normal (the usual rule)."""
+"""Fewest rows of a slice, from which on a mean error is near normal (the usual rule)."""
 LEAST_SHARE = 0.02
-"""Of the rows: smaller slices matter to few (by judgement)."""
+"""Share of the rows: smaller slices matter to few (by judgement)."""
 MOST_CATEGORIES = 20
-"""Of a column that are looked at, the most frequent ones (by judgement)."""
+"""Most categories of a column that are looked at, the most frequent ones (by judgement)."""
 N_QUANTILES = 4
 """Slices of a number, which then have a quarter of the rows each."""
 LEVEL = 0.05
-"""Of the whole look: each slice is tested at this divided by their number (Bonferroni)."""
+"""Level of the whole look: each slice is tested at this divided by their number (Bonferroni)."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class WeakSlices:
 
     @property
     def level(self) -> float:
-        """Of one test."""
+        """Level of one test."""
         return LEVEL / max(self.looked_at, 1)
 
 

@@ -38,13 +38,13 @@ from automl.tracking.holders import holders
 from automl.tracking.model_registry import champion_bundle, row_digests_of, settle
 
 SETTLING_SHARE = 0.1
-"""Of the budget, for what earlier runs have left unregistered."""
+"""Share of the budget, for what earlier runs have left unregistered."""
 LEAST_ROWS = 30
 """On fewer rows a comparison says next to nothing (by judgement)."""
 GOOD_ROWS = 100
 """On so many a difference of some percent shows: worth up to half of the fresh rows (by judgement)."""
 FRESH_SHARE = 0.3
-"""Of the fresh rows: from the others the new model learns what the champion could not (by judgement)."""
+"""Share of the fresh rows: from the others the new model learns what the champion could not (by judgement)."""
 GREATEST_TABLE_SHARE = 1 / 3
 GREATEST_ROWS = 20_000
 """More make training poorer and the comparison no clearer (by judgement)."""

@@ -18,9 +18,9 @@ WANTED_TRIALS = 12
 LEAST_FOLDS = 3
 """Fewer would be two: one holdout costs half of them, and trains on more rows."""
 LIGHTGBM_SECONDS_PER_CELL = 2e-6
-"""Of a default LightGBM, by rows times columns of the training part; its order of magnitude decides."""
+"""Seconds of a default LightGBM, by rows times columns of the training part; its order of magnitude decides."""
 CLASS_EXPONENT = 0.7
-"""Of the number of classes: seconds grow with it, less than in proportion."""
+"""Exponent of the number of classes: seconds grow with it, less than in proportion."""
 
 
 def plan_folds(

@@ -13,15 +13,15 @@ from automl.run.stage_table import unknown_tail
 from automl.settings import Settings
 
 GREATEST_TAIL_SHARE = 0.45
-"""Of the total, what all stages after the search may plan: a search is worth more than half (by
+"""Share of the total that all stages after the search may plan: a search is worth more than half (by
 judgement)."""
 CLOSING_SECONDS = 0.8
 """From the end of the registration to the end of the process."""
 
 LEAST_TAIL_SECONDS = 2.0
-"""Of an idle machine, from the end of the search to the end of the process where there is one model."""
+"""Fewest seconds of an idle machine, from the end of the search to the end of the process where there is one model."""
 START_SECONDS = 1.5
-"""Of an idle machine, from the command's first decision to the first trial that can begin."""
+"""Seconds of an idle machine, from the command's first decision to the first trial that can begin."""
 
 
 @dataclass

@@ -32,7 +32,7 @@ from automl.settings import Settings
 from automl.settings.presets import usual_value
 
 CACHE_SHARE = 0.1
-"""Of the memory, for preprocessed folds that all workers share (by judgement)."""
+"""Share of the memory, for preprocessed folds that all workers share (by judgement)."""
 
 
 def prepare(

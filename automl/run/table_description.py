@@ -8,9 +8,9 @@ from automl.randomness import Purpose, stream
 from automl.run.session import Session
 
 SECONDS_SHARE = 0.02
-"""Of the budget, for meta-features, which the search pays (by judgement)."""
+"""Share of the budget, for meta-features, which the search pays (by judgement)."""
 LEAST_SECONDS = 2.0
-"""Of a time budget; what they take without a limit is a fraction of a second."""
+"""Fewest seconds of a time budget; what they take without a limit is a fraction of a second."""
 
 
 def describe_table(session: Session) -> MetaFeatures:

@@ -63,5 +63,5 @@ class ChampionRecord(StageRecord):
 
     @property
     def sentence(self) -> str:
-        """Who is the champion."""
+        """The champion."""
         return f"champion is {self.champion}"

@@ -18,13 +18,13 @@ from automl.search.opening import Opening
 from automl.spaces.tree import SpaceTree
 
 OWED_SHARE = 1 / 6
-"""Of the decisions behind the opening, those that may go to defaults that had no turn of their own.
+"""Share of the decisions after the opening that may go to defaults without a turn so far.
 
 A run of a hundred trials gets to a dozen of them, and one of sixty loses no more than six trials:
 with a third, which were nine, a table of three lost some of its score.
 """
 ASK_ATTEMPTS = 20
-"""Of an optimizer that repeats itself, before a draw from the prior is taken."""
+"""Attempts of an optimizer that repeats itself, before a draw from the prior replaces them."""
 DRAW_ATTEMPTS = 100
 """From the prior, before a family counts as exhausted."""
 

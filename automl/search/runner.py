@@ -23,7 +23,7 @@ STRETCHED = (FLOOR, DEFAULT)
 """Origins whose boosted models keep the rounds that they have when their time is over: every family's
 default is worth a place in the result, whereas an optimizer's proposal that is too slow is given up."""
 MOST_THREADS = 1000
-"""Of one family; a thread is begun for a turn that finds none idle, so this is no cost."""
+"""Most threads of one family; a thread is begun for a turn that finds none idle, so this is no cost."""
 JOB = "automl.evaluation.trial:evaluate"
 
 
@@ -244,7 +244,7 @@ def _matching(earlier: Trial | None, jobs: Sequence[tuple[int, int]]) -> Trial |
 
 
 def _shortened(folds: Sequence[FoldResult]) -> str:
-    """That fits were ended when their time was over; empty where none was."""
+    """A sentence on fits that were ended when their time was over; empty without any."""
     kept = [result.rounds for result in folds if result.rounds is not None]
     if not kept:
         return ""

@@ -57,7 +57,7 @@ from automl.records import FloatArray, IntArray
 from automl.selection.luck import luck_of
 
 LEVEL = 0.95
-"""Of the interval."""
+"""Level of the interval."""
 NORMAL_QUANTILE = 1.959964
 """Standard normal quantile of `LEVEL`, both sides."""
 BLOCK = 10
@@ -79,7 +79,7 @@ high by 0.029 (champion) and 0.043 (ensemble); the share that would have left no
 0.62 and 0.82."""
 
 WIDENING = 1.15
-"""Of the bootstrap interval; without it 90 to 93 % of 93 of these runs' test scores were covered."""
+"""Factor of the bootstrap interval; without it 90 to 93 % of 93 of these runs' test scores were covered."""
 
 UNCERTAINTY = 0.5
 """Standard error of the correction and of the gain, as a share of each."""
@@ -120,7 +120,7 @@ Chooser = Callable[[FloatArray, np.random.Generator], Sequence[Mapping[str, Choi
 """From (b, n) times that each row was drawn in each of b bootstraps, and randomness of these alone, what
 is chosen in each, by kind; a kind may be left out of some bootstraps."""
 Shortfalls = Mapping[str, Sequence[float]]
-"""Of the bootstraps of one block where they are defined, by kind."""
+"""Shortfalls of the bootstraps of one block where they are defined, by kind."""
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ def _at(values: FloatArray | None, position: int) -> Any:
 
 
 def _alpha(tree: _Tree, level: str, settings: Record) -> float:
-    """Of one decision; divided by the number of decisions where the tree shares it that way."""
+    """Alpha of one decision; divided by the number of decisions where the tree shares it that way."""
     how, alpha = settings["comparison"], float(settings["alpha"][level])
     if how["alpha_split"] == "tree" and how["procedure"] in ("thesis", "friedman", "bayesian"):
         return alpha / max(1, sum(len(tree.places[place]) > 1 for place in tree.deciding))

@@ -28,19 +28,19 @@ from scipy import stats
 from automl.records import FloatArray
 
 LARGEST_SHARE = 0.05
-"""Of the losses, what is called the tail."""
+"""Share of the losses that is called the tail."""
 LEAST_LARGEST = 10
 """Rows of the tail, below which (200 rows in all) there is nothing to be seen of it. Of 300 samples, squares
 of normal errors were never beyond the borderline, of t with three degrees of freedom in 76 % (200
 rows) to 100 % (4,500), with five in 38 to 5 %."""
 
 BORDERLINE_FREEDOM = 4
-"""Of Student's t whose squares have a variance that is just infinite."""
+"""Degrees of freedom of Student's t whose squares have a variance that is just infinite."""
 LEAST_EFFECTIVE = 2.0
 """Rows that carry the variance; with fewer, the interval is that of a single event."""
 
 QUANTILES = 200
-"""Of the tail, by which H of the borderline is integrated: exact to 0.001."""
+"""Quantiles of the tail, by which H of the borderline is integrated: exact to 0.001."""
 
 
 def decided_by_few(losses: FloatArray) -> str:

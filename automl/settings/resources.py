@@ -23,7 +23,7 @@ DEFAULT_BUDGET_SECONDS = 600.0
 MINIMUM_BUDGET_SECONDS = 10.0
 """In less, start, floors and bundle leave nothing to search with."""
 ADDRESS = re.compile(r"[a-z]+://[^/@?#\s]+:\d+")
-"""Of a Dask scheduler; nothing that could be a secret, so that it may be shown."""
+"""Pattern of the address of a Dask scheduler; nothing that could be a secret, so that it may be shown."""
 
 
 class Resources(Section):

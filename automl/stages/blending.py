@@ -49,7 +49,7 @@ THRESHOLD_SECONDS = 20e-6
 """More for a blend whose threshold is learned with it: 0.1 s a bag on 700 rows."""
 
 FULL_EVALUATIONS = 200
-"""Of these on all rows where a sample proposes."""
+"""Evaluations on all rows of what a sample proposes."""
 
 LEAST_SECONDS = 1.0
 """Taken even where the plan has nothing left: an ensemble is worth more than a second, 0.017 of the
@@ -247,7 +247,7 @@ class Blender:
         return only_effective(kept, self._combine)
 
     def _deadline(self) -> Deadline:
-        """Of all learning; none under a budget of trials."""
+        """Deadline of all learning; none under a budget of trials."""
         left = self._session.ledger.left_for("ensemble")
         return Deadline(None if left is None else time.monotonic() + max(left, LEAST_SECONDS))
 

@@ -15,7 +15,7 @@ from automl.stages.speed import workload_of
 SAFETY = 1.1
 """Factor on expected seconds of fresh folds, so that the last one still ends in time (by judgement)."""
 HEADROOM = 0.1
-"""Of the seconds left, what a search that ends a little late may take without costing a candidate."""
+"""Share of the seconds left that a slightly late search may take without costing a candidate."""
 HEADROOM_SECONDS = 1.0
 """The same at most."""
 
@@ -23,7 +23,7 @@ LEAST_PAIRED_SCORES = 10
 """Never fewer for the last two candidates: the paired test needs them."""
 
 FURTHER_SHARE = 0.05
-"""Of the budget, for further repeats of the fresh folds. The lead that drops the worst of ten
+"""Share of the budget, for further repeats of the fresh folds. The lead that drops the worst of ten
 candidates, t sqrt(1 / n + ratio) with five folds, is 2.8 standard deviations of the differences with
 10 scores, 2.1 with 20, 1.9 with 30, 1.8 with 50 and never less than 1.6: most of the gain is had by
 30, the default of `candidate_scores`, and a search loses next to nothing with a twentieth of its time."""

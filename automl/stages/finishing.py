@@ -44,7 +44,7 @@ LEAST_SAMPLE_ROWS = 100
 SAMPLE_SECONDS = 0.5
 """For timing, by the members' own times."""
 LAST_RESORT_SECONDS = 5.0
-"""Of a refit when no time is left: a late model is better than none."""
+"""Seconds of a refit when no time is left: a late model is better than none."""
 
 
 @dataclass(frozen=True)

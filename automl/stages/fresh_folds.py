@@ -91,7 +91,7 @@ class FreshFolds:
         return sorted(means, key=lambda position: -means[position])[:n]
 
     def compared(self, leaders: Sequence[int], repeats: int) -> tuple[list[int], int, list[Trial]]:
-        """Who is compared, on how many scores of the first repeats, and who lacks some of them.
+        """Candidates to compare, their number of scores of the first repeats, and candidates that lack some.
 
         The leaders alone where there are any. The scores are those that more than half of them
         have, so that neither one that failed nor the end of the time costs the others theirs.

@@ -25,7 +25,7 @@ there are test rows."""
 MANY_CELLS = 50_000
 """Rows times classes from which on fewer bootstraps are made: on many rows little is owed to chance."""
 JOBS_SECONDS = 3.0
-"""Of work from which on it is shared among the slots: each of them loads modules and predictions first, which
+"""Seconds of work from which on it is shared among the slots: each of them loads modules and predictions first, which
 took 0.7 s."""
 
 NO_TIME = "no time to repeat the choice often enough for an honest score"

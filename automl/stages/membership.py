@@ -13,7 +13,7 @@ from automl.records import FloatArray
 from automl.settings import Settings
 
 MOST_MEMBERS = 12
-"""Of a blend whose lightest members could as well be left out."""
+"""Most members of a blend whose lightest members could as well be left out."""
 
 
 def method_of(settings: Settings) -> EnsembleMethod:

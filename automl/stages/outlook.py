@@ -34,9 +34,9 @@ from automl.tracking.outbox import Outbox
 REFRESH_SECONDS = 2.0
 """Between two plans: a plan takes milliseconds, and a trial rarely ends sooner."""
 PROBE_SECONDS = 0.01
-"""Of processor time that a look at the machine's pace takes: half a percent of a refresh."""
+"""Seconds of processor time that a look at the machine's pace takes: half a percent of a refresh."""
 PROBE_WEIGHT = 0.2
-"""Of the newest look: five looks, ten seconds, forget a moment's crowd."""
+"""Weight of the newest look: five looks, ten seconds, forget a moment's crowd."""
 GREATEST_SLOWNESS = 3.0
 """A look at a worse moment counts as this: else one could give the tail all that is left."""
 
@@ -83,7 +83,7 @@ STORE_SECONDS = 4.0
 REGISTRATION_SECONDS = 1.5
 """To register a small model in an open store."""
 COLD_SECONDS = 3.0
-"""Of a clean process until it has loaded a small bundle; it starts with the open store, or else when
+"""Seconds of a clean process until it has loaded a small bundle; it starts with the open store, or else when
 the search ends."""
 
 REGISTRATION_MIB_SECONDS = 0.02

@@ -32,7 +32,7 @@ from automl.tracking.holders import CHAMPION, holders
 from automl.tracking.looks import earlier_looks
 
 MARGIN = 0.05
-"""Of the way from the constant to the ideal. Half of it keeps stale models where few rows come, twice of it lets in
+"""Share of the way from the constant to the ideal. Half of it keeps stale models where few rows come, twice of it lets in
 more of what a broken drop has made; between them the cost hardly changes (`benchmarks/promotion`)."""
 
 

@@ -42,10 +42,10 @@ from automl.stages.participation import defaults_of, unkept_requests, usable_fam
 from automl.stages.speed import stored_timings, workload_of
 
 TRIAL_SHARE = 0.4
-"""Of the search's time, what one trial may take: two slow ones must not be the whole search (by
+"""Share of the search's time that one trial may take: two slow ones must not be the whole search (by
 judgement)."""
 FLOOR_SHARE = 0.5
-"""Of the time that nothing has claimed, for a floor that comes late (by judgement)."""
+"""Share of the time that nothing has claimed, for a floor that comes late (by judgement)."""
 LOOK_SECONDS = 0.2
 """Between looks whether workers can begin; and the least limit of a floor."""
 LEAST_TRIAL_SECONDS = 10.0
@@ -54,7 +54,7 @@ FITS_FACTOR = 1.2
 """On a trial's forecast: every other forecast is too short, and a trial that is ended has cost its time (by
 judgement)."""
 DEFAULTS_SHARE = 0.1
-"""Of the search's time, what defaults may take that run to their end though they look poor: they
+"""Share of the search's time for defaults that run to their end though they look poor: they
 say what the search was good for, and are seldom members of the model."""
 OUT_OF_TIME = frozenset({TrialStatus.TIMED_OUT, TrialStatus.KILLED})
 N_KEPT = 40

@@ -36,9 +36,9 @@ LENGTH_SPREAD = 0.7
 """Standard deviation of the logarithm of a length scale about the sources': within a factor of two in two
 cases of three."""
 SCALE_SPREAD = 1.0
-"""Of a's logarithm: scores of good configurations alone lie closer together than all scores do."""
+"""Spread of a's logarithm: scores of good configurations alone lie closer together than all scores do."""
 SHARE_SPREAD = 1.0
-"""Of the logarithms of b and r: as wide as the prior of the plain model's signal."""
+"""Spread of the logarithms of b and r: as wide as the prior of the plain model's signal."""
 SHARE_MEAN = -1.5
 """Mean of r's logarithm before a source was played: the sources leave a quarter of the variance open (by
 judgement)."""
@@ -54,7 +54,7 @@ FARTHEST = 4.0
 """Deviations of its prior within which a mean is looked for: a flat likelihood leads an optimizer's first
 step to where numbers overflow."""
 STEPS = 20
-"""Of L-BFGS: its means move by less than a tenth of their prior's deviation after them (by judgement)."""
+"""Steps of L-BFGS: its means move by less than a tenth of their prior's deviation after them (by judgement)."""
 
 
 @dataclass(frozen=True)
@@ -162,12 +162,12 @@ def sample(
 
 
 def plain_prior(theta: FloatArray) -> MaternPrior:
-    """Of theta (d + 5,)."""
+    """Prior of the plain process at theta (d + 5,)."""
     return MaternPrior(theta[:-N_OWN])
 
 
 def informed_prior(theta: FloatArray) -> InformedPrior:
-    """Of theta (d + 5,)."""
+    """Prior of the informed process at theta (d + 5,)."""
     log_scale, log_spread, log_share = theta[-N_OWN:]
     residual = theta[:-N_OWN].copy()
     residual[-2] = 2.0 * log_scale + log_share

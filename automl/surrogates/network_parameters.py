@@ -12,9 +12,9 @@ import numpy as np
 from automl.records import FloatArray
 
 _RANGE = 0.7
-"""Of Nguyen and Widrow (1990): 0.7 N^(1 / n)."""
+"""Range of Nguyen and Widrow (1990): 0.7 N^(1 / n)."""
 _FACTOR_SPREAD = 0.1
-"""Of the latent factors at the start: small, since they are multiplied, and unequal, so that they can part
+"""Spread of the latent factors at the start: small, since they are multiplied, and unequal, so that they can part
 (by judgement)."""
 _BY_MEMBER = ("hidden", "out")
 """Arrays whose first axis is the network; in the others the last one goes over all units."""

@@ -12,7 +12,7 @@ _WHISKER = 3.0
 """Distances of the upper scores from the median, as far as a score below it counts: failures must not set
 the scale (by judgement)."""
 _GAP = 0.1
-"""Of the median gap, added to every gap, so that the best has a finite logarithm (by judgement)."""
+"""Share of the median gap, added to every gap, so that the best has a finite logarithm (by judgement)."""
 _EQUAL = 1e-12
 """Differences below this share of the scores are those of rounding."""
 

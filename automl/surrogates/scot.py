@@ -21,7 +21,7 @@ MOST_VALUES = 2 * 10**7
 BLOCK = 128
 """Trials ranked at once, whose pairs grow with the square (by judgement)."""
 _STEPS = 30
-"""Of the process's parameters, which are chosen anew with every trial (by judgement)."""
+"""Steps of the process's parameters, which are chosen anew with every trial (by judgement)."""
 
 
 def ranking_weights(differences: FloatArray, *, cost: float) -> FloatArray:

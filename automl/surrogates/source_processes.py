@@ -35,7 +35,7 @@ MOST_PLACES = 2500
 """Configurations that carry the means: a question costs as many correlations, and of 43,500 random
 configurations in nine columns no more are needed to tell the means from each other (by judgement)."""
 NUGGET = 1e-6
-"""Of the signal, added to the places' own variance: some lie side by side."""
+"""Share of the signal, added to the places' own variance: some lie side by side."""
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from automl.home import Home
 from automl.record_files import StageRecords
 
 FORMAT = 1
-"""Of a record of a table; another one is refused."""
+"""Format of a record of a table; another one is refused."""
 LOCK_SECONDS = 0.5
-"""Who holds the folder for longer works in it."""
+"""A process that holds the folder for longer is working in it."""
 
 
 @dataclass(frozen=True)

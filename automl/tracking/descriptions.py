@@ -23,9 +23,9 @@ from automl.tracking.mirror_process import registration
 from automl.tracking.promotion_facts import promotion_lines
 
 MOST_FAMILIES = 12
-"""Of an ensemble, that are named: more are no sentence any more (by judgement)."""
+"""Most families of an ensemble, that are named: more are no sentence any more (by judgement)."""
 MOST_CLASSES = 8
-"""Of a target, that are named: a description is one field of a page (by judgement)."""
+"""Most classes of a target, that are named: a description is one field of a page (by judgement)."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def model_params(run: Described) -> dict[str, str]:
 
 
 def run_description(run: Described) -> str:
-    """Of the parent run: the report in a few lines, and where more is."""
+    """Description of the parent run: the report in a few lines, and where more is."""
     if run.final is None:
         return "\n\n".join(_without_model(run))
     return "\n\n".join(
@@ -125,7 +125,7 @@ def run_description(run: Described) -> str:
 
 
 def version_description(run: Described) -> str:
-    """Of a registered version, whose page has the aliases beside it."""
+    """Description of a registered version, whose page has the aliases beside it."""
     made = f"Made by the run {run.name} (`{run.folder.run_id}`)."
     stays = registration(run.folder).alias_stays
     promoted = [_sentence(stays)] if stays else promotion_lines(run.promotion)
@@ -133,7 +133,7 @@ def version_description(run: Described) -> str:
 
 
 def problem_description(facts: Mapping[str, Any]) -> str:
-    """Of a registered model or an experiment: which question its versions answer."""
+    """Description of a registered model or an experiment: which question its versions answer."""
     data = facts.get("data") or {}
     columns = f"{data['columns']} columns" if data.get("columns") else "the columns"
     table = public_address(str(facts["settings"]["table"]))

@@ -68,7 +68,7 @@ class Holders:
 
 
 def holders(name: str, home: Path) -> Holders:
-    """Who holds the aliases of a model, from the registry, else from the home's last record of it."""
+    """Holders of a model's aliases, from the registry, or else from the home's last record of it."""
     try:
         versions = _ask(clean_name(name), store_address(home))
     except (OSError, ValueError, KeyError, sqlite3.Error, AutoMLError):
@@ -97,7 +97,7 @@ class Registry:
         self._is_away = False
 
     def of(self, name: str) -> Holders:
-        """Who holds the aliases of a model."""
+        """Holders of a model's aliases."""
         if name not in self._known:
             holders_of_name = (
                 _recorded(name, self._home) if self._is_away else holders(name, self._home)

@@ -36,19 +36,19 @@ TARGET_TAG = "automl.target"
 DERIVED_TAG = "automl.derived_name"
 KIND_TAG = "automl.kind"
 DATA_TAG = "automl.data"
-"""Of the parent: what must be known of its data for its trials to be experience, as JSON."""
+"""Tag of the parent: what must be known of its data for its trials to be experience, as JSON."""
 META_FEATURES_TAG = "automl.meta_features"
-"""Of parents that earlier versions wrote; since then the values are within `DATA_TAG`."""
+"""Tag of parents that earlier versions wrote; since then the values are within `DATA_TAG`."""
 REPORT, SETTINGS, RUN_FACTS = "report.html", "settings.json", "records/run.json"
 """Artifacts of the parent: its page, all settings, and what the run knows of itself."""
 NOTE_TAG = "mlflow.note.content"
 """Tag that MLflow's pages show as the description, in Markdown."""
 MODEL_SCORE = "model_score"
-"""Of the parent: the validated score of the model that is deployed."""
+"""Metric of the parent: the validated score of the model that is deployed."""
 ALWAYS_SHOWN = ("table", "target", "preset", "budget_seconds", "trials", "seed")
 """Settings that are parameters also where they are as usual: they say what was asked for."""
 KEPT_ROUNDS_TAG = "automl.kept_rounds"
-"""Of a trial whose fits were ended when their time was over; it did not have the time that it needs."""
+"""Tag of a trial whose fits were ended when their time was over; it did not have the time that it needs."""
 
 _MLFLOW_STATUS = {
     TrialStatus.COMPLETE: "FINISHED",

@@ -16,7 +16,7 @@ from automl.tracking.holders import version_tags
 from automl.tracking.layout import RUN_ID_TAG
 
 COMPARED_TAG = "automl.promotion.compared_with"
-"""Of a registered version: the version that it was compared with."""
+"""Tag of a registered version: the version that it was compared with."""
 
 
 def earlier_looks(home: Home, champion: str, *, but: str = "") -> int:

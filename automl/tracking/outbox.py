@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 VERSION = 1
-"""Of the outbox; of another one everything is copied anew, which does no harm."""
+"""Version of the outbox; of another one everything is copied anew, which does no harm."""
 
 
 @dataclass

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from automl.evaluation.machine_limits import usable_cores
 
 SHARE = 0.05
-"""Of the processors, for copying while trials run (by judgement)."""
+"""Share of the processors, for copying while trials run (by judgement)."""
 OPENING_SECONDS = 5.0
-"""Of a processor, to import mlflow and open a store."""
+"""Seconds of a processor, to import mlflow and open a store."""
 OPENING_SHARE = 0.1
-"""Of a budget's processor seconds, what opening may be; a shorter run opens the store when its search has
+"""Share of a budget's processor seconds that opening may take; a shorter run opens the store when its search has
 ended."""
 OPENING_AT = 0.2
-"""Of the budget: nothing is opened before, since the beginning wants every core (by judgement)."""
+"""Share of the budget: nothing is opened before, since the beginning wants every core (by judgement)."""
 
 
 @dataclass

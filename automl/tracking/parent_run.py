@@ -23,7 +23,7 @@ from automl.tracking.run_metrics import run_metrics
 from automl.tracking.writer import RunWriter
 
 _MOST_STEPS = 900
-"""Of the search curve: the store takes 1,000 metrics in one call, and the newest count."""
+"""Most steps of the search curve: the store takes 1,000 metrics in one call, and the newest count."""
 
 
 class EvidenceWriter:

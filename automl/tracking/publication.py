@@ -62,7 +62,7 @@ BASELINE_TAG = "automl.baseline"
 BEATEN, NOT_BEATEN = "beaten", "not beaten"
 MODEL_ID_TAG = "automl.model_id"
 MODEL_VERSIONS_TAG = "mlflow.modelVersions"
-"""Of a logged model: its registered versions, which MLflow's page of the model shows."""
+"""Tag of a logged model: its registered versions, which MLflow's page of the model shows."""
 
 
 class Publisher:

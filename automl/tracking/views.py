@@ -16,7 +16,7 @@ from automl.tracking.layout import KIND_TAG
 
 VIEW_TAG = "mlflow.sharedViewState."
 VIEW_PARAMETER = "viewStateShareKey"
-"""Of an address of the experiment's page: the key of a view."""
+"""Parameter of an address of the experiment's page: the key of a view."""
 NAME_COLUMN, CREATED_COLUMN = "attributes.`Run Name`", "runDateAndNestInfo"
 """Columns of every list, as MLflow's page calls them."""
 NAME_PIXELS = 380

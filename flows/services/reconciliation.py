@@ -47,7 +47,7 @@ SECONDS = 5.0
 """Time for all runs together: one takes some 50 ms, and a command's end must not wait for long."""
 
 MOST_FLOW_RUNS = 20
-"""Of one attempt; there is one, unless two servers of one database made it at once."""
+"""Most flow runs of one attempt; there is one, unless two servers of one database made it at once."""
 
 MOST_PARENTS = 5
 """Flows around flows in one process; ours have one."""

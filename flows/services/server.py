@@ -61,7 +61,7 @@ EMBEDDED = {
     "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
 }
 OPEN_STATES = ["SCHEDULED", "PENDING", "RUNNING", "PAUSED", "CANCELLING"]
-"""Of runs that have not ended, as Prefect calls them."""
+"""States of runs that have not ended, as Prefect calls them."""
 
 
 class LocalServer:

@@ -19,7 +19,7 @@ SILENT_SECONDS = 300
 """Ten heartbeats in a row: a busy machine or a restarted server loses some."""
 NAME = "automl: close runs whose process is gone"
 TAG = "automl"
-"""Of the flow runs that are meant."""
+"""Tag of the flow runs that are meant."""
 _ENDS = (
     "Completed",
     "Failed",

@@ -36,7 +36,7 @@ class Quality:
 
 
 def quality_of(folder: RunFolder, result: Mapping[str, Any]) -> Quality | None:
-    """That of the trials of a run and of its ensemble; None where no trial has metrics."""
+    """Quality of a run's trials and of its ensemble; None if no trial has metrics."""
     from automl.reports.run_choices import choices_of
 
     metric = str(result.get("metric"))

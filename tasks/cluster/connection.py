@@ -22,7 +22,7 @@ WAIT_SECONDS = 20.0
 POLL_SECONDS = 0.3
 """Between two looks for the first worker; a question to the scheduler takes a millisecond or two."""
 PACKAGES = ("automl-flows", "lightgbm", "numpy", "pandas", "scikit-learn", "scipy")
-"""Whose versions decide what a trial finds; `python` counts by its minor version."""
+"""Packages whose versions influence a trial; `python` counts by its minor version."""
 
 
 def connect(address: str) -> Client:

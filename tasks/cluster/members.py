@@ -74,7 +74,7 @@ class Members:
 
     @property
     def addresses(self) -> list[str]:
-        """Of all members."""
+        """Addresses of all members."""
         return list(self._members)
 
     @property

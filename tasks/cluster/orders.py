@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from automl.evaluation.slots import JobOutcome
 
 TOPIC = "automl-jobs"
-"""Of the events by which workers tell how a job goes on; see `tell` in `automl_tasks.cluster.worker`."""
+"""Topic of the events by which workers tell how a job goes on; see `tell` in `automl_tasks.cluster.worker`."""
 
 
 @dataclass(frozen=True)

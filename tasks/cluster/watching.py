@@ -26,7 +26,7 @@ ASK_SECONDS = 5.0
 SILENT_SECONDS = 30.0
 """After which a scheduler that does not answer is given up; distributed itself tries as long to reach it."""
 EMPTY_SECONDS = 60.0
-"""That a run waits for workers when the last one is gone: who replaces a machine does it within a minute."""
+"""Seconds that a run waits for workers when the last one is gone: a machine is replaced within a minute."""
 MOST_DOUBTS = 3
 """Failures of one worker after which the run leaves it alone: one may be its restart. By judgement."""
 

@@ -30,7 +30,7 @@ NAMES = 130.0
 ROW = 22.0
 """Height of a row, twice the height of the letters."""
 SPARK_WIDTH, SPARK_HEIGHT = 84.0, 22.0
-"""Of a distribution within a line of text."""
+"""Size of a distribution within a line of text."""
 
 
 def importance(found: Importances) -> Figure:

@@ -17,11 +17,11 @@ from automl.reports.figure import WIDTH, DataTable, Drawing, Figure, Plot, Scale
 from automl.reports.judged import JudgedRows
 
 COLORS = ("blue", "orange", "green", "violet", "red")
-"""Of curves; more classes than these share the gray."""
+"""Colors of curves; more classes than these share the gray."""
 STRONGEST = 0.55
 """Opacity of a full cell: letters on it still have a contrast of 4.5, light and dark."""
 FAINT_POWER = 0.5
-"""Of the share that the opacity follows: a cell with a fiftieth of a class can still be seen."""
+"""Power of the share that the opacity follows: a cell with a fiftieth of a class can still be seen."""
 LEAST_CELL = 19.0
 """Width of a cell that holds a number of three letters at 9 units."""
 MOST_NUMBERED = 13
@@ -31,7 +31,7 @@ LABELS = 84.0
 MOST_DOTS = 600
 """Rows that are drawn as dots: more lie on each other (by judgement)."""
 N_BARS = 24
-"""Of the histogram of residuals, about the square root of the dots (the usual rule)."""
+"""Number of bars of the histogram of residuals, about the square root of the dots (the usual rule)."""
 UNIT = (0.0, 1.0)
 
 

@@ -22,7 +22,7 @@ from automl.reports.seconds import FamilySeconds
 MOST_TITLES = 6000
 """Trials whose marks say what they are: of more the page would be larger than a megabyte."""
 LOWEST_QUANTILE = 10
-"""Of the scores, in percent, that the axis begins with: a few hopeless trials would flatten all others."""
+"""Quantile of the scores, in percent, that the axis begins with: a few hopeless trials would flatten all others."""
 ROW = 22.0
 """Height of a bar with its label, twice the height of the letters."""
 STRIP = 18.0

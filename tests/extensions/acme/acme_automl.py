@@ -48,7 +48,7 @@ class Distinct:
         return Proposal(proposed)
 
     def tell(self, trial):
-        if trial.status is not TrialStatus.PARTIAL:  # of that nobody knows the score
+        if trial.status is not TrialStatus.PARTIAL:  # its score is not known
             self.told.add(trial.configuration.id)
 
 
