@@ -5,7 +5,7 @@ A user gives them beside the name that they belong to::
     optimizer: {base: tpe, good_share: 0.2}
     allocator: {base: halving, n_first: 8}
 
-Ranges stand in the annotations of the factory.
+Ranges are in the annotations of the factory.
 """
 
 from __future__ import annotations

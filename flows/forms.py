@@ -1,6 +1,6 @@
 """The form that a Prefect page shows for a training run, made from the settings' own accounts.
 
-The settings that most runs give stand first, the others in their sections. A field that is left
+The settings that most runs give come first, the others in their sections. A field that is left
 empty is decided by the preset. What only the operator of an installation may decide is no field:
 whoever may start a run must not thereby choose which code it executes.
 """
@@ -34,7 +34,7 @@ def form_settings(form: BaseModel) -> Settings:
     Parameters
     ----------
     form
-        A `TrainingForm`; settings may stand alone or in their section.
+        A `TrainingForm`; settings may be alone or in their section.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def answers(form: BaseModel) -> dict[str, Any]:
     Raises
     ------
     SettingsError
-        If a setting is unknown or stands twice.
+        If a setting is unknown or appears twice.
     """
     given = {name: _without_empty(value) for name, value in form}
     return flat_settings(_without_empty(given), WHERE)

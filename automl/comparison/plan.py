@@ -210,7 +210,7 @@ def _method(common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _settings_of(given: Any, where: str) -> dict[str, Any]:
-    """Settings by name, whether they stand in sections or not; those of others are refused."""
+    """Settings by name, in sections or not; those of others are refused."""
     if not isinstance(given, dict):
         raise SettingsError(f"{where} must hold settings and their values; got {given!r}")
     settings = flat_settings(given, where)

@@ -35,7 +35,7 @@ class _Attribute:
 def read_arff(text: str, *, name: str) -> tuple[pd.DataFrame, list[Oddity]]:
     """Frame of an arff text, and what was odd: numbers as float64 or int64, nominal values as categories.
 
-    A sparse row ``{1 x, 4 2.5}`` has zeros, and the first declared category, where nothing stands. Weights of
+    A sparse row ``{1 x, 4 2.5}`` has zeros, and the first declared category, where it names nothing. Weights of
     rows, as in ``1,x,{0.5}``, are left out.
 
     Parameters

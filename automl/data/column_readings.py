@@ -6,7 +6,7 @@
 2. dates, times of day, durations: at least `DATE_SHARE` of the rows; what is left are words;
 3. two boolean words in any case.
 
-Words among numbers or dates are missing, and marked. Where the different numbers are few, or stand beside
+Words among numbers or dates are missing, and marked. If the different numbers are few, or appear beside
 many words like codes, the column stays one of categories. The order of day and month is what reads the
 column's own values; where both orders read equally many rows, with other dates, the column is ambiguous.
 """
@@ -59,7 +59,7 @@ UNIT_SHARE = 0.5
 CODE_REPEATS = 10
 """Rows for each different number from which numbers beside many words are codes, as in ``250``, ``V57``."""
 ANSWER_RATIO = 3
-"""Rows of an answer for each row that a number has on average; a slip stands in as few rows as a number."""
+"""Rows of an answer for each row that a number has on average; a typing error is in as few rows as a number."""
 SAMPLE = 500
 """Distinct texts that are looked at first: a form that reads less than a third of them is dropped."""
 
@@ -274,7 +274,7 @@ def check_ambiguous(fits: Sequence[Fit], name: str) -> None:
 
 
 def _are_answers(fit: Fit) -> bool:
-    """Whether each word stands in many rows, or many more than a number, as answers do and slips do not."""
+    """Whether each word is in many rows, or in many more than a number, like answers and unlike typing errors."""
     rows = fit.evidence.rows[np.isnan(fit.values)]
     often = min(CODE_REPEATS, ANSWER_RATIO * fit.n_read / fit.n_distinct)
     return bool(rows.min() >= often or len(rows) == 1)

@@ -1,4 +1,4 @@
-"""How a text table is written: its encoding, its delimiter, and what stands before its header."""
+"""How a text table is written: its encoding, its delimiter, and the lines before its header."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def find_dialect(open_file: Opener, *, name: str, delimiter: str) -> tuple[Diale
             if n_skipped > 1
             else (f"the line {head[0].strip()[:40]!r} before the header is left out")
         )
-        oddities.append(Oddity(note, f"{note}; remove what stands before the header"))
+        oddities.append(Oddity(note, f"{note}; remove the lines before the header"))
     if delimiter_used != delimiter:
         header = lines[0].strip()[:60] if lines else ""
         oddities.append(

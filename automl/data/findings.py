@@ -75,7 +75,7 @@ def odd_names(names: Sequence[str], unique: Sequence[str]) -> list[Oddity]:
     Parameters
     ----------
     names
-        As they stand in the source.
+        As in the source.
     unique
         As the columns are called now, in the same order.
     """

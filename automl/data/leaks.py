@@ -39,9 +39,9 @@ REMAINING_VARIANCE = 0.001
 """The same of the variance of a regression target's ranks, of which honest columns leave less than of
 errors."""
 REMAINING_OF_STANDOUT = 0.25
-"""What a column may leave that stands out from the others; developed with ``benchmarks/preflight``."""
+"""Most that a column may leave and still differ from the others; developed with ``benchmarks/preflight``."""
 TIMES_NEXT = 4
-"""A column that predicts well stands among others that do; one that leaks stands out."""
+"""A column that predicts well has others like it; one that leaks is alone."""
 
 
 def check_leaks(

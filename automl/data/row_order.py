@@ -1,4 +1,4 @@
-"""Whether the rows stand in an order that folds at random would leak, and what changes along it.
+"""Whether the rows have an order that random folds would leak, and what changes along it.
 
 Rows sorted by the target say nothing of the kind; what the target explains is left out everywhere.
 """

@@ -18,7 +18,7 @@ N_RUNS = 40
 """Runs of neighbouring rows in the sample: a thousand rows, for which all distances take 0.08 s
 (``benchmarks/preflight``)."""
 RUN_ROWS = 25
-"""Rows of a run. Runs stand at equal distances: both near and far neighbours are among them."""
+"""Rows of a run. Runs are at equal distances: both near and far neighbours are among them."""
 N_STRETCHES = 5
 """Parts of the rows that are left out one after the other, as folds usually are."""
 N_DIVISIONS = 4

@@ -1,6 +1,6 @@
 """Agnostic Bayes by bootstrap: members weighted by how often each is the best (SPEC K1, K2).
 
-Each bootstrap of the validation rows stands for a draw of the true risks; the member with the
+Each bootstrap of the validation rows represents a draw of the true risks; the member with the
 least risk on it is drawn into the ensemble (L14 section 3, eq. 5 and 6). The weight of a member is
 the share of the bootstraps that it wins. Over the configurations of a random search this is the
 document's ERS; over those of its ESMBO, each history's best of all trained models.

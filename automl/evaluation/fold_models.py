@@ -1,6 +1,6 @@
 """Fold models that a run keeps in its own folder, so that the final model need not fit them again.
 
-They are pickles in a folder that only the run's user may enter. After each stands its HMAC-SHA256 by the key of
+They are pickles in a folder that only the run's user may enter. After each comes its HMAC-SHA256 with the key of
 this installation, for this run and trial: one that is not right, as in the home of somebody else, is not read, and
 the models are fitted again.
 """

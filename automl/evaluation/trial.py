@@ -41,7 +41,7 @@ class TrialSummary:
     metrics : every metric over all validation rows; empty for a trial that ended early
     fold_scores : of the folds in the order in which they ran
         Each with the decision rule of all other folds of its repeat; while a trial runs, its folds are scored with the
-        rule of those before. Empty for those that stand as they are.
+        rule of those before. Empty for those that are unchanged.
     status : RACED where it ended early as hopeless, TIMED_OUT where it could not end in time
     reason : one sentence for a trial that ended early
     bootstrap_scores : index on each bootstrap of the validation rows that the plan wants

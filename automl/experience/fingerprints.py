@@ -67,7 +67,7 @@ def _target(table: Table) -> pd.Series:
 
 
 def _salted(hashes: Hashes) -> Hashes:
-    """Hashes of a column's values that differ where equal values stand in another column."""
+    """Hashes of a column's values, different from those of equal values in another column."""
     return _mixed(hashes ^ _mixed(hashes).sum(dtype=np.uint64))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from automl.errors import DataError
 
 MISSING_TEXTS = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
-"""Missing wherever they stand."""
+"""Missing in every column."""
 NOMINAL_MARKERS = frozenset(MISSING_TEXTS)
 NUMBER_MARKERS = frozenset(
     {text.lower() for text in MISSING_TEXTS}

@@ -34,7 +34,7 @@ _POWERS = {3: ("k", "K"), 6: ("M", "mn", "Mio"), 9: ("G", "B", "bn", "Mrd"), 12:
 MAGNITUDES = {name: 10.0**power for power, names in _POWERS.items() for name in names}
 """Letters behind a number that multiply it."""
 BLANKS = " \u00a0\u202f\u2009"
-"""Blanks that stand between thousands: plain, no-break, narrow no-break, thin."""
+"""Blanks between thousands: plain, no-break, narrow no-break, thin."""
 
 SECONDS_PER_DAY = 86_400.0
 """Seconds of a day without leap seconds, as pandas counts them."""
@@ -133,7 +133,7 @@ class NumberForm:
         sign, body = 1.0, text.strip()
         if body[:1] == "(" and body[-1:] == ")":  # bookkeepers write negative amounts so
             sign, body = -1.0, body[1:-1].strip()
-        for _ in range(2):  # the sign stands before or behind the unit
+        for _ in range(2):  # the sign is before or behind the unit
             if sign > 0 and body[:1] in ("-", "+", "\u2212"):
                 sign, body = (1.0 if body[0] == "+" else -1.0), body[1:].strip()
             if self.unit and body.startswith(self.unit):
@@ -312,7 +312,7 @@ def _magnitude(body: str) -> tuple[float, str]:
 
 
 def _without_thousands(body: str, mark: str, decimal: str) -> str:
-    """Digits without marks between thousands; nothing where the marks do not stand so."""
+    """Digits without marks between thousands; nothing if the marks are elsewhere."""
     marks = BLANKS if mark in BLANKS else mark
     whole, point, rest = body.partition(decimal)
     groups = re.split(f"[{re.escape(marks)}]", whole)

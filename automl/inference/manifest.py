@@ -136,7 +136,7 @@ class Manifest:
 
 
 def parse_manifest(path: Path) -> tuple[dict[str, Any], Manifest]:
-    """A manifest as it stands in its file, and as a record that agrees with itself.
+    """A manifest as in its file, and as a consistent record.
 
     Raises
     ------

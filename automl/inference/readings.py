@@ -66,7 +66,7 @@ class ReadValues:
     values : (n_rows,)
         Missing is NaN; infinite numbers are still there.
     is_word : (n_rows,)
-        Where a word of the reading stands.
+        Rows with a word of the reading.
     n_new_words
         Rows with texts that are neither values nor words of the reading, which are taken as missing.
     """

@@ -41,7 +41,7 @@ MODEL_COLUMNS = 100
 MOST_DEALT = 100_000
 """Rows of which that sample is drawn in proportion to the classes; of more rows, random ones."""
 N_BINS = 10
-"""Bins of equal frequency that stand for numbers where entropies are computed."""
+"""Bins of equal frequency that replace numbers in entropies."""
 
 
 T = TypeVar("T")

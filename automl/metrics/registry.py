@@ -46,7 +46,7 @@ def register_metric(metric: Metric) -> Metric:
     """Add a metric, which then is as good as ours wherever metrics have names.
 
     Call it in a module of its own: processes that score trials, and those that resume a run, import
-    the module that the call stands in.
+    the module of the call.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def ordered(metrics: Iterable[str]) -> list[str]:
 
 
 def headline(metric: str, metrics: Mapping[str, float]) -> str:
-    """Metric that stands for all: the one that was maximized, of a mixture the best known; empty without any.
+    """Metric that represents all: the one that was maximized, of a mixture the best known; empty without any.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class SimulatedAnnealing:
         self._known: set[str] = set()
 
     def ask(self, *, pending: Sequence[Configuration], rng: np.random.Generator) -> Proposal | None:
-        """A neighbor of where the walk stands that is neither known nor pending."""
+        """A neighbor of the walk's position that is neither known nor pending."""
         taken = self._known | {configuration.id for configuration in pending}
         proposed = self._new_neighbor(taken, rng) or draw_new(self._space, taken, rng)
         self._luck[proposed.id] = float(rng.random())

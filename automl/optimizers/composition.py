@@ -46,7 +46,7 @@ _RUNTIME = Part("log_seconds_boosting")
 
 
 def _check_name(names: Iterable[str], given: Any, setting: str) -> None:
-    """Refuse what is none of the names; anything may stand in a settings file."""
+    """Refuse unknown names; a settings file may hold anything."""
     entry_of(dict.fromkeys(names), given if isinstance(given, str) else repr(given), setting)
 
 

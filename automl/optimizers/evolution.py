@@ -180,7 +180,7 @@ class _Variables:
         return probabilities
 
     def configuration(self, member: Any) -> Configuration | None:
-        """What a member stands for; None where a rule forbids its path."""
+        """Configuration of a member; None if a rule forbids its path."""
 
         def choose(key: Key, distribution: Categorical) -> JsonScalar:
             place = self._place.get(key)

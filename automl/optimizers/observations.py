@@ -24,7 +24,7 @@ class Table:
     X : (n, d)
         Encodings.
     scores : (n,)
-        Finite; of trials without a complete score what stands for it.
+        Finite; for trials without a complete score its substitute.
     is_complete : (n,)
     is_legal : (n,)
         Whether the space has the configuration.

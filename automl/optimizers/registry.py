@@ -204,7 +204,7 @@ def _with_options(given: Mapping[str, Any]) -> OptimizerEntry:
 
 
 def compose(given: Mapping[str, Any]) -> OptimizerEntry:
-    """Entry of a composition; the keys stand in `automl.optimizers.composition`.
+    """Entry of a composition; the keys are in `automl.optimizers.composition`.
 
     Raises
     ------

@@ -14,7 +14,7 @@ SAMPLE_ROWS = 2000
 def matrix_facts(frame: pd.DataFrame) -> dict[str, float]:
     """Columns and variance of a table's matrix, one-hot encoded and standardized.
 
-    They are what ``gamma: scale`` of a support vector machine stands for: 1 / (p * variance), both
+    They are what ``gamma: scale`` of a support vector machine means: 1 / (p * variance), both
     of the matrix that it is given. Another scaler gives another variance; the matrix is the one of
     the families' default preprocessing.
 

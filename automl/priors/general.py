@@ -3,7 +3,7 @@
 For each number of each signature, and each data set by itself: a value of the hyperparameter is
 drawn uniformly from its range, looked up, and accepted with a probability that grows with its
 score. Every accepted value becomes a component of a Gaussian mixture, and components that one
-Gaussian can stand for are merged. Weights of categorical choices are not learned: the thesis
+Gaussian can represent are merged. Weights of categorical choices are not learned: the thesis
 learns priors of numbers alone, in each categorical context by itself.
 
 Where Algorithm 4 leaves something open or does not work as it stands:

@@ -63,7 +63,7 @@ def distribution_of(learned: Components, original: Numerical, floor: float) -> G
 
 
 def _floor(original: Numerical, low: float, span: float) -> tuple[Floats, Floats, Floats]:
-    """Weights, means and standard deviations of what stands for the range, (k,)."""
+    """Weights, means and standard deviations of the components that represent the range, (k,)."""
     if isinstance(original, Normal | LogNormal | GaussianMixture):
         return original.components
     return np.ones(1), np.array([low + 0.5 * span]), np.array([FLATNESS * span])

@@ -265,7 +265,7 @@ def learned_portfolio(
     Parameters
     ----------
     most
-        Configurations before those that stand for families of which there is none yet.
+        Configurations before those that represent families without any so far.
     per_second
         Order by what is gained per second: where time is short the cheap ones come first.
     growth

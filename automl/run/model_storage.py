@@ -8,7 +8,7 @@ from automl.families.registry import families_of_packages, load_families
 from automl.inference.packing import needs_pickle, pickle_refusal
 from automl.settings import Settings
 
-#: Facts of a table that stand in for one that is not read yet; they do not change an estimator's class.
+#: Facts that replace those of a table that is not read yet; they do not change an estimator's class.
 FACTS = {"n_rows": 1000, "n_columns": 10, "n_classes": 2}
 
 

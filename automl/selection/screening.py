@@ -83,12 +83,12 @@ def screening_alpha(alpha: float, n_trials: int, n_folds: int) -> float:
 
 
 def stand_ins(scores: ArrayLike, *, test_train_ratio: float) -> list[int]:
-    """Trials that may stand in for the best one: within one standard error of it, itself included.
+    """Trials that may replace the best one: within one standard error of it, itself included.
 
     Parameters
     ----------
     scores : (n trials, n folds), maximized, finite, the best trial first
-        On the same folds; a single fold tells no error, and nothing but the best stands in.
+        On the same folds; a single fold has no error, and only the best is left.
     test_train_ratio : non-negative
         Validation rows / training rows of a fold.
 

@@ -83,5 +83,5 @@ def accounts() -> dict[str, Setting]:
 
 
 def section_of(name: str) -> str:
-    """Name of the section that a setting stands in."""
+    """Name of a setting's section."""
     return next(key for key, section in SECTIONS.items() if name in section.model_fields)

@@ -35,7 +35,7 @@ class Option:
         Its name, such as ``--budget``; ``--on/--off`` where it can be switched off. Empty: the name
         of the setting.
     metavar
-        What stands for the value in the help; empty for words, which are listed.
+        Placeholder of the value in the help; empty for words, which are listed.
     kind
         Type of the text, where the setting's own does not say it.
     parse

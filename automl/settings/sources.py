@@ -49,7 +49,7 @@ def resolve_settings(
     Parameters
     ----------
     given
-        Values of the command line or the call; None means not given. Settings may stand in
+        Values of the command line or the call; None means not given. Settings may be in
         mappings by section (`SECTIONS`), or by their names alone.
     file
         YAML file with the same keys.
@@ -61,7 +61,7 @@ def resolve_settings(
     Raises
     ------
     SettingsError
-        If a key is unknown (the nearest known name is proposed), stands in the wrong section or
+        If a key is unknown (the nearest known name is proposed), is in the wrong section or
         twice, or a value is not usable or has no effect.
     """
     from_file = _read_file(Path(file)) if file else {}
@@ -156,7 +156,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def flat_settings(values: _Values, where: str) -> dict[str, Any]:
-    """Values by the names of the settings, whether they stand in sections or not.
+    """Values by the names of the settings, in sections or not.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def flat_settings(values: _Values, where: str) -> dict[str, Any]:
     Raises
     ------
     SettingsError
-        If a name is unknown, stands twice, or in another section than its own.
+        If a name is unknown, appears twice, or is in the wrong section.
     """
     flat: dict[str, Any] = {}
     places: dict[str, str] = {}
@@ -184,7 +184,7 @@ def flat_settings(values: _Values, where: str) -> dict[str, Any]:
 
 
 def _entries(values: _Values, where: str) -> Iterator[tuple[str, str, Any]]:
-    """Section, name and value of each; the section is empty where a setting stands alone."""
+    """Section, name and value of each; the section is empty for a setting outside of sections."""
     for key, value in values.items():
         if key in SECTIONS and key not in Settings.model_fields and not isinstance(value, Mapping):
             raise SettingsError(

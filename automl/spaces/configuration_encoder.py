@@ -10,7 +10,7 @@ From a space (or several) the encoder derives *features* by the types of H18 tab
   inactive);
 - mixed: a nominal feature for the words and a numeric one for the numbers (tables 3.2, 3.3). They
   meet when a number further in the tree sets the same constructor `argument` as the words. A
-  choice's ``encode:`` gives the number that the word stands for (table 3.4: sqrt → √p/p, log2 →
+  choice's ``encode:`` gives the number that the word means (table 3.4: sqrt → √p/p, log2 →
   log2(p)/p, no maximal depth → 20; gamma auto → 1/p and scale → 1/(p·variance) of the encoded
   matrix), and a number's ``encode:`` brings absolute numbers to fractions
   (``value / n_rows``). Both read the facts of the data.

@@ -38,7 +38,7 @@ class Key(NamedTuple):
 
 
 _TAIL = 0.001
-"""Quantile that stands for an infinite bound: nearly no draw lies beyond (by judgement)."""
+"""Quantile that replaces an infinite bound: nearly no draw lies beyond (by judgement)."""
 _SMALL = 1e-12
 """Lower bound of a logarithmic number whose distribution reaches down to 0."""
 FAMILY = Key("", "family", True)
@@ -168,7 +168,7 @@ def _evaluate(encode: Expression | None, value: float, facts: Facts) -> float:
 def _number_of(
     node: Hyperparameter, value: JsonScalar, encode: Expression | None, facts: Facts
 ) -> float:
-    """What the numeric part holds for one choice; NaN if the word stands for no number."""
+    """What the numeric part holds for one choice; NaN if the word means no number."""
     if encode is None and not isinstance(value, int | float):
         return math.nan
     start = float(value) if isinstance(value, int | float) else math.nan

@@ -34,7 +34,7 @@ class Choice:
     weight : relative probability, positive
     children : hyperparameters that are active under this choice
     sets : whether the choice gives the constructor argument a value
-    encode : number that stands for the choice in the numeric column of its argument (SPEC A5)
+    encode : number that represents the choice in the numeric column of its argument (SPEC A5)
     """
 
     value: JsonScalar

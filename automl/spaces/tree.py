@@ -1,6 +1,6 @@
 """The search space of one family: a tree of hyperparameters (SPEC A2-A4; B14 section 3.1).
 
-How a tree is written stands in `automl.spaces.grammar` and, with examples, in docs/families.md.
+`automl.spaces.grammar` and, with examples, docs/families.md explain how a tree is written.
 
 Branching categorical choices form the *path*; together with the family it is the *signature*, the
 context in which numerical leaves have their distributions. The space is sampled from root to leaf:

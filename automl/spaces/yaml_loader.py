@@ -252,7 +252,7 @@ def _fixed(body: Any, place: Place, kinds: Mapping[str, str]) -> dict[str, dict[
         if not isinstance(key, str) or not key.isidentifier():
             place.at(key).fail("must be the name of a constructor argument")
         if key in KINDS:
-            place.at(key).fail("must not stand beside other arguments")
+            place.at(key).fail("must not be combined with other arguments")
     return {kind: _arguments(mapping, place) for kind in kinds}
 
 

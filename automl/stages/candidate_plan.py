@@ -97,13 +97,13 @@ def plan_candidates(
     """Fewer candidates first, then fewer repeats; ten paired scores for the last two.
 
     The best candidate and, best first, those that still fit beside it. Where that makes less than
-    two, those that fit of its stand-ins, the fast ones first; nothing where these are not two either.
+    two, those that fit of its substitutes, the fast ones first; nothing where these are not two either.
 
     Parameters
     ----------
     fold_seconds : of each candidate, best first
     seconds : that may be spent; None without a limit
-    near : positions of the candidates that may stand in for the best one
+    near : positions of the candidates that may replace the best one
     """
     stage = session.plan.stage("candidates")
     per_repeat = stage.jobs_per_repeat
@@ -192,7 +192,7 @@ def expected_work(
 
 
 def _stand_ins(session: Session, candidates: Sequence[Trial]) -> list[int]:
-    """Positions of those that may stand in for the best, which is the first."""
+    """Positions of those that may replace the best, which is the first."""
     scores = [trial.fold_scores for trial in candidates]
     return (
         stand_ins(scores, test_train_ratio=session.plan.test_train_ratio("search"))

@@ -44,7 +44,7 @@ def blocks_of(
     units : (n,)
         Equal where rows belong together, as by a group.
     order : (n,), numbers
-        A unit stands where its mean does.
+        A unit has the position of its mean.
 
     Returns
     -------

@@ -30,7 +30,7 @@ class Examples:
     meta: FloatArray
 
     def groups(self, rows: IntArray) -> Groups:
-        """Rows (G, n), all of a group from one data set; -1 stands for none."""
+        """Rows (G, n), all of a group from one data set; -1 means none."""
         task = self.task[rows.max(axis=1)]
         return Groups(self.X[rows], task, self.meta[task])
 

@@ -3,7 +3,7 @@
     y = c + a (mu(x) + b sum_j w_j delta_j(x) + h(x)) + noise,   w_j ~ N(0, 1),   h ~ GP(0, r M)
 
 mu is the mean of the sources' posterior means, delta_j is by how much source j differs from it. A
-plain process, y = c + g(x) + noise, stands beside it; each has the weight of its posterior
+plain process, y = c + g(x) + noise, is beside it; each has the weight of its posterior
 probability. What other data sets teach is believed as far as the trials bear it out.
 """
 

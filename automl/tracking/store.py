@@ -71,7 +71,7 @@ class StoreAddress:
 
     @property
     def is_server(self) -> bool:
-        """Whether an MLflow server stands between us and the database."""
+        """Whether an MLflow server is between us and the database."""
         return self.uri.startswith(("http://", "https://"))
 
     @property

@@ -52,7 +52,7 @@ def sync(home: Path, *, seconds_per_run: float = 600.0) -> SyncSummary:
     """Write missing trials, models and ends of all runs; afterwards none is left `RUNNING`.
 
     Runs that a living process drives have a mirror of their own and are skipped. If the store is
-    away nothing is lost: the reason stands in `pending`.
+    away nothing is lost: `pending` has the reason.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class View:
 
         Parameters
         ----------
-        headlines : metrics in natural units that stand before the others
+        headlines : metrics in natural units that come before the others
         """
         now = round(1000 * time.time())
         columns = [

@@ -45,7 +45,7 @@ def _section(words: str, command: Any) -> str:
 
 
 def _is_setting(parameter: Any) -> bool:
-    """Whether an option stands in the list of settings, under the title of its section."""
+    """Whether an option is in the list of settings, under the title of its section."""
     return getattr(parameter, "rich_help_panel", None) is not None
 
 

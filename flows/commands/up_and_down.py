@@ -1,4 +1,4 @@
-"""``automl up``, ``down``, ``ui``, ``sync`` and ``doctor``: what stands around the runs."""
+"""``automl up``, ``down``, ``ui``, ``sync`` and ``doctor``: services around the runs."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 
 def _pages(home_path: os.PathLike[str]) -> dict[str, str]:
-    """Pages by service: what the environment names, else what stands or is started now."""
+    """Pages by service: those that the environment names, else those that run or are started now."""
     from pathlib import Path
 
     from automl.home import Home

@@ -31,7 +31,7 @@ class Overrides(_Strict):
 
 
 class Problem(_Strict):
-    """One problem; what stands here is what `automl serve` takes as options."""
+    """One problem, with the options of `automl serve`."""
 
     name: str = Field(description="problem, that is registered model")
     table: str | None = Field(None, description="table of the schedule, or what drops are added to")

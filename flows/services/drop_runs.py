@@ -33,7 +33,7 @@ PENDING_SECONDS = 900.0
 
 @dataclass(frozen=True)
 class RunNow:
-    """How a flow run stands.
+    """State of a flow run.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class DropRuns:
         return str(run.id)
 
     def state(self, run: str) -> RunNow | None:
-        """How a run stands; None if it is gone.
+        """State of a run; None if it is gone.
 
         Raises
         ------

@@ -42,7 +42,7 @@ def local_server(home: Path, *, has_time: bool = True) -> LocalServer | None:
 
 
 def settle(home: Home) -> None:
-    """Tell the server that stands what its page must say of the home's runs; none is started for that."""
+    """Inform the running server about the home's runs; none is started for that."""
     standing = read_services(home.path).get("prefect")
     url = os.environ.get("PREFECT_API_URL") or (f"{standing.url}/api" if standing else "")
     if url and answers(f"{url}/health", CALL_SECONDS):

@@ -41,7 +41,7 @@ from automl_flows.services.server import OPEN_STATES
 
 FLOW = "automl-train"
 LOCAL = "local"
-"""Name of the database in the home folder, whichever server stands in front of it."""
+"""Name of the database in the home folder, whichever server uses it."""
 
 SECONDS = 5.0
 """Time for all runs together: one takes some 50 ms, and a command's end must not wait for long."""

@@ -1,4 +1,4 @@
-"""The local Prefect server of a run, and how to use one that stands already.
+"""The local Prefect server of a run, and how to use one that is already running.
 
 A `LocalServer` is one process in its own session (Ctrl-C does not reach it) that ends with the
 process that started it. `local_server` decides whether one is needed: not when `PREFECT_API_URL`
@@ -72,14 +72,14 @@ class LocalServer:
     folder
         `PREFECT_HOME` of the server: its database, its log.
     url
-        Base URL of a server that stands already; then start and stop do nothing.
+        Base URL of a server that is already running; then start and stop do nothing.
     port : 0 for any free one
     embedded
         Without the services that only deployments need, and ended together with this process.
     is_idle
         Whether it is never started; a later one then gets what this one would have been told.
     lives
-        Whether the process of a server that stands already is there.
+        Whether the process of a server that was already running is alive.
     """
 
     def __init__(

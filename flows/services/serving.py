@@ -1,7 +1,7 @@
 """Serves the retraining of problems on this machine: on a schedule, on new files, or both.
 
 One process: Prefect's runner in a thread takes the flow runs that are due and starts a process for
-each; the main thread looks at the places where files arrive. The Prefect server is the one that stands (`automl up`,
+each; the main thread looks at the places where files arrive. The Prefect server is the running one (`automl up`,
 or `PREFECT_API_URL`); where there is none it is started, and stopped with the service.
 """
 
@@ -241,7 +241,7 @@ def new_watcher(plan: Plan, home: Home, say: Say) -> Watcher:
 
 @contextmanager
 def standing_api(home: Home) -> Iterator[str]:
-    """Settings of the Prefect server of the environment, or of the one that stands for a home.
+    """Settings of the Prefect server of the environment, or of a home's running one.
 
     Raises
     ------

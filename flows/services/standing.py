@@ -78,7 +78,7 @@ def read_services(home: Path) -> dict[str, Service]:
 
 
 def start_services(home: Path, names: tuple[str, ...] = SERVICE_NAMES) -> dict[str, Service]:
-    """Start what does not stand yet and return all standing services once they are healthy.
+    """Start the services that are not running, and return all once they are healthy.
 
     Raises
     ------

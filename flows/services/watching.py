@@ -32,7 +32,7 @@ class Runs(Protocol):
         """Id of the run for a content."""
 
     def state(self, run: str) -> RunNow | None:
-        """How a run stands."""
+        """State of a run."""
 
     def again(self, run: str) -> None:
         """Let a run that is over be done once more."""
@@ -190,7 +190,7 @@ class Watcher:
             self.say(f"{drop.name}: the same content as {first}")
 
     def _follow(self, key: tuple[str, str], taken: _Taken) -> None:
-        """Look how a run stands; tell of it, begin it again, or set its file aside."""
+        """Check the state of a run; report it, begin it again, or set its file aside."""
         now = self.runs.state(taken.run)
         if now is None:  # somebody deleted the flow run: its content is new again
             self._taken.pop(key)

@@ -24,7 +24,7 @@ ENSEMBLE = "ensemble"
 
 @dataclass(frozen=True)
 class Quality:
-    """The metric that stands for all, in natural units.
+    """The metric that represents all, in natural units.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def folder_of(result: Mapping[str, Any], home: Home) -> RunFolder:
 
 
 def page_facts(folder: RunFolder, result: Mapping[str, Any], home: Home) -> dict[str, str]:
-    """Addresses to click on: of the report, of Prefect's and MLflow's pages where they stand, else how to open them."""
+    """Addresses to click on: of the report, of Prefect's and MLflow's pages if they run, or else how to open them."""
     from automl_flows.services.standing import read_services
 
     links = current_links(folder, result)
@@ -256,7 +256,7 @@ def page_facts(folder: RunFolder, result: Mapping[str, Any], home: Home) -> dict
 
 
 def current_links(folder: RunFolder, result: Mapping[str, Any]) -> dict[str, str]:
-    """Links of the tracking store as it is now, and those of the result; pages where one stands."""
+    """Links of the tracking store as it is now, and those of the result; pages if they run."""
     from automl.tracking.links import links
     from automl_flows.services.standing import read_services
 
