@@ -45,7 +45,7 @@ def key_file() -> Path:
 
 
 def read_key() -> bytes | None:
-    """The key; None where nothing was ever signed here.
+    """The key; None if nothing was ever signed here.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def read_key() -> bytes | None:
 
 
 def make_key() -> bytes:
-    """The key; made where there is none yet, by exactly one of several processes.
+    """The key; made if there is none yet, by exactly one of several processes.
 
     Raises
     ------

@@ -32,7 +32,7 @@ def derived_name(table: str, target: str) -> str:
 
 
 def origin(settings: Mapping[str, Any]) -> str:
-    """The derived name before it is cleaned; empty where the user gave the name."""
+    """The derived name before it is cleaned; empty if the user gave the name."""
     return "" if settings.get("name") else derived_name(settings["table"], settings["target"])
 
 

@@ -15,7 +15,7 @@ class Best:
     Parameters
     ----------
     score : homogenized index
-    metric, value : in natural units; "" and None where none is known
+    metric, value : in natural units; "" and None if none is known
     history : best score after each complete trial, never falling
     """
 
@@ -64,7 +64,7 @@ class Progress:
 
     @property
     def trials_seconds_left(self) -> float | None:
-        """About how long the other planned trials take, at the pace so far; None where it is not known."""
+        """About how long the other planned trials take, at the pace so far; None if it is not known."""
         if not self.trials_planned or self.trials_done < LEAST_TRIALS:
             return None
         others = max(0, self.trials_planned - self.trials_done)

@@ -161,7 +161,7 @@ class FoldResult:
         The part of `fit_seconds` that preprocessing took; next to nothing where the preprocessed
         rows were still at hand. 0 in journals that do not tell it apart.
     scoring_seconds : of the predictions, wall seconds; 0 in journals that do not tell it
-    rounds : that the fit kept when its time was over; None where it ended by itself
+    rounds : that the fit kept when its time was over; None if it ended by itself
     """
 
     repeat: int

@@ -1,7 +1,7 @@
 """Drives a run from its first line to its result, with the flow beside it or without.
 
 The slots, the table and the first trials start before the orchestrator is imported; the flow then
-attaches to the running search. If the orchestrator's server dies, the run goes on without it.
+attaches to the running search. If the orchestrator's server dies, the run continues without it.
 """
 
 from __future__ import annotations

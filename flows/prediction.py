@@ -56,7 +56,7 @@ class Predictor:
     identity
         Id of the trial or run that made the model, else the start of its digest.
     run_id
-        Of the run that made it; empty where that is not known.
+        Of the run that made it; empty if that is not known.
     trial
         That it is; None for the model of the run.
     proba
@@ -195,7 +195,7 @@ class Predictor:
 
 
 def split_trial(model: str) -> tuple[str, str]:
-    """``RUN#TRIAL`` as the model and the trial; the trial is empty where the reference names none."""
+    """``RUN#TRIAL`` as the model and the trial; the trial is empty if the reference names none."""
     if "#" not in model or Path(model).expanduser().exists():
         return model, ""
     reference, _, trial = model.rpartition("#")

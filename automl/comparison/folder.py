@@ -65,7 +65,7 @@ class CellRecord:
         JSON form of the performance index that judges the test rows.
     threshold : in [0, 1]
         Two classes: the model predicts class 1 where its probability is greater.
-    trial_risks : (T,), None where a trial is not complete
+    trial_risks : (T,), None if a trial is not complete
         1 - validated score of each trial, in the order of their decisions.
     trial_seconds : (T,)
         When each trial ended, from the start of the run.

@@ -68,7 +68,7 @@ def _rule(session: Session, trial: Trial) -> DecisionRule | None:
 
 
 def _pipelines(session: Session, trial: Trial) -> list[FittedPipeline]:
-    """Kept models of a trial, or new ones from a worker slot; none where that fails."""
+    """Kept models of a trial, or new ones from a worker slot; none if that fails."""
     is_refit = wants_refits(session)
     name = f"{trial.id}-refit" if is_refit else trial.id
     models = load_models(session.folder.path, name)

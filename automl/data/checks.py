@@ -77,7 +77,7 @@ class CheckedTable:
     frame : (n_rows, n_features)
         Typed features.
     groups
-        Codes of the group column, or of equal rows where there is none and equal rows exist.
+        Codes of the group column, or of equal rows if there is none and equal rows exist.
     target_reading
         How the numbers of the target are read, where they are more than plain numbers.
     """

@@ -22,7 +22,7 @@ MAY_MIX = ({"a number", "a text"}, {"a boolean", "a text"})
 
 
 def value_problem(column: Column, *, is_given: bool = False) -> str | None:
-    """What is wrong with the kinds of values in a column; None where all is well.
+    """What is wrong with the kinds of values in a column; None if all is well.
 
     Parameters
     ----------

@@ -195,7 +195,7 @@ class Fit:
 
 
 def number_fit(evidence: Evidence) -> Fit | None:
-    """The writing of numbers that reads most rows; None where none reads any."""
+    """The writing of numbers that reads most rows; None if none reads any."""
     return _best(evidence, _number_forms(evidence.sample().texts))
 
 
@@ -281,7 +281,7 @@ def _are_answers(fit: Fit) -> bool:
 
 
 def _best(evidence: Evidence, forms: Iterable[Form]) -> Fit | None:
-    """The first of the forms that read most rows; None where none reads a third of a sample."""
+    """The first of the forms that read most rows; None if none reads a third of a sample."""
     sample = evidence.sample()
     best: Fit | None = None
     for form in forms:
@@ -322,7 +322,7 @@ def _allow(letters: AbstractSet[str], plain: NumberForm) -> bool:
 
 
 def _ending(text: str) -> re.Match[str] | None:
-    """Unit or magnitude behind a number; None where the text is no such number, or a duration."""
+    """Unit or magnitude behind a number; None if the text is no such number, or a duration."""
     match = _NUMBER_WITH_ENDING.fullmatch(text)
     return match if match and np.isnan(DurationForm().parse([text])[0]) else None
 
@@ -343,7 +343,7 @@ def _date_forms(texts: Sequence[str]) -> list[Form]:
 
 
 def _swap(form: DateForm) -> DateForm | None:
-    """The format with day and month the other way round; None where the month has a name."""
+    """The format with day and month the other way round; None if the month has a name."""
     text = form.format
     if text[:2] not in ("%d", "%m") or text[3:5] not in ("%d", "%m"):
         return None
@@ -373,7 +373,7 @@ def _day(days: float) -> str:
 
 
 def describe(fit: Fit, name: str) -> str:
-    """Sentence on what a column is read as; empty where there is nothing to say."""
+    """Sentence on what a column is read as; empty if there is nothing to say."""
     parts = []
     if not fit.is_usual:
         parts.append(f"is read as {writing(fit.form)}: {fit.example} is {_value_text(fit)}")

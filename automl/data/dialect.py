@@ -131,7 +131,7 @@ def _encoding(open_file: Opener, name: str) -> tuple[str, list[Oddity]]:
 
 
 def _strange_lines(open_file: Opener) -> tuple[int, int, bytes] | None:
-    """First line that is not UTF-8, its wrong byte, and lines beyond ASCII; None where all are UTF-8."""
+    """First line that is not UTF-8, its wrong byte, and lines beyond ASCII; None if all are UTF-8."""
     if _is_ascii(open_file):
         return None
     first: tuple[int, int] | None = None

@@ -25,7 +25,7 @@ def note_other_targets(
 def equal_rows(
     digests: NDArray[np.uint64], min_rows: int, findings: Findings, *, in_time_order: bool
 ) -> IntArray | None:
-    """Group codes of equal rows; None where there are none, or so many that folds would suffer."""
+    """Group codes of equal rows; None if there are none, or so many that folds would suffer."""
     codes, distinct = pd.factorize(digests)
     n_repeated = len(digests) - len(distinct)
     if not n_repeated:

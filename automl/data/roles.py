@@ -104,7 +104,7 @@ class ColumnRole:
     reading
         How its values are read; None for categories and for columns that are not used.
     note
-        Sentence on what was made of odd values; empty where there are none.
+        Sentence on what was made of odd values; empty if there are none.
     """
 
     name: str
@@ -290,7 +290,7 @@ def _detect(column: Column) -> ColumnRole:
 
 
 def _useless(column: Column) -> str:
-    """Why no model can use these values; empty where it can."""
+    """Why no model can use these values; empty if it can."""
     if column.missing.all():
         return "it is empty"
     if column.kind != "text" and not column.missing.any() and _is_constant(column.series):
@@ -299,7 +299,7 @@ def _useless(column: Column) -> str:
 
 
 def unusable_kind(series: pd.Series) -> str:
-    """Why the values are nothing that a model can use; empty where they are."""
+    """Why the values are nothing that a model can use; empty if they are."""
     if pd.api.types.is_complex_dtype(series.dtype):
         return "it holds complex numbers"
     if pd.api.types.is_object_dtype(series.dtype):

@@ -29,7 +29,7 @@ LEAST_SHARE = 0.05
 
 
 def shift_of_test_rows(train: pd.DataFrame, test: pd.DataFrame) -> str:
-    """Sentence on the columns that differ between training rows and test rows; empty where none do.
+    """Sentence on the columns that differ between training rows and test rows; empty if none do.
 
     Parameters
     ----------

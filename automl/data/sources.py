@@ -46,7 +46,7 @@ class Window:
     amount : positive
         Days or rows.
     time
-        Column with the times of the rows; None where rows are counted.
+        Column with the times of the rows; None if rows are counted.
     """
 
     amount: float

@@ -29,7 +29,7 @@ class Standstill:
     n_rows
         How many they are.
     value
-        None where it is missing.
+        None if it is missing.
     """
 
     column: str

@@ -38,7 +38,7 @@ def write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any] | None]) -> Non
 
 
 def read_array(folder: Path, name: str) -> NDArray[Any] | None:
-    """Read-only memory map of an array; None where there is no such file."""
+    """Read-only memory map of an array; None if there is no such file."""
     path = folder / f"{name}.npy"
     if not path.exists():
         return None

@@ -100,7 +100,7 @@ def encode_target(
     Returns
     -------
     EncodedTarget or None
-        None where a problem in `findings` leaves nothing to encode.
+        None if a problem in `findings` leaves nothing to encode.
     """
     values = _plain(column, findings)
     if values is None or not _check_texts(values, findings):
@@ -162,7 +162,7 @@ def _plain(column: Column, findings: Findings) -> Column | None:
 
 
 def _text_problem(series: pd.Series) -> str:
-    """Why the objects of a column are no texts; empty where they are."""
+    """Why the objects of a column are no texts; empty if they are."""
     types = series.astype(object).map(type)
     if types.nunique() > 1:
         other = int(np.argmax([kind is not types.iloc[0] for kind in types]))

@@ -27,7 +27,7 @@ class Allowance:
     seconds : wall seconds from now on; None without a limit
     most_rounds
         Rounds that an earlier fit of the same recipe kept when its time ran out: whoever fits it
-        again takes as many, without looking for the best number. None where none was cut short.
+        again takes as many, without looking for the best number. None if none was cut short.
 
     Attributes
     ----------

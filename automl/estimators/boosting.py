@@ -198,7 +198,7 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
         self.best_iteration_ = min(best, self.booster_.current_iteration())
 
     def _settled_rounds(self, n_rows: int) -> int | None:
-        """Rounds that are known before the fit; None where held-out rows will tell."""
+        """Rounds that are known before the fit; None if held-out rows will tell."""
         most = current().most_rounds
         if most is not None:
             return min(most, self.planned_iterations)

@@ -28,7 +28,7 @@ def row_weights(
 
     Returns
     -------
-    (n_rows,) or None where nothing weighs
+    (n_rows,) or None if nothing weighs
 
     Raises
     ------

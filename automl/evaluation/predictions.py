@@ -121,7 +121,7 @@ class PredictionStore:
     def blend(
         self, shares: Mapping[str, float], combine: Combine = "mean"
     ) -> NDArray[np.float32] | None:
-        """Predictions of a blend of trials; None where those of one were not kept.
+        """Predictions of a blend of trials; None if those of one were not kept.
 
         Parameters
         ----------

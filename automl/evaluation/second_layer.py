@@ -138,7 +138,7 @@ class _SecondLayer:
         return [int(fold) for fold in np.unique(self.folds[self.folds >= 0])]
 
     def fit_fold(self, fold: int) -> FittedPipeline | None:
-        """Pipeline that has not seen a fold; None where no other fold may be learned from."""
+        """Pipeline that has not seen a fold; None if no other fold may be learned from."""
         is_time = self.plan.settings.time_ordered
         others = self.folds < fold if is_time else self.folds != fold
         training = np.flatnonzero(others & (self.folds >= 0))

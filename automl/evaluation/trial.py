@@ -179,7 +179,7 @@ class _FoldRunner:
         )
 
     def fold_scores(self, results: Sequence[FoldResult]) -> tuple[float, ...]:
-        """Scores of all folds so far, see `TrialSummary`; empty where no rule is learned."""
+        """Scores of all folds so far, see `TrialSummary`; empty if no rule is learned."""
         if not self._plan.index.learns_threshold:
             return ()
         return tuple(

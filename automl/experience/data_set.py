@@ -28,7 +28,7 @@ class DataSetFacts:
     columns : before encoding, without the target
     classes : 0 for regression
     meta_features : by name (`automl.meta_features`); those that are unknown are absent
-    matrix : `automl.preprocessing.matrix_facts`; empty where it is not known
+    matrix : `automl.preprocessing.matrix_facts`; empty if it is not known
     """
 
     name: str

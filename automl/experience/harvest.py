@@ -20,7 +20,7 @@ from automl.records import Task, Trial
 
 
 def harvest(folder: RunFolder, *, reads_table: bool = True) -> Experience | None:
-    """Every trial of a run's search, whatever became of the run; None where there is none.
+    """Every trial of a run's search, whatever became of the run; None if there is none.
 
     Works on runs that were killed and on those that go on in another process.
 

@@ -39,7 +39,7 @@ class ExperienceRecord(StageRecord):
 
     Parameters
     ----------
-    digest : of all entries; empty where nothing is known
+    digest : of all entries; empty if nothing is known
     trials : of all entries
     left_out : ids of those that were not wanted
     """
@@ -87,7 +87,7 @@ class Snapshot:
 
     @property
     def digest(self) -> str:
-        """32 hexadecimal digits over ids and digests; empty where nothing is known."""
+        """32 hexadecimal digits over ids and digests; empty if nothing is known."""
         if not self.experiences:
             return ""
         text = json.dumps(self.digests, sort_keys=True)

@@ -98,12 +98,12 @@ class ExperienceStore:
         return Reading(tuple(by_id.values()), tuple(notes))
 
     def read_one(self, identity: str) -> Experience | None:
-        """The entry of an id; None where there is none that can be read."""
+        """The entry of an id; None if there is none that can be read."""
         experience = _read_if_whole(self.path_of(identity))
         return experience if experience is not None and experience.id == identity else None
 
     def written_at(self, identity: str) -> int | None:
-        """When an entry was written, in nanoseconds; None where there is none of its own name."""
+        """When an entry was written, in nanoseconds; None if there is none of its own name."""
         try:
             return self.path_of(identity).stat().st_mtime_ns
         except OSError:

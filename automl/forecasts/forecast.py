@@ -25,7 +25,7 @@ class Forecast:
 
     One `RuntimeModel` per family. A family of which this run has no timing is expected to be as
     much slower or faster than what is known of it as the other families have been (the median of
-    their log ratios): than earlier runs of the family say, or, where there are none, than its
+    their log ratios): than earlier runs of the family say, or, if there are none, than its
     relative seconds say.
 
     Parameters

@@ -128,7 +128,7 @@ def values_of(series: pd.Series) -> tuple[NDArray[np.intp], list[Any]]:
 def category_text(
     value: object, stored: str, aliases: Mapping[str, str] = NO_ALIASES
 ) -> str | None:
-    """Canonical text of a category without outer blanks; None where the value is a missing marker.
+    """Canonical text of a category without outer blanks; None if the value is a missing marker.
 
     Parameters
     ----------

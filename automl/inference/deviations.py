@@ -27,7 +27,7 @@ class Deviations:
     unseen
         Rows with a category that the training table lacks; columns without such rows are left out.
     outside
-        Rows with a number or date outside the range of the training table, likewise. None where the model does not
+        Rows with a number or date outside the range of the training table, likewise. None if the model does not
         know the ranges, as those of earlier versions.
     """
 
@@ -45,7 +45,7 @@ class Deviations:
 
     @property
     def sentence(self) -> str:
-        """Columns with new categories and with values outside the range; empty where there are none."""
+        """Columns with new categories and with values outside the range; empty if there are none."""
         found = [("unseen categories", self.unseen), ("outside the training range", self.outside)]
         parts = [f"{what}: {_listed(counts)}" for what, counts in found if counts]
         return f"of {self.rows} rows, {'; '.join(parts)}" if parts else ""

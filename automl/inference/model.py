@@ -37,7 +37,7 @@ class FittedPipeline:
     Parameters
     ----------
     preprocessor
-        Pipelines may share one; then it runs once per prediction. None where the estimator takes
+        Pipelines may share one; then it runs once per prediction. None if the estimator takes
         nothing but predictions, or says the same for every row.
     estimator
         Its classes are codes into the model's classes.
@@ -146,7 +146,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         How the members' predictions become one; see `automl.inference.combining.combined`. After a vote
         the probabilities are shares of the votes.
     reference
-        What the training table looked like; None where it is not known.
+        What the training table looked like; None if it is not known.
     strict
         Whether a column that is left out is an error. It may be changed at any time.
 

@@ -211,7 +211,7 @@ def copy_code(target: Path) -> None:
 
 
 def _skops_bytes(shell: Any) -> bytes | None:
-    """The object as skops writes it; None where skops cannot, or types are not in the list."""
+    """The object as skops writes it; None if skops cannot, or types are not in the list."""
     skops = skops_io()
     try:
         data: bytes = skops.dumps(shell)

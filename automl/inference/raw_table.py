@@ -74,7 +74,7 @@ class Column:
 
     @cached_property
     def stored_numbers(self) -> FloatArray | None:
-        """Values as they are stored, missing as NaN; None where pandas does not store numbers or booleans."""
+        """Values as they are stored, missing as NaN; None if pandas does not store numbers or booleans."""
         dtype = self.series.dtype
         if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_complex_dtype(dtype):
             return None

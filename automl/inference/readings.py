@@ -105,7 +105,7 @@ def read_distinct(
 
 
 def _text_of(value: object, form: Form) -> str | None:
-    """Text to be parsed without outer blanks; None where the value is missing or needs no parsing."""
+    """Text to be parsed without outer blanks; None if the value is missing or needs no parsing."""
     if isinstance(value, str):
         return value.strip()
     if _is_number(value, form):

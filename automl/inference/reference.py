@@ -111,7 +111,7 @@ class TrainingReference:
         By the name of the raw column.
     predictions
         Of rows that the models had not seen (out of fold): ``prediction`` (labels as texts, or numbers) and, of two
-        classes, ``probability`` of the second. Empty where such predictions were not kept.
+        classes, ``probability`` of the second. Empty if such predictions were not kept.
     """
 
     rows: int

@@ -34,7 +34,7 @@ def proof(content: Mapping[str, Any], key: bytes | None, kind: str) -> Proof:
     Parameters
     ----------
     key
-        Of this installation; None where it has none.
+        Of this installation; None if it has none.
 
     Returns
     -------

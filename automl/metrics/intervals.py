@@ -33,7 +33,7 @@ class Intervals:
 
     Parameters
     ----------
-    score : of the index; None where it cannot be bootstrapped
+    score : of the index; None if it cannot be bootstrapped
     metrics : those that can be
     """
 
@@ -82,7 +82,7 @@ def bootstrap_intervals(
 
 
 def _interval(values: FloatArray) -> Interval | None:
-    """None where a bootstrap has no value, as the area under a curve of one class."""
+    """None if a bootstrap has no value, as the area under a curve of one class."""
     if not np.isfinite(values).all():
         return None
     low, high = np.percentile(values, TAILS)

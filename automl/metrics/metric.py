@@ -80,7 +80,7 @@ class Metric:
         For metrics whose rows have no greatest loss, so that a few of them may decide the score
         (`automl.selection.tails`).
     of_reported
-        Its value in an index, of all reported metrics and the parameters; None where the reported one is it.
+        Its value in an index, of all reported metrics and the parameters; None if the reported one is it.
     """
 
     name: str

@@ -144,7 +144,7 @@ def _find(name: str) -> Metric | None:
 
 
 def _place_of(module: Mapping[str, object]) -> str:
-    """Name of a module in a package, file of any other; empty where other processes cannot import it."""
+    """Name of a module in a package, file of any other; empty if other processes cannot import it."""
     name, file = str(module.get("__name__")), module.get("__file__")
     if name == "__main__" or "." in name:
         return name if "." in name else ""

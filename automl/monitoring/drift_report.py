@@ -86,7 +86,7 @@ class SchemaChange:
 
     @property
     def sentence(self) -> str:
-        """All of it; empty where nothing has changed."""
+        """All of it; empty if nothing has changed."""
         kinds = {
             "missing columns": self.missing,
             "new columns": self.new,
@@ -151,9 +151,9 @@ class DriftReport(StageRecord):
     run_id : that made it; empty if unknown
     training_rows : that it was trained on
     fresh_rows : that its run had not seen
-    columns : empty where the schema does not let the rows be read
-    label, score : None where they are not known
-    tried : None where nothing was trained since the champion, or its schema is another one
+    columns : empty if the schema does not let the rows be read
+    label, score : None if they are not known
+    tried : None if nothing was trained since the champion, or its schema is another one
     obstacle : why nothing can be said; empty if it can
     rung, reason : what was decided by it, see `automl.monitoring.ladder`; empty before
     """
@@ -259,11 +259,11 @@ def score_shift(
     y : (n,); prediction : (n, K) or (n,); codes : (n,) classes it decides on
     blocks : (n,), 0 to the number of blocks - 1; see `automl.statistics.block_jackknife.blocks_of`
     expected_standard_error
-        None where the run did not say: that of the fresh rows, times the root of n / n_training.
+        None if the run did not say: that of the fresh rows, times the root of n / n_training.
 
     Returns
     -------
-        None where there are fewer than `LEAST_BLOCKS` blocks, or the score is not defined on some of them.
+        None if there are fewer than `LEAST_BLOCKS` blocks, or the score is not defined on some of them.
     """
     n_blocks = int(blocks.max()) + 1
     if n_blocks < LEAST_BLOCKS:

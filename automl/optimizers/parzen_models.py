@@ -46,7 +46,7 @@ class NodeModel:
     def best(
         self, n_candidates: int, rng: np.random.Generator, *, from_prior: bool
     ) -> Configuration | None:
-        """The best of the candidates at each node; None where a rule forbids the path.
+        """The best of the candidates at each node; None if a rule forbids the path.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class NodeModel:
     def signature(
         self, n_candidates: int, rng: np.random.Generator, *, from_prior: bool
     ) -> Signature | None:
-        """The path of the best candidate at each branching node; None where a rule forbids it."""
+        """The path of the best candidate at each branching node; None if a rule forbids it."""
 
         def choose(key: Key, prior: Categorical) -> JsonScalar:
             return self._category(key, prior, n_candidates, rng, from_prior=from_prior)

@@ -47,7 +47,7 @@ class Shortlist:
         self._n_given = 1
 
     def next(self, is_new: Callable[[Configuration], bool]) -> Configuration | None:
-        """The best point that is new, given those taken before; None where another search is due."""
+        """The best point that is new, given those taken before; None if another search is due."""
         while self._left and self._n_given < MOST:
             mean, std = self._joint.predict()
             utilities = self._criterion.of(mean, std, self._encoded)[self._left]

@@ -74,7 +74,7 @@ class NodeTree:
         return self._nodes[place.family, place.path]
 
     def walk(self, choose: Choose) -> Signature | None:
-        """Go from the root to a signature; None where a rule forbids the path.
+        """Go from the root to a signature; None if a rule forbids the path.
 
         Parameters
         ----------

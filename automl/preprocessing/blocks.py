@@ -111,7 +111,7 @@ def category_block(series: pd.Series) -> tuple[NDArray[Any], NDArray[np.object_]
 
 
 def class_codes(y: ArrayLike, target_type: str = "auto") -> tuple[NDArray[np.intp], int] | None:
-    """Class code of each row and the number of classes; None where the target is a number.
+    """Class code of each row and the number of classes; None if the target is a number.
 
     Parameters
     ----------

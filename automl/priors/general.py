@@ -170,7 +170,7 @@ class _Context:
     seed: int
 
     def priors(self, data_sets: Sequence[_DataSet]) -> Iterator[LearnedPrior]:
-        """Priors of the numbers of this signature; none where too few data sets know it."""
+        """Priors of the numbers of this signature; none if too few data sets know it."""
         usable = [
             (data_set, trials)
             for data_set in data_sets

@@ -56,7 +56,7 @@ def vote_on(
     rng: np.random.Generator,
     is_heard: Callable[[], bool] = lambda: True,
 ) -> MetaVote | None:
-    """Vote of a meta-learner of the encoder's families; None where nothing is known of them.
+    """Vote of a meta-learner of the encoder's families; None if nothing is known of them.
 
     It learns when it is asked for the first time.
 

@@ -71,7 +71,7 @@ class Target:
 
 
 def recommended(experiences: Sequence[Experience], target: Target, way: str) -> list[Configuration]:
-    """Configurations to try first, in their order; none where too little is known.
+    """Configurations to try first, in their order; none if too little is known.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def recommended(experiences: Sequence[Experience], target: Target, way: str) -> 
 def similar_scores(experiences: Sequence[Experience], target: Target) -> KnownScores | None:
     """Known scores of usable configurations, more similar data sets with more weight.
 
-    None where too little is known.
+    None if too little is known.
     """
     usable = _usable_scores(experiences, target)
     if usable is None or not usable.configurations:
@@ -133,7 +133,7 @@ def _obstacle(scores: KnownScores) -> str:
 
 
 def _usable_scores(experiences: Sequence[Experience], target: Target) -> KnownScores | None:
-    """Scores of the configurations that are of the spaces; None where there is an obstacle."""
+    """Scores of the configurations that are of the spaces; None if there is an obstacle."""
     scores = known_scores(experiences, target.data.task)
     if _obstacle(scores):
         return None

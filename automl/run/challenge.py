@@ -109,14 +109,14 @@ def hold_back(
     Parameters
     ----------
     raw : (n_raw, n_columns)
-        What `table` was made from; None where there is no champion.
+        What `table` was made from; None if there is no champion.
     test : (n_test,)
         Positions of the run's own test rows.
 
     Returns
     -------
     (n_held,)
-        Sorted; empty where nothing has to be held back.
+        Sorted; empty if nothing has to be held back.
     """
     records = StageRecords(folder.stages)
     if raw is None:
@@ -173,7 +173,7 @@ def choose_rows(
     Returns
     -------
     (n_compared,), (n_held,)
-        Sorted; both empty where there are not `LEAST_ROWS` to compare on.
+        Sorted; both empty if there are not `LEAST_ROWS` to compare on.
     """
     if table.groups is not None:
         fresh = fresh & ~np.isin(table.groups, table.groups[~fresh])

@@ -14,7 +14,7 @@ from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
 
 MOST_ATTEMPTS = 5
-"""A run that takes its process down each time is begun anew rather than continued for ever."""
+"""A run that takes its process down each time starts again rather than continued for ever."""
 
 
 def finished_runs(home: Home, name: str) -> list[RunFolder]:

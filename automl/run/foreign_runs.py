@@ -35,7 +35,7 @@ def signed_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plan_digest(folder: RunFolder) -> str:
-    """SHA-256 of `plan.json`; empty where there is none."""
+    """SHA-256 of `plan.json`; empty if there is none."""
     path = folder.path / "plan.json"
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 

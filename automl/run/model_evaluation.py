@@ -39,7 +39,7 @@ class Measure:
     index : None takes the default index, with baselines of the rows that are scored
     target_reading : how numbers of the target are read; None for plain ones
     weights : name of the column of weights; None without one
-    training_rows : (n,), digests of the rows that the model was fitted on; None where they are not known
+    training_rows : (n,), digests of the rows that the model was fitted on; None if they are not known
     """
 
     index: PerformanceIndex | None = None
@@ -75,7 +75,7 @@ class ModelEvaluation:
     ----------
     rows : that have a label, and are scored
     unlabelled : rows left out, since they have none
-    trained_on : scored rows that are among the model's training rows; None where that is not known
+    trained_on : scored rows that are among the model's training rows; None if that is not known
     metric : name of the index
     score : of the index
     metrics : in natural units

@@ -119,7 +119,7 @@ class Session:
             return made
 
     def _existing(self, kind: type[R]) -> R | None:
-        """The record as it was written, and what was said with it; None where it must be made."""
+        """The record as it was written, and what was said with it; None if it must be made."""
         content = self.records.read(kind.stage)
         if content is None:
             return None

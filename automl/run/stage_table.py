@@ -42,7 +42,7 @@ class Stage:
     inputs : types of the records that it takes; those of stages before it
     title : for pages and logs
     tail_seconds
-        What the ledger keeps for it before any trial has shown more; None where nothing has to be kept.
+        What the ledger keeps for it before any trial has shown more; None if nothing has to be kept.
     applies : whether runs of these settings have it
     """
 

@@ -76,7 +76,7 @@ class EnsembleRecord(StageRecord):
     ----------
     members : heaviest first; the champion alone where the ensemble was not taken
     learned : members of the ensemble, also where it was not taken; empty without one
-    evidence : None where nothing was learned
+    evidence : None if nothing was learned
     method : of the ensemble
     n_library : trials that it chose from
     rule, score, metrics : of what is chosen

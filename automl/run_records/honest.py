@@ -17,7 +17,7 @@ class HonestRecord(StageRecord):
 
     Parameters
     ----------
-    single, ensemble : None where there is no estimate
+    single, ensemble : None if there is no estimate
     chosen : which of them is the model
     n_bootstraps : that repeated the choice
     n_trials : that were chosen from

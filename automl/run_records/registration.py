@@ -15,10 +15,10 @@ class RegistrationRule(StageRecord):
 
     Parameters
     ----------
-    reason : why it may take the alias or not, one sentence; empty where nothing was decided
+    reason : why it may take the alias or not, one sentence; empty if nothing was decided
     is_compared : whether scores on common rows decided
     is_open : whether the model may be better than the champion though that is not proven
-    compared_with : version that held the alias then, empty for none; None where nothing was decided
+    compared_with : version that held the alias then, empty for none; None if nothing was decided
     """
 
     stage: ClassVar[str] = "registration"

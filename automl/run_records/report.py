@@ -18,7 +18,7 @@ class ReportRecord(StageRecord):
     Parameters
     ----------
     size_kib : of the page; 0 where none was made
-    reason : why there is none, one sentence; empty where there is one
+    reason : why there is none, one sentence; empty if there is one
     """
 
     stage: ClassVar[str] = "report"

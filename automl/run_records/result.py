@@ -39,8 +39,8 @@ class Baseline:
 
     Parameters
     ----------
-    trial_id : complete trial of the constant; empty where there is none, as in a run of given configurations
-    score : of that trial's out-of-fold predictions of all rows; 0 where there is none
+    trial_id : complete trial of the constant; empty if there is none, as in a run of given configurations
+    score : of that trial's out-of-fold predictions of all rows; 0 if there is none
     model_score : of those of what is deployed
     is_constant : whether the constant itself is deployed
     """
@@ -57,7 +57,7 @@ class Baseline:
 
     @property
     def notice(self) -> str:
-        """One sentence where the model is no better; empty where it is."""
+        """One sentence where the model is no better; empty if it is."""
         if self.is_beaten:
             return ""
         if self.is_constant:
@@ -119,7 +119,7 @@ class BesideDefaults:
 
     Parameters
     ----------
-    boost : (chosen - best) / best; None where the best default is not above the baseline
+    boost : (chosen - best) / best; None if the best default is not above the baseline
     n : families that have a score of their default
     missing : why the others have none
     """

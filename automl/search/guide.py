@@ -67,7 +67,7 @@ class Guide:
         given: Sequence[Configuration],
         passed_over: Sequence[Configuration] = (),
     ) -> Configuration | None:
-        """Configuration that is none of these; None where none is left that gives hope.
+        """Configuration that is none of these; None if none is left that gives hope.
 
         Parameters
         ----------
@@ -141,5 +141,5 @@ def _verdict(trial: Trial) -> float:
 
 
 def _score(trial: Trial) -> float:
-    """Score, however bad it is no less than `WORST`; NaN where there is none."""
+    """Score, however bad it is no less than `WORST`; NaN if there is none."""
     return max(trial.score, WORST) if trial.is_complete and trial.score is not None else math.nan

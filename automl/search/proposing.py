@@ -156,7 +156,7 @@ class Proposer:
 
         Returns
         -------
-        None where nothing is left, nothing that can still finish, or nothing before a pending
+        None if nothing is left, nothing that can still finish, or nothing before a pending
         result is seen.
         """
         if opened := self._next_opening():
@@ -188,7 +188,7 @@ class Proposer:
         return not is_futile and self._can_finish(proposal)
 
     def _next_owed(self) -> tuple[Proposal, str] | None:
-        """Default that had no turn; None where too many were tried since the opening, or none fits."""
+        """Default that had no turn; None if too many were tried since the opening, or none fits."""
         if self._n_owed > OWED_SHARE * self._n_later or not self._has_time():
             return None
         self._owed = [owed for owed in self._owed if not self._decided.holds(Proposal(owed))]
@@ -287,7 +287,7 @@ class Proposer:
         return optimizer.ask
 
     def _draw(self, arm: Arm, number: int) -> tuple[Proposal, str] | None:
-        """New draw from the prior, of a union one that fits; None where there is none."""
+        """New draw from the prior, of a union one that fits; None if there is none."""
         rng = stream(self._seed, Purpose.OPTIMIZER, number, ASK_ATTEMPTS)
         for _ in range(DRAW_ATTEMPTS):
             proposal = Proposal(arm.space.sample(rng))

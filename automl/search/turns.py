@@ -48,7 +48,7 @@ class Turn:
     index : decision number
     origin : one of the opening's, `default`, `initial_design`, or the optimizer's name
     sees : number of results that the decision has seen
-    incumbent : fold scores of the best complete trial seen, None where all folds are run
+    incumbent : fold scores of the best complete trial seen, None if all folds are run
     keep_above : score from which a trial is among the `n_kept` best seen, or its family's best
     earlier : partial trial of the configuration whose folds are part of this turn's
     ask_seconds
@@ -204,7 +204,7 @@ class Turns:
         until: Callable[[], bool] | None,
         look: Callable[[], None] | None = None,
     ) -> T | None:
-        """What is found, deciding meanwhile what is due; None where a thread of a family may leave."""
+        """What is found, deciding meanwhile what is due; None if a thread of a family may leave."""
         while True:
             if look is not None:
                 look()
@@ -338,7 +338,7 @@ class Turns:
         return self._lookback is None and time.monotonic() - self._round_began > ROUND_SECONDS
 
     def _to_learn(self) -> tuple[Trial, ...] | None:
-        """What a round learns first; None where nothing is found without results that are still to come.
+        """What a round learns first; None if nothing is found without results that are still to come.
 
         Where none are to come, all are learned; the search is over if that was so before.
         """

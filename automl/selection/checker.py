@@ -31,7 +31,7 @@ TOLERANCE = 1e-8
 
 
 def check(record: Record) -> list[str]:
-    """Problems of the record of a run's selection, one sentence each; empty where it adds up.
+    """Problems of the record of a run's selection, one sentence each; empty if it adds up.
 
     Parameters
     ----------

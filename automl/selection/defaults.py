@@ -84,7 +84,7 @@ class BoostRow:
         Least and greatest score of the families' defaults; None if no default works.
     best_default : family of `best`; empty without one
     score : maximized, or None
-        Of the optimized model; None where there is none yet.
+        Of the optimized model; None if there is none yet.
     family
         Of the optimized model.
     missing
@@ -105,7 +105,7 @@ class BoostRow:
 
     @property
     def boost(self) -> float | None:
-        """(score - best) / best; None where the best default is not above the baseline."""
+        """(score - best) / best; None if the best default is not above the baseline."""
         if self.score is None or self.best is None or self.best <= 0:
             return None
         return (self.score - self.best) / self.best
@@ -126,7 +126,7 @@ def boost_row(
     Parameters
     ----------
     defaults
-        Score of each family's default, None where it did not finish or does not work.
+        Score of each family's default, None if it did not finish or does not work.
     score, family
         Of the optimized model.
 

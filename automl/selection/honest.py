@@ -314,7 +314,7 @@ class Repetition:
 
         Returns
         -------
-            Empty where there are not `LEAST_BOOTSTRAPS`. A kind is missing whose score is hardly ever
+            Empty if there are not `LEAST_BOOTSTRAPS`. A kind is missing whose score is hardly ever
             defined on left-out rows.
         """
         n_done = sum(map(self._size, range(len(blocks))))

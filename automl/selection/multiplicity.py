@@ -92,7 +92,7 @@ class Multiplicity:
         return Rest(tuple(_scores(candidate) for candidate in beside), tuple(further))
 
     def _pvalues(self, candidates: Sequence[Candidate]) -> list[float]:
-        """Of all pairs, or of all candidates; none where no test is possible."""
+        """Of all pairs, or of all candidates; none if no test is possible."""
         if len(candidates) < 2 or len(candidates[0].scores) < 2:
             return []
         test = corrected_t_of_pairs if self.settings.procedure == "paired" else not_best_pvalues

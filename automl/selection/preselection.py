@@ -72,7 +72,7 @@ class ScreeningRecord:
     limit : positive
         How many go on at most.
     test
-        One-sided test that the first is better; empty where all go on.
+        One-sided test that the first is better; empty if all go on.
     statistics, pvalues : (n,) or None
     alpha, test_train_ratio : or None
     """

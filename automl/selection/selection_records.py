@@ -151,7 +151,7 @@ class Member:
 
     @property
     def chance(self) -> str:
-        """p-value, or the probability of being worse, in words; empty where it has neither."""
+        """p-value, or the probability of being worse, in words; empty if it has neither."""
         if self.posterior is None and self.pvalue is None:
             return ""
         probability = None if self.posterior is None else self.posterior.greater

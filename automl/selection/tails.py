@@ -44,7 +44,7 @@ QUANTILES = 200
 
 
 def decided_by_few(losses: FloatArray) -> str:
-    """Why an interval of the mean loss cannot be believed; empty where it can.
+    """Why an interval of the mean loss cannot be believed; empty if it can.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ Facts = Mapping[str, float]
 
 
 class Key(NamedTuple):
-    """What tells features apart: family (empty where shared), name, and which part."""
+    """What tells features apart: family (empty if shared), name, and which part."""
 
     family: str
     name: str

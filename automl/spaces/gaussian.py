@@ -1,7 +1,7 @@
 """Truncated normal mathematics that stays accurate in the tails.
 
 Notation: ``z`` is a standardized position, ``alpha < beta`` are the standardized bounds (infinite
-where there is none), ``Phi`` the standard normal distribution function. Differences of `Phi` are
+if there is none), ``Phi`` the standard normal distribution function. Differences of `Phi` are
 taken in log space on the left of zero, because ``Phi(40) - Phi(39)`` is zero in floating point
 while ``Phi(-39) - Phi(-40)`` has a finite logarithm; intervals on the right are mirrored.
 """

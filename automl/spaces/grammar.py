@@ -194,7 +194,7 @@ def parse_prep(prep: Any, place: Place, kind: str) -> tuple[Hyperparameter, ...]
 
 
 def parse_node(name: str, body: Any, place: Place, kind: str) -> Hyperparameter | None:
-    """One node, or None where it belongs to the other kind of target."""
+    """One node, or None if it belongs to the other kind of target."""
     if isinstance(body, str):
         body = _text_node(body, place)
     mapping = place.mapping(body)

@@ -11,7 +11,7 @@ TAIL = 0.001
 
 
 def plain_range(distribution: Numerical) -> Uniform | LogUniform | None:
-    """Uniform alternative on the same scale, over the bounds; None where there is only one value.
+    """Uniform alternative on the same scale, over the bounds; None if there is only one value.
 
     Where a distribution has no bound, or a logarithmic one begins at 0, the range ends where
     `TAIL` of the mass is beyond it.

@@ -47,7 +47,7 @@ class Capabilities:
     iterations : constructor argument with the number of trees, rounds or epochs, None without one
     stops
         How a fit ends after any of its `iterations`, so that one whose time is over keeps those
-        that it has, see `STOPS`; None where it cannot.
+        that it has, see `STOPS`; None if it cannot.
     """
 
     probabilities: bool = False

@@ -22,7 +22,7 @@ def describe_blend(
 
     Returns
     -------
-        None where predictions of a trial were not kept.
+        None if predictions of a trial were not kept.
     """
     predictions = plan.predictions.blend(shares, combine)
     if predictions is None:

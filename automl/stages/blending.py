@@ -209,7 +209,7 @@ class Blender:
         return np.stack([self._limited(w) for w in np.mean(bags, axis=0)]), len(bags)
 
     def _bag(self, number: int, parts: Sequence[IntArray], deadline: Deadline) -> FloatArray | None:
-        """Weights that a bag gives for each part of the rows; None where time runs out."""
+        """Weights that a bag gives for each part of the rows; None if time runs out."""
         weights: FloatArray = np.zeros((len(parts), len(self.members)))
         for place, rows in enumerate(parts):
             weights[place, self._eligible] = self._learn(number, place, rows, deadline)

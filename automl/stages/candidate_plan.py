@@ -153,7 +153,7 @@ def with_further_repeats(
 ) -> CandidatePlan:
     """The same with as many further repeats for all as a number of slot seconds pays for.
 
-    None where not all first repeats are affordable for all candidates. Those for the two that
+    None if not all first repeats are affordable for all candidates. Those for the two that
     lead alone are not needed where all have ten scores.
 
     Parameters

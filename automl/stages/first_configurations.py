@@ -48,7 +48,7 @@ def give_configurations(session: Session, configurations: Sequence[Configuration
 
 
 def given_configurations(session: Session) -> list[Configuration]:
-    """Configurations that the run was given; none where it begins as runs do."""
+    """Configurations that the run was given; none if it begins as runs do."""
     record = session.records.read(GIVEN) or {"configurations": []}
     return [Configuration.from_json(entry) for entry in record["configurations"]]
 

@@ -123,7 +123,7 @@ class Line:
         return session.record(kind, lambda: stage.load()(session, self.trials, **inputs))
 
     def _input(self, kind: type[R]) -> R | None:
-        """Record of a stage, or None where runs of these settings do not have it."""
+        """Record of a stage, or None if runs of these settings do not have it."""
         return self.record(kind) if stage_of(kind).applies(self.session.settings) else None
 
     def registration(self) -> Registration:
@@ -227,7 +227,7 @@ class RunReference:
 
     @property
     def line(self) -> Line | None:
-        """The line that drives the run in this process; None where there is none."""
+        """The line that drives the run in this process; None if there is none."""
         return _open_lines.get(str(self._path))
 
     @property

@@ -42,7 +42,7 @@ class Comparison:
 
     Parameters
     ----------
-    evidence : None where there is none, see `obstacle`
+    evidence : None if there is none, see `obstacle`
     obstacle : why the scores cannot be compared; empty if they can
     """
 

@@ -1,7 +1,7 @@
 """Warnings at the end of a run: a model that learned nothing, a name that is not registered.
 
 A notice is one sentence. Commands print notices last, and `--json` holds them under ``notices``.
-They are made anew wherever a result is shown, since a registration may be completed later.
+They are made again wherever a result is shown, since a registration may be completed later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONSTANT = "constant"
 
 
 def constant_trial(trials: Sequence[Trial]) -> Trial | None:
-    """The complete trial of the constant; None where there is none."""
+    """The complete trial of the constant; None if there is none."""
     constants = (t for t in trials if t.is_complete and t.configuration.family == CONSTANT)
     return next(constants, None)
 

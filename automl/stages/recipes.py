@@ -56,7 +56,7 @@ def give_recipe(session: Session, recipe: Recipe) -> None:
 
 
 def followed(session: Session) -> Recipe | None:
-    """Recipe that a run follows to the end; None where it chooses by itself."""
+    """Recipe that a run follows to the end; None if it chooses by itself."""
     recipe = Recipe.read(session.folder)
     return recipe if recipe is not None and recipe.is_final else None
 
@@ -66,7 +66,7 @@ def weighted(session: Session, trials: Sequence[Trial], recipe: Recipe) -> Ensem
 
     Returns
     -------
-        None where no member is complete with predictions.
+        None if no member is complete with predictions.
     """
     by_configuration = {t.configuration.id: t for t in trials if t.is_complete}
     shares: dict[str, float] = {}

@@ -308,7 +308,7 @@ class Search:
         )
 
     def _owed_defaults(self) -> list[Configuration]:
-        """Defaults to be tried however poor; none where the run was given what to try."""
+        """Defaults to be tried however poor; none if the run was given what to try."""
         is_given = self.session.records.read(GIVEN) is not None
         return [] if is_given else list(self._defaults.values())
 
@@ -454,7 +454,7 @@ def known_timings(session: Session) -> KnownTimings:
 def votes_of(
     session: Session, opening: Opening
 ) -> Callable[[ConfigurationEncoder], MetaVote | None] | None:
-    """Votes of meta-learners on what optimizers propose; None where there are none.
+    """Votes of meta-learners on what optimizers propose; None if there are none.
 
     What other data sets teach has to agree, as for a warm start; where the opening turns out to be
     misled, votes are no longer heard.

@@ -32,7 +32,7 @@ class Scale:
         ----------
         y : n >= 1
         expected : (n,)
-            On the common scale; None where nothing is: the mean is then 0, the standard
+            On the common scale; None if nothing is: the mean is then 0, the standard
             deviation 1.
         """
         deviation = float(np.std(y))

@@ -129,7 +129,7 @@ def refresh_facts(folder: LearnedFolder, name: str) -> LearnedTable | None:
 
     Returns
     -------
-    The record with its new facts, which is also written; None where there is no record.
+    The record with its new facts, which is also written; None if there is no record.
 
     Raises
     ------

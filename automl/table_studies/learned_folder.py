@@ -166,7 +166,7 @@ class LearnedFolder:
                 self._records.remove(file)
 
     def written_at(self, name: str) -> int | None:
-        """When the record of a table was written, in nanoseconds; None where there is none."""
+        """When the record of a table was written, in nanoseconds; None if there is none."""
         try:
             return (self.path / f"{file_name(name)}.json").stat().st_mtime_ns
         except OSError:

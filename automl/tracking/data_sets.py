@@ -22,7 +22,7 @@ SCHEMA_CHARACTERS = 1_000_000
 
 
 def data_set(folder: RunFolder, facts: Mapping[str, Any]) -> Dataset | None:
-    """The training table of a run; None where its digest is not known.
+    """The training table of a run; None if its digest is not known.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def _source(address: str) -> tuple[str, str]:
 
 
 def _schema(folder: RunFolder) -> str | None:
-    """Columns of the table that the model takes, and its target; None where there is no model."""
+    """Columns of the table that the model takes, and its target; None if there is no model."""
     from mlflow.types import ColSpec, Schema
 
     if not (folder.bundle / MANIFEST).is_file():

@@ -30,7 +30,7 @@ MOST_CLASSES = 8
 
 @dataclass(frozen=True)
 class Described:
-    """The records of a run that descriptions are made of; None where the run has none.
+    """The records of a run that descriptions are made of; None if the run has none.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ def _file(name: str, home: Path) -> Path:
 
 
 def _ask(name: str, address: StoreAddress) -> dict[str, str]:
-    """Version by alias; empty where there is no such model.
+    """Version by alias; empty if there is no such model.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def _ask_sqlite(name: str, file: Path) -> dict[str, str]:
 
 
 def version_tags(name: str, home: Path) -> list[dict[str, str]]:
-    """Tags of every registered version of a model; none where there is no such model.
+    """Tags of every registered version of a model; none if there is no such model.
 
     Raises
     ------

@@ -240,7 +240,7 @@ def list_versions(name: str, home: Path) -> list[RegisteredVersion]:
 
 
 def row_digests_of(found: FoundBundle, home: Path) -> NDArray[np.uint64] | None:
-    """Digests of the rows a model was trained on (n_rows,); None where they are not known.
+    """Digests of the rows a model was trained on (n_rows,); None if they are not known.
 
     Retraining compares the old and the new model on rows that are in neither's training table.
 

@@ -93,7 +93,7 @@ def own_bundle(text: str, home: Path) -> FoundBundle | None:
 
     Returns
     -------
-    None where MLflow has to be asked: the model is another home's, waits to be registered, or was changed.
+    None if MLflow has to be asked: the model is another home's, waits to be registered, or was changed.
 
     Raises
     ------

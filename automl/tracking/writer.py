@@ -191,7 +191,7 @@ class RunWriter:
             self.client.update_run(run, status="RUNNING")
 
     def end(self) -> str:
-        """Terminate parent and families; the status, `RUNNING` if the run goes on.
+        """Terminate parent and families; the status, `RUNNING` if the run continues.
 
         A driver asks for it when the result is written: the run is finished then.
         """

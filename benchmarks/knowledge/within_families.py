@@ -46,7 +46,7 @@ Row = dict[str, Any]
 def curve(
     own: Experience, others: Sequence[Experience], space: SpaceTree, optimizer: str
 ) -> list[float] | None:
-    """Distances after `MARKS` trials; None where too few trials are known."""
+    """Distances after `MARKS` trials; None if too few trials are known."""
     known = dict(own.scored([space.family]))
     if len(known) < FEWEST:
         return None

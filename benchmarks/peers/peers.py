@@ -79,7 +79,7 @@ class CellRecord:
     is_done
         Whether there is an answer.
     reason
-        Last line of the log, where there is none.
+        Last line of the log, if there is none.
     peak_mib
         Proportional memory of all its processes.
     load

@@ -31,7 +31,7 @@ class Case:
     Parameters
     ----------
     column
-        That a finding must name; None where any will do.
+        That a finding must name; None if any will do.
     n_added
         Rows that were added as copies.
     """

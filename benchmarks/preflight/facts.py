@@ -47,7 +47,7 @@ class Facts:
         self._known: dict[str, str] = {}
 
     def bear_out(self, sentence: Sentence) -> str:
-        """What bears the sentence out; empty where nothing does."""
+        """What bears the sentence out; empty if nothing does."""
         is_test = "test rows" in sentence.text
         key = f"{sentence.kind}/{is_test}" if sentence.kind != "constant" else sentence.text
         if key not in self._known:
@@ -85,7 +85,7 @@ class Facts:
         return pd.DataFrame(texts).agg("\x1f".join, axis=1)
 
     def stretches(self) -> str:
-        """How much more a forest errs on stretches of rows; empty where that is little or chance."""
+        """How much more a forest errs on stretches of rows; empty if that is little or chance."""
         X, y, strata = self._sample()
         rng = np.random.default_rng(0)
         places = pd.Series(strata).groupby(strata).cumcount().to_numpy()

@@ -135,7 +135,7 @@ def ask_costs() -> dict[str, Any]:
 def more_asks(
     optimizer: Any, ask: Callable[..., tuple[float, Configuration]], n: int = 64
 ) -> float | None:
-    """Mean seconds of the asks of a round behind the first; None where there are no rounds."""
+    """Mean seconds of the asks of a round behind the first; None if there are no rounds."""
     if not hasattr(optimizer, "ask_again"):
         return None
     pending = [ask(99)[1]]

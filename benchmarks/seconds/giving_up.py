@@ -46,7 +46,7 @@ class Saving:
 
 
 def seconds_until_late(trial: Trial, n_folds: int, limit: float) -> float | None:
-    """Seconds after which a trial would have been given up; None where it would not."""
+    """Seconds after which a trial would have been given up; None if it would not."""
     fold_seconds = [fold.seconds for fold in trial.folds]
     for n in range(1, len(fold_seconds) + 1):
         spent = sum(fold_seconds[:n])

@@ -54,7 +54,7 @@ class Defaults:
 
     @property
     def means(self) -> dict[str, float | None]:
-        """Mean score by family; None where there is none."""
+        """Mean score by family; None if there is none."""
         found: dict[str, float | None] = {f: float(s.mean()) for f, s in self.scores.items()}
         return found | dict.fromkeys(self.reasons, None)
 

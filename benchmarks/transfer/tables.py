@@ -89,7 +89,7 @@ def _adaboost(trials: pd.DataFrame) -> FloatArray:
 
 
 def _scaled(values: FloatArray) -> FloatArray:
-    """Values in (0, 1], 0 where there is none: a tenth of the range is left below the least."""
+    """Values in (0, 1], 0 if there is none: a tenth of the range is left below the least."""
     low, high = np.nanmin(values), np.nanmax(values)
     return np.nan_to_num(0.1 + 0.9 * (values - low) / (high - low))
 

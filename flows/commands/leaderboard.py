@@ -81,7 +81,7 @@ class Entry:
     trial : short id; `model` for the model of the run
     score, metrics : validated, on the folds of the search
     test_score, test_metrics : on the rows that were asked for; None and nothing without them or a model
-    model : what `automl predict` takes; empty where no fitted model is kept
+    model : what `automl predict` takes; empty if no fitted model is kept
     """
 
     rank: int | None

@@ -108,7 +108,7 @@ def resume(
 
 
 def _place(dask: str | None, *, is_local: bool) -> Place | None:
-    """Where the options want the trials; None where they say nothing.
+    """Where the options want the trials; None if they say nothing.
 
     Raises
     ------

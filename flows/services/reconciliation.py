@@ -76,7 +76,7 @@ class Note:
     server : `LOCAL`, or the public address of another API
     is_settled : whether the flow run says what the folder says, for good
     flow_run : its id, where the flow could note it; MLflow's description of the run names it
-    page : its address; empty where the server is `LOCAL`, which ends with the command
+    page : its address; empty if the server is `LOCAL`, which ends with the command
     """
 
     server: str

@@ -25,7 +25,7 @@ REVISIONS = "alembic_version"
 
 
 def schema_file() -> Path | None:
-    """Where the schema of the installed version of Prefect is, or will be; None where there is no place for it."""
+    """Where the schema of the installed version of Prefect is, or will be; None if there is no place for it."""
     try:
         return key_file().parent / f"prefect-{version('prefect')}.sql"
     except SettingsError:

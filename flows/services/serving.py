@@ -2,7 +2,7 @@
 
 One process: Prefect's runner in a thread takes the flow runs that are due and starts a process for
 each; the main thread looks at the places where files arrive. The Prefect server is the running one (`automl up`,
-or `PREFECT_API_URL`); where there is none it is started, and stopped with the service.
+or `PREFECT_API_URL`); if there is none it is started, and stopped with the service.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def show_leaderboard(
 
 
 def ensemble_row(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The ensemble as a row of the leaderboard; None where the champion alone is the model."""
+    """The ensemble as a row of the leaderboard; None if the champion alone is the model."""
     honest = result.get("honest") or {}
     if honest.get("chosen") != "ensemble":
         return None

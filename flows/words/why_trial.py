@@ -61,10 +61,10 @@ class TrialStory:
 
     Parameters
     ----------
-    fresh_scores : on folds that the search never saw; None where it has none
+    fresh_scores : on folds that the search never saw; None if it has none
     disposition : None before the selection, and of a trial that was not part of the search
     role : in the model, see `_role`
-    weight : in the model; None where it is no member
+    weight : in the model; None if it is no member
     text : a few sentences
     """
 

@@ -95,7 +95,7 @@ def unfit(client: Client, workers: list[str]) -> dict[str, str]:
 
 
 def _difference(found: Mapping[str, Any] | None, own: Mapping[str, str | None]) -> str:
-    """What a worker has in other versions, in words; empty where it has the same."""
+    """What a worker has in other versions, in words; empty if it has the same."""
     if found is None:
         return "does not answer"
     theirs = found["packages"]

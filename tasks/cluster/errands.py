@@ -179,7 +179,7 @@ class Errands:
         return future
 
     def _answer(self, seat: Seat, future: Future) -> Answer | None:
-        """What the worker has answered; None where it ended, or ended the job without being asked to."""
+        """What the worker has answered; None if it ended, or ended the job without being asked to."""
         try:
             answer: Answer = future.result(timeout=ANSWER_SECONDS)
         except Exception as error:  # noqa: BLE001 - whatever Dask raises for a task that it gave up

@@ -99,7 +99,7 @@ class Answer:
     Parameters
     ----------
     outcome
-        None where the worker could not run the job.
+        None if the worker could not run the job.
     n_told : results that were told as they arrived
     files
         What the job has written, by path; see `automl.evaluation.job_files.outputs_of`.

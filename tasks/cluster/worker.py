@@ -69,7 +69,7 @@ def _opened(hosted: _HostedRun, token: str) -> Opened:
 
 
 def key_proof(token: str) -> str:
-    """HMAC of a token by the key of this installation; empty where it has none that is usable."""
+    """HMAC of a token by the key of this installation; empty if it has none that is usable."""
     try:
         key = read_key()
     except SettingsError:
@@ -243,7 +243,7 @@ def _sees(folder: Path, probe: str) -> bool:
 
 
 def _memory_mib(n_slots: int) -> int | None:
-    """Part of this worker's memory for each slot; None where Dask sets no limit."""
+    """Part of this worker's memory for each slot; None if Dask sets no limit."""
     limit = get_worker().memory_manager.memory_limit
     return None if not limit else max(int(limit / 2**20 / n_slots), 1)
 

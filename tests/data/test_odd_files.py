@@ -33,7 +33,7 @@ def commas(rows):
     return [(size.replace(".", ","), city, y) for size, city, y in rows]
 
 
-# name and bytes of the file, its rows, words of the note ("" where there is none)
+# name and bytes of the file, its rows, words of the note ("" if there is none)
 FILES = {
     "commas": ("t.csv", text_of(ROWS).encode(), ROWS, ""),
     "semicolons": ("t.csv", text_of(ROWS, ";").encode(), ROWS, "delimited by semicolons"),

@@ -82,7 +82,7 @@ def blocks_of(text: str) -> Iterator[tuple[int, str, list[str], str]]:
 
 
 def commands_of(lines: list[str]) -> list[str]:
-    """Lines of `automl` in a block: after a prompt, or, where there is none, all of the block."""
+    """Lines of `automl` in a block: after a prompt, or, if there is none, all of the block."""
     joined = "\n".join(lines).replace("\\\n", " ").splitlines()
     prompted = [line[2:] for line in joined if line.startswith("$ ")]
     chosen = prompted or (joined if joined and joined[0].startswith("automl ") else [])

@@ -191,7 +191,7 @@ def _flow(stack: FullStack) -> psutil.Process | None:
 
 
 def _resumed(stack: FullStack, home: Path, command: list[str]) -> dict[str, Any]:
-    """Result of a run whose driver was killed: as it is, continued, or begun where there is none."""
+    """Result of a run whose driver was killed: as it is, continued, or begun if there is none."""
     own = {"AUTOML_HOME": str(home)}
     assert_gone(home)
     runs = stack.automl("runs", **own) if (home / "runs").exists() else []
