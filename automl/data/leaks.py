@@ -1,8 +1,8 @@
 """Columns that give the target away.
 
-A column that equals the target, or is the target under other names, refuses the table. Noted is a column that alone
-leaves less than 1 % of the errors of the most frequent class, or 0.1 % of the variance of a regression target's ranks,
-and one that leaves up to a quarter where every other column alone leaves four times as much.
+A table is refused if a column equals the target, or is the target under other names. A note names a column that
+alone leaves less than 1 % of the errors of the most frequent class, or 0.1 % of the variance of a regression target's
+ranks. It also names one that leaves up to a quarter if every other column alone leaves four times as much.
 """
 
 from __future__ import annotations

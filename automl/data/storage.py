@@ -1,10 +1,11 @@
 """The memory-mappable form of a table in a folder.
 
-``numeric.npy`` float64 (n_rows, n_numeric) in Fortran order, ``codes.npy`` int32 (n_rows, n_nominal) likewise,
-``texts.npy`` uint8: the texts as UTF-8, one behind the other, column by column, and ``text_bytes.npy`` int32
-(n_rows, n_texts): how many bytes each has, -1 where it is missing; both where there are columns of texts,
-``y.npy``, ``row_digests.npy``, ``weights.npy``, ``groups.npy`` and ``time.npy`` where there are any, and
-``manifest.json``, which is written last: a folder without it is not complete.
+- ``numeric.npy``: float64 (n_rows, n_numeric) in Fortran order.
+- ``codes.npy``: int32 (n_rows, n_nominal) in Fortran order.
+- ``texts.npy``: uint8, the texts as UTF-8, one after the other, column by column. Only with columns of texts.
+- ``text_bytes.npy``: int32 (n_rows, n_texts), the bytes of each text, -1 if it is missing. Only with texts.
+- ``y.npy``, ``row_digests.npy``, ``weights.npy``, ``groups.npy`` and ``time.npy``, if there are any.
+- ``manifest.json``: written last, so a folder without it is not complete.
 """
 
 from __future__ import annotations

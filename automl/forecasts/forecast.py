@@ -23,10 +23,10 @@ FULL = Fidelity()
 class Forecast:
     """Expected seconds of trials; learns from every trial that it receives. Safe between threads.
 
-    One `RuntimeModel` per family. A family of which this run has no timing is expected to be as
-    much slower or faster than what is known of it as the other families have been (the median of
-    their log ratios): than earlier runs of the family say, or, if there are none, than its
-    relative seconds say.
+    One `RuntimeModel` per family. A family without a timing in this run gets its known
+    seconds, times a common factor. The known seconds are those of earlier runs of the family, or else
+    its relative seconds. The factor is how much slower or faster the other families of this run have
+    been than their known seconds (the median of their log ratios).
 
     Parameters
     ----------

@@ -55,10 +55,10 @@ class RuntimeModel:
     and seconds positive.
 
     Fits that were killed are censored: their y is at least what is known. They enter a first fit
-    with this bound. Then each is replaced by the mean of the normal distribution around its
-    prediction, cut off below the bound, and the surrogate is fitted again (the first step of
-    Schmee and Hahn's iteration); that mean is above the bound, so a killed fit never counts as
-    less than one that finished at its limit.
+    with this bound. Then the mean of the normal distribution around its prediction, cut off below
+    the bound, replaces each, and the surrogate is fitted again (the first step of Schmee and Hahn's
+    iteration). That mean is above the bound, so a killed fit never counts as less than one that
+    finished at its limit.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Models that say the same for every row, as a few plain numbers.
 
-Such a model reads no column, so that it needs no preprocessor, and neither writing nor reading it needs skops: that costs a
-second of a processor to import, and a constant is what a run is left with that had no second to spare.
+Such a model reads no column, so it needs no preprocessor, and no skops to write or read it. Importing skops costs a
+second of a processor, and a run ends with a constant when it has no second to spare.
 """
 
 from __future__ import annotations

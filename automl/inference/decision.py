@@ -1,8 +1,8 @@
 """How probabilities become labels: the one rule that searches, scores and deployed models share.
 
-Two classes have a threshold, which may follow from misclassification costs or be learned from
-out-of-fold probabilities; more classes have the most probable one, or, with costs, the one with the least
-expected cost (Elkan, 2001, The foundations of cost-sensitive learning, section 2.2).
+Two classes have a threshold. It follows from misclassification costs, or is learned from out-of-fold
+probabilities. With more classes, the rule takes the most probable one or, with costs, the one with the
+least expected cost (Elkan, 2001, The foundations of cost-sensitive learning, section 2.2).
 """
 
 from __future__ import annotations

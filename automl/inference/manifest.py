@@ -1,8 +1,8 @@
 """The manifest of a bundle: what it may say, and what it must agree with.
 
-Whoever hands over a bundle wrote its manifest, so nothing in it is believed: every field has a type, paths stay
-inside the bundle, every file that is loaded has a digest, and every number that points to something points to
-something that is there. What does not hold is refused with the file and the field.
+The author of a bundle wrote its manifest, so nothing in it is trusted. Every field has a type, paths stay inside
+the bundle, every loaded file has a digest, and every reference must lead to something. A violation is refused with
+the file and the field.
 """
 
 from __future__ import annotations

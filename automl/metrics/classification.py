@@ -2,9 +2,9 @@
 
 Metrics of labels take a `Confusion`, those of probabilities a `ClassBatch`. Counts are (B, K, K),
 [true, predicted], with sample weights and misclassification costs in them. A class that is neither
-in `y` nor predicted does not count in F-beta; a class that is not in `y` does not count in the
-balanced accuracy and in the areas: a fold may lack a class, and a perfect prediction of any fold
-has the ideal value of every metric.
+in `y` nor predicted does not count in F-beta. A class that is not in `y` does not count in the
+balanced accuracy and in the areas. A fold may lack a class, and its perfect prediction must still
+have the ideal value of every metric.
 """
 
 from __future__ import annotations

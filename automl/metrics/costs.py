@@ -2,9 +2,9 @@
 
 What a cost matrix does: every confusion count is multiplied by a weight, 1 for correct rows and
 the scaled cost for errors, and accuracy, balanced accuracy, F-beta and MCC are computed from the
-weighted counts. So are their baselines. Costs are scaled such that an error of the baseline (which
-draws labels by the class frequencies) weighs 1 on average: costs in cents or in euros give the
-same scores, equal costs give the scores without costs, and the baseline of the accuracy stays Σp².
+weighted counts. So are their baselines. Costs are scaled so that an error of the baseline (which
+draws labels by the class frequencies) weighs 1 on average. Costs in cents or in euros thus give the
+same scores. Equal costs give the scores without costs, and the baseline of the accuracy stays Σp².
 Probability metrics (Brier, log loss, ROC AUC) do not change. The metric `cost` is the mean cost.
 """
 

@@ -1,8 +1,8 @@
 """How much of a training is done again: nothing, a refit, a warm search or the whole search.
 
-A ladder of four rungs. What has changed in kind needs the whole search; a champion that has lost is searched for
-anew, from its own configurations unless it has lost most of its worth; rows that only lie elsewhere, or are
-only more, need the same configurations fitted once more.
+A ladder of four rungs. A changed schema needs the whole search. A champion that has lost score needs a search
+from its own configurations, or a whole one if it has lost most of its worth. Rows that have only moved, or
+are only more, need the same configurations fitted once more.
 """
 
 from __future__ import annotations

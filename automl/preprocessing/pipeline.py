@@ -52,10 +52,10 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     Notes
     -----
-    The output is a C-contiguous float32 array (n_rows, n_outputs) without infinite values, and without missing ones
-    unless the numeric imputer is ``none``; with the ``native`` encoder it is a frame of float32 columns and then
-    category columns, called ``f0``, ``f1``, … because some learners refuse some names (`get_feature_names_out` has
-    the real ones). Indicators are neither scaled nor dropped for a low variance, only when constant.
+    The output is a C-contiguous float32 array (n_rows, n_outputs) without infinite values. It has missing values
+    only if the numeric imputer is ``none``. With the ``native`` encoder it is a frame of float32 columns, then
+    category columns. They are called ``f0``, ``f1``, … because some learners refuse some names
+    (`get_feature_names_out` has the real ones). Indicators are neither scaled nor dropped for a low variance, only when constant.
     The raw form of the variance filter (X20 section II-A) sees the raw numeric columns only, those with missing
     values once more before imputing. If every column is dropped, one column of zeros remains.
     Components of texts are imputed and filtered with the numbers, and scaled like them.

@@ -1,9 +1,9 @@
 """Predicted scores of known configurations on a new data set, given the scores of some of them there.
 
-Configurations that do well on the same data sets do well together on the next one. Scores of the
-known configurations on a data set are taken as a draw of a Gaussian whose mean and covariance come from
-the data sets that are known, the more similar ones with more weight; the scores that a search has
-seen so far make it a posterior.
+Configurations that do well on the same data sets do well together on the next one. The scores of the
+known configurations on a data set are modeled as a draw of a Gaussian. Its mean and covariance come from
+the known data sets; more similar ones have more weight. The scores that a search has seen so far
+make it a posterior.
 
 Notation
 --------

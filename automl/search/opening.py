@@ -53,9 +53,9 @@ NOTHING = Discouraged()
 class Opening:
     """Configurations to begin with and where they come from, in their order.
 
-    What was learned from other runs is on trial, since a history may be foreign, or wrong: where
-    none of the first `ON_TRIAL` learned configurations scores better than the floors, the rest of
-    them is left out, and the fallback is tried in their place.
+    Configurations learned from other runs are on trial, since a history may be foreign or wrong. If
+    none of the first `ON_TRIAL` learned ones scores better than the floors, the fallback replaces
+    the rest of them.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Whether a few rows decide a score, so that no interval from these rows is credible.
 
-A score that is a mean over rows has an interval because such means are nearly normal, which needs
-row losses with a finite variance; where they have none, the bootstrap of the mean does not tell how
-far it is off [1]_. Two things are looked at:
+A mean over rows has an interval because such means are nearly normal. That needs row losses with a
+finite variance. Without one, the bootstrap of the mean does not show its error [1]_. Two things are
+examined:
 
 - The tail. The largest 5 % of the losses are compared with the k-th largest by Hill's estimator,
   H = mean of ln(loss / k-th largest), 1 / tail index [2]_. The borderline is H of the same share of

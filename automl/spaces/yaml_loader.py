@@ -1,8 +1,8 @@
 """Family text files: one YAML file per algorithm family, checked key by key (SPEC A4).
 
 The grammar is described in docs/families.md. Files are read by the rules of YAML 1.2, which has
-fewer surprises than PyYAML's 1.1: only ``true`` and ``false`` are booleans, ``1e-5`` is a number,
-``010`` is ten, dates and ``1:30`` are strings; a key that comes twice is an error.
+fewer surprises than PyYAML's 1.1. Only ``true`` and ``false`` are booleans, ``1e-5`` is a number,
+``010`` is ten, and dates and ``1:30`` are strings. A repeated key is an error.
 """
 
 from __future__ import annotations

@@ -56,11 +56,11 @@ def given_configurations(session: Session) -> list[Configuration]:
 def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     """Configurations to begin with, and where they come from.
 
-    Those that the run was given; else floors, what was best in earlier runs on this data set,
-    the defaults of families that the settings name, and what other data sets recommend where enough of them are known, in turn with the defaults of families that
-    they know nothing of; else the hand-ordered portfolio, which is also what is tried where what was learned
-    turns out to be no good. Families that none of them holds begin with their default on their turn.
-    A run that is late has its floors alone: nothing else could be tried.
+    Given configurations come alone. Otherwise the run begins with floors, the best configurations of
+    earlier runs on this data set, and the defaults of the families that the settings name. If enough
+    other data sets are known, their recommendations follow, in turn with the defaults of families that
+    they do not know. Without them, or if they prove bad, the hand-ordered portfolio follows. Families
+    in none of these begin with their default on their turn. A late run has only its floors.
 
     Parameters
     ----------

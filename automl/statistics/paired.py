@@ -48,10 +48,10 @@ def corrected_t(
     Returns
     -------
     TestResult
-        t statistic, df = n - 1. Differences without spread: no difference gives statistic 0 and
-        p-value 1; a constant difference says nothing about the variance, gives an infinite
-        statistic and the p-value of n equal signs, 2^(1-n) (one-sided 2^-n): scores that are counts
-        of few rows differ by the same amount on two or three folds more often than alpha.
+        t statistic, df = n - 1. Without any difference the statistic is 0 and the p-value
+        1. A constant difference says nothing about the variance. Its statistic is infinite, and its
+        p-value is that of n equal signs, 2^(1-n) (one-sided 2^-n): scores that count few rows differ
+        by the same amount on two or three folds more often than alpha.
 
     Raises
     ------

@@ -1,12 +1,14 @@
 """Copies one run into MLflow: ``python -m automl.tracking.mirror RUN_FOLDER [--follow]``.
 
-Without `--follow` it completes everything that is in the run folder and ends. With it, it copies
-trials while the search goes on, within a small share of the machine, and obeys lines of JSON on
-its standard input: ``{"finish": seconds}`` completes at full speed, with a line of JSON as the
-answer; ``{"end": true}`` only ends the run in the store, as its folder says, and answers;
-``{"detach": seconds}`` completes as well, and outlives who asked; ``{"stop": true}`` or the end of the
-input ends the process at once, which is safe at any moment. Once the store is open it also ends the
-runs of the home that were killed.
+Without `--follow` it completes everything in the run folder and ends. With it, it copies trials during
+the search, within a small share of the machine. It obeys lines of JSON on its standard input:
+
+- ``{"finish": seconds}`` completes at full speed, and answers with a line of JSON.
+- ``{"end": true}`` only ends the run in the store, as its folder says, and answers.
+- ``{"detach": seconds}`` completes as well, and outlives the process that asked.
+- ``{"stop": true}``, or the end of the input, ends the process at once. This is safe at any moment.
+
+Once the store is open, it also ends the runs of the home that were killed.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ class Pace:
     """An allowance of processor seconds that grows with the wall clock.
 
     Opening the store costs about 5 s (import of mlflow 3 s, a new SQLite store 2 s), so with two
-    cores nothing is written in the first 50 s of a search; what is missing then is caught up
-    later. A shorter run of which opening takes at most a tenth opens at a fifth of its budget, so
-    that the end need not wait for it.
+    cores nothing is written in the first 50 s of a search. The rest follows later. A shorter run
+    opens the store at a fifth of its budget if opening takes at most a tenth of it. The end then
+    need not wait for it.
 
     Parameters
     ----------
