@@ -28,9 +28,10 @@ INLINE_CODE = re.compile(r"``[^`]+``|`[^`]+`|\$[^$\n]+\$")
 BULLET = re.compile(r"^\s*([-*+]|\d+\.|\.\. \[\d+\])\s+", re.MULTILINE)
 END = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[\"'(*_]*[A-Z0-9])")
 SECTION = re.compile(
-    r"^(Parameters|Attributes|Returns|Yields|Raises|Notes|References|Examples|See Also|Warns)\n-+\n",
+    r"^(Parameters|Attributes|Notation|Returns|Yields|Raises|Notes|References|Examples|See Also|Warns)\n-+\n",
     re.MULTILINE,
 )
+RULED = re.compile(r"^=+( =+)+\n(?s:.*?)\n=+( =+)+\n(?s:.*?)\n=+( =+)+$", re.MULTILINE)
 MIN_WORDS = 3
 
 
@@ -69,7 +70,7 @@ def sentences_of(text: str) -> list[str]:
 
 def prose_of(docstring: str) -> str:
     """A docstring without doctests, references and the lines that name a parameter."""
-    head, *parts = SECTION.split(docstring)
+    head, *parts = SECTION.split(RULED.sub("", docstring))
     kept = [head]
     for name, body in zip(parts[::2], parts[1::2], strict=True):
         if name in {"Notes", "Warns"}:
