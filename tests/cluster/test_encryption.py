@@ -198,6 +198,6 @@ def test_the_command_says_it_without_a_traceback(
     _, err = process.communicate(timeout=170)
     assert process.returncode == 4, err
     (told,) = [line for line in err.splitlines() if line.startswith("error: ")]
-    assert "shows a certificate that does not hold by" in told
+    assert "shows a certificate that fails the check by" in told
     assert "Traceback" not in err
     assert command.json("runs") == []

@@ -195,7 +195,7 @@ def test_a_column_whose_neighbours_are_alike_has_not_changed_for_that(seed):
 def test_a_number_in_whose_order_the_rows_stand_is_named():
     frame = follows_time(plain(), np.random.default_rng(1))
     frame["seconds"] = 1_700_000_000.5 + np.cumsum(np.random.default_rng(2).integers(1, 900, N))
-    assert any("column 'seconds', in whose order they stand" in note for note in notes_on(frame))
+    assert any("column 'seconds', by which they are sorted" in note for note in notes_on(frame))
 
 
 def test_a_standstill_in_the_order_of_the_given_time_is_found_in_rows_of_any_order():

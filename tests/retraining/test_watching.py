@@ -274,7 +274,7 @@ def test_with_a_marker_a_file_is_complete_when_it_is_there_and_not_before(
     assert service.begun == ["a.csv"]
     service.look(60.0)
     assert "failed/b.csv" in service.files
-    assert "did not come within 100 s" in service.reason("b.csv")
+    assert "did not arrive within 100 s" in service.reason("b.csv")
     service.runs.end("a.csv", "failed", REFUSED, "no target")
     service.look()
     assert {f for f in service.files if f.startswith("a.")} == set()

@@ -136,7 +136,7 @@ def test_a_resumed_run_says_that_it_lost_what_it_knew(home, store, frame, damage
     again = reopen(session.run_id, home)
     assert ids(again) == ([] if damage == "missing" else ["a"])
     assert not again.is_reproducible
-    assert "not whole any more" in again.warnings[0]
+    assert "is incomplete in" in again.warnings[0]
     ended(again)
 
 
