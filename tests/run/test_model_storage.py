@@ -54,8 +54,8 @@ def test_a_family_that_only_a_pickle_holds_is_refused_with_what_helps(folder: Pa
     with pytest.raises(SettingsError) as caught:
         check_storage(settings(folder))
     assert caught.value.message == (
-        "family mine: own_estimators_of_a_user.Mine can be stored only as a pickle, which nobody "
-        "loads without trust; give --trust to store it so, or leave the family out"
+        "family mine: own_estimators_of_a_user.Mine can be stored only as a pickle, which is never "
+        "loaded without trust; give --trust to store it so, or leave the family out"
     )
 
 
