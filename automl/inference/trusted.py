@@ -29,6 +29,7 @@ _REVIEWED: dict[str, tuple[str, ...]] = {
         "TwoLayerPerceptronRegressor",
     ),
     "automl.estimators.support_vectors": ("FeasibleNuSVC",),
+    "automl.estimators.tabular_network": ("TabularNetworkClassifier", "TabularNetworkRegressor"),
     "automl.estimators.targets": ("StandardizedTarget",),
     "automl.preprocessing.encoding": ("Encoder",),
     "automl.preprocessing.filtering": ("VarianceFilter",),
