@@ -155,7 +155,7 @@ class Network:
         passed.output = signal
         return passed
 
-    def gradient(self, X: Float32, passed: Passed, delta: Float32) -> Parameters:
+    def gradient(self, X: Float32, passed: Passed, delta: NDArray[Any]) -> Parameters:
         """Gradient by all parameters, given that by the output, `delta` (E, n, k)."""
         p, found = self.parameters, {}
         for layer in reversed(range(self.n_layers)):
