@@ -81,21 +81,30 @@ def opening_of(session: Session, families: Mapping[str, Family]) -> Opening:
     if guide is None and not learned:
         return Opening(floors + past + named + written)
     given = floors + past + named + [(configuration, KNOWLEDGE) for configuration in learned]
-    return Opening(given, written, guide, _unknown(session, families, guide))
+    return Opening(given, written, guide, _unknown(session, families, guide, written))
 
 
 def _unknown(
-    session: Session, families: Mapping[str, Family], guide: Guide | None
+    session: Session,
+    families: Mapping[str, Family],
+    guide: Guide | None,
+    written: Sequence[tuple[Configuration, str]],
 ) -> list[tuple[Configuration, str]]:
-    """Defaults of the families of which the guide knows nothing."""
+    """Defaults of the families of which the guide knows nothing, then their entries of the hand-ordered portfolio."""
     if guide is None:
         return []
-    families_of_guide = {configuration.family for configuration in guide.model.configurations}
-    return [
-        (space_of(session.plan, family, session.settings).default(), DEFAULT)
+    known = {configuration.family for configuration in guide.model.configurations}
+    defaults = {
+        space_of(session.plan, family, session.settings).default(): DEFAULT
         for name, family in families.items()
-        if name not in families_of_guide
+        if name not in known
+    }
+    further = [
+        (entry, origin)
+        for entry, origin in written
+        if entry.family not in known and entry not in defaults
     ]
+    return [*defaults.items(), *further]
 
 
 def _named(session: Session, families: Mapping[str, Family]) -> list[Configuration]:

@@ -181,6 +181,17 @@ def test_a_family_of_which_nothing_is_known_is_not_left_behind(beginning):
     assert origins.count("default") == 2
 
 
+def test_a_family_of_which_nothing_is_known_begins_as_the_written_portfolio_has_it(beginning):
+    session = beginning(LEAST_DATA_SETS)
+    chosen = {name: families()[name] for name in (*FAMILIES, "tabular_network")}
+    found = module.opening_of(session, chosen)
+    tried = list(iter(lambda: found.pop(()), None))
+    own = [(c, origin) for c, origin in tried if c.family == "tabular_network"]
+    written = [c for c in whole_portfolio("classification") if c.family == "tabular_network"]
+    assert {c.id for c, _ in own} == {c.id for c in written}
+    assert [origin for _, origin in own] == ["default", "portfolio"]
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_what_other_data_sets_recommend_can_be_chosen_in_each_way(beginning, way):
     counted = {"trials": 9, "budget_seconds": None}
