@@ -182,7 +182,9 @@ def _publish(result: dict[str, Any], home: Home) -> None:
         for row in result["leaderboard"][:SHOWN_ROWS]
     ]
     create_table_artifact(table=table, key=f"leaderboard-{key}", description="Leaderboard")
-    create_markdown_artifact(markdown=summary_text(result), key=f"result-{key}")
+    create_markdown_artifact(
+        markdown=summary_text(result), key=f"result-{key}", description="Model, scores and links"
+    )
     page = result["links"].get("run", "")
     if page.startswith("http"):
         create_link_artifact(link=page, link_text="Run in MLflow", key=f"mlflow-{key}")

@@ -27,6 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--busy", type=int, default=2, help="busy loops beside a run")
     parser.addoption("--stack", action="store_true", help="also tests/stack; it needs PostgreSQL")
     parser.addoption("--stack-kills", type=int, default=6, help="parts of it that are killed")
+    parser.addoption("--screenshots", metavar="FOLDER", help="where tests/browser leaves pictures")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -32,7 +32,7 @@ class FamilyFindings:
         if not self.complete:
             return f"no complete trial of {self.trials}"
         assert self.best_score is not None
-        return f"{self.complete} complete trials of {self.trials}, the best {self.best_score:.4f}"
+        return f"{self.complete} of {self.trials} trials complete, the best {self.best_score:.4f}"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from automl.home import RunFolder
 from automl.tracking.layout import KIND_TAG, RUN_ID_TAG
 from automl.tracking.mirror_process import registration
 from automl.tracking.outbox import Outbox
-from automl.tracking.views import RUNS, VIEW_PARAMETER
+from automl.tracking.views import RUNS, TRIALS, VIEW_PARAMETER
 
 PAGE_OF_TRAINING_RUNS = "?workflowType=machine_learning"
 """Makes MLflow show training runs; without it the page opens on traces of language models."""
@@ -52,7 +52,8 @@ def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
 
 
 def _best_trials(run_id: str) -> str:
-    """Part of a page's address: the trials of a run, best score first."""
-    trials = f"tags.`{RUN_ID_TAG}` = '{run_id}' and tags.`{KIND_TAG}` = 'trial'"
+    """Part of a page's address: the trials of a run's search, best score first."""
+    kind = f"tags.`{KIND_TAG}` = '{TRIALS.kind}' and {TRIALS.condition}"
+    trials = f"tags.`{RUN_ID_TAG}` = '{run_id}' and {kind}"
     order = {"orderByKey": "metrics.`score`", "orderByAsc": "false", "searchFilter": trials}
     return urlencode(order, quote_via=quote)

@@ -474,6 +474,7 @@ def test_links_are_pages_when_a_server_is_known_and_ids_otherwise(home: Path, ru
     trials = links(folder, server="http://localhost:5000")["trials"]
     assert folder.run_id in trials
     assert "score" in trials
+    assert "automl.stage" in trials
 
 
 def is_zombie(pid: int) -> bool:

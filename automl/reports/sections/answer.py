@@ -91,7 +91,9 @@ def _numbers(choices: RunChoices, result: RunResult) -> Iterator[BigNumber]:
         interval = f"95 % interval {number(honest.low, 3)} to {number(honest.high, 3)}"
         yield BigNumber("honest score", number(honest.score), interval)
     milliseconds = result.model.predict_ms
-    pace = f"; {number(MILLISECOND_ROWS / milliseconds, 2)} rows a second" if milliseconds > 0 else ""
+    pace = (
+        f"; {number(MILLISECOND_ROWS / milliseconds, 2)} rows a second" if milliseconds > 0 else ""
+    )
     yield BigNumber("prediction", f"{number(milliseconds, 2)} ms", f"per row, among many{pace}")
     yield BigNumber("model size", f"{number(result.model.size_mib, 2)} MiB", "on disk")
 
