@@ -13,7 +13,7 @@ from prefect.cache_policies import NO_CACHE
 def learn_priors_of(
     home: str, tables: list[str], files: list[str], into: str, options: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Write priors and their pictures; one row for each prior.
+    """Write priors, their pictures and their page; one row for each prior.
 
     Parameters
     ----------
@@ -24,9 +24,12 @@ def learn_priors_of(
     options
         `families`, `seed`, `command`, and `settings`, those of `PriorSettings` that differ.
     """
+    from automl.durable import write_whole
     from automl.home import Home
     from automl.priors.accepted_values import PriorSettings
-    from automl.reports.priors import pictures_folder, save_prior_pictures
+    from automl.reports.page import render
+    from automl.reports.priors import page_file, pictures_folder, save_prior_pictures
+    from automl.reports.priors_page import priors_page
     from automl.table_studies.learned_folder import LearnedFolder
     from automl.table_studies.prior_learning import gathered, make_priors
 
@@ -40,6 +43,9 @@ def learn_priors_of(
         command=options.get("command", ""),
     )
     pictures = save_prior_pictures(priors, pictures_folder(Path(into)))
+    if priors:
+        page = render(priors_page(priors, into))
+        write_whole(page_file(Path(into)), [page.encode()], "the page of the priors")
     get_run_logger().info(
         "%s priors of %s data sets, %s pictures", len(priors), len(experiences), len(pictures)
     )

@@ -162,6 +162,11 @@ class ComparisonFolder:
         return self.path / "tables"
 
     @property
+    def page(self) -> Path:
+        """The page of the comparison."""
+        return self.path / "report.html"
+
+    @property
     def pictures(self) -> Path:
         """Pictures as PNG files."""
         return self.path / "pictures"

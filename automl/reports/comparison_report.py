@@ -9,8 +9,11 @@ from automl.comparison.folder import CellRecord, ComparisonFolder
 from automl.comparison.plan import Cell, ComparisonPlan
 from automl.comparison.results import compare, curves
 from automl.comparison.tables import frequency_rows, to_json, write_csv, write_tables
+from automl.durable import write_whole
 from automl.reports.boost_tables import boost_rows_of_cells, boost_table, markdown
 from automl.reports.comparison import draw_comparison
+from automl.reports.comparison_page import comparison_page
+from automl.reports.page import render
 
 
 def read_records(folder: ComparisonFolder, plan: ComparisonPlan) -> dict[Cell, CellRecord]:
@@ -20,7 +23,7 @@ def read_records(folder: ComparisonFolder, plan: ComparisonPlan) -> dict[Cell, C
 
 
 def make_report(folder: ComparisonFolder, plan: ComparisonPlan) -> dict[str, Any]:
-    """Write tables and pictures from the records that are there; returns what they say.
+    """Write tables, pictures and a page from the records that are there; returns what they say.
 
     Raises
     ------
@@ -33,10 +36,13 @@ def make_report(folder: ComparisonFolder, plan: ComparisonPlan) -> dict[str, Any
     write_tables(folder.tables, comparison, records, every)
     boosts = _write_boosts(folder, records)
     pictures = draw_comparison(folder.pictures, every)
+    text = render(comparison_page(comparison, every, boosts))
+    write_whole(folder.page, [text.encode()], "the page of the comparison")
     return {
         **to_json(comparison, every),
         "frequencies": frequency_rows(comparison),
         "boosts": boosts,
+        "page": str(folder.page),
         "pictures": [str(path) for path in pictures],
         "missing": sum(1 for _ in plan.cells()) - len(records),
     }

@@ -34,6 +34,11 @@ def pictures_folder(file: Path) -> Path:
     return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}-pictures")
 
 
+def page_file(file: Path) -> Path:
+    """Page of a file of priors, beside it."""
+    return file.with_name(f"{file.stem or file.name}.html")
+
+
 def save_prior_pictures(priors: Sequence[LearnedPrior], folder: Path) -> list[Path]:
     """One picture of each hyperparameter of each family: ``KIND-FAMILY-NAME.png``.
 

@@ -191,6 +191,7 @@ def _show(result: dict[str, Any], folder: ComparisonFolder, *, as_json: bool) ->
             "places (data set, seed)": result["places"],
             "tables": str(folder.tables),
             "pictures": str(folder.pictures) if result["pictures"] else "",
+            "page": folder.page.resolve().as_uri(),
             "records": str(folder.path / "cells"),
         }
     )

@@ -196,7 +196,7 @@ def _file(source: str) -> str:
 
 
 def _show(result: dict[str, Any], *, as_json: bool) -> None:
-    from automl.reports.priors import pictures_folder
+    from automl.reports.priors import page_file, pictures_folder
     from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table
 
     if as_json:
@@ -211,5 +211,6 @@ def _show(result: dict[str, Any], *, as_json: bool) -> None:
     emit_table(columns, rows, right=columns[2:])
     emit("")
     file = Path(result["file"])
-    emit_facts({"priors": str(file), "pictures": str(pictures_folder(file))})
+    page = page_file(file).resolve().as_uri()
+    emit_facts({"priors": str(file), "pictures": str(pictures_folder(file)), "page": page})
     emit(f"use them: automl train TABLE --priors {file}")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import open_home
+
+if TYPE_CHECKING:
+    from automl.home import Home
 
 
 def register(app: typer.Typer) -> None:
@@ -27,6 +30,12 @@ def report(
             "--output", "-o", metavar="FILE", help="Where to write it [default: the run's folder]"
         ),
     ] = None,
+    history: Annotated[
+        bool,
+        typer.Option(
+            "--history", help="RUN is a problem: the page of all its models, for the promotions"
+        ),
+    ] = False,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open it")] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -34,9 +43,13 @@ def report(
     """Write the report of a run, print its address, and open it if there is a display."""
     from automl.reports.run_page import write_report
     from automl.reports.run_report import current_report
-    from automl_flows.words.rendering import emit, emit_json
+    from automl_flows.words.rendering import emit_json
 
-    folder = open_home(home).run(run)
+    state = open_home(home)
+    if history:
+        _show(_history(state, run, output), no_open=no_open, as_json=as_json)
+        return
+    folder = state.run(run)
     is_new = True
     if output is None:
         is_new = current_report(folder)
@@ -46,6 +59,30 @@ def report(
     file = (output or folder.report).resolve()
     if as_json:
         emit_json({"run_id": folder.run_id, "file": str(file), "is_new": is_new})
+        return
+    _show(file, no_open=no_open, as_json=False)
+
+
+def _history(state: Home, name: str, output: Path | None) -> Path:
+    """Write the page of a problem; its file."""
+    from automl.durable import write_whole
+    from automl.problem_names import clean_name
+    from automl.reports.history_page import history_page, trained_models
+    from automl.reports.page import render
+
+    if output is not None:
+        _check_file(output)
+    models = trained_models(state, name)
+    file = (output or state.path / f"history-{clean_name(name)}.html").resolve()
+    write_whole(file, [render(history_page(models, name)).encode()], "the page of the problem")
+    return file
+
+
+def _show(file: Path, *, no_open: bool, as_json: bool) -> None:
+    from automl_flows.words.rendering import emit, emit_json
+
+    if as_json:
+        emit_json({"file": str(file)})
         return
     emit(file.as_uri())
     if not no_open and _has_display():

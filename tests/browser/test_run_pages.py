@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from command_line import Command
-from page_visits import DESK, PHONE, Visit, visit
+from page_visits import DESK, PHONE, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, FrameLocator, Page
@@ -110,6 +110,17 @@ def test_a_printed_report_shows_all_numbers_on_white(run, browser, screenshots):
         assert paper == "rgb(255, 255, 255)"
         assert visited.page.locator("details:not([open])").count() == 0
         visited.check()
+
+
+@pytest.mark.parametrize("width", [DESK, PHONE])
+def test_the_history_of_a_problem(run, browser, screenshots, width):
+    made = run.command.json("report", PROBLEM, "--history")
+    with visit(browser, Path(made["file"]).as_uri(), screenshots, width=width) as visited:
+        _wait_for(visited.page, f"{PROBLEM}: history", "1 of 1 models took the alias champion.")
+        _unfold(visited.page)
+        visited.shoot(f"history-{width}")
+        visited.check_document()
+        assert visited.barriers() == ""
 
 
 def _unfold(page: Page) -> None:

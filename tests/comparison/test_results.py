@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import warnings
+from pathlib import Path
 from dataclasses import replace
 
 import numpy as np
@@ -122,6 +123,11 @@ def test_the_report_writes_tables_and_pictures(filled, plan):
         warnings.simplefilter("error")
         result = make_report(filled, plan)
     assert result["missing"] == 1
+    page = Path(result["page"]).read_text(encoding="utf-8")
+    assert "good has the best expected rank, 1 of 3." in page
+    assert "Rank over seconds, validated scores" in page
+    assert "no memory" in page
+    assert "bb, seed 1" in page
     assert result["left_out"] == ["bb, seed 1"]
     assert json.loads((filled.path / "result.json").read_text())["methods"][0]["method"] == "good"
     with (filled.tables / "cells.csv").open() as file:
