@@ -98,7 +98,7 @@ def _missing(comparison: Comparison) -> Iterator[Part]:
 
 def _table(caption: str, rows: Sequence[Row] | Sequence[Mapping[str, str]]) -> Tabular:
     columns = tuple(rows[0])
-    head = tuple(column or "method" for column in columns)
+    head = tuple((column or "method").replace("_", " ") for column in columns)
     cells = tuple(tuple(_cell(row[column]) for column in columns) for row in rows)
     return Tabular(DataTable(caption, head, cells))
 

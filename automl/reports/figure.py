@@ -128,11 +128,13 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, most: int = 5) -> list[float]:
-        """Round values between the ends, at most about so many."""
+        """Round values between the ends, at most about so many, and at least two."""
         rough = (self.high - self.low) / max(most, 1)
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= rough * (1 - 1e-9))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        if last <= first:  # no more than one value of this step lies between the ends
+            return self.ticks(2 * most)
         return [round(i * step, 12) for i in range(first, last + 1)]
 
 

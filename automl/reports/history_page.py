@@ -59,7 +59,7 @@ def history_page(models: Sequence[TrainedModel], name: str) -> Page:
     models : at least one, the newest first
     """
     section = Section("models", "Models, the newest first", tuple(_parts(models)))
-    subtitle = f"{number(len(models))} finished runs, the last one {models[0].choices.run_id}"
+    subtitle = f"{number(len(models))} finished {'run' if len(models) == 1 else 'runs'}, the last one {models[0].choices.run_id}"
     return Page(f"{name}: history", subtitle, (section,))
 
 
@@ -92,7 +92,7 @@ def _parts(models: Sequence[TrainedModel]) -> Iterator[Part]:
         "champion",
         "score",
         "compared with",
-        "its difference",
+        "difference",
         "p",
         "took it",
         "reason",

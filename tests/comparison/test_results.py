@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import warnings
-from pathlib import Path
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest

@@ -10,6 +10,7 @@ from run_records import model_of, result_of, write
 from automl.errors import SettingsError
 from automl.home import Home
 from automl.priors.general import LearnedPrior
+from automl.reports.figure import Scale
 from automl.reports.figures.curves import Interval, curves, density, intervals
 from automl.reports.history_page import history_page, trained_models
 from automl.reports.page import render
@@ -101,10 +102,21 @@ def test_the_history_tells_each_model_and_which_took_the_alias(tmp_path):
     table = page.sections[0].parts[-1].table
     taken = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     assert [row["took it"] for row in taken] == ["no", "yes"]
-    assert taken[0]["its difference"] == -0.25
+    assert taken[0]["difference"] == -0.25
     assert taken[0]["compared with"] == "beans/1"
 
 
 def test_a_problem_without_a_run_is_refused(tmp_path):
     with pytest.raises(SettingsError, match="'peas' must be a problem with a finished run"):
         trained_models(Home(tmp_path), "peas")
+
+
+def test_an_axis_has_two_numbers_also_where_few_round_ones_lie():
+    assert Scale(0.86, 0.98, 0.0, 100.0).ticks(2) == [0.9, 0.95]
+    assert len(Scale(0.101, 0.102, 0.0, 100.0).ticks(1)) >= 2
+
+
+def test_curves_fill_their_axis():
+    drawn = curves([2, 7], {"a": [1.0, 2.0]}, title="t", description="d", labels=("trials", "rank"))
+    x = [float(place) for place in re.findall(r"[ML]([\d.]+) ", drawn.body)]
+    assert max(x) - min(x) > 200

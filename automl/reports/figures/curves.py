@@ -15,6 +15,8 @@ SIDE = 112.0
 """Room for the names at the ends: nineteen letters."""
 LINE = 13.0
 """Between two names, a little more than the height of the letters."""
+MARGIN = 0.01
+"""Of the range of an axis whose curves begin and end at its ends: as wide as their lines."""
 ROW = 26.0
 """Height of a row with air around it."""
 NAMES = 158.0
@@ -55,7 +57,7 @@ def curves(
     right = WIDTH - SIDE
     chart = Plot(
         Drawing(WIDTH, height),
-        Scale.over(list(steps), 48.0, right, margin=0.0),
+        Scale.over(list(steps), 48.0, right, margin=MARGIN),
         Scale.over(flat, height - 38, 22),
     )
     chart.x_axis(labels[0])
@@ -115,7 +117,7 @@ def density(
     height = 190.0
     chart = Plot(
         Drawing(WIDTH, height),
-        Scale.over(places.tolist(), 48.0, WIDTH - 12, margin=0.0),
+        Scale.over(places.tolist(), 48.0, WIDTH - 12, margin=MARGIN),
         Scale(0.0, 1.05 * max(*heights, 1.0), height - 38, 22),
     )
     chart.x_axis(f"{label}, power of ten" if is_log else label)

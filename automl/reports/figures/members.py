@@ -33,7 +33,9 @@ def weights(members: Sequence[MemberWorth]) -> Figure:
         said = f"{member.weight:.2f}" if member.weight > 0 else "an input"
         drawing.text((scale.start + size[0] + 5, middle + 4), said, "f-side")
         if member.adds is not None:
-            drawing.text((WIDTH - 4, middle + 4), f"{member.adds:+.4f}", anchor="end")
+            drawing.text(
+                (WIDTH - 4, middle + 4), f"{member.adds:+.4f}".replace("-", "\u2212"), anchor="end"
+            )
     words = "The weights of the members' predictions, the heaviest first."
     if has_adds:
         words += (

@@ -56,10 +56,11 @@ def trials_over_time(trials: Sequence[Trial], *, began: float) -> Figure:
     for trial, moment in zip(ordered, moments, strict=True):
         _mark(chart, trial, moment, has_title=len(ordered) <= MOST_TITLES)
     below = sum(score < chart.y.low for score in complete)
-    description = (
-        f"Filled: {len(complete)} complete trials. Open, at the bottom: {len(ordered) - len(complete)} that "
-        "ended early or failed. The line is the best score so far."
-    )
+    n_open = len(ordered) - len(complete)
+    description = f"Filled: {len(complete)} complete trials."
+    if n_open:
+        description += f" Open, at the bottom: {n_open} that ended early or failed."
+    description += " The line is the best score so far."
     if below:
         description += f" {below} complete trials score less than the axis shows."
     return chart.drawing.finished("Trials over time", description, _best_table(ordered, best, unit))

@@ -100,15 +100,15 @@ def _numbers(choices: RunChoices, result: RunResult) -> Iterator[BigNumber]:
 
 def _metric_table(choices: RunChoices, result: RunResult) -> DataTable:
     test = result.test
-    head = ("metric", "what it says", _validated(choices))
-    columns = head if test is None else (*head, f"{number(test.rows)} test rows")
+    tests = () if test is None else (f"{number(test.rows)} test rows",)
+    columns = ("metric", _validated(choices), *tests, "what it says")
     rows = []
     for name in ordered(result.metrics):
         words, found = words_of(name), result.metrics[name]
         tested = () if test is None else (test.metrics.get(name),)
-        rows.append((words.label, words.meaning, found, *tested))
+        rows.append((words.label, found, *tested, words.meaning))
     whole = () if test is None else (test.score,)
-    rows.append(("score", "what was maximized", result.score, *whole))
+    rows.append(("score", result.score, *whole, "what was maximized"))
     caption = f"Every metric in its own units, of rows that the fitted models had not seen ({_folds_text(choices)})"
     return DataTable(caption, columns, tuple(rows))
 
@@ -162,9 +162,9 @@ def _so_far(choices: RunChoices) -> Iterator[Part]:
         f"{configuration_text(best.configuration)}. It scores {number(best.achieved)} on the folds of the "
         "search. That it is the best of many makes this number too good."
     )
-    columns = ("metric", "what it says", _validated(choices))
+    columns = ("metric", _validated(choices), "what it says")
     rows = tuple(
-        (words_of(name).label, words_of(name).meaning, best.metrics[name])
+        (words_of(name).label, best.metrics[name], words_of(name).meaning)
         for name in ordered(best.metrics)
     )
     if rows:
