@@ -149,7 +149,7 @@ def _answer(run: Described) -> Iterator[str]:
     yield " ".join([*_headline(run), *honest_sentences(run.honest)])
     if final is not None:
         yield (
-            f"A row takes {final.predict_ms:.2g} ms to predict among many. The model has "
+            f"A row takes {final.predict_ms:.2g} ms to predict among many. The model takes "
             f"{final.size_mib:.3g} MiB."
         )
 
