@@ -16,6 +16,7 @@ _.NearestRowsClassifier, _.NearestRowsRegressor
 _.PerceptronClassifier, _.PerceptronRegressor
 _.QuadraticDiscriminant
 _.RadiusRowsClassifier, _.RadiusRowsRegressor
+_.TabularNetworkClassifier, _.TabularNetworkRegressor
 _.TwoLayerPerceptronClassifier, _.TwoLayerPerceptronRegressor
 _.XGBoostClassifier, _.XGBoostRegressor
 _.ForestClassifier, _.ForestRegressor, _.BlendedBoostingRegressor
