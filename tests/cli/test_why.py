@@ -323,7 +323,7 @@ def test_a_record_without_decisions_has_one_sentence(automl, selected):
     outcome = automl("why", RUN_ID)
     assert (outcome.code, outcome.out, len(outcome.err.splitlines())) == (1, "", 1)
     assert f"{selected.stages} are damaged or incomplete" in outcome.err
-    assert "is not there (KeyError 'decisions')" in outcome.err
+    assert "damaged or incomplete (KeyError 'decisions')" in outcome.err
 
 
 @pytest.mark.parametrize("key", ["winner", "decisions", "trials", "dispositions"])
