@@ -359,7 +359,7 @@ bad_frame("missing weight", lambda: changed("weight", None, [3, 4]), "'weight'",
 bad_frame("infinite weight", lambda: changed("weight", np.inf, [3]), "'weight'", "infinite", "row 4",
           weights="weight")  # fmt: skip
 bad_frame("weights of texts", good_frame, "'color'", "weights", "numbers", weights="color")
-bad_frame("weights all zero", lambda: changed("weight", 0), "'weight'", "0 in every row",
+bad_frame("weights all zero", lambda: changed("weight", 0), "'weight'", "zero in every row",
           weights="weight")  # fmt: skip
 bad_frame("missing group", lambda: changed("site", None, [8]), "'site'", "row 9", groups="site")
 bad_frame("fewer groups than folds", good_frame, "'site'", "8 groups", "9 folds", groups="site",
