@@ -130,6 +130,20 @@ class Page:
     footer: str = ""
 
 
+@dataclass(frozen=True)
+class Fragment:
+    """A part of somebody else's page, such as what a notebook shows below a cell."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+    @property
+    def html(self) -> str:
+        """One element with a style of its own; it takes its colors from the page around it."""
+        template = _environment().get_template("fragment.html.jinja")
+        return template.render(fragment=self)
+
+
 def render(page: Page) -> str:
     """HTML of a page."""
     return _environment().get_template("page.html.jinja").render(page=page)
@@ -141,10 +155,9 @@ def _environment() -> Environment:
     from markupsafe import Markup
 
     folder = files("automl.reports") / "templates"
-    template = (folder / "page.html.jinja").read_text(encoding="utf-8")
-    style = figure_style() + (folder / "page.css").read_text(encoding="utf-8")
+    texts = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
     environment = Environment(
-        loader=DictLoader({"page.html.jinja": template}),
+        loader=DictLoader(texts),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -153,7 +166,11 @@ def _environment() -> Environment:
     environment.filters["sized"] = lambda svg, width: Markup(  # noqa: S704 - we drew it
         svg.replace("<svg ", f'<svg style="min-width:{width:.0f}px" ', 1)
     )
-    environment.globals.update(style=style, version=_version())
+    environment.globals.update(
+        style=figure_style() + texts["page.css"],
+        fragment_style=texts["fragment.css"],
+        version=_version(),
+    )
     return environment
 
 
