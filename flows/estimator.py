@@ -14,18 +14,37 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
 
 from automl.alternatives import ClassWeighting
-from automl.errors import AutoMLWarning, DataError, SettingsError
-from automl.home import Home, default_home
+from automl.errors import AutoMLWarning, DataError
+from automl.home import Home, RunFolder, default_home
 from automl.inference.model import TableModel
+from automl.reports.page import Code
 from automl.run.choices import check_names
 from automl.settings import PresetName, Settings
 from automl.settings.data import WantedTask
 from automl.settings.sources import resolve_settings
 from automl_flows.environment import prepare_environment
+from automl_flows.fit_inputs import are_names, joined, later_features
+from automl_flows.results import Result
 
 TABLE = "frame"
+REGRESSION = "regression"
+
+
+def _predicts_classes(model: AutoML) -> bool:
+    """Whether there are probabilities, as far as it is known before `fit`.
+
+    Raises
+    ------
+    AttributeError
+        If there are none.
+    """
+    if model.known_task == REGRESSION:
+        raise AttributeError("predict_proba is for classes; this AutoML predicts numbers")
+    return True
 
 
 class AutoML(BaseEstimator):  # type: ignore[misc]
@@ -45,7 +64,8 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
     metric
         ``index``, a metric's name, weights by name, or ``FILE.py:NAME``.
     task
-        `auto`, `binary`, `multiclass` or `regression`.
+        `auto`, `classification`, `binary`, `multiclass` or `regression`. Give `classification` or
+        `regression` where scikit-learn must know before `fit`, as for stratified folds.
     families, exclude
         Only these families; families left out.
     optimizer
@@ -81,22 +101,26 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
     settings
         Any other setting by name, such as ``{"folds": 8}``.
     verbose
-        Whether progress is shown on stderr.
+        Whether progress is shown, in a notebook below the cell and elsewhere on stderr. None shows it in a
+        notebook only.
 
     Attributes
     ----------
     model_ : TableModel
         The final model. It takes raw frames and works without this class.
-    result_ : dict
-        The record of the run, as `automl train --json` prints it.
+    result_ : Result
+        The record of the run, as `automl train --json` prints it, with `leaderboard()`, `why()` and
+        `report()`.
     leaderboard_ : DataFrame
         Every trial, best first, and what happened to it.
     run_id_ : str
         For `automl show`, `automl predict` and `automl resume`.
     classes_ : (n_classes,)
         Original labels; not there for regression.
+    n_features_in_ : number of columns
+        That `fit` has seen, without the target.
     feature_names_in_ : (n_features_in_,)
-        Columns that `fit` has seen, without the target.
+        Their names; not there where X was an array.
 
     Examples
     --------
@@ -135,7 +159,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         name: str | None = None,
         home: str | Path | None = None,
         settings: Mapping[str, Any] | None = None,
-        verbose: bool = False,
+        verbose: bool | None = None,
     ) -> None:
         self.budget = budget
         self.trials = trials
@@ -178,7 +202,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         X : (n_rows, n_columns)
             Frame with any index, or array (its columns are called ``x0``, ``x1`` …).
         y : (n_rows,)
-            Series, array or list; rows go by position. Alternatively:
+            Series, array or list; rows go by position. Rows without a target are left out. Alternatively:
         target
             Name of the column of X to predict.
         sample_weight : (n_rows,), >= 0
@@ -197,28 +221,26 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         AutoMLWarning
             Of every entry of ``result_["notices"]``: the model is no better than the baseline, or
             not registered yet.
+        DataConversionWarning
+            If y is a matrix of one column.
         """
         started = time.monotonic()
-        frame, names = _joined(X, y, target, sample_weight)
+        frame, names = joined(X, y, target, sample_weight)
         settings = self._resolved(names)
         check_names(settings)
         home = Home(Path(self.home).expanduser().resolve() if self.home else default_home())
         home.prepare()
-        result = _train(settings, frame, home, started=started, is_shown=self.verbose)
+        result = _train(settings, frame, home, started=started, is_shown=self._is_shown())
         for notice in result["notices"]:
             warnings.warn(notice, AutoMLWarning, stacklevel=2)
-        self.result_: dict[str, Any] = result
-        self.run_id_ = str(result["run_id"])
+        self.result_ = Result(result, RunFolder(home.runs / str(result["run_id"])))
+        self.run_id_ = self.result_.folder.run_id
         self.leaderboard_ = pd.DataFrame(result["leaderboard"])
-        self.feature_names_in_ = np.array(
-            [column for column in frame.columns if column not in names.values()], dtype=object
-        )
-        self.n_features_in_ = len(self.feature_names_in_)
-        self.model_ = _model_of(result, home)
-        if hasattr(self.model_, "classes_"):
-            self.classes_ = self.model_.classes_
-        elif hasattr(self, "classes_"):
-            del self.classes_
+        self._columns_in = [name for name in frame.columns if name not in names.values()]
+        self.n_features_in_ = len(self._columns_in)
+        self.model_ = _model_of(self.result_)
+        self._set_or_drop("feature_names_in_", _names(self._columns_in) if are_names(X) else None)
+        self._set_or_drop("classes_", getattr(self.model_, "classes_", None))
         return self
 
     def predict(self, X: pd.DataFrame | ArrayLike) -> NDArray[Any]:
@@ -229,19 +251,25 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         NotFittedError
             Before `fit`.
         DataError
-            If a column is missing or has values of a wrong type.
-        """
-        return self._fitted().predict(_features(X))
+            If a column has values of a wrong type, or an array has another number of columns than that of `fit`.
 
+        Warns
+        -----
+        AutoMLWarning
+            With the columns of a frame that are left out, which are taken as missing.
+        """
+        return self._fitted().predict(self._rows(X))
+
+    @available_if(_predicts_classes)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: pd.DataFrame | ArrayLike) -> NDArray[np.float32]:
         """Class probabilities (n_rows, n_classes) in the order of `classes_`.
 
         Raises
         ------
-        SettingsError
+        AttributeError
             For regression; else as `predict`.
         """
-        return self._fitted().predict_proba(_features(X))
+        return self._fitted().predict_proba(self._rows(X))
 
     def score(self, X: pd.DataFrame | ArrayLike, y: ArrayLike | None = None) -> float:
         """Accuracy, or R² for regression.
@@ -256,7 +284,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         DataError
             If X has no target column and y is not given; else as `predict`.
         """
-        model, frame = self._fitted(), _features(X)
+        model, frame = self._fitted(), self._rows(X)
         if y is None:
             if model.target not in frame.columns:
                 raise DataError(
@@ -271,14 +299,49 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         """Tags with the kind of estimator, as far as it is known."""
         tags = super().__sklearn_tags__()
-        task = self.model_.task if hasattr(self, "model_") else self.task
-        if task not in (None, "auto"):
-            tags.estimator_type = "regressor" if task == "regression" else "classifier"
+        task = self.known_task
+        if task == REGRESSION:
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        elif task != "auto":
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=task != "binary")
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
-        tags.target_tags.required = False
+        tags.target_tags.required = True
+        tags.non_deterministic = self.trials is None
         return tags
+
+    @property
+    def known_task(self) -> str:
+        """The task of the model, or before `fit` the one that is asked for."""
+        return self.model_.task if hasattr(self, "model_") else self.task or "auto"
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: the result, or before `fit` the parameters."""
+        if not hasattr(self, "result_"):
+            return str(super()._html_repr())
+        return self.result_.fragment(Code(repr(self)), owner="model.result_").html
+
+    def _rows(self, X: pd.DataFrame | ArrayLike) -> pd.DataFrame:
+        return later_features(
+            X,
+            self._columns_in,
+            has_names=hasattr(self, "feature_names_in_"),
+            owner=type(self).__name__,
+        )
+
+    def _set_or_drop(self, name: str, value: Any) -> None:
+        """An attribute that an earlier fit may have left; None for one that this fit does not have."""
+        if value is not None:
+            setattr(self, name, value)
+        elif hasattr(self, name):
+            delattr(self, name)
+
+    def _is_shown(self) -> bool:
+        from automl_flows.words.notebooks import in_notebook
+
+        return in_notebook() if self.verbose is None else bool(self.verbose)
 
     def _fitted(self) -> TableModel:
         if not hasattr(self, "model_"):
@@ -317,9 +380,9 @@ def _train(
     with ExitStack() as stack:
         on_progress = None
         if is_shown:
-            from automl_flows.words.progress_display import ProgressDisplay
+            from automl_flows.words.notebooks import progress_display
 
-            on_progress = stack.enter_context(ProgressDisplay()).update
+            on_progress = stack.enter_context(progress_display()).update
         stack.enter_context(running(server, home))
         from automl_flows.driver import train
 
@@ -333,65 +396,12 @@ def _train(
         )
 
 
-def _model_of(result: Mapping[str, Any], home: Home) -> TableModel:
+def _model_of(result: Result) -> TableModel:
     from automl.inference.bundle import load_bundle
     from automl.installation import read_key
 
-    folder = home.run(str(result["run_id"]))
-    return load_bundle(folder.bundle, key=read_key(), run=folder.run_id)
+    return load_bundle(result.folder.bundle, key=read_key(), run=result.folder.run_id)
 
 
-def _joined(
-    X: pd.DataFrame | ArrayLike,
-    y: ArrayLike | None,
-    target: str | None,
-    sample_weight: ArrayLike | None,
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """One frame with target and weights as columns, and the names of these two."""
-    if (y is None) == (target is None):
-        given = "both" if target is not None else "neither"
-        raise SettingsError(f"fit needs either y or target; got {given}", setting="target")
-    frame = _features(X).reset_index(drop=True)
-    names: dict[str, str] = {}
-    if y is None:
-        names["target"] = str(target)
-    else:
-        names["target"] = _free_name(getattr(y, "name", None) or "target", frame)
-        frame[names["target"]] = _column(y, "y", len(frame))
-    if sample_weight is not None:
-        names["weights"] = _free_name("sample_weight", frame)
-        frame[names["weights"]] = _column(sample_weight, "sample_weight", len(frame))
-    return frame, names
-
-
-def _features(X: pd.DataFrame | ArrayLike) -> pd.DataFrame:
-    """A copy with text names; its values are shared."""
-    from automl.preprocessing.blocks import as_frame
-
-    if hasattr(X, "toarray"):
-        raise DataError("X must be a frame or a dense array; got a sparse matrix")
-    frame = as_frame(X).copy(deep=False)
-    frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
-    return frame
-
-
-def _column(values: ArrayLike, name: str, n_rows: int) -> Any:
-    """Values by position: a Series loses its index, a frame or matrix must have one column."""
-    if isinstance(values, pd.DataFrame):
-        if values.shape[1] != 1:
-            raise DataError(f"{name} must have one column; got {values.shape[1]}")
-        values = values.iloc[:, 0]
-    if isinstance(values, pd.Series):
-        column: Any = values.array
-    else:
-        column = pd.Series(np.asarray(values).reshape(-1) if np.ndim(values) == 2 else values).array
-    if len(column) != n_rows:
-        raise DataError(f"X has {n_rows} rows and {name} has {len(column)}; they must be equal")
-    return column
-
-
-def _free_name(name: Any, frame: pd.DataFrame) -> str:
-    text = str(name)
-    while text in frame.columns:
-        text += "_"
-    return text
+def _names(columns: Sequence[str]) -> NDArray[np.object_]:
+    return np.array(columns, dtype=object)

@@ -38,7 +38,7 @@ def read_weights(raw: RawTable, column: str | None, findings: Findings) -> Float
             where = _rows(raw[column], wrong)
             findings.problems.append(f"{name} {what} in {where}; weights must be 0 or more")
     if len(findings.problems) == before and not values.any():
-        findings.problems.append(f"{name} is 0 in every row; some weights must be positive")
+        findings.problems.append(f"{name} is zero in every row; some weights must be positive")
     return values if len(findings.problems) == before else None
 
 

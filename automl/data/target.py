@@ -306,8 +306,8 @@ def _encode_classes(
         return None
     if np.dtype(dtype).kind == "f" and _is_continuous(values):
         findings.problems.append(
-            f"target column {name!r} holds {len(labels)} different numbers in {len(values)} rows; "
-            f"task {task} needs classes: use regression"
+            f"target column {name!r} is continuous: {len(labels)} different numbers in {len(values)} "
+            f"rows; task {task} needs classes: use regression"
         )
         return None
     if len(labels) == len(values):

@@ -69,7 +69,10 @@ def as_frame(X: pd.DataFrame | ArrayLike) -> pd.DataFrame:
         return X
     values = np.asarray(X)
     if values.ndim != 2:
-        raise DataError(f"a table with two dimensions is expected; got shape {values.shape}")
+        raise DataError(
+            f"a table with two dimensions is expected; got shape {values.shape}. Reshape your data: "
+            "X.reshape(-1, 1) is one column, X.reshape(1, -1) is one row"
+        )
     frame = pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
     return frame.infer_objects() if values.dtype == object else frame
 

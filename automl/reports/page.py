@@ -103,7 +103,23 @@ class Tabular:
     kind: Literal["table"] = "table"
 
 
-Part = Paragraph | Heading | Items | Numbers | Facts | Code | Figures | Tabular
+@dataclass(frozen=True)
+class Bar:
+    """How much of something is done.
+
+    Parameters
+    ----------
+    share : in [0, 1]
+    before, after : a few words at its sides
+    """
+
+    share: float
+    before: str = ""
+    after: str = ""
+    kind: Literal["bar"] = "bar"
+
+
+Part = Paragraph | Heading | Items | Numbers | Facts | Code | Figures | Tabular | Bar
 
 
 @dataclass(frozen=True)

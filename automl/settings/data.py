@@ -11,7 +11,7 @@ from automl.settings.fields import Option, Section, setting
 from automl.settings.option_texts import absolute, parse_roles
 from automl.settings.preprocessing import parse_preprocessing
 
-WantedTask = Literal["auto", "binary", "multiclass", "regression"]
+WantedTask = Literal["auto", "classification", "binary", "multiclass", "regression"]
 
 
 class Data(Section):

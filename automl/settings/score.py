@@ -82,7 +82,8 @@ class Score(Section):
         idle=(
             Idle(
                 lambda s: (
-                    s.target_bins > 0 and (s.time is not None or s.task in {"binary", "multiclass"})
+                    s.target_bins > 0
+                    and (s.time is not None or s.task in {"classification", "binary", "multiclass"})
                 ),
                 "folds of classes are stratified by class, and folds in time order follow the time "
                 "alone",

@@ -86,7 +86,9 @@ def _say_remarks(board: Leaderboard, home: Home) -> None:
     n_gone = sum(not entry.model for entry in board.entries)
     kept = next((entry.model for entry in board.entries if "#" in entry.model), "")
     if board.n_test_rows is not None:
-        say(f"note: {board.n_test_rows} test rows; a model chosen by them is scored too well on them")
+        say(
+            f"note: {board.n_test_rows} test rows; a model chosen by them is scored too well on them"
+        )
     if kept:
         shown = command(home, "predict", kept, "TABLE", "-o", "OUT.csv")
         say(f"predict with one of them: {shown}")

@@ -41,26 +41,21 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Write the report of a run, print its address, and open it if there is a display."""
-    from automl.reports.run_page import write_report
-    from automl.reports.run_report import current_report
     from automl_flows.words.rendering import emit_json
+    from automl_flows.words.report_page import report_page
 
     state = open_home(home)
     if history:
         _show(_history(state, run, output), no_open=no_open, as_json=as_json)
         return
     folder = state.run(run)
-    is_new = True
-    if output is None:
-        is_new = current_report(folder)
-    else:
+    if output is not None:
         _check_file(output)
-        write_report(folder, output)
-    file = (output or folder.report).resolve()
+    page = report_page(folder, output)
     if as_json:
-        emit_json({"run_id": folder.run_id, "file": str(file), "is_new": is_new})
+        emit_json({"run_id": folder.run_id, "file": str(page.file), "is_new": page.is_new})
         return
-    _show(file, no_open=no_open, as_json=False)
+    _show(page.file, no_open=no_open, as_json=False)
 
 
 def _history(state: Home, name: str, output: Path | None) -> Path:
@@ -80,13 +75,14 @@ def _history(state: Home, name: str, output: Path | None) -> Path:
 
 def _show(file: Path, *, no_open: bool, as_json: bool) -> None:
     from automl_flows.words.rendering import emit, emit_json
+    from automl_flows.words.report_page import open_in_browser
 
     if as_json:
         emit_json({"file": str(file)})
         return
     emit(file.as_uri())
     if not no_open and _has_display():
-        _open(file)
+        open_in_browser(file)
 
 
 def _check_file(output: Path) -> None:
@@ -114,8 +110,3 @@ def _has_display() -> bool:
         return False
     return sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
 
-
-def _open(file: Path) -> None:
-    import webbrowser
-
-    webbrowser.open(file.as_uri())

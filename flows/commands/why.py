@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -57,16 +55,16 @@ def why(
 ) -> None:
     """Explain why a run chose its model, or what became of one trial."""
     from automl.errors import SettingsError
-    from automl.reports.run_choices import choices_of
+    from automl_flows.words.legible import legible, readable_choices
 
     if trial is not None and (check or picture is not None or families is not None):
         raise SettingsError(
             "--check, --picture and --families are about a whole run; leave TRIAL out"
         )
     folder = open_home(home).run(run)
-    choices = choices_of(folder)
-    _refuse_unreadable(choices, folder, is_checked=check and picture is None and families is None)
-    with _legible(choices, folder):
+    is_checked = check and picture is None and families is None
+    choices = readable_choices(folder, is_checked=is_checked)
+    with legible(choices, folder):
         if trial is not None:
             _tell_trial(choices, trial, as_json=as_json)
             return
@@ -80,63 +78,6 @@ def why(
             _tell_run(choices, as_json=as_json)
 
 
-def _refuse_unreadable(choices: RunChoices, folder: RunFolder, *, is_checked: bool) -> None:
-    """Tell a record that is damaged from one that is not there yet.
-
-    Parameters
-    ----------
-    is_checked : whether the check itself says what an incomplete record lacks
-
-    Raises
-    ------
-    AutoMLError
-        If there is a stage's record that cannot be read.
-    """
-    from automl.errors import AutoMLError
-    from automl.run.stage_table import STAGES
-    from automl.run_state import read_stage
-
-    for stage in STAGES:
-        file = folder.stages / f"{stage.name}.json"
-        if choices.record(stage.record) is not None or not file.exists():
-            continue
-        content = read_stage(folder, stage.name)
-        if not content:
-            raise AutoMLError(
-                f"a record of run {choices.run_id} cannot be read: {file} must hold the JSON object "
-                f"that the stage {stage.name} has written",
-                run=choices.run_id,
-            )
-        if not is_checked:
-            with _legible(choices, folder):
-                stage.record.from_json(content)
-
-
-@contextmanager
-def _legible(choices: RunChoices, folder: RunFolder) -> Iterator[None]:
-    """One sentence about incomplete records.
-
-    Raises
-    ------
-    AutoMLError
-        Instead of the errors of looking up what is not there.
-    """
-    from automl.errors import AutoMLError
-
-    try:
-        yield
-    except AutoMLError:
-        raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        cause = error.__cause__ or error
-        raise AutoMLError(
-            f"the records of run {choices.run_id} in {folder.stages} are damaged or incomplete "
-            f"({type(cause).__name__} {cause}); automl why "
-            f"{choices.run_id} --check looks into that of the selection",
-            run=choices.run_id,
-        ) from error
-
-
 def _tell_trial(choices: RunChoices, trial: str, *, as_json: bool) -> None:
     from automl_flows.words.rendering import emit, emit_json
     from automl_flows.words.why_trial import why_trial
@@ -147,13 +88,13 @@ def _tell_trial(choices: RunChoices, trial: str, *, as_json: bool) -> None:
 
 def _tell_run(choices: RunChoices, *, as_json: bool) -> None:
     from automl_flows.words.rendering import emit_facts, emit_json
-    from automl_flows.words.why_run import story_of
+    from automl_flows.words.why_run import facts_of, story_of
 
-    story = story_of(choices)
-    about = {"run_id": choices.run_id, "status": choices.status.status}
-    emit_json({**about, "story": story}) if as_json else emit_facts(
-        {"run": choices.run_id, **story}
-    )
+    if as_json:
+        about = {"run_id": choices.run_id, "status": choices.status.status}
+        emit_json({**about, "story": story_of(choices)})
+    else:
+        emit_facts(facts_of(choices))
 
 
 def _draw(selection: SelectionRecord, run_id: str, file: Path) -> None:

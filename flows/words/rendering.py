@@ -77,11 +77,16 @@ def emit_facts(facts: Mapping[str, Any]) -> None:
 
     On a terminal long values go on below their beginning, addresses whole.
     """
+    lines, indent = facts_lines(facts)
+    for line in lines:
+        emit(_wrapped(line, indent) if sys.stdout.isatty() else line)
+
+
+def facts_lines(facts: Mapping[str, Any]) -> tuple[list[str], int]:
+    """Aligned ``name  value`` lines without those of None and "", and where the values begin."""
     shown = {key: text_of(value) for key, value in facts.items() if value not in (None, "")}
     width = max(map(len, shown), default=0)
-    for key, value in shown.items():
-        line = f"{key:<{width}}  {value}"
-        emit(_wrapped(line, width + 2) if sys.stdout.isatty() else line)
+    return [f"{key:<{width}}  {value}" for key, value in shown.items()], width + 2
 
 
 def _wrapped(line: str, indent: int) -> str:

@@ -32,6 +32,11 @@ MOST_SHOWN = 8
 """Families, and members of the root, that are named before the others are counted."""
 
 
+def facts_of(choices: RunChoices) -> dict[str, str]:
+    """The run and its story, line by line."""
+    return {"run": choices.run_id, **story_of(choices)}
+
+
 def story_of(choices: RunChoices) -> dict[str, str]:
     """Lines by what they are about; what is not known yet has none."""
     parts: dict[str, Callable[[RunChoices], str]] = {

@@ -15,6 +15,7 @@ from automl.run.stage_table import stages_of
 from automl.run_records.final import FinalRecord
 from automl.settings import Settings
 from automl.stages.line import close_line, open_line
+from automl_flows import Result
 
 
 def rows(n_rows: int, seed: int) -> pd.DataFrame:
@@ -130,3 +131,20 @@ def test_test_rows_and_a_table_contradict_each_other(automl, runs):
     assert outcome.code == 2
     assert "contradict" in outcome.err
     assert not Path("new.csv").exists()
+
+
+def test_python_has_the_same_as_a_frame(automl, run, kept):
+    result = Result.of(run)
+    for asked, options in (({}, ()), ({"test": True}, ("--test",))):
+        entries = automl("leaderboard", run, "--json", *options).json
+        found = result.leaderboard(**asked)
+        assert list(found["trial"]) == [entry["trial"] for entry in entries]
+        assert list(found["rank"].dropna()) == [entry["rank"] for entry in entries[1:]]
+        assert list(found["model"]) == [entry["model"] for entry in entries]
+        for name in entries[0]["metrics"]:
+            values = [entry["metrics"].get(name, np.nan) for entry in entries]
+            np.testing.assert_array_equal(found[name], values)
+    assert found["test_score"][0] == pytest.approx(entries[0]["test_score"])
+    assert found["test_accuracy"][0] == entries[0]["test_metrics"]["accuracy"]
+    of_frame, of_file = result.leaderboard(rows(80, 1)), result.leaderboard("new.csv")
+    np.testing.assert_allclose(of_frame["test_accuracy"], of_file["test_accuracy"])

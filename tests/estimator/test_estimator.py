@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 import automl_flows
 from automl.errors import AutoMLWarning, DataError, SettingsError
-from automl_flows import AutoML, estimator
+from automl_flows import AutoML, Result, estimator
 
 FRAME = pd.DataFrame({"size": [1.0, 2.0, 3.0], "kind": ["a", "b", "a"]}, index=[9, "x", 3])
 
@@ -100,7 +100,6 @@ def test_without_parameters_the_defaults_hold(begun):
     [
         ([1, 2, 1], "target"),
         (np.array([1, 2, 1]), "target"),
-        (np.array([[1], [2], [1]]), "target"),
         (pd.Series([1, 2, 1], index=[5, 5, 5]), "target"),
         (pd.Series([1, 2, 1], name="size"), "size_"),
         (pd.DataFrame({"label": [1, 2, 1]}), "target"),
@@ -112,6 +111,12 @@ def test_targets_of_any_kind_go_by_position(begun, y, name):
     assert settings.target == name
     assert list(frame[name]) == [1, 2, 1]
     assert list(frame.index) == [0, 1, 2]
+
+
+def test_a_matrix_of_one_column_is_a_target_with_a_warning(begun):
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        _, frame = begun(AutoML(), FRAME[["size"]], np.array([[1], [2], [1]]))
+    assert list(frame["target"]) == [1, 2, 1]
 
 
 def test_arrays_get_names_and_weights_get_a_column(begun):
@@ -132,7 +137,7 @@ def test_the_frame_of_the_caller_is_not_changed(begun):
 @pytest.mark.parametrize(
     ("options", "arguments", "keywords", "kind", "message"),
     [
-        ({}, (FRAME,), {}, SettingsError, "either y or target; got neither"),
+        ({}, (FRAME,), {}, SettingsError, "requires y to be passed, but the target y is None"),
         ({}, (FRAME, [1, 2, 1]), {"target": "kind"}, SettingsError, "got both"),
         ({}, (FRAME, [1, 2]), {}, DataError, "X has 3 rows and y has 2"),
         ({}, (FRAME, [1, 2, 1]), {"sample_weight": [1]}, DataError, "sample_weight has 1"),
@@ -172,8 +177,9 @@ def test_its_kind_is_that_of_the_task():
     assert not is_classifier(AutoML())
 
 
-def test_the_package_offers_it_and_nothing_else():
-    assert automl_flows.__all__ == ["AutoML"]
+def test_the_package_offers_it_and_results_and_nothing_else():
+    assert automl_flows.__all__ == ["AutoML", "Result"]
+    assert automl_flows.Result is type(Result({}, None))
     with pytest.raises(AttributeError, match="no attribute 'Automl'"):
         _ = automl_flows.Automl
 
