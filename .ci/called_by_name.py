@@ -31,7 +31,18 @@ _.estimate, _.build_final, _.decide_promotion, _.make_result, _.make_report
 
 # What other libraries call or read.
 _.after_iteration, _.evals_log
-_.estimator_type, _.regressor_tags, _.classifier_tags, _.non_deterministic, _.allow_nan, _.categorical, _.required, _.N_CHAR_MAX, _.n_iter_, _.var_smoothing
+(
+    _.estimator_type,
+    _.regressor_tags,
+    _.classifier_tags,
+    _.non_deterministic,
+    _.allow_nan,
+    _.categorical,
+    _.required,
+    _.N_CHAR_MAX,
+    _.n_iter_,
+    _.var_smoothing,
+)
 _.showwarning, _.tempdir, _.raiseExceptions, _.disabled, _.format_options, _.yaml_implicit_resolvers
 _.task_run_id, _.total_run_time, _.state_id, _.state_name, _.state_type
 _.__getattr__, _.set_times, _._load_pyfunc, _.maximize

@@ -22,6 +22,7 @@ from prefect.utilities.urls import url_for
 from automl.errors import AutoMLError
 from automl.home import Home, RunFolder, default_home
 from automl.problem_names import problem_name
+from automl.records import short_id
 from automl.reports.run_progress import progress_of
 from automl.run.beginning import begin
 from automl.run.session import Session
@@ -39,7 +40,7 @@ from automl_flows.services.reconciliation import (
     server_name,
 )
 from automl_flows.words.metric_table import metric_lines
-from automl_flows.words.result_display import honest_text
+from automl_flows.words.result_display import honest_text, quality_of
 from automl_tasks.run_slots import run_slots
 from automl_tasks.stages import make_stage, read_and_check, register_model, search_family
 
@@ -176,19 +177,39 @@ def _run_stages(line: Line) -> dict[str, Any]:
 
 def _publish(result: dict[str, Any], home: Home) -> None:
     key = artifact_key(result["problem"])
-    columns = ("rank", "family", "score", "std", "fit_seconds", "predict_ms", "origin", "status")
-    table = [
-        {column: _shown(row[column]) for column in columns}
-        for row in result["leaderboard"][:SHOWN_ROWS]
-    ]
-    create_table_artifact(table=table, key=f"leaderboard-{key}", description="Leaderboard")
+    folder = home.run(result["run_id"])
+    create_table_artifact(
+        table=_leaderboard(result, folder),
+        key=f"leaderboard-{key}",
+        description=f"Leaderboard of run {folder.run_id}",
+    )
     create_markdown_artifact(
         markdown=summary_text(result), key=f"result-{key}", description="Model, scores and links"
     )
     page = result["links"].get("run", "")
     if page.startswith("http"):
         create_link_artifact(link=page, link_text="Run in MLflow", key=f"mlflow-{key}")
+    if folder.report.is_file():
+        create_link_artifact(
+            link=folder.report.resolve().as_uri(),
+            link_text="Report of the run",
+            description=f"A file of the machine that made it; elsewhere: automl report {folder.run_id}",
+            key=f"report-{key}",
+        )
     tell_promotion(result, home, key=key)
+
+
+def _leaderboard(result: dict[str, Any], folder: RunFolder) -> list[dict[str, Any]]:
+    """The best trials, with one metric in natural units."""
+    quality = quality_of(folder, result)
+    columns = ("score", "std", "fit_seconds", "predict_ms", "origin", "status")
+    rows = []
+    for row in result["leaderboard"][:SHOWN_ROWS]:
+        told = {"rank": row["rank"], "trial": short_id(row["trial_id"]), "family": row["family"]}
+        if quality is not None:
+            told[quality.label] = _shown(quality.values.get(row["trial_id"]))
+        rows.append({**told, **{column: _shown(row[column]) for column in columns}})
+    return rows
 
 
 def artifact_key(problem: str) -> str:

@@ -7,12 +7,14 @@ persisted here: a task whose stage is finished returns the existing record at on
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 from prefect import get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
+from prefect.context import TaskRunContext
 from prefect.runtime import task_run
 from prefect.states import Completed
 
@@ -23,18 +25,21 @@ from automl_tasks.run_slots import run_slots
 
 Facts = dict[str, Any]
 """Plain JSON, as Prefect shows it."""
+T = TypeVar("T")
+REGISTRATION_STATES = {"done": "Registered", "pending": "Registration pending", "off": "Completed"}
+NAME_LETTERS = 60
+"""Of what a task came to, in its name: what Prefect's graph shows beside it (by judgement)."""
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="read and check")
-def read_and_check(run: RunReference) -> Facts:
+def read_and_check(run: RunReference) -> State[Facts]:
     """Findings about the table, with a note for everything dropped or noticed."""
     with run.opened(run_slots) as line:
         facts: Facts = line.session.folder.read_facts()["data"]
     logger = get_run_logger()
-    logger.info("%s rows, %s columns, %s", facts["rows"], facts["columns"], facts["task"])
     for note in facts["notes"]:
         logger.info(note)
-    return facts
+    return _ended(f"{facts['rows']} rows, {facts['columns']} columns, {facts['task']}", facts)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="search {family}")
@@ -45,9 +50,10 @@ def search_family(run: RunReference, family: str) -> State[Facts]:
     """
     with run.opened(run_slots) as line:
         findings = line.search_family(family, see=FamilyState().see)
-    get_run_logger().info("%s: %s", family, findings.sentence)
-    name = "Completed" if findings.complete else "No complete trial"
-    return Completed(name=name, message=findings.sentence, data=asdict(findings))
+    name = "Completed"
+    if not findings.complete:
+        name = "No complete trial" if findings.trials else "No trial"
+    return _ended(findings.sentence, asdict(findings), name=name)
 
 
 def _title() -> str:
@@ -55,18 +61,30 @@ def _title() -> str:
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name=_title)
-def make_stage(run: RunReference, name: str) -> str:
+def make_stage(run: RunReference, name: str) -> State[str]:
     """Make one stage of the table; its record in a sentence."""
     with run.opened(run_slots) as line:
         sentence = line.record(stage_named(name).record).sentence
-    get_run_logger().info(sentence)
-    return sentence
+    return _ended(sentence, sentence)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="register model")
-def register_model(run: RunReference) -> Facts:
+def register_model(run: RunReference) -> State[Facts]:
     """Complete the run in the tracking store and register the model."""
     with run.opened(run_slots) as line:
         told = line.registration()
-    get_run_logger().info("registration: %s %s", told.status, told.reason)
-    return dict(told.__dict__)
+    name = REGISTRATION_STATES[told.status]
+    return _ended(told.registered or told.reason or told.status, dict(told.__dict__), name=name)
+
+
+def _ended(sentence: str, data: T, *, name: str = "Completed") -> State[T]:
+    """The last state of the task that runs here; from now on its name also says what it came to.
+
+    The state's event brings the name to the server, so that there is no request that could be waited for.
+    """
+    get_run_logger().info(sentence)
+    context = TaskRunContext.get()
+    if context is not None:
+        told = textwrap.shorten(sentence, NAME_LETTERS, placeholder="…")
+        context.task_run.name = f"{context.task_run.name}: {told}"
+    return Completed(name=name, message=sentence, data=data)

@@ -21,10 +21,13 @@ os.environ["OMP_NUM_THREADS"] = "1"  # read when numpy is loaded, which is later
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How much the suite of faults does, and whether the full stack is tested."""
+    """How much the suite of faults does, and whether the full stack and all checks are tested."""
     parser.addoption("--kills", type=int, default=2, help="runs whose processes are killed")
     parser.addoption("--drops", type=int, default=20, help="files that are dropped into a place")
     parser.addoption("--busy", type=int, default=2, help="busy loops beside a run")
+    parser.addoption(
+        "--sklearn-checks", action="store_true", help="all of scikit-learn's checks of AutoML"
+    )
     parser.addoption("--stack", action="store_true", help="also tests/stack; it needs PostgreSQL")
     parser.addoption("--stack-kills", type=int, default=6, help="parts of it that are killed")
     parser.addoption("--screenshots", metavar="FOLDER", help="where tests/browser leaves pictures")

@@ -7,6 +7,7 @@ from itertools import accumulate
 from automl.metrics.words import headline, words_of
 from automl.progress import Best, Progress
 from automl.records import TrialStatus
+from automl.run.stage_table import STAGES
 from automl.stages.line import Line
 
 ENDED_WELL = frozenset({TrialStatus.COMPLETE, TrialStatus.PARTIAL, TrialStatus.RACED})
@@ -16,7 +17,7 @@ def progress_of(line: Line) -> Progress:
     """State of a run."""
     session, trials = line.session, line.trials
     return Progress(
-        stage=session.current_stage,
+        stage=_title(session.current_stage),
         elapsed=session.ledger.elapsed,
         budget=session.ledger.total,
         trials_done=len(trials),
@@ -27,6 +28,12 @@ def progress_of(line: Line) -> Progress:
         best=_best(line),
         trials_planned=session.settings.trials,
     )
+
+
+def _title(stage: str) -> str:
+    """What pages and logs call a stage."""
+    titles = {each.name: each.title for each in STAGES[1:]}  # the first is the end of the search
+    return titles.get(stage, stage)
 
 
 def _best(line: Line) -> Best | None:

@@ -66,4 +66,4 @@ class CandidatesRecord(CandidateScores, ChosenCandidates, StageRecord):
     @property
     def sentence(self) -> str:
         """How many were scored."""
-        return f"{len(self.candidates)} candidates were scored"
+        return f"candidates scored: {len(self.candidates)}"

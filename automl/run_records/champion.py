@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from automl.records import short_id
 from automl.selection.clusters import Candidate
 from automl.selection.dispositions import Disposition
 from automl.selection.preselection import ScoringRecord, ScreeningRecord, SignatureClusters
@@ -64,4 +65,4 @@ class ChampionRecord(StageRecord):
     @property
     def sentence(self) -> str:
         """The champion."""
-        return f"champion is {self.champion}"
+        return f"champion is trial {short_id(self.champion)}"

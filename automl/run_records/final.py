@@ -66,4 +66,4 @@ class FinalRecord(StageRecord):
     @property
     def sentence(self) -> str:
         """Kind and size."""
-        return f"{self.kind} of {len(self.members)} members"
+        return f"{self.kind}, members: {len(self.members)}"

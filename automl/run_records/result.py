@@ -216,4 +216,4 @@ class RunResult(StageRecord):
     @property
     def sentence(self) -> str:
         """The score of the model."""
-        return f"{self.problem}: {self.metric} {self.score:.4f}"
+        return f"{self.problem}: score {self.score:.4f}"

@@ -29,10 +29,10 @@ class FamilyFindings:
     @property
     def sentence(self) -> str:
         """The findings in words."""
-        if not self.complete:
-            return f"no complete trial of {self.trials}"
-        assert self.best_score is not None
-        return f"{self.complete} of {self.trials} trials complete, the best {self.best_score:.4f}"
+        if not self.trials:
+            return "no trial"
+        told = f"{self.complete} of {self.trials} trials complete"
+        return told if self.best_score is None else f"{told}, best score {self.best_score:.4f}"
 
 
 @dataclass(frozen=True)

@@ -119,13 +119,14 @@ def sparkline(values: Sequence[float], width: int = SPARK_WIDTH) -> str:
     """Marks of values that never fall, the latest at the right; empty of fewer than two.
 
     What the first fifth has reached is the lowest mark: the first trials are so poor that all others would
-    look alike.
+    look alike. Where nothing was better after it, the first trial is.
     """
     if len(values) < 2:
         return ""
     n_marks = min(width, len(values))
     shown = [values[(place + 1) * len(values) // n_marks - 1] for place in range(n_marks)]
-    low = shown[n_marks // FLAT_SHARE]
+    climbed = shown[n_marks // FLAT_SHARE]
+    low = climbed if climbed < shown[-1] else shown[0]
     span = shown[-1] - low
     heights = [max(0.0, value - low) / span if span else 0.0 for value in shown]
     return "".join(SPARKS[round(height * (len(SPARKS) - 1))] for height in heights)

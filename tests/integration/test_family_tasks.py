@@ -55,7 +55,8 @@ server.drain()
 with get_client(sync_client=True) as client:
     for run in client.read_task_runs():
         states = client.read_task_run_states(run.id)
-        told["tasks"][run.name] = {
+        told["tasks"][run.name.partition(":")[0]] = {
+            "name": run.name,
             "seconds": run.total_run_time.total_seconds(),
             "states": [(s.timestamp.timestamp(), s.type.value, s.name) for s in states],
         }
@@ -105,6 +106,11 @@ def test_a_task_is_running_while_trials_of_its_family_are_and_ends_with_them(
     names = [name for _, _, name in sorted(task["states"])]
     assert names[:2] == ["Pending", "Running"]
     assert names[-1] == ("No complete trial" if family == "slow" else "Completed")
+    complete = [trial for trial in trials if trial.is_complete]
+    assert task["name"].startswith(
+        f"search {family}: {len(complete)} of {len(trials)} trials complete"
+    )
+    assert ("best score" in task["name"]) == bool(complete)
     assert set(names[2:-1]) <= {"Running", "Waiting for a turn"}
     running = [one for one in stretches(task) if one[2] == "Running"]
     for trial in trials[1:]:  # the first had its turn before the task began
