@@ -14,7 +14,12 @@ from typing import Any
 from automl.generated_lists import renew_page
 
 PUBLIC = {
-    "The estimator": {"automl_flows": ["AutoML.fit predict predict_proba score"]},
+    "The estimator": {
+        "automl_flows": [
+            "AutoML.fit predict predict_proba score",
+            "Result.of leaderboard why report",
+        ]
+    },
     "The final model": {"automl.inference.model": ["TableModel.predict predict_proba deviations"]},
     "Tasks that read and divide tables": {
         "automl_tasks.data": [

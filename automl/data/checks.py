@@ -442,9 +442,8 @@ def _later_target(
 def _check_size(raw: RawTable, n_folds: int, min_rows: int, findings: Findings) -> None:
     needed = max(n_folds, min_rows)
     if raw.n_rows < needed:
-        findings.problems.append(
-            f"{raw.n_rows} rows with a target are too few: {n_folds} folds need at least {needed}"
-        )
+        found = f"{raw.n_rows} rows with a target are" if raw.n_rows > 1 else "only one sample is"
+        findings.problems.append(f"{found} too few: {n_folds} folds need at least {needed}")
 
 
 def _feature_roles(

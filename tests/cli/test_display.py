@@ -112,6 +112,7 @@ def test_the_line_of_best_scores_rises_to_the_right():
     assert sparkline([0.1]) == ""
     assert sparkline([0.0, 0.5, 1.0]) == "▁▅█"
     assert sparkline([0.3, 0.3]) == "▁▁"
+    assert sparkline([0.1, 0.2, 0.9, *[0.9] * 17]) == "▁▂" + "█" * 18
     many = sparkline([float(i) for i in range(1000)])
     assert len(many) == 24
     assert (many[0], many[-1]) == ("▁", "█")

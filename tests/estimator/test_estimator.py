@@ -244,3 +244,8 @@ def test_it_fits_in_an_unguarded_script_under_a_running_loop(tmp_path):
     assert found["registered"] == "frame-target/1@champion"
     assert (tmp_path / "home" / "runs" / found["run"] / "bundle").is_dir()
     assert "Traceback" not in done.stderr
+
+
+def test_weights_must_be_one_column(begun):
+    with pytest.raises(DataError, match="sample_weight must have one column; got 2"):
+        AutoML().fit(FRAME[["size"]], [1, 2, 1], sample_weight=np.ones((3, 2)))
