@@ -109,4 +109,3 @@ def _has_display() -> bool:
     if not sys.stdout.isatty():
         return False
     return sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
-
