@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from automl.durable import save_array, storing
 from automl.errors import AutoMLWarning
 from automl.evaluation.best_trials import BestTrials
+from automl.inference.calibration import Calibration, calibrated
 from automl.inference.combining import Combine, combined
 from automl.records import FloatArray
 
@@ -119,7 +120,10 @@ class PredictionStore:
         return True
 
     def blend(
-        self, shares: Mapping[str, float], combine: Combine = "mean"
+        self,
+        shares: Mapping[str, float],
+        combine: Combine = "mean",
+        calibration: Calibration | None = None,
     ) -> NDArray[np.float32] | None:
         """Predictions of a blend of trials; None if those of one were not kept.
 
@@ -131,7 +135,8 @@ class PredictionStore:
         if not all(map(self.has, shares)):
             return None
         predictions = [np.asarray(self.load(trial_id)) for trial_id in shares]
-        return combined(predictions, np.array(list(shares.values())), combine)
+        blended = combined(predictions, np.array(list(shares.values())), combine)
+        return calibrated(blended, calibration)
 
     def trial_ids(self) -> list[str]:
         """Trials whose predictions are kept, sorted."""

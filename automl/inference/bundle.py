@@ -165,6 +165,7 @@ def _model(folder: Path, manifest: Manifest, *, trust: bool) -> TableModel:
             threshold=manifest.threshold,
             cost_matrix=manifest.cost_matrix,
             combine=manifest.combine,
+            calibration=manifest.calibration,
             reference=_reference(folder, manifest),
         )
     except ValueError as error:
@@ -272,6 +273,7 @@ def _facts(model: TableModel) -> dict[str, Any]:
         "threshold": getattr(model, "threshold_", None),
         "cost_matrix": None if costs is None else costs.tolist(),
         "combine": model.combine,
+        "calibration": None if model.calibration is None else model.calibration.to_json(),
         "schema": model.schema.to_json(),
     }
 

@@ -15,18 +15,19 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from automl.errors import DataError, SettingsError
+from automl.inference.calibration import Calibration
 from automl.inference.column_schema import UNSEEN, USED_ROLES, ColumnSchema
 from automl.inference.combining import Combine
 from automl.inference.dates import ELAPSED, PARTS
 from automl.inference.plain_records import ShapeError, read_record
 from automl.inference.schema import TableSchema
 
-FORMAT = 7
+FORMAT = 8
 """Format of the bundles that are written."""
-READABLE = (2, 3, 4, 5, 6, FORMAT)
+READABLE = (2, 3, 4, 5, 6, 7, FORMAT)
 """Format 2 has one layer, and the mean of its members; before format 4 columns have no types for MLflow, before
 format 5 no readings, before format 6 no named parts of dates, no differences and no texts, before format 7 no
-constants as plain numbers, without a preprocessor."""
+constants as plain numbers, without a preprocessor, before format 8 no calibration."""
 MANIFEST = "manifest.json"
 CHECKED_VERSIONS = ("scikit-learn", "numpy", "pandas")
 MOST_BYTES = 2**27
@@ -132,6 +133,7 @@ class Manifest:
     requirements: tuple[str, ...]
     files: Mapping[str, str]
     combine: Combine = "mean"
+    calibration: Calibration | None = None
     signature: SignatureEntry | None = field(default=None)
 
 
@@ -194,6 +196,7 @@ def _check(manifest: Manifest) -> None:
         if name not in manifest.versions:
             raise ShapeError(f"versions[{name!r}]", "there", "nothing")
     _check_classes(manifest)
+    _check_calibration(manifest)
     _check_members(manifest)
     _check_columns(manifest.schema)
 
@@ -216,6 +219,16 @@ def _check_classes(manifest: Manifest) -> None:
     costs = manifest.cost_matrix or ()
     if any(len(row) != len(costs) for row in costs):
         raise ShapeError("cost_matrix", "square", [list(row) for row in costs])
+
+
+def _check_calibration(manifest: Manifest) -> None:
+    calibration = manifest.calibration
+    if calibration is None:
+        return
+    if not calibration.power > 0:
+        raise ShapeError("calibration.power", "above 0", calibration.power)
+    if len(calibration.biases) != len(manifest.classes or ()):
+        raise ShapeError("calibration.biases", "one for each class", list(calibration.biases))
 
 
 def _loaded_files(manifest: Manifest) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from automl.errors import AutoMLWarning, DataError, SettingsError
+from automl.inference.calibration import Calibration, calibrated
 from automl.inference.combining import Combine, check_combination, combined
 from automl.inference.constant import is_constant
 from automl.inference.decision import DecisionRule, cost_threshold
@@ -145,6 +146,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
     combine : ``mean``, ``median`` or ``vote``
         How the members' predictions become one; see `automl.inference.combining.combined`. After a vote
         the probabilities are shares of the votes.
+    calibration
+        Of the blend's probabilities, see `automl.inference.calibration`; None leaves them as they are.
     reference
         What the training table looked like; None if it is not known.
     strict
@@ -173,6 +176,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         threshold: float | None = None,
         cost_matrix: ArrayLike | None = None,
         combine: Combine = "mean",
+        calibration: Calibration | None = None,
         reference: TrainingReference | None = None,
         strict: bool = False,
     ) -> None:
@@ -184,6 +188,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         self.threshold = threshold
         self.cost_matrix = cost_matrix
         self.combine = combine
+        self.calibration = calibration
         self.reference = reference
         self.strict = strict
         self._check()
@@ -347,7 +352,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
             matrices[place] = member.predict(typed, n_classes, cache, inputs)
         weighted = [place for place in matrices if self.weights_[place] > 0]
         parts = [matrices[place] for place in weighted]
-        return combined(parts, self.weights_[weighted], self.combine)
+        blended = combined(parts, self.weights_[weighted], self.combine)
+        return calibrated(blended, self.calibration)
 
     def _prediction_order(self) -> list[int]:
         """Members that matter, each once: the first layer, then the second."""
@@ -399,6 +405,10 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
             check_combination(self.combine, is_classification=n_classes > 0)
         except ValueError as error:
             raise SettingsError(f"combine: {error}") from None
+        if self.calibration is not None and len(self.calibration.biases) != n_classes:
+            raise SettingsError(
+                f"calibration must have a bias for each of {n_classes} classes; got {self.calibration.biases}"
+            )
 
     def _check_layers(self) -> None:
         for place, member in enumerate(self.members):

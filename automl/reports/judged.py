@@ -14,6 +14,7 @@ from automl.errors import AutoMLError
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.home import RunFolder
+from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.metrics.decisions import OutOfFold
 from automl.records import FloatArray, IntArray, short_id
@@ -97,11 +98,23 @@ def shares_of(choices: RunChoices) -> tuple[dict[str, float], Combine, str]:
     return shares, combine, "the model"
 
 
+def calibration_of(choices: RunChoices, shares: Mapping[str, float]) -> Calibration | None:
+    """Calibration of a model of these trials: that of the ensemble where it is the whole of it."""
+    ensemble = choices.ensemble
+    is_whole = ensemble is not None and set(shares) == set(ensemble.shares)
+    return ensemble.calibration if ensemble is not None and is_whole else None
+
+
 def out_of_fold(
-    plan: EvaluationPlan, folder: RunFolder, shares: Mapping[str, float], combine: Combine
+    plan: EvaluationPlan,
+    folder: RunFolder,
+    shares: Mapping[str, float],
+    combine: Combine,
+    calibration: Calibration | None = None,
 ) -> tuple[OutOfFold, IntArray] | None:
     """Out-of-fold predictions of a blend and the table rows that they are of; None where not kept."""
-    raw = PredictionStore(folder.predictions).blend(shares, combine) if shares else None
+    store = PredictionStore(folder.predictions)
+    raw = store.blend(shares, combine, calibration) if shares else None
     if raw is None:
         return None
     stage = plan.stage("search")
@@ -116,7 +129,7 @@ def out_of_fold(
 def judged_rows(choices: RunChoices, plan: EvaluationPlan, folder: RunFolder) -> JudgedRows | None:
     """Rows that the model's fitted parts had not seen; None where no such predictions were kept."""
     shares, combine, named = shares_of(choices)
-    found = out_of_fold(plan, folder, shares, combine)
+    found = out_of_fold(plan, folder, shares, combine, calibration_of(choices, shares))
     if found is None or not len(found[1]):
         return None
     judged, rows = found

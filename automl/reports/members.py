@@ -9,10 +9,11 @@ import numpy as np
 
 from automl.evaluation.plan import EvaluationPlan
 from automl.home import RunFolder
+from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.metrics.decisions import OutOfFold
 from automl.records import short_id
-from automl.reports.judged import SEED, out_of_fold
+from automl.reports.judged import SEED, calibration_of, out_of_fold
 from automl.reports.run_choices import RunChoices
 
 MOST_CELLS = 3_000_000
@@ -56,7 +57,9 @@ def members_of(
     if choices.final is None or choices.ensemble is None:
         return ()
     shares = {m.trial_id: m.weight for m in choices.final.members if m.weight > 0}
-    adds = {} if plan is None else _added(plan, folder, shares, choices.ensemble.combine)
+    calibration = calibration_of(choices, shares)
+    combine = choices.ensemble.combine
+    adds = {} if plan is None else _added(plan, folder, shares, combine, calibration)
     members = [
         MemberWorth(
             member.trial_id,
@@ -74,10 +77,16 @@ def members_of(
 
 
 def _added(
-    plan: EvaluationPlan, folder: RunFolder, shares: Mapping[str, float], combine: Combine
+    plan: EvaluationPlan,
+    folder: RunFolder,
+    shares: Mapping[str, float],
+    combine: Combine,
+    calibration: Calibration | None,
 ) -> dict[str, float]:
     """What the score of a blend loses without each of its members, the other weights in proportion."""
-    whole = out_of_fold(plan, folder, shares, combine) if len(shares) > 1 else None
+    if len(shares) == 1:
+        return {}
+    whole = out_of_fold(plan, folder, shares, combine, calibration)
     if whole is None:
         return {}
     n_classes = max(plan.table.n_classes, 1)
@@ -87,7 +96,8 @@ def _added(
     for left_out in shares:
         rest = {name: weight for name, weight in shares.items() if name != left_out}
         total = sum(rest.values())
-        others = out_of_fold(plan, folder, {n: w / total for n, w in rest.items()}, combine)
+        rest = {name: weight / total for name, weight in rest.items()}
+        others = out_of_fold(plan, folder, rest, combine, calibration)
         if others is not None:
             adds[left_out] = score - _sampled(others[0], most).pooled()[0]
     return adds

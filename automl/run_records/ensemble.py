@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from automl.ensembles.evidence import EnsembleDecision
+from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.inference.decision import DecisionRule
 from automl.records import Trial
@@ -45,26 +46,35 @@ class EnsembleEvidence:
     ----------
     n_bags : of which the weights are means
     seconds : that learning and comparing took
+    calibration_gain : of the mean score of the folds, each calibrated by the others; None where nothing
+        was to be calibrated
     """
 
     decision: EnsembleDecision
     n_bags: int
     seconds: float
+    calibration_gain: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form, the decision's fields among the others."""
-        return {**self.decision.to_json(), "n_bags": self.n_bags, "seconds": self.seconds}
+        return {
+            **self.decision.to_json(),
+            "n_bags": self.n_bags,
+            "seconds": self.seconds,
+            "calibration_gain": self.calibration_gain,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EnsembleEvidence:
         """Inverse of `to_json`; earlier versions kept no scores on all rows and no numbers of their own."""
-        own = {"n_bags", "seconds"}
+        own = {"n_bags", "seconds", "calibration_gain"}
         unknown = {"learned_score": float("nan"), "replaced_score": float("nan")}
         decision = {key: value for key, value in data.items() if key not in own}
         return cls(
             EnsembleDecision.from_json({**unknown, **decision}),
             data.get("n_bags", 1),
             data.get("seconds", 0.0),
+            data.get("calibration_gain"),
         )
 
 
@@ -82,6 +92,7 @@ class EnsembleRecord(StageRecord):
     rule, score, metrics : of what is chosen
     stack : trials of the second layer
     base : ids of those whose predictions they take
+    calibration : of the blend's probabilities; None where they stay as they are
     """
 
     stage: ClassVar[str] = "ensemble"
@@ -98,6 +109,7 @@ class EnsembleRecord(StageRecord):
     rule: DecisionRule | None = None
     score: float = float("nan")
     metrics: Mapping[str, float] = field(default_factory=dict)
+    calibration: Calibration | None = None
 
     @property
     def shares(self) -> dict[str, float]:

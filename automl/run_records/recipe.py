@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.records import Configuration
 from automl.stage_record import StageRecord
@@ -19,6 +20,7 @@ class Recipe(StageRecord):
     run_id : of the run that made the model
     configurations : of its members
     weights : (n,), positive, sum 1
+    calibration : of the blend's probabilities; None where they stay as they are
     is_final
         Whether the model is these configurations with these weights; else a search begins with them.
     """
@@ -29,4 +31,5 @@ class Recipe(StageRecord):
     configurations: tuple[Configuration, ...]
     weights: tuple[float, ...]
     combine: Combine = "mean"
+    calibration: Calibration | None = None
     is_final: bool = True

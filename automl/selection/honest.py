@@ -51,6 +51,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.inference.calibration import Calibration, calibrated
 from automl.inference.combining import Combine, combined
 from automl.inference.decision import DecisionRule
 from automl.records import FloatArray, IntArray
@@ -109,11 +110,14 @@ class Choice:
         How probabilities become labels; None for what the score takes by itself, and for regression.
     combine
         How the members' predictions become one.
+    calibration
+        Of the blend's probabilities; None leaves them as they are.
     """
 
     weights: FloatArray
     rule: DecisionRule | None = None
     combine: Combine = "mean"
+    calibration: Calibration | None = None
 
 
 Chooser = Callable[[FloatArray, np.random.Generator], Sequence[Mapping[str, Choice]]]
@@ -192,9 +196,10 @@ class ScoredRows:
     def blends(self, choice: Choice) -> list[NDArray[Any]]:
         """Prediction of a choice on all rows, each version."""
         alone = np.flatnonzero(choice.weights)
-        if len(alone) == 1:
+        if len(alone) == 1 and choice.calibration is None:
             return [np.asarray(version[int(alone[0])]) for version in self.versions]
-        return [combined(version, choice.weights, choice.combine) for version in self.versions]
+        blends = (combined(version, choice.weights, choice.combine) for version in self.versions)
+        return [calibrated(blend, choice.calibration) for blend in blends]
 
 
 @dataclass(frozen=True)

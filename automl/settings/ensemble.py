@@ -40,6 +40,18 @@ class Ensemble(Section):
         more="mean of probabilities or values, median of values, vote of classes",
         idle=(_NONE,),
     )
+    ensemble_calibration: bool = setting(
+        True,
+        help="Calibrate a blend's probabilities if that scores better out of fold",
+        more="for classes whose probabilities are averaged",
+        idle=(
+            _NONE,
+            Idle(
+                lambda s: s.ensemble_combine != "mean",
+                "only means of probabilities are calibrated; give ensemble_combine mean",
+            ),
+        ),
+    )
     ensemble_alpha: float = setting(
         0.5,
         help="The ensemble replaces the champion if the paired test's p-value is below this",

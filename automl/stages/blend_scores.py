@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from automl.evaluation.plan import EvaluationPlan
+from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.metrics.decisions import OutOfFold
 from automl.run_records.ensemble import BlendScores
 
 
 def describe_blend(
-    plan: EvaluationPlan, shares: Mapping[str, float], combine: Combine = "mean"
+    plan: EvaluationPlan,
+    shares: Mapping[str, float],
+    combine: Combine = "mean",
+    calibration: Calibration | None = None,
 ) -> BlendScores | None:
     """Decision rule of a blend, learned on all rows, and its scores by the rules of the other folds.
 
@@ -24,7 +28,7 @@ def describe_blend(
     -------
         None if predictions of a trial were not kept.
     """
-    predictions = plan.predictions.blend(shares, combine)
+    predictions = plan.predictions.blend(shares, combine, calibration)
     if predictions is None:
         return None
     stage = plan.stage("search")

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.ensembles.calibrating import learn_calibration
 from automl.ensembles.deadline import Deadline
 from automl.ensembles.diversity import diverse_library
-from automl.ensembles.evidence import cross_fitted_scores, decide_ensemble, other_rows
+from automl.ensembles.evidence import Judge, cross_fitted_scores, decide_ensemble, other_rows
 from automl.ensembles.library import MOST_CELLS
 from automl.ensembles.member_limits import is_fast_enough, only_effective
 from automl.ensembles.problem import EnsembleProblem
@@ -25,7 +26,8 @@ from automl.errors import DataError
 from automl.evaluation.fitting import preprocessing_of
 from automl.evaluation.fold_models import models_mib
 from automl.evaluation.predictions import PredictionStore
-from automl.inference.combining import Combine
+from automl.inference.calibration import Calibration
+from automl.inference.combining import Combine, combined
 from automl.metrics.decisions import OutOfFold
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
@@ -104,8 +106,12 @@ class Blender:
             return False
         return True
 
-    def decide(self, champion: FloatArray) -> tuple[EnsembleEvidence | None, FloatArray]:
-        """Evidence for the blend, and weights learned on all rows; None and zeros where time is short.
+    def decide(
+        self, champion: FloatArray
+    ) -> tuple[EnsembleEvidence | None, FloatArray, Calibration | None]:
+        """Evidence for the blend, and weights and calibration learned on all rows.
+
+        None, zeros and None where time is short.
 
         Parameters
         ----------
@@ -116,25 +122,48 @@ class Blender:
         parts, n_bags = self._learned()
         if parts is None:
             session.given_up.append("no time to learn an ensemble's weights; the champion stays")
-            return None, np.zeros(len(self.members))
-        by_fold, weights = parts[:-1], parts[-1]
+            return None, np.zeros(len(self.members)), None
+        weights = parts[-1]
+        scores, gain = self._cross_fitted(parts[:-1])
+        calibration = self._calibration(weights) if gain is not None and gain > 0 else None
         decision = decide_ensemble(
-            cross_fitted_scores(
-                self._predictions, self._judge, self._folds, by_fold, combine=self._combine
-            ),
+            scores,
             self._best_single_scores(),
-            learned_score=self.describe(weights).score,
+            learned_score=self.describe(weights, calibration).score,
             replaced_score=self.describe(champion).score,
             test_train_ratio=session.plan.test_train_ratio("search"),
             alpha=session.settings.ensemble_alpha,
         )
         seconds = time.monotonic() - started
-        return EnsembleEvidence(decision, n_bags, seconds), weights
+        return EnsembleEvidence(decision, n_bags, seconds, gain), weights, calibration
 
-    def describe(self, weights: FloatArray) -> BlendScores:
+    def _cross_fitted(self, by_fold: FloatArray) -> tuple[FloatArray, float | None]:
+        """Fold scores of blends that never saw the fold, and what calibration adds to their mean.
+
+        They are those with calibration where it adds something. None where there is nothing to calibrate.
+        """
+
+        def scores(judge: Judge) -> FloatArray:
+            return cross_fitted_scores(
+                self._predictions, judge, self._folds, by_fold, combine=self._combine
+            )
+
+        plain = scores(self._judge)
+        if not self._can_calibrate:
+            return plain, None
+        surer = scores(self._judge_calibrated)
+        gain = float(surer.mean() - plain.mean())
+        return (surer if gain > 0 else plain), gain
+
+    @property
+    def _can_calibrate(self) -> bool:
+        is_wanted = self._session.settings.ensemble_calibration and self._combine == "mean"
+        return is_wanted and self._session.plan.index.task.is_classification
+
+    def describe(self, weights: FloatArray, calibration: Calibration | None = None) -> BlendScores:
         """Decision rule and scores of a blend, see `describe_blend`."""
         shares = {self.members[i].id: float(weights[i]) for i in np.flatnonzero(weights)}
-        described = describe_blend(self._session.plan, shares, self._combine)
+        described = describe_blend(self._session.plan, shares, self._combine, calibration)
         assert described is not None  # the library holds trials whose predictions were kept
         return described
 
@@ -143,6 +172,24 @@ class Blender:
         folds = np.full(len(self._y), -1)
         folds[others], folds[judged] = 1, 0
         return self._out_of_fold(prediction, folds).score(0)
+
+    def _judge_calibrated(
+        self, prediction: NDArray[Any], judged: IntArray, others: IntArray
+    ) -> float:
+        """As `_judge`, of a blend that is calibrated on the others."""
+        surer = np.array(prediction)
+        inside = np.r_[judged, others]
+        surer[inside] = self._learn_calibration(prediction, others).apply(prediction[inside])
+        return self._judge(surer, judged, others)
+
+    def _calibration(self, weights: FloatArray) -> Calibration:
+        """That of the blend, learned on all rows."""
+        blended = combined(self._predictions, weights, self._combine)
+        return self._learn_calibration(blended, self._inside)
+
+    def _learn_calibration(self, prediction: NDArray[Any], rows: IntArray) -> Calibration:
+        weights = None if self._weights is None else self._weights[rows]
+        return learn_calibration(prediction[rows], self._y[rows], weights)
 
     def _out_of_fold(self, prediction: NDArray[Any], folds: IntArray) -> OutOfFold:
         index = self._session.plan.index

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from automl.evaluation.journal import read as read_journal
 from automl.evaluation.plan import EvaluationPlan
+from automl.inference.calibration import Calibration
 from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
@@ -53,6 +54,7 @@ class ChosenFrom:
     is_averaged: bool
     learned: Sequence[Share] = ()
     base: Sequence[str] = ()
+    calibration: Calibration | None = None
 
     @property
     def files(self) -> list[str]:
@@ -82,6 +84,7 @@ class ChosenFrom:
             self.is_averaged,
             self.learned,
             self.base,
+            self.calibration,
         )
 
 
@@ -129,6 +132,7 @@ def _all_rows(
         *_manner(session, members),
         ensemble.learned,
         [trial_id for trial_id in ensemble.base if trial_id in ids],
+        ensemble.calibration,
     )
 
 

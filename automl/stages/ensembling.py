@@ -10,6 +10,7 @@ from automl.ensembles.layers import choose_base
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.predictions import PredictionStore
 from automl.families.registry import WITHOUT_MODEL
+from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, Trial
@@ -52,13 +53,15 @@ def build_ensemble(
     learned: FloatArray = np.zeros(len(blender.members))
     evidence, is_replaced = None, False
     combine: Combine = "mean"
+    calibration: Calibration | None = None
     if session.settings.ensemble != "none" and blender.is_possible():
-        evidence, learned = blender.decide(chosen)
+        evidence, learned, surer = blender.decide(chosen)
         is_alone = np.array_equal(learned, chosen)
         is_replaced = evidence is not None and evidence.decision.is_replaced and not is_alone
         if is_replaced:
             chosen, combine = learned, session.settings.ensemble_combine
-    scores = blender.describe(chosen)
+            calibration = surer
+    scores = blender.describe(chosen, calibration)
     return EnsembleRecord(
         members=_shares(blender.members, chosen),
         learned=_shares(blender.members, learned),
@@ -72,6 +75,7 @@ def build_ensemble(
         rule=scores.rule,
         score=scores.score,
         metrics=scores.metrics,
+        calibration=calibration,
     )
 
 

@@ -18,6 +18,7 @@ from automl.evaluation.fold_models import load_models
 from automl.evaluation.model_jobs import refit
 from automl.evaluation.slots import Job
 from automl.inference.bundle import write_bundle
+from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.inference.constant import is_constant
 from automl.inference.decision import DecisionRule
@@ -91,7 +92,8 @@ def build_final(session: Session, trials: Sequence[Trial], ensemble: EnsembleRec
     if not members:
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
     validated = _validated(session, members, combine, ensemble)
-    model = assembled(session, members, validated.rule, combine)
+    calibration = ensemble.calibration if _is_whole(members, ensemble) else None
+    model = assembled(session, members, validated.rule, combine, calibration)
     model.reference = _reference(session, model)
     with storing(session.folder.bundle, "the model"):
         write_bundle(model, session.folder.bundle, extra={"run": session.run_id}, key=make_key())
@@ -137,6 +139,7 @@ def assembled(
     members: list[Member],
     rule: DecisionRule | None,
     combine: Combine = "mean",
+    calibration: Calibration | None = None,
 ) -> TableModel:
     """Model of the run's table from fitted members.
 
@@ -154,6 +157,7 @@ def assembled(
         threshold=rule.threshold if rule and table.n_classes == 2 else None,
         cost_matrix=rule.costs if rule else None,
         combine=combine,
+        calibration=calibration,
     )
 
 
@@ -164,9 +168,9 @@ def _validated(
 
     Those of the ensemble stage, unless a member is missing: the scores of a run are about its model.
     """
-    shares = {member.trial: member.weight for member in members if member.weight > 0}
-    if shares == ensemble.shares:
+    if _is_whole(members, ensemble):
         return ensemble.scores
+    shares = {member.trial: member.weight for member in members if member.weight > 0}
     described = describe_blend(session.plan, shares, combine)
     if described is not None:
         return described
@@ -177,11 +181,16 @@ def _validated(
     return replace(ensemble.scores, rule=session.plan.index.rule)
 
 
+def _is_whole(members: Sequence[Member], ensemble: EnsembleRecord) -> bool:
+    """Whether the model is the ensemble that was learned, none of it missing."""
+    return {m.trial: m.weight for m in members if m.weight > 0} == ensemble.shares
+
+
 def _reference(session: Session, model: TableModel) -> TrainingReference:
     """Reference for later rows and predictions: the training table and the out-of-fold predictions."""
     table = session.plan.table
     shares = {m.trial: m.weight for m in model.members if m.weight > 0}
-    raw = session.plan.predictions.blend(shares, model.combine)
+    raw = session.plan.predictions.blend(shares, model.combine, model.calibration)
     found = {} if raw is None else prediction_references(raw, model.rule_, table.class_labels)
     return TrainingReference.fit(table.schema, table.frame, found)
 

@@ -41,6 +41,7 @@ def recipe_of(folder: RunFolder) -> Recipe:
         tuple(trials[member.trial_id].configuration for member in members),
         tuple(member.weight for member in members),
         ensemble.combine,
+        ensemble.calibration,
     )
 
 
@@ -73,9 +74,11 @@ def weighted(session: Session, trials: Sequence[Trial], recipe: Recipe) -> Ensem
     for configuration, weight in zip(recipe.configurations, recipe.weights, strict=True):
         if trial := by_configuration.get(configuration.id):
             shares[trial.id] = shares.get(trial.id, 0.0) + weight
+    is_whole = all(each.id in by_configuration for each in recipe.configurations)
+    calibration = recipe.calibration if is_whole else None
     whole = sum(shares.values())
     shares = {name: weight / whole for name, weight in shares.items()}
-    scores = describe_blend(session.plan, shares, recipe.combine) if shares else None
+    scores = describe_blend(session.plan, shares, recipe.combine, calibration) if shares else None
     if scores is None:
         return None
     heaviest_first = sorted(shares.items(), key=lambda share: -share[1])
@@ -87,4 +90,5 @@ def weighted(session: Session, trials: Sequence[Trial], recipe: Recipe) -> Ensem
         rule=scores.rule,
         score=scores.score,
         metrics=scores.metrics,
+        calibration=calibration,
     )

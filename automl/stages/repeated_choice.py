@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.ensembles.calibrating import learn_calibration
 from automl.ensembles.member_limits import is_fast_enough
 from automl.ensembles.problem import EnsembleProblem
 from automl.families.registry import get_family
+from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, IntArray, Trial
@@ -69,6 +71,8 @@ class Evidence:
         Members of the ensemble with their weights.
     base
         Ids of the trials whose predictions the second layer takes.
+    calibration
+        Of the ensemble; where there is one, ensembles of drawn rows are calibrated on these.
 
     Attributes
     ----------
@@ -92,6 +96,7 @@ class Evidence:
     is_averaged: bool
     learned: Sequence[Share] = ()
     base: Sequence[str] = ()
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         cells = len(self.rows.y) * max(self.index.n_classes, 1)
@@ -108,7 +113,9 @@ class Evidence:
         self.final = {"single": self._with_rule(Choice(champion), everything)}
         shares = {member.trial_id: member.weight for member in self.learned}
         if shares and set(shares) <= set(self._places):
-            blend = Choice(self._weights(shares), combine=self._combine)
+            blend = Choice(
+                self._weights(shares), combine=self._combine, calibration=self.calibration
+            )
             self.final["ensemble"] = self._with_rule(blend, everything)
 
     def _weights(self, shares: Mapping[str, float]) -> FloatArray:
@@ -275,7 +282,16 @@ class Evidence:
         weights: FloatArray = np.zeros(len(self.members))
         weights[library] = method.weights(problem)
         weights = limited(weights, self.settings, self.milliseconds, self._inputs)
-        return Choice(weights, combine=self._combine)
+        return self._calibrated(Choice(weights, combine=self._combine), drawn)
+
+    def _calibrated(self, choice: Choice, drawn: FloatArray) -> Choice:
+        """The choice, calibrated on the drawn rows where the run's own ensemble is."""
+        if self.calibration is None:
+            return choice
+        rows, weight = self._drawn(drawn)
+        prediction = np.mean(self.rows.blends(choice), axis=0)[rows]
+        learned = learn_calibration(prediction, self.rows.y[rows], weight)
+        return replace(choice, calibration=learned)
 
     def _is_fast(self, member: int) -> bool:
         limit = self.settings.max_predict_ms
@@ -285,12 +301,17 @@ class Evidence:
         """The choice with the decision rule that is best on the drawn rows."""
         if not self.index.learns_threshold:
             return replace(choice, rule=self.index.rule)
+        rows, weight = self._drawn(drawn)
+        prediction = np.mean(self.rows.blends(choice), axis=0)[rows]
+        return replace(choice, rule=self.index.learn_rule(self.rows.y[rows], prediction, weight))
+
+    def _drawn(self, drawn: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Rows that were drawn, and their weights."""
         rows = np.flatnonzero(drawn)
         weight = drawn[rows]
         if self.rows.sample_weight is not None:
             weight = weight * self.rows.sample_weight[rows]
-        prediction = np.mean(self.rows.blends(choice), axis=0)[rows]
-        return replace(choice, rule=self.index.learn_rule(self.rows.y[rows], prediction, weight))
+        return rows, weight
 
     def _scores(self, versions: Sequence[Sequence[NDArray[Any]]], counts: FloatArray) -> FloatArray:
         """(n members, b) in-bag scores, mean over the versions."""

@@ -292,10 +292,10 @@ class Ways:
         return fitted(larger, learn, calibrate)
 
     def _choice(self, ways: list[str]) -> Fitted:
-        """The way with the least cross-fitted loss."""
+        """The way with the best cross-fitted score."""
         found = [self.fitted(way) for way in ways]
-        losses = [self._library.loss(self._library.y, one.cross_fitted) for one in found]
-        return found[int(np.argmin(losses))]
+        scores = [self._library.index.score(self._library.y, one.cross_fitted) for one in found]
+        return found[int(np.argmax(scores))]
 
 
 def line_of(library: Library, way: str, said: Fitted) -> dict[str, Any]:
@@ -317,6 +317,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--trials", type=lambda t: [int(n) for n in t.split(",")], default=[20, 50])
     parser.add_argument("--metric", default=None)
+    parser.add_argument("--ways", type=lambda text: text.split(";"), default=None)
     parser.add_argument("--no-search", action="store_true", help="only searches that are there")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -336,7 +337,8 @@ def main() -> None:
                     continue
                 library = load_library(file, n_trials, options.metric)
                 ways = Ways(library)
-                missing = [w for w in ways.names if (name, seed, n_trials, w) not in known]
+                wanted = options.ways or ways.names
+                missing = [w for w in wanted if (name, seed, n_trials, w) not in known]
                 key = {"table": name, "seed": seed, "trials": n_trials}
                 with lines.open("a") as stream:
                     for way in missing:

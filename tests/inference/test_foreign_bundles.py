@@ -313,6 +313,11 @@ KINDS = {
     "costs of another shape": (edited(cost_matrix=[[0, 1], [1]]), "cost_matrix"),
     "threshold too large": (edited(threshold=7), "threshold must be"),
     "median of classes": (edited(combine="median"), "combine"),
+    "power of zero": (edited(calibration={"power": 0, "biases": []}), "power must be above 0"),
+    "biases of other classes": (
+        edited(calibration={"power": 1.0, "biases": [0.0] * 9}),
+        "biases must be one for each class",
+    ),
     "column twice": (edited(schema__columns__1__name="size"), "names must be distinct"),
     "category twice": (
         edited(schema__columns__3__categories=["a", "a"]),

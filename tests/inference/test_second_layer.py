@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from automl.errors import SettingsError
 from automl.inference.bundle import load_bundle, read_manifest, write_bundle
+from automl.inference.calibration import Calibration
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.inference.second_layer import StackInputs
 
@@ -227,6 +228,29 @@ def test_a_heavy_member_is_the_median(model_of, raw, typed):
 def test_combinations_that_do_not_fit_the_task_are_refused(task, combine, model_of):
     with pytest.raises(SettingsError, match=r"combine: a (median|vote) needs"):
         model_of(task, combine=combine)
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_a_blend_is_calibrated_and_its_calibration_is_stored(task, model_of, raw, tmp_path):
+    plain = model_of(task)
+    biases = (0.5, -0.25, 0.0)[: len(plain.classes_)]
+    model = model_of(task, calibration=Calibration(1.5, biases))
+    expected = plain.predict_proba(raw).astype(float) ** 1.5 * np.exp(biases)
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(raw), expected, rtol=1e-4, atol=1e-6)
+    manifest = write_bundle(model, tmp_path / "model")
+    again = load_bundle(tmp_path / "model")
+    assert again.calibration == model.calibration
+    np.testing.assert_array_equal(again.raw(raw), model.raw(raw))
+    earlier = {key: value for key, value in manifest.items() if key != "calibration"}
+    (tmp_path / "model" / "manifest.json").write_text(json.dumps(earlier | {"format": 7}))
+    np.testing.assert_array_equal(load_bundle(tmp_path / "model").raw(raw), plain.raw(raw))
+
+
+def test_a_calibration_of_other_classes_is_refused(model_of):
+    for task in ("binary", "regression"):
+        with pytest.raises(SettingsError, match="calibration must have a bias for each of"):
+            model_of(task, calibration=Calibration(1.0, (0.0, 0.0, 0.0)))
 
 
 @pytest.mark.parametrize(("task", "combine"), [("binary", "vote"), ("regression", "median")])

@@ -24,6 +24,8 @@ IDLE = [
     ({"preset": "thesis", "ensemble_members": 3}, "ensemble_members"),
     ({"ensemble": "stacking", "ensemble_members": 2}, "ensemble"),
     ({"layers": 2, "ensemble_members": 2}, "layers"),
+    ({"ensemble": "none", "ensemble_calibration": True}, "ensemble_calibration"),
+    ({"ensemble_combine": "vote", "ensemble_calibration": True}, "ensemble_calibration"),
     ({"stack_features": True}, "stack_features"),
     ({"stack_features": True, "ensemble": "agnostic_bayes", "layers": 1}, "stack_features"),
     ({"layers": 1, "ensemble": "stacking"}, "layers"),

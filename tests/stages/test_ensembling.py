@@ -14,6 +14,7 @@ from automl.ensembles.member_limits import LEAST_WEIGHT, needed, only_effective
 from automl.errors import DataError, SettingsError
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.predictions import PredictionStore
+from automl.inference.calibration import Calibration
 from automl.inference.combining import combined
 from automl.metrics.bootstraps import bootstrap_scores
 from automl.metrics.decisions import OutOfFold
@@ -75,12 +76,30 @@ def test_what_is_said_of_the_ensemble_is_said_of_its_combination(run_of, method,
     assert (record["method"], record["combine"]) == (method, combine)
     parts, weights = predictions_of(session, record)
     assert weights.sum() == pytest.approx(1.0)
+    assert (record["calibration"] is None) == (combine == "vote")
     blended = combined(parts, weights, combine)
+    if record["calibration"]:
+        blended = Calibration.from_json(record["calibration"]).apply(blended)
     index, y, folds = session.plan.index, session.plan.table.y, session.plan.stage("search").folds
     found = OutOfFold(index, y, blended, folds[0])
     assert record["score"] == pytest.approx(index.score(y, blended, labels=found.labels()))
     assert record["rule"] == index.learn_rule(y, blended).to_json()
     assert build_ensemble(session, trials, champion.id)["members"] == record["members"]
+
+
+def test_a_blend_is_calibrated_where_folds_that_it_never_saw_speak_for_it(run_of):
+    session, trials, champion = run_of([2.0] * 8)
+    surer = build_ensemble(session, trials, champion.id)
+    assert (
+        surer["calibration"]["power"] > 1.0
+    )  # the members are too unsure alone, their mean more so
+    assert surer["evidence"]["calibration_gain"] > 0
+    session.settings = session.settings.model_copy(update={"ensemble_calibration": False})
+    plain = build_ensemble(session, trials, champion.id)
+    assert plain["calibration"] is plain["evidence"]["calibration_gain"] is None
+    assert plain["members"] == surer["members"]
+    means = [np.mean(each["evidence"]["ensemble_scores"]) for each in (plain, surer)]
+    assert means[1] - means[0] == pytest.approx(surer["evidence"]["calibration_gain"])
 
 
 @pytest.mark.parametrize("method", ["greedy", "agnostic_bayes", "stacking"])
@@ -106,7 +125,7 @@ def test_an_ensemble_of_the_champion_alone_does_not_replace_it(run_of, monkeypat
         test_train_ratio=0.5,
     )
     assert decision.is_replaced
-    found = (EnsembleEvidence(decision, 1, 0.1), alone)
+    found = (EnsembleEvidence(decision, 1, 0.1), alone, None)
     monkeypatch.setattr(ensembling.Blender, "decide", lambda *_: found)
     record = build_ensemble(session, trials, champion.id)
     assert not record["replaced_champion"]
