@@ -56,6 +56,8 @@ def _what(manifest: Manifest, final: FinalRecord | None, facts: Mapping[str, Any
         f"- Run {facts['run_id']} made it on {made} (UTC).",
         f"- It combines by {manifest.combine}, with their weights: {shown}.",
     ]
+    if manifest.calibration is not None:
+        lines.append(f"- It calibrates the blend: power {manifest.calibration.power:.3g}.")
     if manifest.threshold is not None:
         label = (manifest.classes or ("", ""))[1]
         lines.append(f"- It says {label} where the probability is above {manifest.threshold:.3g}.")

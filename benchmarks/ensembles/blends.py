@@ -217,6 +217,7 @@ JOINED = {
 }
 CHOICES = {
     "single | greedy": ["single", "greedy"],
+    "greedy | greedy, vector": ["greedy", "greedy, vector"],
     "greedy | + features": ["greedy", "greedy + features"],
     "greedy | + features, 12": ["greedy", "greedy + features, 12 with inputs"],
     "greedy | + features, 16": ["greedy", "greedy + features, 16 with inputs"],
@@ -248,6 +249,7 @@ class Ways:
             "greedy, temperature": (greedy, temperature),
             "greedy, vector": (greedy, vector),
             "convex, temperature": (convex(100), temperature),
+            "greedy and convex, vector": (both, vector),
         }
         self._makers: dict[str, Callable[[], Fitted]] = {
             name: partial(fitted, library, learn, calibrate)

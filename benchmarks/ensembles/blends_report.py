@@ -17,6 +17,8 @@ import pandas as pd
 from scipy.stats import t
 from searches import NUMBERS
 
+LEAST_TABLES = 2
+"""An interval needs two."""
 SAME = 1e-6
 """Differences up to which two ways are the same one."""
 
@@ -34,11 +36,13 @@ def text(lines: pd.DataFrame, beside: str) -> str:
         cells = [
             _cell(each[way].dropna()) for each in (*(by_table.loc[n] for n in counts), together)
         ]
-        parts.append(f"| {way} | " + " | ".join(cells) + " |")
+        parts.append(f"| {way.replace('|', 'or')} | " + " | ".join(cells) + " |")
     return "\n".join(parts)
 
 
 def _cell(values: pd.Series[float]) -> str:
+    if len(values) < LEAST_TABLES:
+        return "-"
     half = t.ppf(0.975, len(values) - 1) * values.std() / np.sqrt(len(values))
     better, worse = int((values > SAME).sum()), int((values < -SAME).sum())
     return f"{values.mean():+.1f} ± {half:.1f} ({better}:{worse})"

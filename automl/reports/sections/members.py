@@ -17,6 +17,7 @@ _COMBINED = {
     "median": "The prediction is the weighted median.",
     "vote": "Each member votes for a class, by its weight.",
 }
+_CALIBRATED = " The probabilities are then calibrated: this scored better out of fold."
 
 
 def ensemble(choices: RunChoices, folder: RunFolder, plan: EvaluationPlan | None) -> Section:
@@ -43,7 +44,7 @@ def _parts(choices: RunChoices, folder: RunFolder, plan: EvaluationPlan | None) 
     layers = " of two layers" if any(member.inputs for member in members) else ""
     yield Paragraph(
         f"The model is an ensemble{layers} by the method {record.method}, chosen among {record.n_library} "
-        f"trials. {_COMBINED[record.combine]}"
+        f"trials. {_COMBINED[record.combine]}{_CALIBRATED if record.calibration else ''}"
     )
     yield Figures((weights(members),))
 
