@@ -18,17 +18,17 @@ HOPELESS_SHARE = 0.1
 """Share of the incumbent's score: with a smaller gap a trial may still serve an ensemble (by judgement)."""
 FAMILY_SHARE = 0.05
 """The same for a family, which only waits for its second try (by judgement)."""
-LEAST_RACED_FOLDS = 2
-"""Folds before a configuration is given up: of one there is no error of the gap."""
+FIRST_FOLD_SHARE = 0.15
+"""The same after a single fold, of which there is no error of its own; see ``benchmarks/seconds``."""
 
 
 def why_raced(scores: Sequence[float], incumbent: Sequence[float] | None, n_jobs: int) -> str:
     """Why the remaining folds are not worth running, or an empty text.
 
-    After at least two folds and before the last: the gap is more than three errors and more than
-    a tenth of the incumbent's distance to the baseline. Since the deviation of two or three
-    differences is itself uncertain, the incumbent's deviation over all its folds is used where it
-    is greater.
+    The gap is more than three errors and more than a tenth of the incumbent's distance to the
+    baseline. Since the deviation of two or three differences is itself uncertain, the incumbent's
+    deviation over all its folds is used where it is greater. After the first fold there is only
+    that one, and the gap must be more than `FIRST_FOLD_SHARE` of the distance.
 
     Parameters
     ----------
@@ -37,10 +37,11 @@ def why_raced(scores: Sequence[float], incumbent: Sequence[float] | None, n_jobs
     n_jobs : folds of a complete trial
     """
     n = len(scores)
-    if incumbent is None or n < LEAST_RACED_FOLDS or n >= n_jobs:
+    if incumbent is None or n == 0 or n >= n_jobs:
         return ""
     gap, error = _gap(scores, incumbent)
-    if gap <= max(HOPELESS_ERRORS * error, HOPELESS_SHARE * abs(float(np.mean(incumbent)))):
+    share = FIRST_FOLD_SHARE if n == 1 else HOPELESS_SHARE
+    if gap <= max(HOPELESS_ERRORS * error, share * abs(float(np.mean(incumbent)))):
         return ""
     return f"behind the incumbent by {gap:.4f} after {n} of {n_jobs} folds"
 
@@ -58,7 +59,5 @@ def is_far_behind(scores: Sequence[float], incumbent: Sequence[float]) -> bool:
 def _gap(scores: Sequence[float], incumbent: Sequence[float]) -> tuple[float, float]:
     n = len(scores)
     differences = np.asarray(incumbent[:n]) - np.asarray(scores)
-    if n < LEAST_RACED_FOLDS:
-        return float(differences.mean()), 0.0
-    deviation = max(float(differences.std(ddof=1)), float(np.std(incumbent, ddof=1)))
-    return float(differences.mean()), deviation / np.sqrt(n)
+    deviations = [float(np.std(each, ddof=1)) for each in (differences, incumbent) if len(each) > 1]
+    return float(differences.mean()), max(deviations, default=0.0) / np.sqrt(n)

@@ -21,7 +21,7 @@ from automl.optimizers.composition import Composition
 from automl.optimizers.geometry import Geometry
 from automl.optimizers.observations import Observations, Table
 from automl.optimizers.protocol import Proposal
-from automl.optimizers.rounds import Shortlist
+from automl.optimizers.rounds import NEAR, Shortlist
 from automl.recommendation.meta_vote import MetaVote
 from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialStatus
 from automl.spaces.points import Points
@@ -57,13 +57,13 @@ def _linear_algebra() -> Any:
     return ThreadpoolController()
 
 
-def _are_among(X: FloatArray, points: FloatArray) -> BoolArray:
-    """Whether each row (m,) is one of the known rows (n, d); n may be 0."""
+def _are_among(X: FloatArray, points: FloatArray, *, within: float = _SAME) -> BoolArray:
+    """Whether each row (m,) is as good as one of the known rows (n, d); n may be 0."""
     from scipy.spatial.distance import cdist
 
     if len(points) == 0:
         return np.zeros(len(X), dtype=bool)
-    return np.asarray(cdist(X, points, "chebyshev").min(axis=1) < _SAME)
+    return np.asarray(cdist(X, points, "chebyshev").min(axis=1) < within)
 
 
 class ModelBasedOptimizer:
@@ -71,8 +71,9 @@ class ModelBasedOptimizer:
 
     Until as many trials are known as the initial design has points, it proposes the design; then
     every `interleaving`-th proposal is a random draw and the others maximize the acquisition over
-    the surrogate. No configuration is proposed that was told (other than partially) or is pending;
-    a finite space is exhausted in the end.
+    the surrogate. No configuration is proposed that was told (other than partially) or is pending,
+    and the model proposes none that hardly differs from one that was raced: it would measure once
+    more what is hopeless. A finite space is exhausted in the end.
 
     Parameters
     ----------
@@ -222,13 +223,23 @@ class ModelBasedOptimizer:
     def _is_new(self, configuration: Configuration, taken: set[str]) -> bool:
         return configuration.id not in taken and self._space.is_legal(configuration) is None
 
+    def _is_worth_it(self, configuration: Configuration, taken: set[str]) -> bool:
+        """Whether it is new and not next to a hopeless one."""
+        if not self._is_new(configuration, taken):
+            return False
+        return not self._are_hopeless(self._geometry.encoder.transform([configuration]))[0]
+
+    def _are_hopeless(self, X: FloatArray) -> BoolArray:
+        """Whether each row (m, d) hardly differs from a trial that was raced."""
+        return _are_among(X, self._observations.hopeless_rows, within=NEAR)
+
     # --- the model --------------------------------------------------------------------------
 
     def _maximize(
         self, pending: Sequence[Configuration], taken: set[str], rng: np.random.Generator
     ) -> Configuration | None:
         if self._shortlist is not None:
-            further = self._shortlist.next(lambda found: self._is_new(found, taken))
+            further = self._shortlist.next(lambda found: self._is_worth_it(found, taken))
             if further is not None:
                 return further
         table = self._observations.table()
@@ -353,7 +364,8 @@ class ModelBasedOptimizer:
         for start in range(0, len(points), BLOCK):
             block = points.take(slice(start, start + BLOCK))
             X = self._geometry.points_encoder.encode(block)
-            for row in np.flatnonzero(~_are_among(X, taken_points)):
+            is_out = _are_among(X, taken_points) | self._are_hopeless(X)
+            for row in np.flatnonzero(~is_out):
                 if _are_among(X[[row]], taken_points)[0]:
                     continue
                 configuration = self._geometry.points.configuration(block, int(row))

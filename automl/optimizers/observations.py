@@ -85,6 +85,11 @@ class Observations:
         """Number of trials with a complete score."""
         return sum(not math.isnan(one.score) for one in self._seen)
 
+    @property
+    def hopeless_rows(self) -> FloatArray:
+        """(k, d) encodings of the trials that were raced."""
+        return np.array([one.row for one in self._seen if one.is_raced])
+
     def add(self, trial: Trial, row: FloatArray, *, is_legal: bool = True) -> None:
         """Keep a trial that is not partial, with the encoding (d,) of its configuration."""
         has_score = trial.is_complete and trial.score is not None and math.isfinite(trial.score)

@@ -166,11 +166,11 @@ SCORES = st.lists(st.floats(-1, 1), min_size=5, max_size=5)
 
 
 @given(SCORES, SCORES, st.integers(0, 5))
-def test_no_trial_is_hopeless_without_an_incumbent_before_two_folds_or_after_the_last(
+def test_no_trial_is_hopeless_without_an_incumbent_before_a_fold_or_after_the_last(
     scores, incumbent, n
 ):
     assert why_raced(scores, None, 10) == ""
-    assert why_raced(scores[:1], incumbent, 5) == ""
+    assert why_raced([], incumbent, 5) == ""
     assert why_raced(scores, incumbent, 5) == ""
 
 
@@ -200,6 +200,14 @@ def test_a_small_or_an_uncertain_gap_is_not_hopeless():
     incumbent = [0.80, 0.81, 0.79, 0.80, 0.82]
     assert why_raced([0.74, 0.75], incumbent, 5) == ""
     assert why_raced([0.1, 0.78], incumbent, 5) == ""
+
+
+def test_the_first_fold_alone_tells_only_what_is_further_behind():
+    incumbent = [0.80, 0.81, 0.79, 0.80, 0.82]
+    assert why_raced([0.69], incumbent, 5) == ""
+    assert why_raced([0.67], incumbent, 5) == "behind the incumbent by 0.1300 after 1 of 5 folds"
+    uneven = [0.80, 0.95, 0.65, 0.80, 0.80]
+    assert why_raced([0.55], uneven, 5) == ""
 
 
 # --- lateness -------------------------------------------------------------------------------------
@@ -555,7 +563,7 @@ def test_models_are_kept_of_good_trials_only(plan):
 
 def test_a_hopeless_trial_ends_early_and_keeps_nothing(plan):
     found = run(plan, configuration_of("constant"), save_as="run-s00003", incumbent=[0.9] * 3)
-    assert len(found) == 3
+    assert len(found) == 2
     assert found[-1].status is TrialStatus.RACED
     assert found[-1].metrics == {}
     assert not PredictionStore(plan.folder / "predictions", 100).has("run-s00003")

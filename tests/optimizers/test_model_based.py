@@ -13,6 +13,7 @@ from automl.optimizers.initial_design import INITIAL_DESIGNS
 from automl.optimizers.model_based import ModelBasedOptimizer
 from automl.optimizers.observations import Observations
 from automl.optimizers.registry import OPTIMIZERS, compose, get_optimizer, optimizer_name
+from automl.optimizers.rounds import NEAR
 from automl.randomness import Purpose, stream
 from automl.recommendation.meta_vote import MetaVote
 from automl.records import Fidelity, FoldResult, Trial, TrialStatus
@@ -191,6 +192,20 @@ def test_raced_trials_count_as_their_folds_say(space):
     )
     np.testing.assert_allclose(table.scores, [0.6, 0.8, 0.35, 0.8])
     assert table.is_complete.tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize("status", [TrialStatus.RACED, TrialStatus.COMPLETE])
+def test_next_to_hopeless_trials_nothing_is_proposed(status):
+    """Those around the best point were raced, so that the model expects most of what lies between."""
+    space = SpaceTree.build("line", {"x": UNIT})
+    optimizer = compose({"base": "gp_ei", "interleaving": 0}).make(space)
+    between = [0.45 + index / 100 for index in range(11)]
+    for x in [0.0, 0.25, 0.4, 0.6, 0.75, 1.0, *between]:
+        score = 1 - (x - 0.503) ** 2
+        one = replace(trial(space.complete({"x": x}), score), folds=folds_of(score))
+        optimizer.tell(replace(one, status=status) if x in between else one)
+    asked = ask(optimizer, 0).configuration.values["x"]
+    assert (min(abs(asked - x) for x in between) < NEAR) == (status is TrialStatus.COMPLETE)
 
 
 def test_partial_trials_change_nothing_and_may_be_proposed_again(space):
