@@ -23,6 +23,9 @@ IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
 
 
+TOLD_SHARE = 0.45
+"""Of the seconds of a boosted fit that looked for its rounds, what one takes that is told them; see
+``benchmarks/seconds``."""
 _STAGE_LETTERS = {"stack": "l"}  # of layer; s is for search
 
 
@@ -161,7 +164,10 @@ class FoldResult:
         The part of `fit_seconds` that preprocessing took; next to nothing where the preprocessed
         rows were still at hand. 0 in journals that do not tell it apart.
     scoring_seconds : of the predictions, wall seconds; 0 in journals that do not tell it
-    rounds : that the fit kept when its time was over; None if it ended by itself
+    rounds : that the fit kept when its time was over; None where it ended by itself
+    found_rounds
+        That were best by rows which the fit held out; further folds of the trial go by them. None
+        where none was looked for.
     """
 
     repeat: int
@@ -174,11 +180,18 @@ class FoldResult:
     preprocessing_seconds: float = 0.0
     scoring_seconds: float = 0.0
     rounds: int | None = None
+    found_rounds: int | None = None
 
     @property
     def seconds(self) -> float:
         """Wall seconds of fit, prediction and scoring."""
         return self.fit_seconds + self.predict_seconds + self.scoring_seconds
+
+    @property
+    def further_seconds(self) -> float:
+        """About what a further fold of the trial takes that is told its rounds."""
+        share = 1.0 if self.found_rounds is None else TOLD_SHARE
+        return share * self.fit_seconds + self.predict_seconds + self.scoring_seconds
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""

@@ -26,8 +26,9 @@ class Allowance:
     ----------
     seconds : wall seconds from now on; None without a limit
     most_rounds
-        Rounds that an earlier fit of the same recipe kept when its time ran out: whoever fits it
-        again takes as many, without looking for the best number. None if none was cut short.
+        Rounds that an earlier fit of the same recipe kept when its time was over, or found to be
+        best: whoever fits it again takes as many, without looking for the best number. None
+        where there is no such fit.
 
     Attributes
     ----------
@@ -38,6 +39,7 @@ class Allowance:
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self.most_rounds = most_rounds
         self.kept: int | None = None
+        self._found: int | None = None
 
     @property
     def is_limited(self) -> bool:
@@ -57,9 +59,18 @@ class Allowance:
         """Rounds that may be grown, at most the wanted number."""
         return wanted if self.most_rounds is None else min(wanted, self.most_rounds)
 
+    @property
+    def found(self) -> int | None:
+        """Best number of rounds by held-out rows; None if none was looked for, or time ended the fit."""
+        return self._found if self.kept is None else None
+
     def cut(self, rounds: int) -> None:
         """Note that a fit ended with these rounds because its time was over."""
         self.kept = rounds
+
+    def find(self, rounds: int) -> None:
+        """Note that these rounds are best by held-out rows."""
+        self._found = rounds
 
 
 _UNLIMITED = Allowance()

@@ -194,6 +194,7 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
         if best * a_round / (1.0 - self.holdout_share) > current().left:
             current().cut(best)
             return
+        current().find(best)
         self.booster_ = _boost(parameters, data, best)
         self.best_iteration_ = min(best, self.booster_.current_iteration())
 

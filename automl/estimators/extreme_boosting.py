@@ -124,6 +124,7 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
         best = int(booster.attr("best_iteration") or 0) + 1  # not there after a single round
         a_round = (time.monotonic() - began) / max(booster.num_boosted_rounds(), 1)
         if best * a_round / (1.0 - self.holdout_share) <= current().left:
+            current().find(best)
             return None, best
         current().cut(best)
         return booster, best

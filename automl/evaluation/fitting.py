@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from automl.data.splits import share_of_rows
@@ -17,6 +18,9 @@ from automl.preprocessing.pipeline import TablePreprocessor, build_preprocessor
 from automl.randomness import Purpose, integer_seed, stream
 from automl.records import Configuration, IntArray, JsonScalar
 
+LOOKING_FOLDS = 2
+"""Folds that look for their number of rounds. With one the score is worse where it finds a poor number; see
+``benchmarks/seconds``."""
 REFIT = 2**20
 """In place of the keys of a fold, for a fit on all rows."""
 
@@ -29,6 +33,48 @@ class FoldData:
     repeat: int
     fold: int
     row_share: float = 1.0
+
+
+@dataclass
+class SharedRounds:
+    """How many rounds of boosting the folds of a trial take.
+
+    The first folds hold rows out to find the best number, and fit all their rows again. The others
+    take the geometric mean of what those found, as they take every other hyperparameter. In time
+    order each looks for its own, since the first ones learn from fewer rows.
+
+    Parameters
+    ----------
+    given : that an earlier trial of the configuration kept when its time was over, or None
+    is_shared : whether what the first folds find is taken by the others
+    found : so far
+    """
+
+    given: int | None
+    is_shared: bool
+    found: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, plan: EvaluationPlan, given: int | None) -> SharedRounds:
+        """Before the first fold of a trial."""
+        return cls(given, is_shared=not plan.settings.time_ordered)
+
+    @property
+    def known(self) -> int | None:
+        """What the next fold takes; None where it looks for its own."""
+        if self.given is not None or not self.n_missing:
+            return self.given or round(float(np.exp(np.mean(np.log(self.found)))))
+        return None
+
+    @property
+    def n_missing(self) -> int:
+        """Folds that are still to find a number."""
+        return LOOKING_FOLDS - len(self.found)
+
+    def learn(self, found: int | None) -> None:
+        """Take what a fold found; the first numbers count."""
+        if self.is_shared and self.n_missing and found is not None:
+            self.found.append(found)
 
 
 def fit_fold(

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from automl.estimators.allowance import Allowance, fitting_within
-from automl.evaluation.fitting import REFIT, fit_estimator, fit_fold, open_run, preprocessing_of
+from automl.evaluation.fitting import (
+    REFIT,
+    SharedRounds,
+    fit_estimator,
+    fit_fold,
+    open_run,
+    preprocessing_of,
+)
 from automl.evaluation.fold_models import save_models
 from automl.inference.model import FittedPipeline
 from automl.preprocessing.pipeline import build_preprocessor
@@ -32,13 +39,14 @@ def fit_folds(context: str, payload: Mapping[str, Any]) -> float:
     plan, cache = open_run(context)
     configuration = Configuration.from_json(payload["configuration"])
     started = time.perf_counter()
-    with fitting_within(Allowance(most_rounds=payload.get("most_rounds"))):
-        pipelines = {
-            (repeat, fold): fit_fold(
+    rounds = SharedRounds.of(plan, payload.get("most_rounds"))
+    pipelines = {}
+    for repeat, fold in plan.stage("search").first_jobs:
+        with fitting_within(Allowance(most_rounds=rounds.known)) as allowance:
+            pipelines[repeat, fold], _ = fit_fold(
                 plan, cache, configuration, stage="search", repeat=repeat, fold=fold
-            )[0]
-            for repeat, fold in plan.stage("search").first_jobs
-        }
+            )
+        rounds.learn(allowance.found)
     save_models(plan.folder, payload["save_as"], pipelines)
     return time.perf_counter() - started
 

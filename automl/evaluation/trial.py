@@ -13,12 +13,19 @@ from numpy.typing import NDArray
 from automl.errors import SettingsError
 from automl.estimators.allowance import Allowance, fitting_within
 from automl.evaluation.cache import FoldCache
-from automl.evaluation.fitting import FoldData, fit_pipeline, open_run, preprocess_fold
+from automl.evaluation.fitting import (
+    LOOKING_FOLDS,
+    FoldData,
+    SharedRounds,
+    fit_pipeline,
+    open_run,
+    preprocess_fold,
+)
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.lateness import lateness
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.racing import why_raced
-from automl.families.registry import is_from_outside
+from automl.families.registry import get_family, is_from_outside
 from automl.inference.model import FittedPipeline
 from automl.inference.packing import needs_pickle, pickle_refusal
 from automl.inference.prediction import raw_prediction
@@ -101,11 +108,13 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
     yield from results
     for n_done, (repeat, fold) in enumerate(jobs[n_adopted:], n_adopted):
         spent = time.monotonic() - started
-        result = trial.run(repeat, fold, _fold_seconds(payload, spent, len(jobs) - n_done))
+        n_left = len(jobs) - n_done
+        n_left += min(trial.n_looking, max(LOOKING_FOLDS - n_done, 0), n_left - 1)
+        result = trial.run(repeat, fold, _fold_seconds(payload, spent, n_left))
         results.append(result)
         yield result
         own, left = results[n_adopted:], limit and limit - (time.monotonic() - started)
-        if late := lateness([r.seconds for r in own], len(jobs) - n_adopted, left):
+        if late := lateness([r.further_seconds for r in own], len(jobs) - n_adopted, left):
             yield TrialSummary({}, TrialStatus.TIMED_OUT, late)
             return
         if len(results) <= n_unraced:
@@ -118,7 +127,12 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
 
 
 def _fold_seconds(payload: Mapping[str, Any], spent: float, n_left: int) -> float | None:
-    """Equal share of the next fold in the time that is left for fits; None without a limit."""
+    """Equal share of the next fold in the time that is left for fits; None without a limit.
+
+    Parameters
+    ----------
+    n_left : folds, of which those that find the rounds of the others count twice
+    """
     within = payload.get("keeps_within")
     return None if within is None else max(FIT_SHARE * within - spent, 0.0) / n_left
 
@@ -140,6 +154,14 @@ class _FoldRunner:
         self._done = np.full_like(self._stage.folds, -1)
         self._pipelines: dict[tuple[int, int], FittedPipeline] = {}
         self._first = payload["jobs"][0][0]
+        self._rounds = SharedRounds.of(plan, payload.get("most_rounds"))
+
+    @property
+    def n_looking(self) -> int:
+        """Further folds that may fit twice, first to find the rounds of those that follow."""
+        rounds = self._rounds
+        is_boosted = get_family(self._configuration.family).capabilities.stops == "own"
+        return rounds.n_missing if is_boosted and rounds.is_shared and rounds.given is None else 0
 
     def adopt_earlier(self) -> list[FoldResult]:
         """Results of an earlier trial of the first folds; none if its predictions are gone."""
@@ -155,6 +177,7 @@ class _FoldRunner:
             _, within = self._plan.rows_of(self._payload["stage"], result.repeat, result.fold)
             if result.repeat == self._first:
                 self._keep_prediction(result.repeat, result.fold, within, stored[within])
+            self._rounds.learn(result.found_rounds)
         return results
 
     def _keep_prediction(
@@ -200,13 +223,14 @@ class _FoldRunner:
         """
         plan, payload = self._plan, self._payload
         data = FoldData(payload["stage"], repeat, fold, payload["row_share"])
-        allowance = Allowance(seconds, payload.get("most_rounds"))
+        allowance = Allowance(seconds, self._rounds.known)
         started, used = time.perf_counter(), time.process_time()
         part = preprocess_fold(plan, self._cache, self._configuration, data)
         preprocessed = time.perf_counter()
         share = payload.get("iteration_share", 1.0)
         with fitting_within(allowance):
             pipeline = fit_pipeline(plan, self._configuration, part, data, share)
+        self._rounds.learn(allowance.found)
         fitted = time.perf_counter()
         prediction = raw_prediction(
             pipeline.estimator, part.validation, plan.table.n_classes or None
@@ -231,6 +255,7 @@ class _FoldRunner:
             preprocessing_seconds=preprocessed - started,
             scoring_seconds=scored - predicted,
             rounds=allowance.kept,
+            found_rounds=allowance.found,
         )
 
     def _refuse_pickle(self, estimator: Any) -> None:

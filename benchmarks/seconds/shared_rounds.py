@@ -1,0 +1,166 @@
+"""What rounds that the first folds find cost and save: ``shared_rounds.py DATA_FOLDER OUT.jsonl [TABLE ...]``.
+
+DATA_FOLDER holds tables, with ``catalog.csv`` and ``schema.json`` or plain. Each configuration is fitted on five
+folds of 70 % of the rows: every fold looks for its own number of rounds, or the first fold or the first two do, and
+the others take (the geometric mean of) their numbers. The bag of the five models predicts the other 30 %, which
+nothing has seen: where shared rounds made the folds' scores too good, they would be so beside those of the bag.
+
+A line of OUT.jsonl is a table, a configuration and a number of folds that look. Finished ones are not repeated.
+Prints differences to every fold's own search, means over the pairs with standard errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from automl.data.collections import find_data_sets
+from automl.data.readers import read_table
+from automl.data.table import Table
+from automl.estimators.allowance import Allowance, fitting_within
+from automl.evaluation import fitting
+from automl.evaluation.cache import FoldCache
+from automl.evaluation.fitting import FoldData, SharedRounds, fit_pipeline, preprocess_fold
+from automl.evaluation.plan import EvaluationPlan
+from automl.families.registry import get_family
+from automl.home import RunFolder
+from automl.inference.prediction import raw_prediction
+from automl.records import Configuration, FloatArray
+from automl.run.preparation import prepare
+from automl.settings.sources import resolve_settings
+from automl.table_studies.facts import target_for
+
+SLOW = {"learning_rate": 0.03, "num_leaves": 63, "colsample": 0.6}
+CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "lightgbm": ("lightgbm", {}),
+    "lightgbm, slow": ("lightgbm", SLOW),
+    "xgboost": ("xgboost", {}),
+}
+TABLES = (
+    "vehicle", "qsar-biodeg", "credit-g", "kc1", "cmc", "yeast", "segment", "pc4", "churn", "phoneme",
+    "wine-quality-red", "concrete", "airfoil", "abalone", "housing", "stock", "mfeat-zernike", "splice",
+    "car", "spambase", "cjs", "satellite", "kin8nm", "elevators", "socmob", "credit-approval", "ilpd",
+    "vowel", "sensory",
+)  # fmt: skip
+ALL = 5
+LOOKING = (ALL, 1, 2)
+
+
+def loss(y: Any, prediction: FloatArray, *, has_classes: bool) -> float:
+    """Log loss, or mean squared error."""
+    if not has_classes:
+        return float(np.mean((prediction - y) ** 2))
+    return float(-np.mean(np.log(np.clip(prediction[np.arange(len(y)), y], 1e-15, 1.0))))
+
+
+def measure(
+    plan: EvaluationPlan, test: Table, configuration: Configuration, looking: int
+) -> dict[str, Any]:
+    """Scores of the folds and of the bag on the test rows, and processor seconds of the fits."""
+    table, cache, n_classes = plan.table, FoldCache(2**28), plan.table.n_classes or None
+    has_classes = bool(n_classes)
+    losses, scores, bags, used = [], [], [], 0.0
+    rounds = SharedRounds.of(plan, None)
+    for repeat, fold in plan.stage("search").first_jobs:
+        data = FoldData("search", repeat, fold)
+        part = preprocess_fold(plan, cache, configuration, data)
+        started = time.process_time()
+        with (
+            mock.patch.object(fitting, "LOOKING_FOLDS", looking),
+            fitting_within(Allowance(most_rounds=rounds.known)) as allowance,
+        ):
+            pipeline = fit_pipeline(plan, configuration, part, data, 1.0)
+            rounds.learn(allowance.found)
+        used += time.process_time() - started
+        prediction = raw_prediction(pipeline.estimator, part.validation, n_classes)
+        y = table.y[plan.rows_of("search", repeat, fold)[1]]
+        losses.append(loss(y, prediction, has_classes=has_classes))
+        scores.append(plan.index.score(y, prediction, None))
+        bags.append(pipeline.predict(test.frame, n_classes))
+    bag = np.mean(bags, axis=0)
+    return {
+        "loss": float(np.mean(losses)),
+        "score": float(np.mean(scores)),
+        "test_loss": loss(test.y, bag, has_classes=has_classes),
+        "test_score": plan.index.score(test.y, bag, None),
+        "seconds": used,
+    }
+
+
+def measured(
+    data: Path, tables: list[str], known: set[tuple[Any, ...]]
+) -> Iterator[dict[str, Any]]:
+    """Every table, configuration and number that is not known yet."""
+    sets = find_data_sets([str(data)])
+    for name in tables:
+        target = target_for(sets[name], read_table(str(sets[name]["table"])))
+        given = {**sets[name], "target": target, "folds": ALL, "seed": 1, "test_share": 0.3}
+        with tempfile.TemporaryDirectory() as path:
+            folder = RunFolder(Path(path))
+            prepare(folder, resolve_settings(given, environment={}))
+            plan, test = EvaluationPlan(path), Table.load(folder.test)
+            for label, (family, values) in CONFIGURATIONS.items():
+                space = get_family(family).space(plan.table.task)
+                configuration = space.complete({**space.default().values, **values})
+                for looking in LOOKING:
+                    if (name, label, looking) not in known:
+                        found = measure(plan, test, configuration, looking)
+                        yield {"table": name, "configuration": label, "looking": looking, **found}
+
+
+def report(lines: list[dict[str, Any]]) -> Iterator[str]:
+    """Differences to the search in every fold, by configuration and over all."""
+    found = {(line["table"], line["configuration"], line["looking"]): line for line in lines}
+    for label in (*CONFIGURATIONS, ""):
+        for looking in LOOKING[1:]:
+            pairs = [
+                (found[key], found[*key[:2], ALL])
+                for key in found
+                if label in ("", key[1]) and key[2] == looking and (*key[:2], ALL) in found
+            ]
+            if len(pairs) > 1:
+                yield f"{label or 'all':<15} {looking} look, {len(pairs)} pairs: {_differences(pairs)}"
+
+
+def _differences(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+    texts = []
+    for name in ("loss", "score", "test_loss", "test_score", "seconds"):
+        is_ratio = not name.endswith("score")
+        change = [
+            np.log(one[name] / own[name]) if is_ratio else one[name] - own[name]
+            for one, own in pairs
+        ]
+        mean, error = float(np.mean(change)), float(np.std(change, ddof=1)) / len(change) ** 0.5
+        shown = f"x {np.exp(mean):.3f}" if is_ratio else f"{mean:+.4f}"
+        texts.append(f"{name} {shown} ({error:.4f})")
+    return ", ".join(texts)
+
+
+def main() -> None:
+    """Measure what is not known, then print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("tables", nargs="*", default=list(TABLES))
+    given = parser.parse_args()
+    lines = []
+    if given.out.exists():
+        lines = [json.loads(line) for line in given.out.read_text().splitlines()]
+    known = {(line["table"], line["configuration"], line["looking"]) for line in lines}
+    with given.out.open("a") as out:
+        for line in measured(given.data, given.tables, known):
+            lines.append(line)
+            print(json.dumps(line), file=out, flush=True)
+    print("\n".join(report(lines)))
+
+
+if __name__ == "__main__":
+    main()
