@@ -21,6 +21,9 @@ from automl.records import Configuration, IntArray, JsonScalar
 LOOKING_FOLDS = 2
 """Folds that look for their number of rounds. With one the score is worse where it finds a poor number; see
 ``benchmarks/seconds``."""
+LEAST_SHARING_ROWS = 1000
+"""Rows of a table whose folds share their rounds. With fewer the number is too uncertain to be that of others,
+and the seconds saved are few; see ``benchmarks/seconds``."""
 REFIT = 2**20
 """In place of the keys of a fold, for a fit on all rows."""
 
@@ -40,8 +43,8 @@ class SharedRounds:
     """How many rounds of boosting the folds of a trial take.
 
     The first folds hold rows out to find the best number, and fit all their rows again. The others
-    take the geometric mean of what those found, as they take every other hyperparameter. In time
-    order each looks for its own, since the first ones learn from fewer rows.
+    take the geometric mean of what those found, as they take every other hyperparameter. Each looks
+    for its own on a small table, and in time order, where the first ones learn from fewer rows.
 
     Parameters
     ----------
@@ -57,7 +60,8 @@ class SharedRounds:
     @classmethod
     def of(cls, plan: EvaluationPlan, given: int | None) -> SharedRounds:
         """Before the first fold of a trial."""
-        return cls(given, is_shared=not plan.settings.time_ordered)
+        is_large = len(plan.table) >= LEAST_SHARING_ROWS
+        return cls(given, is_shared=is_large and not plan.settings.time_ordered)
 
     @property
     def known(self) -> int | None:

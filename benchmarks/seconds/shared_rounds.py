@@ -68,7 +68,7 @@ def measure(
     table, cache, n_classes = plan.table, FoldCache(2**28), plan.table.n_classes or None
     has_classes = bool(n_classes)
     losses, scores, bags, used = [], [], [], 0.0
-    rounds = SharedRounds.of(plan, None)
+    rounds = SharedRounds(None, is_shared=True)
     for repeat, fold in plan.stage("search").first_jobs:
         data = FoldData("search", repeat, fold)
         part = preprocess_fold(plan, cache, configuration, data)

@@ -18,14 +18,14 @@ from automl.home import RunFolder
 from automl.run.preparation import prepare
 from automl.settings import Settings
 
-N = 540
+N = fitting.LEAST_SHARING_ROWS
 
 
-def make_plan(path, **options):
+def make_plan(path, n=N, **options):
     rng = np.random.default_rng(5)
-    frame = pd.DataFrame(rng.normal(size=(N, 3)), columns=["a", "b", "c"])
-    frame["kind"] = np.where(frame["a"] * frame["b"] + rng.normal(0, 0.5, N) > 0, "yes", "no")
-    frame["hour"] = np.arange(N)
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+    frame["kind"] = np.where(frame["a"] * frame["b"] + rng.normal(0, 0.5, n) > 0, "yes", "no")
+    frame["hour"] = np.arange(n)
     given = {"table": "frame", "target": "kind", "folds": 3, "seed": 3, **options}
     settings = Settings(**given)
     frame = frame if settings.time else frame.drop(columns="hour")
@@ -93,6 +93,11 @@ def test_a_trial_that_goes_on_takes_the_rounds_of_its_first_folds(plan):
     continued = run(plan, boosted(), earlier=earlier)
     assert [fold.score for fold in continued] == [fold.score for fold in whole]
     assert [fold.found_rounds for fold in continued] == [fold.found_rounds for fold in whole]
+
+
+def test_on_a_small_table_each_fold_finds_its_own(tmp_path):
+    folds = run(make_plan(tmp_path, N - 1), boosted())
+    assert None not in [fold.found_rounds for fold in folds]
 
 
 def test_in_time_order_each_fold_finds_its_own(tmp_path):
