@@ -31,7 +31,7 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
         Share of the columns per level.
     holdout_share : in (0, 0.5]
         Share of the rows kept aside to stop, from 300 rows upward; below, the number of rounds
-        is 5 / learning_rate.
+        is 5 / learning_rate. The model does not learn from them.
     """
 
     model_: catboost.CatBoost | None
@@ -88,6 +88,8 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
         self.model_ = catboost.CatBoost(self._parameters(rounds, objective))
         clock = [_Clock(rounds)] if current().is_limited else None
         self.model_.fit(training, eval_set=held_out, verbose=False, callbacks=clock)
+        if held_out is not None:
+            current().find(max(int(self.model_.tree_count_), 1))
 
     def _parameters(self, rounds: int, objective: str) -> dict[str, Any]:
         return {

@@ -42,9 +42,10 @@ class FoldData:
 class SharedRounds:
     """How many rounds of boosting the folds of a trial take.
 
-    The first folds hold rows out to find the best number, and fit all their rows again. The others
-    take the geometric mean of what those found, as they take every other hyperparameter. Each looks
-    for its own on a small table, and in time order, where the first ones learn from fewer rows.
+    The first folds hold rows out to find the best number; LightGBM and XGBoost then fit all their
+    rows. The other folds take the geometric mean of what those found, as they take every other
+    hyperparameter. Each looks for its own on a small table, and in time order, where the first ones
+    learn from fewer rows.
 
     Parameters
     ----------

@@ -43,6 +43,7 @@ CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "lightgbm": ("lightgbm", {}),
     "lightgbm, slow": ("lightgbm", SLOW),
     "xgboost": ("xgboost", {}),
+    "catboost": ("catboost", {}),
 }
 TABLES = (
     "vehicle", "qsar-biodeg", "credit-g", "kc1", "cmc", "yeast", "segment", "pc4", "churn", "phoneme",

@@ -57,6 +57,12 @@ def run(plan, configuration, **options):
     return folds_of(list(evaluate(str(plan.folder), payload)))
 
 
+def test_the_first_folds_of_catboost_find_theirs_too(plan):
+    pytest.importorskip("catboost")
+    folds = run(plan, boosted("catboost"))
+    assert [fold.found_rounds is None for fold in folds] == [False, False, True]
+
+
 @pytest.mark.parametrize("family", ["lightgbm", "xgboost"])
 def test_the_first_folds_find_the_rounds_of_all(plan, family):
     pytest.importorskip(family)
