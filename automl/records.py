@@ -164,10 +164,10 @@ class FoldResult:
         The part of `fit_seconds` that preprocessing took; next to nothing where the preprocessed
         rows were still at hand. 0 in journals that do not tell it apart.
     scoring_seconds : of the predictions, wall seconds; 0 in journals that do not tell it
-    rounds : that the fit kept when its time was over; None where it ended by itself
+    rounds : that the fit kept when its time was over; None if it ended by itself
     found_rounds
-        That were best by rows which the fit held out; further folds of the trial go by them. None
-        where none was looked for.
+        That were best by rows which the fit held out; further folds of the trial go by them. None if
+        it looked for none.
     """
 
     repeat: int

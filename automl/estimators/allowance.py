@@ -26,9 +26,9 @@ class Allowance:
     ----------
     seconds : wall seconds from now on; None without a limit
     most_rounds
-        Rounds that an earlier fit of the same recipe kept when its time was over, or found to be
-        best: whoever fits it again takes as many, without looking for the best number. None
-        where there is no such fit.
+        Rounds that an earlier fit of the same recipe kept when its time ran out, or found to be
+        best: whoever fits it again takes as many, without looking for the best number. None if
+        there is no such fit.
 
     Attributes
     ----------

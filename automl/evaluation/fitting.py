@@ -66,7 +66,7 @@ class SharedRounds:
 
     @property
     def known(self) -> int | None:
-        """What the next fold takes; None where it looks for its own."""
+        """What the next fold takes; None if it looks for its own."""
         if self.given is not None or not self.n_missing:
             return self.given or round(float(np.exp(np.mean(np.log(self.found)))))
         return None
