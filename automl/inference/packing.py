@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.metadata
+import json
 import platform
 import shutil
 import sys
@@ -238,14 +240,31 @@ def _write_pickle(estimator: Any, folder: Path, stem: str) -> dict[str, Any]:
 
 def _own_modules() -> list[ModuleType]:
     """Loaded modules that are neither Python's, nor this program's, nor of an installed distribution."""
-    installed = {*sys.stdlib_module_names, *importlib.metadata.packages_distributions(), "automl"}
+    providers = importlib.metadata.packages_distributions()
+    python_or_ours = {*sys.stdlib_module_names, "automl"}
     return [
         module
         for name, module in list(sys.modules.items())
-        if name.partition(".")[0] not in installed
+        if (package := name.partition(".")[0]) not in python_or_ours
         and getattr(module, "__name__", "") == name
-        and isinstance(getattr(module, "__file__", None), str)
+        and isinstance(file := getattr(module, "__file__", None), str)
+        and not any(_provides(provider, Path(file)) for provider in providers.get(package, ()))
     ]
+
+
+@functools.cache
+def _folder_of(distribution: str) -> Path | None:
+    """Folder that an installed distribution's modules lie in; None if it is installed as editable."""
+    found = importlib.metadata.distribution(distribution)
+    origin = json.loads(found.read_text("direct_url.json") or "{}")
+    is_editable = origin.get("dir_info", {}).get("editable", False)
+    return None if is_editable else Path(str(found.locate_file("")))
+
+
+def _provides(distribution: str, file: Path) -> bool:
+    """Whether a module's file is a distribution's, and not a module of the user's that has its name."""
+    folder = _folder_of(distribution)
+    return folder is None or file.is_relative_to(folder)
 
 
 def _distributions(classes: Iterable[str]) -> list[str]:

@@ -139,7 +139,9 @@ def test_what_is_no_table_of_partitions_is_refused(tmp_path: Path) -> None:
         read_table(tmp_path / "b")
     (tmp_path / "c" / "whole=1").mkdir(parents=True)
     frame_of(5).to_parquet(tmp_path / "c" / "whole=1" / "x.parquet")
-    with pytest.raises(DataError, match="has the column 'whole', which the name of its folder has too"):
+    with pytest.raises(
+        DataError, match="has the column 'whole', which the name of its folder has too"
+    ):
         read_table(tmp_path / "c")
 
 

@@ -170,10 +170,15 @@ def test_a_run_of_a_table_in_a_secret_block_shows_its_families_and_nowhere_the_s
     assert "@champion" in done.stdout
     assert "flow run wine-target Completed" in done.stdout
     searches = [line for line in done.stdout.splitlines() if line.startswith("task run search")]
-    assert {line.split()[3] for line in searches} == {"constant", "stump", "ridge", "knn"}
+    assert {line.split()[3].rstrip(":") for line in searches} == {
+        "constant",
+        "stump",
+        "ridge",
+        "knn",
+    }
     assert len(searches) == 4
-    assert any("/ Completed / 1 of 1 trials complete, the best 0." in line for line in searches)
-    assert any("/ No complete trial / no complete trial of 0" in line for line in searches)
+    assert any("/ Completed / 1 of 1 trials complete, best score 0." in line for line in searches)
+    assert "task run search knn: no trial / No trial / no trial" in searches
     assert PASSWORD not in done.stdout + done.stderr
     holding = [path for path in tmp_path.rglob("*") if path.is_file() and _has_secret(path)]
     assert holding == []

@@ -126,7 +126,7 @@ BAD = {
     "fixed mixed": (
         lambda f: f.update(fixed={"regression": {}, "a": 1}),
         "fixed.regression",
-        "beside",
+        "must not be combined with other arguments",
     ),
     "fixed from what is unknown": (
         lambda f: f.update(fixed={"a": {"from": "n_encoded + C"}}),

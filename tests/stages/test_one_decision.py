@@ -15,6 +15,7 @@ from automl.evaluation.journal import read as read_journal
 from automl.evaluation.predictions import PredictionStore
 from automl.home import Home
 from automl.inference.bundle import load_bundle
+from automl.inference.calibration import calibrated
 from automl.inference.combining import combined
 from automl.inference.decision import DecisionRule
 from automl.metrics.decisions import OutOfFold
@@ -120,9 +121,9 @@ def test_the_model_that_is_chosen(run):
     members = run.final["members"]
     weights = np.array([member["weight"] for member in members])
     predictions = [run.store.load(member["trial_id"]) for member in members]
-    found = run.out_of_fold(
-        "search", combined(predictions, weights, stage_json.record(run.line, "ensemble")["combine"])
-    )
+    ensemble = run.line.record(EnsembleRecord)
+    blend = combined(predictions, weights, ensemble.combine)
+    found = run.out_of_fold("search", calibrated(blend, ensemble.calibration))
     assert run.final["score"] == pytest.approx(run.score(found.y, None, found.labels()))
     rule = found.rule()
     assert stage_json.record(run.line, "ensemble")["rule"] == json.loads(json.dumps(rule.to_json()))

@@ -78,7 +78,7 @@ def test_a_folder_is_learned_once_and_written_as_knowledge(tmp_path: Path) -> No
         (["priors", "none.csv"], 3, "there is no file"),
         (["experience", ".", "--trial-limit", "soon"], 2, "a duration must look like"),
         (["experience", "list.yaml"], 2, "setting task"),
-        (["facts"], 2, "no table is learned"),
+        (["facts"], 2, "no table has been learned"),
         (["facts", "other"], 2, "other is not learned"),
     ],
 )
