@@ -43,6 +43,7 @@ class Progress:
     message
         One sentence about something that just happened; shown once.
     trials_planned : number of trials of the budget; None under a time budget
+    stages_done, stages_planned : number of stages, of which the search is one
     """
 
     stage: str
@@ -56,6 +57,8 @@ class Progress:
     best: Best | None = None
     message: str = ""
     trials_planned: int | None = None
+    stages_done: int = 0
+    stages_planned: int = 0
 
     @property
     def seconds_left(self) -> float | None:
@@ -72,7 +75,8 @@ class Progress:
 
     @property
     def share_done(self) -> float:
-        """Share of the budget that is used, in [0, 1]."""
+        """Share of the seconds that are used, or of the planned trials and stages that are done, in [0, 1]."""
         if self.trials_planned:
-            return min(1.0, self.trials_done / self.trials_planned)
+            done = min(self.trials_done, self.trials_planned) + self.stages_done
+            return done / (self.trials_planned + self.stages_planned)
         return min(1.0, self.elapsed / self.budget) if self.budget else 0.0

@@ -7,7 +7,7 @@ from itertools import accumulate
 from automl.metrics.words import headline, words_of
 from automl.progress import Best, Progress
 from automl.records import TrialStatus
-from automl.run.stage_table import STAGES
+from automl.run.stage_table import REGISTRATION, STAGES, stages_of
 from automl.stages.line import Line
 
 ENDED_WELL = frozenset({TrialStatus.COMPLETE, TrialStatus.PARTIAL, TrialStatus.RACED})
@@ -16,6 +16,7 @@ ENDED_WELL = frozenset({TrialStatus.COMPLETE, TrialStatus.PARTIAL, TrialStatus.R
 def progress_of(line: Line) -> Progress:
     """State of a run."""
     session, trials = line.session, line.trials
+    stages = [*(stage.name for stage in stages_of(session.settings)), REGISTRATION]
     return Progress(
         stage=_title(session.current_stage),
         elapsed=session.ledger.elapsed,
@@ -27,6 +28,8 @@ def progress_of(line: Line) -> Progress:
         slots=session.pool.n_slots,
         best=_best(line),
         trials_planned=session.settings.trials,
+        stages_done=stages.index(session.current_stage),
+        stages_planned=len(stages),
     )
 
 

@@ -84,9 +84,14 @@ def test_cells_are_short():
     ]  # fmt: skip
 
 
-def test_share_done_follows_trials_or_time():
+def test_share_done_follows_time_or_trials_and_stages():
     assert Progress("search", 30.0, 60.0).share_done == 0.5
     assert Progress("search", 30.0, None, trials_done=5, trials_planned=20).share_done == 0.25
+    later = Progress(
+        "honest score", 30.0, None, trials_done=20, trials_planned=20, stages_planned=5
+    )
+    assert later.share_done == 20 / 25
+    assert replace(later, stages_done=5).share_done == 1.0
     assert Progress("search", 90.0, 60.0).share_done == 1.0
     assert Progress("search", 90.0, 60.0).seconds_left == 0.0
     assert Progress("search", 1.0).seconds_left is None
