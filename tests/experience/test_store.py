@@ -1,10 +1,12 @@
 """The store of experience: whole entries only, whoever writes, whatever lies in its folder."""
 
+import contextlib
 import gzip
 import json
 import math
-import multiprocessing
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,23 +122,52 @@ def test_no_id_leaves_the_folder(store, identity):
     assert [path.parent for path in store.folder.iterdir()] == [store.folder]
 
 
-def _write(folder, number):
-    store = ExperienceStore(folder)
+_WRITER = """
+import sys
+from pathlib import Path
+from automl.experience.entries import unpack
+from automl.experience.store import ExperienceStore
+
+store = ExperienceStore(Path(sys.argv[1]))
+experiences = [unpack(file.read_bytes())[0] for file in sorted(Path(sys.argv[2]).iterdir())]
+print("ready", flush=True)
+sys.stdin.readline()
+for experience in experiences:
+    store.add(experience)
+"""
+
+
+def _writer(folder, given, number):
+    """A process that adds its entries as soon as it is told to."""
+    given.mkdir()
     for index in range(10):
-        store.add(experience_of(f"run-{number}-{index}", n_trials=50))
-        store.add(experience_of("shared", n_trials=10 * number + index + 1))
+        own = experience_of(f"run-{number}-{index}", n_trials=50)
+        shared = experience_of("shared", n_trials=10 * number + index + 1)
+        (given / f"{index} own").write_bytes(pack(own))
+        (given / f"{index} shared").write_bytes(pack(shared))
+    return subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(folder), str(given)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
-def test_processes_that_write_at_once_never_meet(store):
-    context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=_write, args=(store.folder, n)) for n in range(4)]
-    for process in processes:
-        process.start()
-    while any(process.is_alive() for process in processes):
-        assert store.read().notes == ()
-    for process in processes:
-        process.join()
-    assert all(process.exitcode == 0 for process in processes)
+def test_processes_that_write_at_once_never_meet(store, tmp_path):
+    with contextlib.ExitStack() as stack:
+        processes = [
+            stack.enter_context(_writer(store.folder, tmp_path / f"given {n}", n)) for n in range(4)
+        ]
+        for process in processes:
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        while any(process.poll() is None for process in processes):
+            assert store.read().notes == ()
+        errors = [process.communicate()[1] for process in processes]
+        assert [process.returncode for process in processes] == [0, 0, 0, 0], errors
     reading = store.read()
     assert len(reading.experiences) == 41
     assert reading.notes == ()
