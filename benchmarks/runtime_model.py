@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 from automl.errors import AutoMLError
 from automl.evaluation.journal import Journal
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.trial import evaluate
+from automl.evaluation.trial import evaluate, search_payload
 from automl.experience.harvest import harvest
 from automl.families.family import CLASSIFICATION, REGRESSION
 from automl.families.registry import get_family
@@ -120,15 +120,7 @@ def evaluate_in_child(
     path: Path, plan: EvaluationPlan, configurations: list[Configuration]
 ) -> Iterator[dict[str, Any]]:
     """Outcomes of the first of the configurations, up to one that takes too long."""
-    fixed = {
-        "stage": "search",
-        "jobs": list(plan.stage("search").jobs),
-        "row_share": 1.0,
-        "incumbent": None,
-        "save_as": None,
-        "keep_models_above": None,
-    }
-    payloads = [{"configuration": c.to_json(), **fixed} for c in configurations]
+    payloads = [search_payload(plan, configuration) for configuration in configurations]
     receiver, sender = FORK.Pipe(duplex=False)
     child = FORK.Process(target=evaluate_by_processor, args=(sender, str(path), payloads))
     child.start()

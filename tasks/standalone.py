@@ -23,7 +23,7 @@ from automl.ensembles.problem import EnsembleProblem
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError, SettingsError
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.trial import TrialSummary, evaluate, folds_of
+from automl.evaluation.trial import TrialSummary, evaluate, folds_of, search_payload
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.inference.combining import Combine, check_combination
@@ -341,15 +341,7 @@ def _configuration(plan: EvaluationPlan, name: str, values: Mapping[str, Any]) -
 
 
 def _evaluate(plan: EvaluationPlan, configuration: Configuration) -> Trial:
-    payload = {
-        "configuration": configuration.to_json(),
-        "stage": "search",
-        "jobs": list(plan.stage("search").jobs),
-        "row_share": 1.0,
-        "incumbent": None,
-        "save_as": MODEL_NAME,
-        "keep_models_above": None,
-    }
+    payload = search_payload(plan, configuration, save_as=MODEL_NAME)
     results = list(evaluate(str(plan.folder), payload))
     folds = folds_of(results)
     summary = next(result for result in results if isinstance(result, TrialSummary))

@@ -14,7 +14,6 @@ from automl.errors import SettingsError
 from automl.estimators.allowance import Allowance, fitting_within
 from automl.evaluation.cache import FoldCache
 from automl.evaluation.fitting import (
-    LOOKING_FOLDS,
     FoldData,
     SharedRounds,
     fit_pipeline,
@@ -59,6 +58,27 @@ class TrialSummary:
     reason: str = ""
     bootstrap_scores: tuple[float, ...] = ()
     fold_scores: tuple[float, ...] = ()
+
+
+def search_payload(
+    plan: EvaluationPlan, configuration: Configuration, **others: Any
+) -> dict[str, Any]:
+    """Payload of `evaluate`: all folds of the search, not raced, nothing kept.
+
+    Parameters
+    ----------
+    others : parts that are to be different
+    """
+    return {
+        "configuration": configuration.to_json(),
+        "stage": "search",
+        "jobs": list(plan.stage("search").jobs),
+        "row_share": 1.0,
+        "incumbent": None,
+        "save_as": None,
+        "keep_models_above": None,
+        **others,
+    }
 
 
 def folds_of(results: Sequence[Any]) -> tuple[FoldResult, ...]:
@@ -109,7 +129,7 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
     for n_done, (repeat, fold) in enumerate(jobs[n_adopted:], n_adopted):
         spent = time.monotonic() - started
         n_left = len(jobs) - n_done
-        n_left += min(trial.n_looking, max(LOOKING_FOLDS - n_done, 0), n_left - 1)
+        n_left += min(trial.n_looking, n_left - 1)
         result = trial.run(repeat, fold, _fold_seconds(payload, spent, n_left))
         results.append(result)
         yield result

@@ -46,9 +46,10 @@ class Calibration:
         -------
         (n, K), rows of sum 1
         """
-        return shares_of(self.power * logarithms(probability) + np.array(self.biases)).astype(
-            np.float32
-        )
+        from scipy.special import softmax  # records that hold a calibration are read without it
+
+        scaled = self.power * logarithms(probability) + np.array(self.biases)
+        return np.asarray(softmax(scaled, axis=1), dtype=np.float32)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
@@ -70,9 +71,3 @@ def calibrated(
 def logarithms(probability: NDArray[Any]) -> NDArray[np.float64]:
     """Logarithms of probabilities, those below `LEAST_PROBABILITY` as of this."""
     return np.log(np.maximum(np.asarray(probability, dtype=np.float64), LEAST_PROBABILITY))
-
-
-def shares_of(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows of positive numbers of sum 1 whose ratios are those of the exponentials."""
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))

@@ -101,8 +101,7 @@ def shares_of(choices: RunChoices) -> tuple[dict[str, float], Combine, str]:
 def calibration_of(choices: RunChoices, shares: Mapping[str, float]) -> Calibration | None:
     """Calibration of a model of these trials: that of the ensemble where it is the whole of it."""
     ensemble = choices.ensemble
-    is_whole = ensemble is not None and set(shares) == set(ensemble.shares)
-    return ensemble.calibration if ensemble is not None and is_whole else None
+    return ensemble.calibration if ensemble is not None and ensemble.is_made_of(shares) else None
 
 
 def out_of_fold(

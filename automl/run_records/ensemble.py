@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -115,6 +115,10 @@ class EnsembleRecord(StageRecord):
     def shares(self) -> dict[str, float]:
         """Weight of each member by its trial id."""
         return {member.trial_id: member.weight for member in self.members}
+
+    def is_made_of(self, trial_ids: Iterable[str]) -> bool:
+        """Whether these are all the members: rule, scores and calibration are about nothing less."""
+        return set(trial_ids) == set(self.shares)
 
     @property
     def scores(self) -> BlendScores:

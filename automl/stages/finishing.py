@@ -92,7 +92,8 @@ def build_final(session: Session, trials: Sequence[Trial], ensemble: EnsembleRec
     if not members:
         raise AutoMLError("no model could be fitted for the final model; see workers.log")
     validated = _validated(session, members, combine, ensemble)
-    calibration = ensemble.calibration if _is_whole(members, ensemble) else None
+    is_whole = ensemble.is_made_of(member.trial for member in members if member.weight > 0)
+    calibration = ensemble.calibration if is_whole else None
     model = assembled(session, members, validated.rule, combine, calibration)
     model.reference = _reference(session, model)
     with storing(session.folder.bundle, "the model"):
@@ -168,9 +169,9 @@ def _validated(
 
     Those of the ensemble stage, unless a member is missing: the scores of a run are about its model.
     """
-    if _is_whole(members, ensemble):
-        return ensemble.scores
     shares = {member.trial: member.weight for member in members if member.weight > 0}
+    if ensemble.is_made_of(shares):
+        return ensemble.scores
     described = describe_blend(session.plan, shares, combine)
     if described is not None:
         return described
@@ -179,11 +180,6 @@ def _validated(
         "the whole ensemble, and its decision rule follows from the costs alone"
     )
     return replace(ensemble.scores, rule=session.plan.index.rule)
-
-
-def _is_whole(members: Sequence[Member], ensemble: EnsembleRecord) -> bool:
-    """Whether the model is the ensemble that was learned, none of it missing."""
-    return {m.trial: m.weight for m in members if m.weight > 0} == ensemble.shares
 
 
 def _reference(session: Session, model: TableModel) -> TrainingReference:

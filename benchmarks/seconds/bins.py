@@ -12,9 +12,7 @@ the tables with their standard errors of logarithms, and the mean difference of 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import kept_lines
 import numpy as np
 
 from automl.data.collections import find_data_sets
@@ -42,6 +41,7 @@ from automl.table_studies.facts import target_for
 FAMILIES = ("lightgbm", "xgboost", "hist_gradient_boosting")
 OWN_BINS = {"hist_gradient_boosting": 255}
 """What scikit-learn takes by itself; the bins of the others are arguments of `useful_bins`."""
+KEYS = ("table", "family", "kind")
 TABLES = (
     "vehicle", "qsar-biodeg", "yeast", "concrete", "airfoil", "segment", "wine-quality-red",
     "mfeat-fourier", "phoneme", "wall-following",
@@ -147,23 +147,5 @@ def report(lines: list[dict[str, Any]]) -> Iterator[str]:
         yield f"{family or 'all':<24} {len(chosen):3d} tables: {parts}, index {gain:+.4f}"
 
 
-def main() -> None:
-    """Measure what is not known, then print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("tables", nargs="*", default=list(TABLES))
-    given = parser.parse_args()
-    lines = []
-    if given.out.exists():
-        lines = [json.loads(line) for line in given.out.read_text().splitlines()]
-    known = {(line["table"], line["family"], line["kind"]) for line in lines}
-    with given.out.open("a") as out:
-        for line in measured(given.data, given.tables, known):
-            lines.append(line)
-            print(json.dumps(line), file=out, flush=True)
-    print("\n".join(report(lines)))
-
-
 if __name__ == "__main__":
-    main()
+    kept_lines.run(__doc__, tuple(TABLES), KEYS, measured, report)

@@ -11,8 +11,6 @@ Prints differences to every fold's own search, means over the pairs with standar
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import kept_lines
 import numpy as np
 
 from automl.data.collections import find_data_sets
@@ -45,6 +44,7 @@ CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "xgboost": ("xgboost", {}),
     "catboost": ("catboost", {}),
 }
+KEYS = ("table", "configuration", "looking")
 TABLES = (
     "vehicle", "qsar-biodeg", "credit-g", "kc1", "cmc", "yeast", "segment", "pc4", "churn", "phoneme",
     "wine-quality-red", "concrete", "airfoil", "abalone", "housing", "stock", "mfeat-zernike", "splice",
@@ -145,23 +145,5 @@ def _differences(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
     return ", ".join(texts)
 
 
-def main() -> None:
-    """Measure what is not known, then print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("tables", nargs="*", default=list(TABLES))
-    given = parser.parse_args()
-    lines = []
-    if given.out.exists():
-        lines = [json.loads(line) for line in given.out.read_text().splitlines()]
-    known = {(line["table"], line["configuration"], line["looking"]) for line in lines}
-    with given.out.open("a") as out:
-        for line in measured(given.data, given.tables, known):
-            lines.append(line)
-            print(json.dumps(line), file=out, flush=True)
-    print("\n".join(report(lines)))
-
-
 if __name__ == "__main__":
-    main()
+    kept_lines.run(__doc__, tuple(TABLES), KEYS, measured, report)

@@ -10,7 +10,7 @@ from automl.data.splits import share_of_rows
 from automl.evaluation import fitting
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
-from automl.evaluation.trial import evaluate
+from automl.evaluation.trial import evaluate, search_payload
 from automl.families.registry import families, get_family
 from automl.home import RunFolder
 from automl.records import FoldResult
@@ -35,16 +35,7 @@ def plan(tmp_path_factory):
 
 def run(plan, family, values=None, **options):
     configuration = get_family(family).space("multiclass").complete(values or {})
-    payload = {
-        "configuration": configuration.to_json(),
-        "stage": "search",
-        "jobs": list(plan.stage("search").jobs),
-        "row_share": 1.0,
-        "incumbent": None,
-        "save_as": None,
-        "keep_models_above": None,
-        **options,
-    }
+    payload = search_payload(plan, configuration, **options)
     return list(evaluate(str(plan.folder), payload))
 
 

@@ -12,7 +12,7 @@ from automl.evaluation.fitting import SharedRounds, fit_fold
 from automl.evaluation.fold_models import load_models
 from automl.evaluation.model_jobs import fit_folds
 from automl.evaluation.plan import EvaluationPlan
-from automl.evaluation.trial import evaluate, folds_of
+from automl.evaluation.trial import evaluate, folds_of, search_payload
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.run.preparation import prepare
@@ -44,16 +44,7 @@ def boosted(family="lightgbm"):
 
 
 def run(plan, configuration, **options):
-    payload = {
-        "configuration": configuration.to_json(),
-        "stage": "search",
-        "jobs": list(plan.stage("search").jobs),
-        "row_share": 1.0,
-        "incumbent": None,
-        "save_as": None,
-        "keep_models_above": None,
-        **options,
-    }
+    payload = search_payload(plan, configuration, **options)
     return folds_of(list(evaluate(str(plan.folder), payload)))
 
 

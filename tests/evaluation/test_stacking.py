@@ -14,7 +14,7 @@ from automl.evaluation.fold_models import load_models
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.second_layer import evaluate_stack, fit_stack_folds, refit_stack
-from automl.evaluation.trial import TrialSummary, evaluate
+from automl.evaluation.trial import TrialSummary, evaluate, search_payload
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.metrics.decisions import OutOfFold
@@ -52,15 +52,7 @@ def evaluate_base(plan):
     """Ids of evaluated trials of the search."""
     found = []
     for index, family in enumerate(BASE[str(plan.table.task)]):
-        payload = {
-            "configuration": configuration_of(plan, family).to_json(),
-            "stage": "search",
-            "jobs": list(plan.stage("search").jobs),
-            "row_share": 1.0,
-            "incumbent": None,
-            "save_as": f"run-s{index:05d}",
-            "keep_models_above": None,
-        }
+        payload = search_payload(plan, configuration_of(plan, family), save_as=f"run-s{index:05d}")
         list(evaluate(str(plan.folder), payload))
         found.append(payload["save_as"])
     return found

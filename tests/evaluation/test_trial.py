@@ -21,7 +21,7 @@ from automl.evaluation.model_jobs import fit_folds, refit
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.racing import is_far_behind, why_raced
-from automl.evaluation.trial import TrialSummary, evaluate, folds_of
+from automl.evaluation.trial import TrialSummary, evaluate, folds_of, search_payload
 from automl.families.registry import forget_families, get_family
 from automl.home import RunFolder
 from automl.metrics.bootstraps import bootstrap_multiplicities
@@ -100,21 +100,8 @@ def configuration_of(family, task="binary", **values):
     return get_family(family).space(task).complete(values)
 
 
-def payload_of(plan, configuration, **options):
-    return {
-        "configuration": configuration.to_json(),
-        "stage": "search",
-        "jobs": list(plan.stage("search").jobs),
-        "row_share": 1.0,
-        "incumbent": None,
-        "save_as": None,
-        "keep_models_above": None,
-        **options,
-    }
-
-
 def run(plan, configuration, **options):
-    return list(evaluate(str(plan.folder), payload_of(plan, configuration, **options)))
+    return list(evaluate(str(plan.folder), search_payload(plan, configuration, **options)))
 
 
 # --- the cache ------------------------------------------------------------------------------------
@@ -675,18 +662,10 @@ def test_a_model_that_only_a_pickle_holds_is_no_trial_without_trust(tmp_path, mo
     (families / "own.yaml").write_text(OWN_FAMILY)
     (families / "own_grown_estimators.py").write_text(OWN_MODULE)
     monkeypatch.syspath_prepend(str(families))
-    make_plan(tmp_path / "run", family_folder=str(families), trust=trust)
+    plan = make_plan(tmp_path / "run", family_folder=str(families), trust=trust)
     try:
         configuration = get_family("own").space("classification").default()
-        payload = {
-            "configuration": configuration.to_json(),
-            "stage": "search",
-            "jobs": [(0, 0), (0, 1)],
-            "row_share": 1.0,
-            "incumbent": None,
-            "save_as": None,
-            "keep_models_above": None,
-        }
+        payload = search_payload(plan, configuration, jobs=[(0, 0), (0, 1)])
         results = evaluate(str(tmp_path / "run"), payload)
         if trust:
             assert len(list(results)) == 3
