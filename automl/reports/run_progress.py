@@ -7,7 +7,7 @@ from itertools import accumulate
 from automl.metrics.words import headline, words_of
 from automl.progress import Best, Progress
 from automl.records import TrialStatus
-from automl.run.stage_table import REGISTRATION, STAGES, stages_of
+from automl.run.stage_table import REGISTRATION, stages_of
 from automl.stages.line import Line
 
 ENDED_WELL = frozenset({TrialStatus.COMPLETE, TrialStatus.PARTIAL, TrialStatus.RACED})
@@ -16,9 +16,12 @@ ENDED_WELL = frozenset({TrialStatus.COMPLETE, TrialStatus.PARTIAL, TrialStatus.R
 def progress_of(line: Line) -> Progress:
     """State of a run."""
     session, trials = line.session, line.trials
-    stages = [*(stage.name for stage in stages_of(session.settings)), REGISTRATION]
+    stages = stages_of(session.settings)
+    names = [*(stage.name for stage in stages), REGISTRATION]
+    titles = {stage.name: stage.title for stage in stages[1:]}  # the first is the end of the search
+    current = session.current_stage
     return Progress(
-        stage=_title(session.current_stage),
+        stage=titles.get(current, current),
         elapsed=session.ledger.elapsed,
         budget=session.ledger.total,
         trials_done=len(trials),
@@ -28,15 +31,9 @@ def progress_of(line: Line) -> Progress:
         slots=session.pool.n_slots,
         best=_best(line),
         trials_planned=session.settings.trials,
-        stages_done=stages.index(session.current_stage),
-        stages_planned=len(stages),
+        stages_done=names.index(current),
+        stages_planned=len(names),
     )
-
-
-def _title(stage: str) -> str:
-    """What pages and logs call a stage."""
-    titles = {each.name: each.title for each in STAGES[1:]}  # the first is the end of the search
-    return titles.get(stage, stage)
 
 
 def _best(line: Line) -> Best | None:

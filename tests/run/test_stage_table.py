@@ -16,6 +16,7 @@ import pytest
 from automl.errors import InterruptedRunError, SettingsError
 from automl.home import Home
 from automl.records import Trial
+from automl.reports.run_progress import progress_of
 from automl.run import stage_table
 from automl.run.beginning import begin
 from automl.run.session import Session
@@ -96,6 +97,10 @@ def with_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stage_table, "STAGES", (*STAGES[:place], line, *STAGES[place:]))
 
 
+def names_of(session: Session) -> list[str]:
+    return [stage.name for stage in stage_table.stages_of(session.settings)]
+
+
 def test_one_line_more_in_the_table_is_one_stage_more(with_another: None, tmp_path: Path) -> None:
     session = begin(SETTINGS, Home(tmp_path))
     line = open_line(session)
@@ -103,6 +108,10 @@ def test_one_line_more_in_the_table_is_one_stage_more(with_another: None, tmp_pa
         line.finish_search()
         line.record(EnsembleRecord)
         assert session.current_stage == "calibration"
+        progress = progress_of(line)
+        assert progress.stage == "calibrate"
+        assert progress.stages_done == names_of(session).index("calibration")
+        assert progress.stages_planned == len(names_of(session)) + 1
         made = line.run()
     finally:
         close_line(line)

@@ -20,12 +20,15 @@ from automl.inference.combining import combined
 from automl.inference.decision import DecisionRule
 from automl.metrics.decisions import OutOfFold
 from automl.records import Trial
+from automl.reports.judged import calibration_of, judged_rows
+from automl.reports.run_choices import choices_of
 from automl.run.beginning import begin
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord
 from automl.settings import Settings
 from automl.stages.choice_evidence import chosen_from
 from automl.stages.line import Line
+from automl.stages.recipes import recipe_of, weighted
 
 COSTS = [[0, 1, 1], [1, 0, 1], [20, 20, 0]]
 
@@ -128,6 +131,35 @@ def test_the_model_that_is_chosen(run):
     rule = found.rule()
     assert stage_json.record(run.line, "ensemble")["rule"] == json.loads(json.dumps(rule.to_json()))
     assert load_bundle(run.final["bundle"]).rule_ == rule
+
+
+def test_pages_judge_the_decision_that_is_deployed(run):
+    found = judged_rows(choices_of(run.session.folder), run.plan, run.session.folder)
+    assert run.final["score"] == pytest.approx(run.score(found.y, None, found.labels))
+    model = load_bundle(run.final["bundle"])
+    assert model.calibration == run.line.record(EnsembleRecord).calibration
+    assert calibration_of(choices_of(run.session.folder), {"another": 1.0}) is None
+
+
+def test_a_repeated_choice_and_a_recipe_calibrate_where_the_run_does(run):
+    line, ensemble = run.line, run.line.record(EnsembleRecord)
+    records = line.record(ChampionRecord), ensemble
+    evidence = chosen_from(run.session, line.trials, *records).evidence(run.plan)
+    counts = np.ones((1, len(evidence.rows.y)), dtype=np.float32)
+    again = evidence.choose(counts, np.random.default_rng(0))[0]["ensemble"]
+    assert (again.calibration is None) == (ensemble.calibration is None)
+    recipe = recipe_of(run.session.folder)
+    refitted = weighted(run.session, line.trials, recipe)
+    assert refitted.calibration == ensemble.calibration
+    assert refitted.score == pytest.approx(run.final["score"])
+    others = [t for t in line.trials if t.configuration.id != recipe.configurations[0].id]
+    rest = weighted(run.session, others, recipe)
+    assert rest is None or rest.calibration is None
+
+
+@pytest.mark.parametrize("run", [(2, {"metric": "f_beta"})], ids=["threshold"], indirect=True)
+def test_one_of_these_runs_has_a_calibration(run):
+    assert run.line.record(EnsembleRecord).calibration is not None
 
 
 def test_the_honest_score_begins_with_the_labels_of_the_deployed_rule(run):
