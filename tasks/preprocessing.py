@@ -130,8 +130,8 @@ def reduce(
     Parameters
     ----------
     y : (n_rows,)
-        Target, for the method ``select_k`` only.
-    method : ``pca`` or ``select_k``
+        Target, for the methods ``select_k`` and ``select_few`` only.
+    method : ``pca``, ``select_k`` or ``select_few``
     share : in (0, 1]
         Of the variance to be explained (default 0.95), or of the columns to be kept (0.5).
     """

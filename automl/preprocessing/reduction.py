@@ -10,7 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from automl.errors import SettingsError
 from automl.preprocessing.blocks import BlockTransformer, Numbers, class_codes
 
-DEFAULT_SHARES = {"none": 1.0, "pca": 0.95, "select_k": 0.5}
+DEFAULT_SHARES = {"none": 1.0, "pca": 0.95, "select_k": 0.5, "select_few": 0.1}
+"""Of the variance for ``pca``, else of the columns. On tables of 60 x 2,000 and 200 x 10,000 the best numbers of columns
+lay between a tenth and the half of the number of rows."""
+SELECTIONS = ("select_k", "select_few")
 
 
 class Reducer(BlockTransformer):
@@ -18,12 +21,12 @@ class Reducer(BlockTransformer):
 
     Parameters
     ----------
-    method : ``none``, ``pca`` or ``select_k``
-        ``pca`` keeps the fewest principal components that explain `share` of the variance;
-        ``select_k`` keeps the ceil(share x columns) columns with the greatest F statistic against the target
-        (one-way analysis of variance for classes, correlation for numbers).
+    method : ``none``, ``pca``, ``select_k`` or ``select_few``
+        ``pca`` keeps the fewest principal components that explain `share` of the variance. The other two keep the
+        ceil(share x min(columns, rows)) columns with the greatest F statistic against the target (one-way analysis
+        of variance for classes, correlation for numbers).
     share : in (0, 1]
-        None takes 0.95 for ``pca`` and 0.5 for ``select_k``.
+        None takes 0.95 for ``pca``, 0.5 for ``select_k`` and 0.1 for ``select_few``.
     target_type : ``auto``, ``classes`` or ``number``
         See `class_codes`.
 
@@ -45,7 +48,7 @@ class Reducer(BlockTransformer):
         Raises
         ------
         SettingsError
-            If the method is not known, the share not in (0, 1], or ``select_k`` gets no target.
+            If the method is not known, the share not in (0, 1], or a selection gets no target.
         """
         if self.method not in DEFAULT_SHARES:
             allowed = ", ".join(DEFAULT_SHARES)
@@ -61,11 +64,11 @@ class Reducer(BlockTransformer):
         if self.method == "pca":
             self.means_ = values.mean(axis=0, dtype=np.float64)
             self.components_ = _components(values - self.means_, share)
-        elif self.method == "select_k":
+        elif self.method in SELECTIONS:
             if y is None:
-                raise SettingsError("select_k needs a target; got none")
+                raise SettingsError(f"{self.method} needs a target; got none")
             scores = _f_statistics(values, y, self.target_type)
-            n_kept = int(np.ceil(share * values.shape[1]))
+            n_kept = int(np.ceil(share * min(values.shape)))
             self.chosen_ = np.sort(np.argsort(-scores, kind="stable")[:n_kept])
         return self
 

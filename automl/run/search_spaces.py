@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,16 @@ from typing import Any
 from automl.errors import SettingsError
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family, kind_of
-from automl.families.registry import get_family, load_families
+from automl.families.registry import WITHOUT_MODEL, get_family, load_families
 from automl.home import RunFolder
 from automl.priors.files import Priors
 from automl.records import JsonScalar, Task
 from automl.settings import LEARNED, Settings
 from automl.spaces.nodes import PREP
 from automl.spaces.tree import SpaceTree
+
+SCREENING = ("select_k", "select_few", "none")
+"""Reducers that are searched on a table with more columns than rows, the default first."""
 
 
 def space_of(plan: EvaluationPlan, family: Family, settings: Settings) -> SpaceTree:
@@ -31,9 +34,9 @@ def space_of(plan: EvaluationPlan, family: Family, settings: Settings) -> SpaceT
     SettingsError
         If what the settings say about this family does not fit; names family, hyperparameter, key.
     """
-    table = plan.table
-    space = requested_space(family, table.task, settings)
-    space = _with_priors(space, table.task, RunFolder(plan.folder).priors)
+    task = plan.table.task
+    space = requested_space(family, task, requested_preprocessing(plan, settings))
+    space = _with_priors(space, task, RunFolder(plan.folder).priors)
     space = _narrowed(space, settings.spaces.get(family.name) or {})
     return space.with_facts(**plan.facts)
 
@@ -51,25 +54,43 @@ def spaces_of(
     return {name: space_of(plan, family, settings) for name, family in families.items()}
 
 
-def requested_space(family: Family, task: Task | str, settings: Settings) -> SpaceTree:
-    """The family's space with the setting `preprocessing`, as far as it has a meaning in it.
+def requested_preprocessing(
+    plan: EvaluationPlan, settings: Settings
+) -> Mapping[str, Sequence[JsonScalar]]:
+    """The setting `preprocessing`, and on a table with more columns than rows a choice of columns.
+
+    Screening the columns inside each fold is then the first choice, for the many families that lose
+    their way among thousands of columns without information.
+    """
+    n_rows, n_columns = plan.table.frame.shape
+    screened = {"reducer": SCREENING} if n_columns > n_rows else {}
+    return {**screened, **settings.preprocessing}
+
+
+def requested_space(
+    family: Family, task: Task | str, requested: Mapping[str, Sequence[JsonScalar]]
+) -> SpaceTree:
+    """The family's space with preprocessing that is requested for all, as far as it has a meaning in it.
 
     A learner that takes missing numbers as they are needs no fill values, one without a reducer no
-    share, one without indicators no rule for many categories. Choices of the family's file that the
-    setting does not name go on as they are.
+    share, one without indicators no rule for many categories. Columns are reduced for learners that need
+    complete numbers. Choices of the family's file that are not requested go on as they are.
     """
     space = family.space(task)
-    names = ("prep.reducer", "prep.numeric_imputer", "prep.encoder")
-    reducers, imputers, encoders = (_values(space, name) for name in names)
+    imputers, encoders = (
+        _values(space, f"{PREP}{name}") for name in ("numeric_imputer", "encoder")
+    )
     idle = set()
     if encoders and "onehot" not in encoders:
         idle.add("many_categories")
-    if set(reducers) <= {"none"}:
-        idle.add("reducer_share")
+    if "native" in encoders or "none" in imputers or family.name in WITHOUT_MODEL:
+        idle.add("reducer")
     if set(imputers) == {"none"}:
         idle.add("numeric_imputer")
-    requested = settings.preprocessing.items()
-    chosen = {f"{PREP}{name}": values for name, values in requested if name not in idle}
+    chosen = {f"{PREP}{name}": each for name, each in requested.items() if name not in idle}
+    reducers = chosen.get(f"{PREP}reducer") or _values(space, f"{PREP}reducer")
+    if set(reducers) <= {"none"}:
+        chosen.pop(f"{PREP}reducer_share", None)
     return space.with_prep(chosen) if chosen else space
 
 
@@ -118,7 +139,9 @@ def check_spaces(settings: Settings) -> None:
 
 def _misfit(family: Family, kind: str, settings: Settings) -> SettingsError | None:
     try:
-        _narrowed(requested_space(family, kind, settings), settings.spaces[family.name])
+        _narrowed(
+            requested_space(family, kind, settings.preprocessing), settings.spaces[family.name]
+        )
     except SettingsError as error:
         return error
     return None

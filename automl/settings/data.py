@@ -79,7 +79,7 @@ class Data(Section):
         {},
         help="Preprocessing of all families, by name",
         more="a value or a list to be searched, by numeric_imputer, nominal_imputer, variance, "
-        "variance_raw, many_categories, reducer_share, text",
+        "variance_raw, many_categories, reducer, reducer_share, text",
     )
 
     @field_validator("roles", mode="before")

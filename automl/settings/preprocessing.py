@@ -25,6 +25,7 @@ def _number(value: Any) -> bool:
 
 
 TEXT_METHODS = ("none", "words", "words_letters")
+REDUCERS = ("none", "pca", "select_k", "select_few")
 
 CHOICES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "numeric_imputer": (lambda v: v in ("mean", "median"), "mean or median"),
@@ -36,6 +37,7 @@ CHOICES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "variance_raw": (lambda v: isinstance(v, bool), "true or false"),
     "many_categories": (lambda v: v in ("other", "target"), "other or target"),
     "text": (lambda v: v in TEXT_METHODS, "none, words or words_letters"),
+    "reducer": (lambda v: v in REDUCERS, "none, pca, select_k or select_few"),
     "reducer_share": (_share, "a number above 0, at most 1"),
 }
 """Requirements for values, by name: a test and its words."""

@@ -22,7 +22,12 @@ from automl.recommendation.methods import (
     similar_scores,
 )
 from automl.records import Configuration
-from automl.run.search_spaces import requested_space, space_of, spaces_of
+from automl.run.search_spaces import (
+    requested_preprocessing,
+    requested_space,
+    space_of,
+    spaces_of,
+)
 from automl.run.session import Session
 from automl.search.guide import Guide
 from automl.search.opening import Opening
@@ -200,11 +205,11 @@ def _written_portfolio(session: Session, families: Mapping[str, Family]) -> list
 
 def _as_requested(session: Session, family: Family, configuration: Configuration) -> Configuration:
     """The same with the preprocessing that the settings choose for all families."""
-    requested = session.settings.preprocessing
+    requested = requested_preprocessing(session.plan, session.settings)
     if not requested:
         return configuration
     kept = {k: v for k, v in configuration.values.items() if k.removeprefix(PREP) not in requested}
-    return requested_space(family, session.plan.table.task, session.settings).complete(kept)
+    return requested_space(family, session.plan.table.task, requested).complete(kept)
 
 
 def _leaves(session: Session, family: Family, configuration: Configuration) -> bool:

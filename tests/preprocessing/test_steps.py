@@ -194,6 +194,16 @@ def test_the_chosen_columns_are_those_with_the_greatest_f_statistic(is_classific
     assert list(reducer.get_feature_names_out()) == ["x2", "x5"]
 
 
+@pytest.mark.parametrize(("method", "n_kept"), [("select_k", 15), ("select_few", 3)])
+def test_of_more_columns_than_rows_a_share_of_the_rows_is_kept(method, n_kept):
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(30, 400))
+    y = (values[:, 7] > 0).astype(int)
+    kept = Reducer(method).fit(values, y).chosen_
+    assert len(kept) == n_kept
+    assert 7 in kept
+
+
 def test_the_steps_work_in_a_scikit_learn_pipeline(typed, labels):
     steps = make_pipeline(
         Imputer("median"), VarianceFilter(), Scaler("robust"), Reducer("select_k")

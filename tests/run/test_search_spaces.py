@@ -140,6 +140,7 @@ def test_priors_that_fit_no_family_are_refused_before_the_run(tmp_path):
         ({"nominal_imputer": "mode"}, "nominal_imputer must be category, most_frequent or null"),
         ({"variance": -1}, "variance must be a number of 0 or more"),
         ({"variance": True}, "variance must be a number of 0 or more"),
+        ({"reducer": "lasso"}, "reducer must be none, pca, select_k or select_few"),
         ({"reducer_share": [0.5, 0.5]}, "reducer_share must be a number above 0"),
         ({"reducer_share": []}, "reducer_share must be"),
         ({"variance_raw": True}, "variance_raw has no effect without variance above 0"),
@@ -170,10 +171,37 @@ def test_requested_preprocessing_is_searched_where_it_has_a_meaning(plan):
 
 
 def test_a_rule_for_many_categories_is_for_families_that_make_indicators():
-    settings = Settings(table="t", target="y", preprocessing={"many_categories": "target"})
+    requested = Settings(
+        table="t", target="y", preprocessing={"many_categories": "target"}
+    ).preprocessing
     chosen = {
-        name: requested_space(get_family(name), "regression", settings).default().values
+        name: requested_space(get_family(name), "regression", requested).default().values
         for name in ("ridge", "constant")
     }
     assert chosen["ridge"]["prep.many_categories"] == "target"
     assert "prep.many_categories" not in chosen["constant"]
+
+
+def test_more_columns_than_rows_are_screened_where_the_learner_takes_any_numbers(plan):
+    assert (
+        "prep.reducer"
+        not in space_of(plan, get_family("ridge"), settings_with({})).default().values
+    )
+    plan.table.frame = np.zeros((60, 2000))
+    plan.facts |= {"n_rows": 60, "n_columns": 2000}
+    rng = np.random.default_rng(0)
+    ridge = space_of(plan, get_family("ridge"), settings_with({}))
+    assert ridge.default().values["prep.reducer"] == "select_k"
+    drawn = {ridge.sample(rng).values["prep.reducer"] for _ in range(60)}
+    assert drawn == {"select_k", "select_few", "none"}
+    for name in ("constant", "stump", "lightgbm"):
+        space = space_of(plan, get_family(name), settings_with({}))
+        assert "prep.reducer" not in space.default().values
+
+
+def test_a_requested_reducer_takes_the_place_of_screening(plan):
+    plan.table.frame = np.zeros((60, 2000))
+    settings = settings_with({}, preprocessing={"reducer": "none", "reducer_share": 0.3})
+    values = space_of(plan, get_family("svm"), settings).default().values
+    assert values["prep.reducer"] == "none"
+    assert "prep.reducer_share" not in values
