@@ -31,6 +31,7 @@ def loaded_by(statement, names):
         "import automl.errors, automl.records, automl.settings, automl.home, automl.randomness",
         "import automl.optimizers.registry, automl.bandits.registry, automl.search.turns",
         "import automl.families.registry; automl.families.registry.families()",
+        "import automl.tracking.mirror",
         "import automl_flows, automl_tasks",
     ],
 )

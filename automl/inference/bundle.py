@@ -51,12 +51,11 @@ from automl.inference.packing import (
 )
 from automl.inference.plain_records import ShapeError
 from automl.inference.provenance import KIND, digests, is_own, verify
-from automl.inference.reference import TrainingReference
+from automl.inference.reference import REFERENCE, TrainingReference
 from automl.inference.second_layer import StackInputs
 from automl.inference.signature import signed
 
 PYTHON_NAMES = {"python", "automl"}
-REFERENCE = "reference.json"
 
 
 def write_bundle(

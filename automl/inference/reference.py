@@ -22,6 +22,8 @@ from automl.inference.decision import DecisionRule
 from automl.inference.plain_records import ShapeError, read_record
 from automl.inference.schema import TableSchema
 
+REFERENCE = "reference.json"
+"""Its file in a bundle."""
 N_BINS = 10
 """Tenths, as the population stability index is used with since it is used."""
 MOST_CATEGORIES = 20

@@ -8,10 +8,9 @@ from typing import Any
 
 from automl.addresses import public_address
 from automl.home import RunFolder
-from automl.inference.bundle import REFERENCE
 from automl.inference.column_schema import ColumnSchema
 from automl.inference.manifest import MANIFEST, Manifest, parse_manifest
-from automl.inference.reference import ColumnReference, TrainingReference
+from automl.inference.reference import REFERENCE, ColumnReference, TrainingReference
 from automl.listing import first_few
 from automl.run_records.final import FinalRecord
 from automl.run_records.result import RunResult

@@ -14,9 +14,8 @@ from automl.data.table import Table
 from automl.errors import AutoMLError
 from automl.evaluation.plan import EvaluationPlan
 from automl.home import RunFolder
-from automl.inference.bundle import REFERENCE
 from automl.inference.column_schema import ColumnSchema
-from automl.inference.reference import ColumnReference, TrainingReference
+from automl.inference.reference import REFERENCE, ColumnReference, TrainingReference
 from automl.reports.column_values import value_words
 from automl.reports.figure import Cell, DataTable, number
 from automl.reports.figures.columns import distribution
