@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 from automl.addresses import public_address, public_text
 from automl.errors import ServiceError, SettingsError, StoreBusyError
 from automl.privacy import make_private_file, make_private_folder
+from automl.remembered_schema import REVISIONS, make_database, remember_schema
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -43,6 +44,8 @@ _ENVIRONMENT = {
     "GIT_PYTHON_REFRESH": "quiet",
 }
 
+SERVICE = "mlflow"
+"""Whose schema of a new database is remembered."""
 
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _PRIMARY_CODE = 0xFF
@@ -135,7 +138,7 @@ def store_address(home: Path, *, uri: str | None = None) -> StoreAddress:
 def open_store(address: StoreAddress) -> MlflowClient:
     """Client of a store that exists and answers; a new SQLite store is created first.
 
-    Importing mlflow costs about 3 s of CPU time, creating a SQLite store 2 s more.
+    Importing mlflow costs about 3 s of CPU time, creating the first SQLite store of an installation 2 s more.
 
     Raises
     ------
@@ -226,18 +229,13 @@ def _is_unmade(file: Path) -> bool:
     """Whether there is no store yet, or one whose maker was killed before its first row."""
     if not file.exists():
         return True
-    with closing(sqlite3.connect(file, timeout=10)) as connection:
-        try:
-            rows = connection.execute("select name from sqlite_master where type = 'table'")
-            tables = {name for (name,) in rows} - {"sqlite_sequence"}
-            if tables and "experiments" not in tables:
-                return False  # not MLflow's: its own words are the best
-            return not any(
-                connection.execute(f'select 1 from "{name}" limit 1').fetchone()  # noqa: S608
-                for name in tables - {"alembic_version"}
-            )
-        except sqlite3.DatabaseError:
-            return False
+    try:
+        tables = _tables(file)
+        if tables and "experiments" not in tables:
+            return False  # not MLflow's: its own words are the best
+        return not any(has_rows for name, has_rows in tables.items() if name != REVISIONS)
+    except sqlite3.DatabaseError:
+        return False
 
 
 def _make_database(file: Path) -> None:
@@ -248,12 +246,37 @@ def _make_database(file: Path) -> None:
     for path in (draft, whole):
         _remove_database(path)
         make_private_file(path)
-    MlflowClient(tracking_uri=f"sqlite:///{draft}").search_experiments(max_results=1)
+    if not _is_made_as_remembered(draft):
+        MlflowClient(tracking_uri=f"sqlite:///{draft}").search_experiments(max_results=1)
+        filled = [name for name, has_rows in _tables(draft).items() if has_rows]
+        filled.remove("experiments")  # its row names the home
+        remember_schema(SERVICE, draft, filled)
     with closing(sqlite3.connect(draft)) as source, closing(sqlite3.connect(whole)) as target:
         source.backup(target)
     _remove_database(file)
     whole.replace(file)
     _remove_database(draft)
+
+
+def _is_made_as_remembered(draft: Path) -> bool:
+    """Whether an earlier home of this installation spares the migrations, which take 1.7 s of a processor."""
+    try:
+        return make_database(SERVICE, draft)
+    except sqlite3.Error:
+        _remove_database(draft)
+        make_private_file(draft)
+        return False
+
+
+def _tables(file: Path) -> dict[str, bool]:
+    """Whether each table of a database has rows, by name."""
+    with closing(sqlite3.connect(file, timeout=10)) as connection:
+        found = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+        return {
+            name: connection.execute(f'select 1 from "{name}" limit 1').fetchone() is not None  # noqa: S608
+            for (name,) in found
+            if name != "sqlite_sequence"
+        }
 
 
 def _remove_database(file: Path) -> None:

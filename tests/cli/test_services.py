@@ -10,8 +10,10 @@ import time
 import psutil
 import pytest
 
+from automl import remembered_schema
 from automl.errors import ServiceError
 from automl.installation import KEY_VARIABLE
+from automl.remembered_schema import schema_text
 from automl_flows.commands.doctor import Finding, examine, exit_code
 from automl_flows.services import server_schema, standing
 from automl_flows.services.local_server import local_server
@@ -114,16 +116,15 @@ def test_the_schema_that_the_first_server_made_is_every_further_home_s(
     assert not server_schema.ensure_database(second)
     assert [path.name for path in second.iterdir()] == ["prefect.db"]
     made, migrated = (
-        server_schema.schema_text(folder / "prefect.db")
-        for folder in (second, server_that_was_ready)
+        schema_text(folder / "prefect.db") for folder in (second, server_that_was_ready)
     )
     assert made == migrated
     assert re.search(r"CREATE TABLE \"?flow_run\"? ", made)
-    assert "INSERT INTO alembic_version" in made
+    assert 'INSERT INTO "alembic_version"' in made
     with LocalServer(second) as server:
         server.wait_ready()
-    assert server_schema.schema_text(second / "prefect.db") == migrated
-    monkeypatch.setattr(server_schema, "version", lambda _: "99.0")
+    assert schema_text(second / "prefect.db") == migrated
+    monkeypatch.setattr(remembered_schema, "version", lambda _: "99.0")
     assert not server_schema.ensure_database(tmp_path / "third")
     assert not (tmp_path / "third").exists()
 
