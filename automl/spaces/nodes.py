@@ -147,15 +147,20 @@ class Signature:
         """``family/name=value/…`` as in `Configuration.signature`."""
         return "/".join((self.family, *self.path))
 
-    @property
+    @cached_property
     def leaves(self) -> tuple[Hyperparameter, ...]:
         """Numericals, then nominals."""
         return self.numericals + self.nominals
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Every active hyperparameter: branches, numericals, nominals."""
         return (*self.branches, *(leaf.name for leaf in self.leaves))
+
+    @cached_property
+    def name_set(self) -> frozenset[str]:
+        """The same without an order."""
+        return frozenset(self.names)
 
     def leaf(self, name: str) -> Hyperparameter:
         """The leaf of this name; KeyError if there is none."""

@@ -285,12 +285,8 @@ class SpaceTree:
         return self._illegal_value(signature, configuration.values)
 
     def _illegal_value(self, signature: Signature, values: Mapping[str, JsonScalar]) -> str | None:
-        names = signature.names
-        missing = next((name for name in names if name not in values), None)
-        if missing is not None:
-            return f"{missing} is missing"
-        if len(values) > len(names):
-            return f"{sorted(set(values) - set(names))} are not active in {signature.name}"
+        if values.keys() != signature.name_set:
+            return self._wrong_names(signature, values)
         for name, value in signature.branches.items():
             if category_key(values[name]) != category_key(value):
                 return f"{name} is {values[name]!r}, which is not on its path"
@@ -299,6 +295,12 @@ class SpaceTree:
                 return f"{leaf.name} must be {leaf.allowed()}; got {values[leaf.name]!r}"
         broken = self.broken_rule(values)
         return None if broken is None else f"it breaks the rule `{broken}`"
+
+    def _wrong_names(self, signature: Signature, values: Mapping[str, JsonScalar]) -> str:
+        missing = next((name for name in signature.names if name not in values), None)
+        if missing is not None:
+            return f"{missing} is missing"
+        return f"{sorted(set(values) - set(signature.names))} are not active in {signature.name}"
 
     # --- the unit cube ----------------------------------------------------------------------
 
