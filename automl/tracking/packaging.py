@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def save_pyfunc(
         signature=_signature(manifest),
         metadata=dict(metadata),
     )
-    with quiet():
+    with quiet(), _requirements_as_they_are():
         pyfunc.save_model(
             str(local),
             loader_module=LOADER_MODULE,
@@ -74,6 +75,22 @@ def save_pyfunc(
         )
     for cache in local.rglob("__pycache__"):
         shutil.rmtree(cache, ignore_errors=True)
+
+
+@contextmanager
+def _requirements_as_they_are() -> Iterator[None]:
+    """Let MLflow not hold the requirements against this environment, which they are read from.
+
+    For a warning that cannot come it reads the metadata of every installed distribution: 0.8 s of a processor.
+    """
+    from mlflow.utils import environment
+
+    check = environment.warn_dependency_requirement_mismatches
+    environment.warn_dependency_requirement_mismatches = lambda _: None
+    try:
+        yield
+    finally:
+        environment.warn_dependency_requirement_mismatches = check
 
 
 def _signature(manifest: Mapping[str, Any]) -> Any:

@@ -73,10 +73,8 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame({name: values for name, (_, values, _, _) in COLUMNS.items()})
 
 
-def saved(frame: pd.DataFrame, classes: list[Any] | None, folder: Path) -> tuple[TableModel, Any]:
-    """A model, and what MLflow loads of it."""
-    import mlflow
-
+def save(frame: pd.DataFrame, classes: list[Any] | None, folder: Path) -> TableModel:
+    """A model whose bundle is in the folder, also in MLflow's form."""
     schema = fit_schema(frame, {name: COLUMNS[name][0] for name in frame.columns})
     typed, y = schema.transform(frame), np.arange(N) % 2
     preprocessor = build_preprocessor({"prep.scaler": "standard"}, seed=0)
@@ -88,7 +86,14 @@ def saved(frame: pd.DataFrame, classes: list[Any] | None, folder: Path) -> tuple
     write_bundle(model, folder / "bundle")
     facts = {"model_id": "m-1", "location": None, "run": "r", "metadata": {}}
     save_pyfunc(folder / "bundle", folder / "model", **facts)
-    return model, mlflow.pyfunc.load_model(str(folder / "model"))
+    return model
+
+
+def saved(frame: pd.DataFrame, classes: list[Any] | None, folder: Path) -> tuple[TableModel, Any]:
+    """A model, and what MLflow loads of it."""
+    import mlflow
+
+    return save(frame, classes, folder), mlflow.pyfunc.load_model(str(folder / "model"))
 
 
 def test_the_signature_lets_through_what_the_model_reads(
@@ -152,6 +157,15 @@ def test_the_example_is_json_and_can_be_served(frame: pd.DataFrame, tmp_path: Pa
     for body in ({"dataframe_records": records}, {"inputs": records}):
         assert len(validate_serving_input(str(folder), json.dumps(body))) == len(records)
     assert len(loaded.predict(loaded.input_example)) == len(records)
+
+
+def test_the_files_of_all_installed_distributions_are_not_read(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = "mlflow.utils.requirements_utils._init_modules_to_packages_map"
+    monkeypatch.setattr(reads, lambda: pytest.fail("they were read"))
+    save(frame, ["no", "yes"], tmp_path)
+    assert "scikit-learn" in (tmp_path / "model" / "requirements.txt").read_text()
 
 
 @pytest.mark.parametrize(("classes", "kind"), LABELS)
