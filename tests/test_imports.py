@@ -44,6 +44,12 @@ def test_the_records_of_a_run_can_be_read_without_its_libraries():
     assert loaded_by("import automl.run.stage_table, automl.run_state", names) == []
 
 
+def test_a_run_that_prepares_its_end_does_not_load_all_of_scikit_learn():
+    statement = "from automl.stages.outlook import warm_up; warm_up()"
+    names = ("skops.io", "sklearn.gaussian_process", "sklearn.neural_network")
+    assert loaded_by(statement, names) == ["skops.io"]
+
+
 def test_the_whole_core_loads_no_orchestration():
     statement = (
         "import importlib, pkgutil, automl\n"

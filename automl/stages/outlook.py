@@ -17,6 +17,7 @@ from automl.ensembles.registry import get_ensemble
 from automl.evaluation.fold_models import models_mib
 from automl.evaluation.machine_limits import usable_cores
 from automl.home import Home, RunFolder
+from automl.inference.quick_skops import skops_io
 from automl.records import Trial
 from automl.run.ledger import Ledger
 from automl.run.session import Session
@@ -251,14 +252,9 @@ def measured_slowness(n_slots: int) -> float:
 
 def warm_up() -> None:
     """Import what the stages after the search need; called in a thread while workers search."""
-    for module in (
-        "sklearn.cluster",
-        "scipy.stats",
-        "automl.inference.bundle",
-        "lightgbm",
-        "skops.io",
-    ):
+    for module in ("sklearn.cluster", "scipy.stats", "automl.inference.bundle", "lightgbm"):
         importlib.import_module(module)
+    skops_io()
 
 
 def _ensemble(session: Session, best: Sequence[Trial]) -> float:
