@@ -18,6 +18,9 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 os.environ["OMP_NUM_THREADS"] = "1"  # read when numpy is loaded, which is later
+os.environ.pop(
+    "PYTHONDONTWRITEBYTECODE", None
+)  # hundreds of processes would compile every module anew
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
