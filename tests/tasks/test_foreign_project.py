@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-from automl_flows.services.server import LocalServer
-
 OWN_TASK = '''
 from prefect import task
 
@@ -115,9 +113,7 @@ def test_packages_of_equal_names_are_imported_side_by_side(project, command):
 
 
 @pytest.mark.integration
-def test_a_flow_of_another_project_runs_our_tasks_and_its_own(project, tmp_path):
-    with LocalServer(tmp_path / "prefect") as server:
-        server.wait_ready()
-        done = run(project, "flows/mine.py", PYTHONPATH=".", PREFECT_API_URL=server.api_url)
+def test_a_flow_of_another_project_runs_our_tasks_and_its_own(project, prefect_url):
+    done = run(project, "flows/mine.py", PYTHONPATH=".", PREFECT_API_URL=prefect_url)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "(15, [0, 1, 2], 'own impute', True)\n"

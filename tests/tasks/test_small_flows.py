@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from automl_flows.services.server import LocalServer
-
 PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## Three small flows")[2].partition("\n## ")[0]
 BLOCKS = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
@@ -46,19 +44,17 @@ def test_a_flow_has_at_most_ten_lines(block):
 
 @pytest.mark.integration
 @pytest.mark.timeout(400)
-def test_the_flows_run(tmp_path):
+def test_the_flows_run(tmp_path, prefect_url):
     assert len(BLOCKS) == 3
     (tmp_path / "flows.py").write_text("\n".join([*BLOCKS, USE]))
-    with LocalServer(tmp_path / "prefect") as server:
-        server.wait_ready()
-        done = subprocess.run(
-            [sys.executable, "flows.py"],
-            cwd=tmp_path,
-            env={**os.environ, "PREFECT_API_URL": server.api_url, "DO_NOT_TRACK": "true"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    done = subprocess.run(
+        [sys.executable, "flows.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PREFECT_API_URL": prefect_url, "DO_NOT_TRACK": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "all three ran" in done.stdout
     assert "status" in done.stdout
