@@ -102,7 +102,7 @@ class Problem:
         data = self.own.data
         facts = encoding_facts(data)
         return {
-            name: family.space(data.task).with_facts(**facts)
+            name: remembering(family.space(data.task).with_facts(**facts))
             for name, family in self.families.items()
         }
 
@@ -206,6 +206,12 @@ class Problem:
         score = self.scores.get(configuration.id)
         status = TrialStatus.FAILED if score is None else TrialStatus.COMPLETE
         return Trial("replay", index, configuration, status, score, origin=origin, seconds=1.0)
+
+
+def remembering(space: SpaceTree) -> SpaceTree:
+    """The space, which looks at each configuration once: all histories have the same ones."""
+    vars(space)["is_legal"] = cache(space.is_legal)  # in place of the method
+    return space
 
 
 def is_scored(trial: KnownTrial) -> bool:
