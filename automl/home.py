@@ -21,7 +21,7 @@
         report.html                what it found, for people
         outbox.json                how far the tracking store has caught up
         mirror/                    what is being copied there; gone when that is over
-        orchestrator.json          which of its flow runs say what the folder says
+        orchestrator.json          its flow runs, and which of them say what the folder says
         run.log  workers.log
 """
 

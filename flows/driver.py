@@ -127,7 +127,8 @@ def _drive(
 
 
 def _drive_line(line: Line, server: LocalServer | None, on_progress: OnProgress | None) -> None:
-    from automl_flows.services.reconciliation import LOCAL, note_attempt, server_name
+    from automl.flow_run_notes import LOCAL
+    from automl_flows.services.reconciliation import note_attempt, server_name
 
     session = line.session
     note_attempt(session.folder, LOCAL if server else server_name(session.home))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from urllib.parse import quote, urlencode
 
+from automl.flow_run_notes import latest_note
 from automl.home import RunFolder
 from automl.tracking.layout import KIND_TAG, RUN_ID_TAG
 from automl.tracking.mirror_process import registration
@@ -16,7 +17,7 @@ PAGE_OF_TRAINING_RUNS = "?workflowType=machine_learning"
 
 
 def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
-    """Experiment, run, trials (best first) and model of a run, those that exist.
+    """Experiment, run, trials (best first), model and flow run in Prefect of a run, those that exist.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
         label = registered.partition("@")[0]  # the alias may move later
         name = quote(outbox.done["registered_name"], safe="")
         addresses["model"] = f"{base}/models/{name}/versions/{version}" if base else label
+    if note := latest_note(folder):
+        addresses["prefect"] = note.page or note.flow_run
     return {key: value for key, value in addresses.items() if value}
 
 

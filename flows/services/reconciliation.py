@@ -10,20 +10,19 @@ that had called it in the same process are over as well. What was settled is not
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
 from automl.addresses import public_address
-from automl.durable import write_whole
 from automl.errors import AutoMLError
+from automl.flow_run_notes import LOCAL, FlowRunNote, latest_note, read_notes, write_notes
 from automl.home import Home, RunFolder
 from automl.run_state import (
     FAILED,
@@ -38,11 +37,9 @@ from automl.run_state import (
 from automl.tracking.layout import problem_name
 from automl_flows.services.prefect_api import PrefectAPI
 from automl_flows.services.server import OPEN_STATES
+from automl_flows.services.standing import read_services
 
 FLOW = "automl-train"
-LOCAL = "local"
-"""Name of the database in the home folder, whichever server uses it."""
-
 SECONDS = 5.0
 """Time for all runs together: one takes some 50 ms, and a command's end must not wait for long."""
 
@@ -67,24 +64,6 @@ FINAL_TYPES = frozenset(chain.from_iterable(FINAL_STATES.values()))
 """Prefect's types of what is over."""
 
 
-@dataclass(frozen=True)
-class Note:
-    """Facts about the flow run of one attempt.
-
-    Parameters
-    ----------
-    server : `LOCAL`, or the public address of another API
-    is_settled : whether the flow run says what the folder says, for good
-    flow_run : its id, where the flow could note it; MLflow's description of the run names it
-    page : its address; empty if the server is `LOCAL`, which ends with the command
-    """
-
-    server: str
-    is_settled: bool = False
-    flow_run: str = ""
-    page: str = ""
-
-
 def run_tags(folder: RunFolder) -> tuple[str, str]:
     """Tags of the flow run of a run's present attempt."""
     return _tags(folder, len(attempts_of(folder.read_facts())))
@@ -92,8 +71,8 @@ def run_tags(folder: RunFolder) -> tuple[str, str]:
 
 def note_attempt(folder: RunFolder, server: str) -> None:
     """Note that the present attempt at a run belongs on the page of `server`."""
-    notes = _read_notes(folder)
-    _write_notes(folder, {**notes, len(attempts_of(folder.read_facts())): Note(server)})
+    notes = read_notes(folder)
+    write_notes(folder, {**notes, len(attempts_of(folder.read_facts())): FlowRunNote(server)})
 
 
 def note_flow_run(folder: RunFolder, flow_run: str, page: str | None) -> None:
@@ -101,15 +80,35 @@ def note_flow_run(folder: RunFolder, flow_run: str, page: str | None) -> None:
 
     Parameters
     ----------
-    page : its address where the server has a lasting one
+    page : its address, which is kept where its server outlives the command
     """
-    notes = _read_notes(folder)
+    notes = read_notes(folder)
     number = len(attempts_of(folder.read_facts()))
     note = notes.get(number)
     if note is not None:
-        shown = "" if note.server == LOCAL else page or ""
-        noted = replace(note, flow_run=flow_run, page=shown)
-        _write_notes(folder, {**notes, number: noted})
+        lasts = note.server != LOCAL or _standing_url(folder) is not None
+        noted = replace(note, flow_run=flow_run, page=page or "" if lasts else "")
+        write_notes(folder, {**notes, number: noted})
+
+
+def prefect_link(folder: RunFolder) -> str:
+    """Address of a run's own page, of its last attempt; the flow run's id where no page stands.
+
+    Empty while no flow run is known.
+    """
+    note = latest_note(folder)
+    if note is None:
+        return ""
+    if note.server != LOCAL:
+        return note.page or note.flow_run
+    url = _standing_url(folder)
+    return note.flow_run if url is None else f"{url}/runs/flow-run/{note.flow_run}"
+
+
+def _standing_url(folder: RunFolder) -> str | None:
+    """Page of the server that `automl up` keeps for the home of a run; None if it does not stand."""
+    service = read_services(folder.path.parent.parent).get("prefect")
+    return None if service is None else service.url
 
 
 def server_name(home: Home, api: PrefectAPI | None = None) -> str:
@@ -139,7 +138,7 @@ def reconcile(home: Home, api: PrefectAPI, *, seconds: float = SECONDS) -> int:
     page = _Page(home, api)
     n_settled = 0
     for folder in reversed(home.run_folders()):
-        notes = _read_notes(folder)
+        notes = read_notes(folder)
         if all(note.is_settled for note in notes.values()):
             continue
         if time.monotonic() > deadline:
@@ -164,29 +163,32 @@ class _Page:
         """As `server_name` gives it."""
         return server_name(self._home, self._api)
 
-    def settle(self, folder: RunFolder, notes: Mapping[int, Note]) -> int:
+    def settle(self, folder: RunFolder, notes: Mapping[int, FlowRunNote]) -> int:
         """Settle what this run has on this page; how many attempts."""
         facts = folder.read_facts()
         open_here = {
             n for n, note in notes.items() if note.server == self.name and not note.is_settled
         }
-        settled: dict[int, Note] = {}
+        settled: dict[int, FlowRunNote] = {}
         for number, attempt in enumerate(state_of(folder, facts).attempts, 1):
             if number in open_here and attempt.status != RUNNING:
-                self._settle_attempt(folder, facts, number, attempt)
-                settled[number] = replace(notes[number], is_settled=True)
+                flow_run = self._settle_attempt(folder, facts, number, attempt)
+                known = notes[number].flow_run or flow_run
+                settled[number] = replace(notes[number], is_settled=True, flow_run=known)
         if settled:
-            _write_notes(folder, {**notes, **settled})
+            write_notes(folder, {**notes, **settled})
         return len(settled)
 
     def _settle_attempt(
         self, folder: RunFolder, facts: Mapping[str, Any], number: int, attempt: Attempt
-    ) -> None:
+    ) -> str:
+        """Let the flow runs of an attempt say what the folder says; id of the first one."""
         tags = _tags(folder, number)
         wanted = FINAL_STATES[attempt.status]
         here = {"flow_runs": {"tags": {"all_": tags}}, "limit": MOST_FLOW_RUNS}
-        flow_runs = self._api.post("flow_runs/filter", here)
-        for flow_run in flow_runs or [self._new(folder, facts, tags)]:
+        found = self._api.post("flow_runs/filter", here)
+        flow_runs = found or [self._new(folder, facts, tags)]
+        for flow_run in flow_runs:
             if flow_run["state_type"] not in wanted:
                 message = f"{attempt.status}, as {folder.path} says; the flow could not tell"
                 self._end_tasks(flow_run["id"], wanted[0], message)
@@ -195,6 +197,7 @@ class _Page:
                 self._set_times(flow_run["id"], attempt)
             if attempt.status == KILLED:
                 self._end_parents(flow_run, folder, attempt)
+        return str(flow_runs[0]["id"])
 
     def _end_parents(
         self, flow_run: Mapping[str, Any], folder: RunFolder, attempt: Attempt
@@ -268,16 +271,3 @@ def _moment(seconds: float) -> str:
 
 def _tags(folder: RunFolder, number: int) -> tuple[str, str]:
     return folder.run_id, f"attempt {number}"
-
-
-def _read_notes(folder: RunFolder) -> dict[int, Note]:
-    try:
-        content = json.loads((folder.path / "orchestrator.json").read_text(encoding="utf-8"))
-        return {int(number): Note(**note) for number, note in content.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def _write_notes(folder: RunFolder, notes: Mapping[int, Note]) -> None:
-    text = json.dumps({str(number): asdict(note) for number, note in notes.items()})
-    write_whole(folder.path / "orchestrator.json", [text.encode()], "the note of its flow runs")

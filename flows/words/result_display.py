@@ -243,25 +243,27 @@ def folder_of(result: Mapping[str, Any], home: Home) -> RunFolder:
 
 def page_facts(folder: RunFolder, result: Mapping[str, Any], home: Home) -> dict[str, str]:
     """Addresses to click on: of the report, of Prefect's and MLflow's pages if they run, or else how to open them."""
-    from automl_flows.services.standing import read_services
-
     links = current_links(folder, result)
     pages = {f"link {key}": link for key, link in links.items() if link.startswith("http")}
-    if service := read_services(home.path).get("prefect"):
-        pages["link prefect"] = f"{service.url}/runs"
     if folder.report.is_file():
         pages = {"link report": folder.report.resolve().as_uri(), **pages}
-    is_closed = not any(link.startswith("http") for link in links.values())
-    return {**pages, "pages": f"open them with: {command(home, 'ui')}"} if is_closed else pages
+    way = f"open them with: {command(home, 'ui')}"
+    if not any(link.startswith("http") for key, link in links.items() if key != "prefect"):
+        return {**pages, "pages": way}
+    has_flow_run_alone = "prefect" in links and "link prefect" not in pages
+    return {**pages, "link prefect": way.replace("them", "it")} if has_flow_run_alone else pages
 
 
 def current_links(folder: RunFolder, result: Mapping[str, Any]) -> dict[str, str]:
     """Links of the tracking store as it is now, and those of the result; pages if they run."""
     from automl.tracking.links import links
+    from automl_flows.services.reconciliation import prefect_link
     from automl_flows.services.standing import read_services
 
     page = read_services(folder.path.parent.parent).get("mlflow")
     addresses = links(folder, server=page.url if page else None)
+    if "prefect" in addresses:
+        addresses["prefect"] = prefect_link(folder)
     return {**(result.get("links") or {}), **addresses}
 
 

@@ -17,11 +17,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import psutil
 import pytest
 
+from automl.flow_run_notes import LOCAL, FlowRunNote, latest_note, write_notes
 from automl.home import Home
 from automl.run_state import Attempt
 from automl_flows.services.prefect_api import PrefectAPI, answers
 from automl_flows.services.reconciliation import (
-    LOCAL,
     note_attempt,
     note_flow_run,
     reconcile,
@@ -193,6 +193,17 @@ def test_the_page_is_told_what_no_flow_could_tell(server):
     assert (told["state_type"], told["total_run_time"]) == ("FAILED", 101.0)
     assert told["start_time"].startswith("1970-01-01T00:16:40")
     assert told["name"] == f"t-y {ended.run_id}"
+    note = latest_note(ended)
+    assert note is not None
+    assert note.flow_run == "f1"  # what the flow noted itself stays
+    unheard = a_run(home, Attempt(1_000.0, 1_101.0, "failed"))
+    unheard.write_facts({**unheard.read_facts(), "status": "failed"})
+    write_notes(unheard, {1: FlowRunNote(LOCAL)})
+    assert latest_note(unheard) is None
+    assert reconcile(home, server.api) == 1
+    note = latest_note(unheard)
+    assert note is not None
+    assert note.flow_run == flow_runs(server, unheard)[0]["id"]
     assert reconcile(home, server.api) == 1
     (told,) = flow_runs(server, driven)
     assert told["state_type"] == "CRASHED"
