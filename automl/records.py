@@ -233,6 +233,9 @@ class Trial(MayHaveScore):
         Wall seconds on the slot; those of folds that were taken over are among them, so that this
         is what the whole trial costs.
     reused_seconds : the part of `seconds` that the earlier, partial trial has spent
+    expected_seconds
+        What `spent_seconds` was expected to be when the trial was decided; None where nothing forecast
+        it: in runs that count trials, before the first timing, and in journals of earlier versions.
     peak_memory_mib : greatest anonymous resident memory of the trial's processes
     origin : what proposed it (`floor`, `default`, `portfolio`, or the optimizer's name)
     stage : `search`, `candidates` or `stack`, the second layer
@@ -253,6 +256,7 @@ class Trial(MayHaveScore):
     metrics: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     reused_seconds: float = 0.0
+    expected_seconds: float | None = None
     peak_memory_mib: float = 0.0
     origin: str = ""
     stage: str = "search"

@@ -83,6 +83,8 @@ class FamilySeconds:
     complete, raced : numbers of trials
     failed : trials that failed, crashed, or broke a limit
     best_score : of the complete trials; None without one
+    planned : trials that had a forecast when they were decided
+    planned_seconds : that these were expected to take; None without any
     """
 
     family: str
@@ -91,11 +93,14 @@ class FamilySeconds:
     raced: int
     failed: int
     best_score: float | None
+    planned: int = 0
+    planned_seconds: float | None = None
 
     @classmethod
     def of(cls, family: str, trials: Sequence[Trial]) -> FamilySeconds:
         """Of the trials of one family."""
         scores = [t.score for t in trials if t.is_complete and t.score is not None]
+        expected = [t.expected_seconds for t in trials if t.expected_seconds is not None]
         return cls(
             family,
             Spent.of(trials),
@@ -103,6 +108,8 @@ class FamilySeconds:
             raced=sum(trial.status is TrialStatus.RACED for trial in trials),
             failed=sum(trial.status not in SCORED for trial in trials),
             best_score=max(scores, default=None),
+            planned=len(expected),
+            planned_seconds=sum(expected) if expected else None,
         )
 
 

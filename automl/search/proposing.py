@@ -63,6 +63,9 @@ class Proposer:
     affords
         Under a time budget: whether a default may have as many seconds as a trial on all folds takes,
         though other data sets or the first folds speak against it.
+    seconds
+        Under a time budget: forecast of a trial of this proposal, given the partial trial whose folds it
+        takes over; None while nothing is known.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Proposer:
         has_time: Callable[[], bool] = lambda: True,
         defaults: Sequence[Configuration] = (),
         affords: Callable[[Proposal], bool] = lambda _: True,
+        seconds: Callable[[Proposal, Trial | None], float | None] = lambda *_: None,
     ) -> None:
         self.arms = dict(arms)
         self._arm_of = {part.family: name for name in arms for part in arms[name].space.parts}
@@ -86,6 +90,7 @@ class Proposer:
         self._races = races
         self._fits, self._has_time = fits, has_time
         self._owed, self._affords = list(defaults), affords
+        self._seconds = seconds
         self._n_owed = self._n_later = 0
         self._decided = Decided()
         self._begun: set[str] = set()
@@ -132,6 +137,10 @@ class Proposer:
     def earlier(self, proposal: Proposal) -> Trial | None:
         """Partial trial whose folds a proposal takes over."""
         return self._decided.earlier(proposal)
+
+    def expected_seconds(self, proposal: Proposal) -> float | None:
+        """What a trial of a proposal is forecast to take itself; None without a forecast."""
+        return self._seconds(proposal, self._decided.earlier(proposal))
 
     def best(self, family: str | None = None) -> Trial | None:
         """Best complete trial seen, of a family or of all."""

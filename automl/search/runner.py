@@ -64,7 +64,9 @@ class TrialRunner:
         fidelity = turn.proposal.fidelity
         jobs = self.rows.jobs if fidelity.folds is None else self.rows.jobs[: fidelity.folds]
         blank = replace(
-            self._blank(turn.index, turn.proposal.configuration, turn.origin), fidelity=fidelity
+            self._blank(turn.index, turn.proposal.configuration, turn.origin),
+            fidelity=fidelity,
+            expected_seconds=turn.expected_seconds,
         )
         races = self.races and turn.origin not in UNRACED and fidelity.has_full_fits
         earlier = _matching(turn.earlier, jobs)

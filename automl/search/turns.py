@@ -54,6 +54,8 @@ class Turn:
     ask_seconds
         Wall seconds that the decision took; those of attempts that came to nothing count with the
         next one. No decision reads them.
+    expected_seconds
+        That the trial is forecast to take, without folds that it takes over; None without a forecast.
     """
 
     index: int
@@ -64,6 +66,7 @@ class Turn:
     keep_above: float
     earlier: Trial | None = None
     ask_seconds: float = field(default=0.0, compare=False)
+    expected_seconds: float | None = field(default=None, compare=False)
 
     @property
     def family(self) -> str:
@@ -421,6 +424,7 @@ class Turns:
             self._proposer.least_kept(self._n_kept, proposal.configuration.family),
             self._proposer.earlier(proposal),
             self._ask_seconds,
+            self._proposer.expected_seconds(proposal),
         )
         self._ask_seconds = 0.0
         self._proposer.note(proposal)

@@ -117,6 +117,7 @@ class Search:
             has_time=self._has_time,
             defaults=self._owed_defaults(),
             affords=self._affords,
+            seconds=self._expected_seconds,
         )
         self.turns = Turns(
             proposer,
@@ -422,8 +423,17 @@ class Search:
         left = self._left()
         if left is None or not self.session.is_timed:
             return True
-        seconds = self._forecast.seconds(proposal.configuration, proposal.fidelity, earlier)
-        return left > 0 and FITS_FACTOR * (seconds or 0.0) <= min(left, self._longest)
+        seconds = self._expected_seconds(proposal, earlier) or 0.0
+        return left > 0 and FITS_FACTOR * seconds <= min(left, self._longest)
+
+    def _expected_seconds(self, proposal: Proposal, earlier: Trial | None) -> float | None:
+        """Forecast of a trial's own seconds.
+
+        None in a run that counts trials, which must not read the clock, and in one that is late.
+        """
+        if not self.session.is_timed or self.session.is_late:
+            return None
+        return self._forecast.seconds(proposal.configuration, proposal.fidelity, earlier)
 
     def _affords(self, proposal: Proposal) -> bool:
         """Whether a default may take all its folds' seconds, beside those of the others."""

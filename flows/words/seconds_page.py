@@ -120,12 +120,16 @@ def page_tables(page: SecondsPage) -> Iterator[PageTable]:
 
 def _families(families: Sequence[FamilySeconds], total: float) -> PageTable:
     counts = ("complete", "raced", "failed")
-    columns = ["family", "trials", *counts, "seconds", "share", *PARTS, "other", "median", "best"]
+    has_plan = any(entry.planned for entry in families)
+    planned = ["planned"] if has_plan else []
+    spent = ["seconds", "share", *PARTS, "other", "median", "best"]
+    columns = ["family", "trials", *counts, *planned, *spent]
     rows = [
         [
             entry.family,
             entry.spent.trials,
             *(getattr(entry, name) for name in counts),
+            *([_seconds(entry.planned_seconds)] if has_plan else []),
             _seconds(entry.spent.seconds),
             _share(entry.spent.seconds, total),
             *(_seconds(getattr(entry.spent, name)) for name in (*PARTS, "other", "median_seconds")),

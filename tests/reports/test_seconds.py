@@ -40,6 +40,13 @@ def test_a_family_has_its_trials_by_their_end_and_its_seconds_by_their_part() ->
     assert report.tells_preprocessing
 
 
+def test_a_family_has_what_its_trials_were_expected_to_take() -> None:
+    planned = [make(0, expected_seconds=3.0), make(1, expected_seconds=0.5), make(2)]
+    svm, knn = seconds_report([*planned, make(3, "knn")]).families
+    assert (svm.planned, svm.planned_seconds, svm.spent.trials) == (2, 3.5, 3)
+    assert (knn.planned, knn.planned_seconds) == (0, None)
+
+
 def test_folds_statuses_origins_and_stages_are_told_apart() -> None:
     trials = [
         make(0, origin="floor", seconds=5.0),

@@ -211,6 +211,16 @@ def test_a_complete_trial_has_the_row_weighted_score_and_the_metrics(turn):
     assert runner.pool.job.payload["save_as"] == trial.id
 
 
+def test_a_trial_keeps_what_it_was_expected_to_take(turn):
+    runner = runner_of(outcome_of(TrialStatus.COMPLETE, FOLDS))
+    assert runner.run_turn(turn, limit_seconds=7.0).expected_seconds is None
+    trial = runner.run_turn(replace(turn, expected_seconds=2.5), limit_seconds=7.0)
+    assert trial.expected_seconds == 2.5
+    assert Trial.from_json(trial.to_json()) == trial
+    earlier = {k: v for k, v in trial.to_json().items() if k != "expected_seconds"}
+    assert Trial.from_json(earlier).expected_seconds is None  # a journal of an earlier version
+
+
 def test_a_raced_trial_keeps_its_folds_and_says_why(turn):
     summary = TrialSummary({}, TrialStatus.RACED, "behind")
     trial = runner_of(outcome_of(TrialStatus.COMPLETE, [*FOLDS[:2], summary])).run_turn(

@@ -100,6 +100,24 @@ def test_a_time_budget_leaves_out_what_its_own_trials_say_cannot_finish(search_o
     assert not search._fits(Proposal(knn), None)
 
 
+def test_a_turn_says_what_its_trial_is_expected_to_take(search_of, slow_knn):
+    floor, first, *_, last = turns_of(search_of(), 12)
+    assert (floor.family, floor.expected_seconds) == ("constant", None)  # a floor has no space
+    assert first.expected_seconds > 0  # by the earlier run and the floor
+    assert last.expected_seconds == pytest.approx(0.1)  # as long as its trials take
+    knn = Proposal(get_family("knn").space("classification").default())
+    assert search_of()._expected_seconds(knn, None) > 3600
+
+
+def test_nothing_is_expected_where_nothing_is_known_or_trials_are_counted(search_of, request):
+    first, *others = turns_of(search_of(), 6)
+    assert first.expected_seconds is None
+    assert others[-1].expected_seconds is not None
+    request.getfixturevalue("slow_knn")
+    counted = turns_of(search_of(trials=6, records="others"), 6)
+    assert {turn.expected_seconds for turn in counted} == {None}
+
+
 def test_a_number_of_trials_does_not_depend_on_earlier_runs(search_of, home, request):
     alone = turns_of(search_of(trials=15), 15)
     slow = request.getfixturevalue("slow_knn")

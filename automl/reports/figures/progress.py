@@ -29,6 +29,16 @@ STRIP = 18.0
 """Below the plot, for the marks of trials without a score."""
 NAMES = 128.0
 """Room for the names of families: twenty-two letters, as many as the longest of ours has."""
+USED_SIDE, PLANNED_SIDE = 62.0, 112.0
+"""Room beside the longest bar: for its seconds, and for the trials that had a plan where some had none."""
+FAMILY_PARTS = (
+    ("preprocessing", "green"), ("fitting", "blue"), ("predicting", "orange"), ("rest", "muted"),
+)  # fmt: skip
+"""What a trial does on a slot, with its color."""
+PLAN_WORDS = (
+    "Planned is what the run expected of each trial as it decided on it, from the fits before. Trials that "
+    "end early take less."
+)
 
 
 def trials_over_time(trials: Sequence[Trial], *, began: float) -> Figure:
@@ -66,49 +76,77 @@ def trials_over_time(trials: Sequence[Trial], *, began: float) -> Figure:
     return chart.drawing.finished("Trials over time", description, _best_table(ordered, best, unit))
 
 
-def seconds_by_family(families: Sequence[FamilySeconds]) -> Figure:
-    """Bars of the seconds that each family's trials spent on the slots, by what they did there."""
+def seconds_by_family(families: Sequence[FamilySeconds], *, unplanned: str = "") -> Figure:
+    """Bars of the seconds of each family's trials on the slots: used by part, and planned below (open).
+
+    Parameters
+    ----------
+    unplanned : why nothing was planned, a sentence; for runs without a forecast
+    """
     shown = [entry for entry in families if entry.spent.trials]
-    drawing = Drawing(WIDTH, 30 + ROW * len(shown))
-    greatest = max((entry.spent.seconds for entry in shown), default=1.0)
-    scale = Scale(0.0, greatest or 1.0, NAMES + 8, WIDTH - 62)
-    parts = (("preprocessing", "green"), ("fitting", "blue"), ("predicting", "orange"))
-    _legend(drawing, [*parts, ("rest", "muted")])
+    has_plan = any(entry.planned for entry in shown)
+    step = 1.4 * ROW if has_plan else ROW
+    drawing = Drawing(WIDTH, 30 + step * len(shown))
+    values = [v for e in shown for v in (e.spent.seconds, e.planned_seconds or 0.0)]
+    room = PLANNED_SIDE if has_plan else USED_SIDE
+    scale = Scale(0.0, max(values, default=1.0) or 1.0, NAMES + 8, WIDTH - room)
+    _legend(drawing, [*FAMILY_PARTS, *([("planned", "muted")] if has_plan else [])])
     for i, entry in enumerate(shown):
-        top, left = 26 + ROW * i, scale.start
+        top = 26 + step * i
         drawing.text((NAMES, top + 13), entry.family, anchor="end", room=NAMES)
-        spent = [getattr(entry.spent, name) for name, _ in parts]
-        for (name, color), seconds in zip(
-            [*parts, ("the rest", "muted")],
-            [*spent, max(entry.spent.seconds - sum(spent), 0.0)],
-            strict=True,
-        ):
-            width = scale(seconds) - scale.start
-            title = f"{entry.family}, {name}: {number(seconds, 3)} s"
-            drawing.rect((left, top + 3), (width, ROW - 9), f"f-fill-{color}", title)
-            left += width
-        drawing.text((left + 6, top + 13), f"{number(entry.spent.seconds, 3)} s", "f-side")
-    table = DataTable(
-        "Trials and seconds of the families",
-        ("family", "trials", "complete", "raced", "failed", "seconds", "best score"),
-        tuple(
-            (
-                entry.family,
-                entry.spent.trials,
-                entry.complete,
-                entry.raced,
-                entry.failed,
-                entry.spent.seconds,
-                entry.best_score,
-            )
-            for entry in shown
-        ),
-    )
+        _used_bar(drawing, scale, entry, (top + 3, 9.0 if has_plan else ROW - 9))
+        if entry.planned_seconds is not None:
+            _planned_bar(drawing, scale, entry, top + 15)
+    told = PLAN_WORDS if has_plan else unplanned
     return drawing.finished(
         "Where the search spent its time",
-        "Seconds of the trials of each family, the longest first.",
-        table,
+        f"Seconds of the trials of each family, the longest first. {told}".rstrip(),
+        _family_table(shown, has_plan=has_plan),
     )
+
+
+def _used_bar(
+    drawing: Drawing, scale: Scale, entry: FamilySeconds, across: tuple[float, float]
+) -> None:
+    """What a family used, by what its trials did.
+
+    Parameters
+    ----------
+    across : top and height
+    """
+    (top, height), left, used = across, scale.start, entry.spent.seconds
+    spent = [getattr(entry.spent, name) for name, _ in FAMILY_PARTS[:-1]]
+    for (name, color), seconds in zip(
+        FAMILY_PARTS, [*spent, max(used - sum(spent), 0.0)], strict=True
+    ):
+        width = scale(seconds) - scale.start
+        title = f"{entry.family}, {name}: {number(seconds, 3)} s of {number(used, 3)} s"
+        drawing.rect((left, top), (width, height), f"f-fill-{color}", title)
+        left += width
+    look = "f-side f-small" if height < 10 else "f-side"
+    drawing.text((left + 6, top + height / 2 + 4), f"{number(used, 3)} s", look)
+
+
+def _planned_bar(drawing: Drawing, scale: Scale, entry: FamilySeconds, top: float) -> None:
+    """What the trials of a family were expected to take."""
+    assert entry.planned_seconds is not None
+    width = scale(entry.planned_seconds) - scale.start
+    is_whole = entry.planned == entry.spent.trials
+    of = "" if is_whole else f", {entry.planned} of {entry.spent.trials} trials"
+    said = f"{number(entry.planned_seconds, 3)} s{of}"
+    drawing.rect((scale.start, top), (width, 9), "f-open-muted", f"{entry.family}, planned: {said}")
+    drawing.text((scale.start + width + 6, top + 8), said, "f-side f-small")
+
+
+def _family_table(families: Sequence[FamilySeconds], *, has_plan: bool) -> DataTable:
+    columns = ["family", "trials", "complete", "raced", "failed"]
+    columns += ["with a plan", "planned s", "used s"] if has_plan else ["used s"]
+    rows = []
+    for entry in families:
+        planned = [entry.planned, entry.planned_seconds] if has_plan else []
+        counts = [entry.spent.trials, entry.complete, entry.raced, entry.failed]
+        rows.append((entry.family, *counts, *planned, entry.spent.seconds, entry.best_score))
+    return DataTable("Trials and seconds of the families", (*columns, "best score"), tuple(rows))
 
 
 def planned_and_used(ledger: Mapping[str, Mapping[str, float | None]]) -> Figure:

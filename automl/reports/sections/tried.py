@@ -17,7 +17,7 @@ MOST_REASONS = 5
 
 
 def tried(choices: RunChoices) -> Section:
-    """Families, trials over time, and planned against used seconds."""
+    """Families, trials over time, and planned beside used seconds: of the families and of the stages."""
     return Section(KEY, TITLE, tuple(_parts(choices)))
 
 
@@ -43,9 +43,18 @@ def _parts(choices: RunChoices) -> Iterator[Part]:
 
 def _figures(choices: RunChoices) -> Iterator[Figure]:
     yield trials_over_time(choices.searched, began=choices.status.started_at or 0.0)
-    yield seconds_by_family(seconds_report(list(choices.trials.values())).families)
+    families = seconds_report(list(choices.trials.values())).families
+    yield seconds_by_family(families, unplanned=_unplanned(choices))
     if choices.result is not None and choices.result.ledger:
         yield planned_and_used(choices.result.ledger)
+
+
+def _unplanned(choices: RunChoices) -> str:
+    """Why the trials of a run have no forecast."""
+    settings = choices.facts.get("settings") or {}
+    if settings.get("trials") is not None:
+        return "The run counts trials, so it planned no seconds: only those used are shown."
+    return "The run kept no forecast of its trials: only the seconds used are shown."
 
 
 def _endings(choices: RunChoices) -> str:
