@@ -68,12 +68,19 @@ class ConfusionTable:
 
 @dataclass(frozen=True)
 class ClassCurve:
-    """A curve of one class against all others, and the area below it."""
+    """A curve of one class against all others, and the area below it.
+
+    Parameters
+    ----------
+    thresholds : (n_points,)
+        Least probability that is taken for the class at each point; infinite where nothing is.
+    """
 
     name: str
     xs: FloatArray
     ys: FloatArray
     area: float
+    thresholds: FloatArray
 
 
 @dataclass(frozen=True)
@@ -145,11 +152,12 @@ def class_curves(rows: JudgedRows) -> ClassCurves:
         if not 0 < truth.sum() < len(truth):
             continue
         name = rows.classes[code]
-        false, true, _ = roc_curve(truth, scores)
-        roc.append(ClassCurve(name, *_thinned(false, true), float(roc_auc_score(truth, scores))))
-        precision, recall, _ = precision_recall_curve(truth, scores)
+        area = float(roc_auc_score(truth, scores))
+        roc.append(_curve(name, *roc_curve(truth, scores), area=area))
+        precision, recall, least = precision_recall_curve(truth, scores)
         area = float(average_precision_score(truth, scores))
-        precision_recall.append(ClassCurve(name, *_thinned(recall[::-1], precision[::-1]), area))
+        turned = recall[::-1], precision[::-1], np.array([np.inf, *least[::-1]])
+        precision_recall.append(_curve(name, *turned, area=area))
         shares.append(float(truth.mean()))
     return ClassCurves(tuple(roc), tuple(precision_recall), tuple(shares))
 
@@ -188,11 +196,17 @@ def _bin(probability: FloatArray, came_true: NDArray[np.bool_]) -> CalibrationBi
     return CalibrationBin(float(probability.mean()), share, low, high, n)
 
 
-def _thinned(xs: FloatArray, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Points of a curve at about equal steps along both axes."""
-    if len(xs) <= MOST_POINTS:
-        return xs, ys
+def _curve(
+    name: str, xs: FloatArray, ys: FloatArray, thresholds: FloatArray, *, area: float
+) -> ClassCurve:
+    kept = thinned(xs, ys, MOST_POINTS)
+    return ClassCurve(name, xs[kept], ys[kept], area, thresholds[kept])
+
+
+def thinned(xs: FloatArray, ys: FloatArray, most: int) -> IntArray:
+    """Points of a curve at about equal steps along both axes, the first and the last among them."""
+    if len(xs) <= most:
+        return np.arange(len(xs))
     length = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(xs)) + np.abs(np.diff(ys)))])
-    kept = np.unique(np.searchsorted(length, np.linspace(0.0, length[-1], MOST_POINTS)))
-    kept = np.unique([0, *np.minimum(kept, len(xs) - 1), len(xs) - 1])
-    return xs[kept], ys[kept]
+    kept = np.unique(np.searchsorted(length, np.linspace(0.0, length[-1], most)))
+    return np.unique([0, *np.minimum(kept, len(xs) - 1), len(xs) - 1])

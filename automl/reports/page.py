@@ -185,6 +185,7 @@ def _environment() -> Environment:
     environment.globals.update(
         style=figure_style() + texts["page.css"],
         fragment_style=texts["fragment.css"],
+        script=texts["page.js"],
         version=_version(),
     )
     return environment

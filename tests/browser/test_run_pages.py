@@ -34,6 +34,15 @@ PICTURES = [
     "Trials over time", "Where the search spent its time", "Confusion matrix",
     "ROC curve", "Precision and recall", "Calibration", "Which columns matter",
 ]  # fmt: skip
+TIPS = {
+    "The families, default and optimized": r"median \S+, middle half \S+ to \S+, mean \S+, \d+ scores",
+    "ROC curve": r"from probability \S+: found \S+% of \w+, took \S+% of the others for it",
+    "Precision and recall": r"from probability \S+: found \S+% of \w+, \S+% of what it took is right",
+    "Confusion matrix": r"true \w+, predicted \w+: \d+ rows, \S+% of \w+",
+    "Calibration": r"predicted \S+, came true \S+ \(95 % interval \S+ to \S+\), \d+ rows",
+    "Which columns matter": r"mean loss \S+, standard deviation \S+",
+}
+"""What a mark of some pictures says."""
 NO_USERS = "/ajax-api/2.0/mlflow/users/current"
 """MLflow's page asks who is there, also where the server has no users, and gets 404."""
 NO_ICON = ("/favicon.ico", "/ico/undefined.svg")
@@ -91,15 +100,57 @@ def test_the_report_on_desk_and_phone_light_and_dark(run, browser, screenshots, 
         assert visited.barriers() == ""
 
 
-def test_a_trial_of_the_report_says_which_it_is_where_one_points_at_it(run, browser, screenshots):
-    with visit(browser, run.report, screenshots) as visited:
-        marks = visited.page.locator("figure", has_text="Trials over time").locator(
-            "circle > title"
-        )
-        words = marks.all_text_contents()
-        assert len(words) == run.result["trials"]
-        assert all(re.match(r"s\d+ \w+, ", text) for text in words)
+@pytest.mark.parametrize(("scripts", "mark"), [(True, "[data-tip]"), (False, ":has(> title)")])
+def test_every_picture_of_the_report_has_marks_that_say_what_they_are(
+    run, browser, screenshots, scripts, mark
+):
+    """Without scripts they have titles, which browsers show."""
+    with visit(browser, run.report, screenshots, scripts=scripts) as visited:
+        for picture in visited.page.locator("figure").all():
+            assert picture.locator(f"svg :is(circle, rect){mark}").count() > 0
+        trials = visited.page.locator("figure", has_text="Trials over time")
+        assert trials.locator(f"circle{mark}").count() == run.result["trials"]
+        if scripts:
+            words = [each.get_attribute("data-tip") for each in trials.locator("circle").all()]
+            assert all(re.match(r"s\d+ \w+, ", text or "") for text in words)
         visited.check()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(DESK, "light"), (PHONE, "dark")])
+@pytest.mark.parametrize(("title", "words"), TIPS.items())
+def test_a_mark_says_its_numbers_where_one_points_at_it_taps_it_or_walks_to_it(
+    run, browser, screenshots, title, words, width, scheme
+):
+    with visit(browser, run.report, screenshots, width=width, scheme=scheme) as visited:
+        page, tip = visited.page, visited.page.locator("#tip")
+        picture = page.locator("figure", has=page.get_by_text(title, exact=True)).locator(
+            "> svg, > .scroll > svg"
+        )
+        kind = "rect" if picture.locator("rect[data-tip]").count() else "circle"
+        mark = picture.locator(f"{kind}[data-tip]").last
+        mark.scroll_into_view_if_needed()
+        box = mark.bounding_box()
+        assert box is not None
+        middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        if width == PHONE:
+            page.touchscreen.tap(*middle)
+        else:
+            page.mouse.move(*middle)
+        assert re.search(words, tip.inner_text()), tip.inner_text()
+        shown = tip.bounding_box()
+        assert shown is not None
+        assert shown["x"] >= 0
+        assert shown["x"] + shown["width"] <= width
+        name = f"tip-{title.split(maxsplit=1)[0].lower()}-{width}-{scheme}"
+        visited.shoot(name, whole=False)
+        picture.focus()
+        page.keyboard.press("Escape")
+        assert tip.inner_text() == ""
+        for told in picture.locator("[data-tip]").all()[:2]:
+            page.keyboard.press("ArrowRight")
+            assert tip.inner_text() == told.get_attribute("data-tip")
+        visited.check_document()
+        assert visited.barriers() == ""
 
 
 def test_a_printed_report_shows_all_numbers_on_white(run, browser, screenshots):
@@ -146,6 +197,8 @@ def test_mlflows_run_page_shows_the_report_inside(run, browser, screenshots):
         visited.shoot("mlflow-report")
         assert frame.locator("h2").all_inner_texts() == SECTIONS
         assert _pictures(frame) >= len(PICTURES)
+        frame.locator("figure", has_text="ROC curve").locator("circle[data-tip]").last.hover()
+        assert "from probability" in frame.locator("#tip").inner_text()
         visited.check(NO_USERS)
 
 
@@ -185,6 +238,16 @@ def _pictures(frame: FrameLocator) -> int:
 
 
 # -- Prefect
+
+
+def test_the_link_of_the_run_opens_its_own_page(run, browser, screenshots):
+    assert run.links["prefect"] == f"{run.prefect}/runs/flow-run/{_flow_run(run)}"
+    with visit(browser, run.links["prefect"], screenshots) as visited:
+        _wait_for(visited.page, run.result["run_id"], "Completed")
+        visited.check(*NO_ICON)
+    with visit(browser, run.links["run"], screenshots) as visited:
+        named = visited.page.get_by_role("link", name=_flow_run(run))
+        assert named.first.get_attribute("href") == run.links["prefect"]
 
 
 def test_prefects_run_page_has_the_artifacts(run, browser, screenshots):

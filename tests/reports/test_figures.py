@@ -82,6 +82,25 @@ def test_every_family_has_its_seconds_and_trials(made: list[Trial]) -> None:
     }
 
 
+def test_planned_seconds_of_a_family_are_beside_those_it_used() -> None:
+    def trial(index: int, family: str, expected: float | None) -> Trial:
+        known = Configuration(family, {"alpha": float(index)})
+        status = TrialStatus.COMPLETE
+        return Trial("r", index, known, status, 0.5, seconds=2.0, expected_seconds=expected)
+
+    made = [trial(0, "ridge", None), trial(1, "ridge", 1.5), trial(2, "knn", 4.0)]
+    figure = seconds_by_family(seconds_report(made).families, unplanned="Never.")
+    assert figure.table is not None
+    assert figure.table.columns[5:8] == ("with a plan", "planned s", "used s")
+    assert [row[5:8] for row in figure.table.rows] == [(1, 1.5, 4.0), (1, 4.0, 2.0)]
+    assert {"ridge, planned: 1.5 s, 1 of 2 trials", "knn, planned: 4 s"} <= set(titles(figure))
+    assert "Never." not in figure.description
+    figure = seconds_by_family(seconds_report(made[:1]).families, unplanned="Never.")
+    assert figure.table is not None
+    assert "planned s" not in figure.table.columns
+    assert figure.description.endswith("Never.")
+
+
 def test_planned_and_used_seconds_of_every_stage_are_shown() -> None:
     ledger = {"search": {"planned": 10.0, "used": 9.5}, "final": {"planned": None, "used": 2.0}}
     figure = planned_and_used({**ledger, "search ridge": {"used": 1.0}})
@@ -142,6 +161,9 @@ def test_families_are_in_the_picture_of_defaults() -> None:
         ("knn", None, 0.25, "p = 0.01"),
         ("svm", pytest.approx(0.15), None, ""),
     )
+    assert titles(figure)[-1] == (
+        "svm, default: median 0.1500, middle half 0.1250 to 0.1750, mean 0.1500, 2 scores"
+    )
 
 
 def rows_of(y: np.ndarray, prediction: np.ndarray, n_classes: int = 0) -> JudgedRows:
@@ -186,8 +208,19 @@ def test_curves_and_calibration_are_of_all_rows(rows: JudgedRows) -> None:
         assert (curve.xs[-1], curve.ys[-1]) == (1.0, 1.0)
         drawn = float(np.trapezoid(curve.ys, curve.xs))
         assert drawn == pytest.approx(curve.area, abs=0.03)
+        scores, truth = rows.prediction[:, code], rows.y == code
+        for found, least in zip(curve.ys, curve.thresholds, strict=True):
+            assert found == pytest.approx(float(np.mean(scores[truth] >= least)))
+    for curve in curves.precision_recall:
+        code = rows.classes.index(curve.name)
+        scores, truth = rows.prediction[:, code], rows.y == code
+        for right, least in zip(curve.ys[1:], curve.thresholds[1:], strict=True):
+            assert right == pytest.approx(float(np.mean(truth[scores >= least])))
     for figure in (roc(curves), precision_recall(curves)):
         assert len(elements(figure, "path")) >= len(curves.roc)
+        spots = [element for element in elements(figure, "circle") if len(element)]
+        assert 2 * len(curves.roc) <= len(spots) <= 300 + 2 * len(curves.roc)
+        assert all("found " in title for title in titles(figure) if "from probability" in title)
     found = calibration(rows)
     assert sum(each.rows for each in found.bins) == len(rows)
     assert all(each.low <= each.observed <= each.high for each in found.bins)
@@ -231,6 +264,7 @@ def test_importances_and_weights_are_told_in_numbers() -> None:
     figure = importance(Importances(columns, 0.8, 500))
     assert figure.table is not None
     assert len(figure.table.rows) == 20
+    assert "column 1: mean loss 0.5000, standard deviation 0.0100" in titles(figure)
     members = (
         MemberWorth("r-s00001", "ridge", 0.75, 0.8, 0.02),
         MemberWorth("r-l00001", "knn", 0.25, None, None, ("r-s00001",)),
@@ -239,6 +273,8 @@ def test_importances_and_weights_are_told_in_numbers() -> None:
     assert figure.table is not None
     assert figure.table.rows[1] == ("l00001 knn", 0.25, None, None, "s00001")
     assert any("+0.0200" in (element.text or "") for element in elements(figure, "text"))
+    assert titles(figure)[0] == "s00001 ridge: weight 0.750, alone 0.8, adds +0.0200"
+    assert titles(figure)[1] == "l00001 knn: weight 0.250, alone \u2013"
 
 
 @given(st.lists(st.one_of(st.floats(-1e9, 1e9), st.just(float("nan"))), max_size=60))
@@ -248,6 +284,16 @@ def test_a_distribution_stays_inside_its_box(values: list[float]) -> None:
         top, height = float(element.attrib["y"]), float(element.attrib["height"])
         assert top >= -0.1
         assert top + height <= figure.height + 0.1
+    assert len(titles(figure)) == len(elements(figure, "rect"))
+
+
+def test_the_bars_of_a_distribution_say_what_they_hold() -> None:
+    numbers = ColumnReference.of_numbers(np.arange(20.0))
+    shown = titles(distribution("x", numbers, unit="days after the first"))
+    assert len(shown) == 10
+    assert shown[0] == "0 to 1 days after the first: 10.0%"
+    texts = ColumnReference.of_texts(pd.Series(["a", "a", "b", None]))
+    assert titles(distribution("kind", texts)) == ["a: 50.0%", "b: 25.0%", "all others: 0.0%"]
 
 
 def test_a_figure_shows_itself_in_a_notebook() -> None:

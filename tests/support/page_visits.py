@@ -112,9 +112,11 @@ def visit(
     *,
     width: int = DESK,
     scheme: Literal["light", "dark"] = "light",
+    scripts: bool = True,
 ) -> Iterator[Visit]:
-    """Open a page in a window of its own, which remembers nothing of others."""
+    """Open a page in a window of its own, which remembers nothing of others; a narrow one is touched."""
     options: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
+    options |= {"java_script_enabled": scripts, "has_touch": width == PHONE}
     context = browser.new_context(viewport={"width": width, "height": HEIGHT}, **options)
     page = context.new_page()
     visited = Visit(page, folder)

@@ -54,6 +54,11 @@ class Box:
     high: float
     beyond: tuple[float, ...]
 
+    @property
+    def words(self) -> str:
+        """What its picture shows, but for the scores beyond the whiskers."""
+        return f"median {self.median:.4f}, middle half {self.first:.4f} to {self.third:.4f}"
+
     @classmethod
     def of(cls, scores: Sequence[float]) -> Box:
         """Of at least one score."""
@@ -146,15 +151,15 @@ def tree_of_selection(record: SelectionRecord) -> Figure:
 def _family(drawing: Drawing, scale: Scale, row: FamilyScores, middle: float) -> None:
     color = "blue" if row.is_equal else "muted"
     if row.default:
-        title = f"{row.family}, default: mean {np.mean(row.default):.4f}"
-        _box((drawing, scale), row.default, (middle + 8, 5.0), "muted", title)
+        name = f"{row.family}, default"
+        _box((drawing, scale), row.default, (middle + 8, 5.0), "muted", name)
     elif row.default is not None:
         drawing.circle(
             (scale(0.0), middle + 8), 2, "f-fill-muted", f"{row.family}: its default does not work"
         )
     if row.optimized:
-        title = f"{row.family}, optimized: mean {np.mean(row.optimized):.4f}"
-        _box((drawing, scale), row.optimized, (middle - 3, 11.0), color, title)
+        name = f"{row.family}, optimized"
+        _box((drawing, scale), row.optimized, (middle - 3, 11.0), color, name)
 
 
 def _member(drawing: Drawing, scale: Scale, row: Row, scores: Sequence[float], name: str) -> None:
@@ -162,9 +167,9 @@ def _member(drawing: Drawing, scale: Scale, row: Row, scores: Sequence[float], n
     if row.member is row.decision.members[0]:
         at = (scale.start - TREE_NAMES, middle - TREE_ROW * 0.75)
         drawing.text(at, node_text(row.decision), "f-strong f-small", room=COLUMN * 1.2)
-    title = f"{name}, {WORDS[row.member.verdict]}: mean {row.member.mean_score:.4f}"
+    told = f"{name}, {WORDS[row.member.verdict]}"
     drawing.text((scale.start - 6, middle + 4), name, anchor="end", room=TREE_NAMES)
-    _box((drawing, scale), scores, (middle, 10.0), COLORS[row.member.verdict], title)
+    _box((drawing, scale), scores, (middle, 10.0), COLORS[row.member.verdict], told)
     drawing.text((scale.end + 6, middle + 4), side_text(row), "f-side", room=TREE_SIDES - 8)
 
 
@@ -173,7 +178,7 @@ def _box(
     scores: Sequence[float],
     across: tuple[float, float],
     color: str,
-    title: str,
+    name: str,
 ) -> None:
     """One box plot.
 
@@ -181,6 +186,7 @@ def _box(
     ----------
     pen : where it is drawn, and the scale along it
     across : middle and width of the box, across the scale
+    name : whose scores these are
     """
     (drawing, scale), (middle, width) = pen, across
     box, look = Box.of(scores), f"f-{color}"
@@ -190,12 +196,15 @@ def _box(
         (scale(box.first), middle - width / 2),
         (scale(box.third) - scale(box.first), width),
     )
-    drawing.rect(corner, (max(size[0], 1.0), width), f"f-fill-{color} f-box {look}", title)
+    drawing.rect(corner, (max(size[0], 1.0), width), f"f-fill-{color} f-box {look}")
     drawing.line(
         (scale(box.median), middle - width / 2), (scale(box.median), middle + width / 2), look
     )
+    title = f"{name}: {box.words}, mean {np.mean(scores):.4f}, {len(scores)} scores"
+    left, right = scale(box.low), scale(box.high)
+    drawing.rect((left - 2, middle - width / 2), (right - left + 4, width), "f-hit", title)
     for score in box.beyond:
-        drawing.circle((scale(score), middle), 1.4, f"f-fill-{color}", f"{score:.4f}")
+        drawing.circle((scale(score), middle), 1.4, f"f-fill-{color}", f"{name}: {score:.4f}")
 
 
 def _height(row: Row) -> float:

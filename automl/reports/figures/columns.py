@@ -47,11 +47,15 @@ def importance(found: Importances) -> Figure:
         middle = 10 + ROW * (i + 0.4)
         drawing.text((NAMES, middle + 4), entry.column, anchor="end", room=NAMES)
         left, right = sorted((scale(0.0), scale(entry.drop)))
-        title = f"{entry.column}: {entry.drop:.4f}, deviation {entry.deviation:.4f}"
-        drawing.rect((left, middle - 6), (max(right - left, 0.5), 12), "f-fill-blue f-soft", title)
+        drawing.rect((left, middle - 6), (max(right - left, 0.5), 12), "f-fill-blue f-soft")
         ends = (scale(entry.drop - 2 * entry.deviation), scale(entry.drop + 2 * entry.deviation))
         if entry.deviation > 0:
             drawing.line((ends[0], middle), (ends[1], middle), "f-blue")
+        title = (
+            f"{entry.column}: mean loss {entry.drop:.4f}, standard deviation {entry.deviation:.4f}"
+        )
+        whole = (scale.end - scale.start, ROW)
+        drawing.rect((scale.start, middle - ROW / 2), whole, "f-hit", title)
     drawing.line((scale(0.0), 4), (scale(0.0), drawing.height - 38), "f-zero")
     more = len(found.columns) - len(shown)
     words = (
@@ -98,7 +102,7 @@ def dependence(found: Dependence, bounds: tuple[float, float] | None = None) -> 
             points = [(x, float(y)) for x, y in zip(found.places, found.means[:, k], strict=True)]
             chart.curve(points, f"f-{COLORS[place]}")
             for (x, y), word in zip(points, found.words, strict=True):
-                at, text = (chart.x(x), chart.y(y)), f"{word}: {number(y)}"
+                at, text = (chart.x(x), chart.y(y)), _mean_words(found, word, k, y)
                 chart.drawing.circle(at, 2.4, f"f-fill-{COLORS[place]}", text)
         if found.role == "date":
             for x, word in ((found.places[0], found.words[0]), (found.places[-1], found.words[-1])):
@@ -128,7 +132,8 @@ def weak_slices(found: WeakSlices, *, is_classification: bool, most: int = 8) ->
         drawing.text((scale.start, y), text, room=WIDTH - 24)
         ends = (scale(each.elsewhere), y + 11), (scale(each.error), y + 11)
         drawing.line(*ends, "f-muted")
-        drawing.circle(ends[0], 3.6, "f-open-muted", f"all others: {number(each.elsewhere, 3)}")
+        others = f"all other rows than {each.column}: {each.words}: {number(each.elsewhere, 3)}"
+        drawing.circle(ends[0], 3.6, "f-open-muted", others)
         drawing.circle(ends[1], 3.6, "f-fill-orange", f"{text}: {number(each.error, 3)}")
     words = (
         f"Slices of one column where the error is greater than elsewhere beyond chance: {len(found.found)} of "
@@ -139,17 +144,22 @@ def weak_slices(found: WeakSlices, *, is_classification: bool, most: int = 8) ->
     return drawing.finished("Where it is weakest", words, DataTable("Weak slices", columns, rows))
 
 
-def distribution(name: str, reference: ColumnReference) -> Figure:
-    """The distribution of a column of the training table, small enough for a line of text."""
+def distribution(name: str, reference: ColumnReference, *, unit: str = "") -> Figure:
+    """The distribution of a column of the training table, small enough for a line of text.
+
+    Parameters
+    ----------
+    unit : of its numbers, such as `days`
+    """
     drawing = Drawing(SPARK_WIDTH, SPARK_HEIGHT)
     if reference.kind == "number" and reference.low is not None and reference.high is not None:
-        _density(drawing, reference)
+        _density(drawing, reference, f" {unit}".rstrip())
     elif reference.kind == "category":
-        _bars(drawing, reference.shares[:-1])
+        _bars(drawing, reference)
     return drawing.finished(f"Distribution of {name}", "In the training table.")
 
 
-def _density(drawing: Drawing, reference: ColumnReference) -> None:
+def _density(drawing: Drawing, reference: ColumnReference, unit: str) -> None:
     """Bars between the edges whose areas are the shares."""
     assert reference.low is not None
     assert reference.high is not None
@@ -157,23 +167,29 @@ def _density(drawing: Drawing, reference: ColumnReference) -> None:
     widths = np.diff(edges)
     span = edges[-1] - edges[0]
     if span <= 0:
-        drawing.rect((SPARK_WIDTH / 2 - 2, 2), (4, SPARK_HEIGHT - 3), "f-fill-blue f-soft")
+        words = f"all {number(edges[0], 3)}{unit}"
+        drawing.rect((SPARK_WIDTH / 2 - 2, 2), (4, SPARK_HEIGHT - 3), "f-fill-blue f-soft", words)
         return
     places, parts = (edges - edges[0]) / span, widths / span
     least = 1.0 / SPARK_WIDTH  # a spike is a unit wide
     heights = np.array(reference.shares[:-1]) / np.maximum(parts, least)
     greatest = float(np.max(heights)) or 1.0
-    for left, part, height in zip(places, parts, heights, strict=False):
+    for i, (left, part, height) in enumerate(zip(places, parts, heights, strict=False)):
         size = (max(SPARK_WIDTH * float(part), 1.0), (SPARK_HEIGHT - 2) * float(height) / greatest)
         corner = (SPARK_WIDTH * float(left), SPARK_HEIGHT - size[1])
-        drawing.rect(corner, size, "f-fill-blue f-soft")
+        ends = f"{number(edges[i], 3)} to {number(edges[i + 1], 3)}{unit}"
+        words = f"{ends}: {reference.shares[i]:.1%}"
+        drawing.rect(corner, size, "f-fill-blue f-soft", words)
 
 
-def _bars(drawing: Drawing, shares: Sequence[float]) -> None:
+def _bars(drawing: Drawing, reference: ColumnReference) -> None:
+    shares = reference.shares[:-1]
     step, greatest = SPARK_WIDTH / max(len(shares), 3), max([*shares, 1e-9])
     for i, share in enumerate(shares):
         tall = (SPARK_HEIGHT - 2) * share / greatest
-        drawing.rect((step * i, SPARK_HEIGHT - tall), (step - 1, tall), "f-fill-blue f-soft")
+        name = reference.labels[i] if i < len(reference.labels) else "all others"
+        corner, size = (step * i, SPARK_HEIGHT - tall), (step - 1, tall)
+        drawing.rect(corner, size, "f-fill-blue f-soft", f"{name}: {share:.1%}")
 
 
 def _lines(found: Dependence) -> list[int]:
@@ -206,5 +222,13 @@ def _category_dots(found: Dependence, lines: Sequence[int], scale: Scale) -> Dra
         for place, k in enumerate(lines):
             value = float(found.means[g, k])
             at = (scale(value), middle)
-            drawing.circle(at, 3.6, f"f-fill-{COLORS[place]}", f"{word}: {number(value)}")
+            text = _mean_words(found, word, k, value)
+            drawing.circle(at, 3.6, f"f-fill-{COLORS[place]}", text)
     return drawing
+
+
+def _mean_words(found: Dependence, word: str, k: int, mean: float) -> str:
+    """What a mark says: the value of the column, of which class, and the mean prediction."""
+    of = f" of {found.classes[k]}" if found.classes else ""
+    what = "probability" if found.classes else "prediction"
+    return f"{found.column} {word}: mean {what}{of} {number(mean)}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from automl.reports.curves import thinned
 from automl.reports.figure import WIDTH, DataTable, Drawing, Figure, Plot, Scale, number
 
 LOOKS = ("f-blue", "f-orange", "f-green", "f-violet", "f-red", "f-muted")
@@ -17,6 +18,8 @@ LINE = 13.0
 """Between two names, a little more than the height of the letters."""
 MARGIN = 0.01
 """Of the range of an axis whose curves begin and end at its ends: as wide as their lines."""
+MOST_SPOTS = 300
+"""Points of all curves of a picture that say what they are (by judgement)."""
 ROW = 26.0
 """Height of a row with air around it."""
 NAMES = 158.0
@@ -65,6 +68,12 @@ def curves(
     looks = {name: _look(k) for k, name in enumerate(values)}
     for name, line in values.items():
         chart.curve(list(zip(steps, line, strict=True)), looks[name], name)
+    for name, line in values.items():
+        told = [
+            f"{name}, {labels[0]} {number(x)}: {number(y)}"
+            for x, y in zip(steps, line, strict=True)
+        ]
+        _spots(chart, (steps, line), told, MOST_SPOTS // len(values))
     ends = {name: chart.y(line[-1]) for name, line in values.items()}
     for name, y in _apart(ends, height - 38).items():
         chart.drawing.line((right + 6, y), (right + 14, y), looks[name])
@@ -96,6 +105,8 @@ def intervals(
         if entry.low is not None and entry.high is not None:
             drawing.line((plot.x(entry.low), y), (plot.x(entry.high), y), f"f-{color}")
         words = f"{entry.name}: {number(entry.value)}"
+        if entry.low is not None and entry.high is not None:
+            words += f", interval {number(entry.low)} to {number(entry.high)}"
         drawing.circle((plot.x(entry.value), y), 3.6, f"f-fill-{color}", words)
     rows = tuple((e.name, e.value, e.low, e.high) for e in entries)
     table = DataTable(title, (first, label, "low", "high"), rows)
@@ -124,7 +135,27 @@ def density(
     chart.y_axis("density, 1: the plain range")
     chart.curve([(chart.x.low, 1.0), (chart.x.high, 1.0)], "f-zero", "the plain range")
     chart.curve(list(zip(places.tolist(), heights, strict=True)), "f-blue", title)
+    told = [
+        f"{label} {number(x)}: density {number(y, 3)}" for x, y in zip(points, heights, strict=True)
+    ]
+    _spots(chart, (places.tolist(), heights), told, MOST_SPOTS)
     return chart.drawing.finished(title, description)
+
+
+def _spots(
+    chart: Plot, curve: tuple[Sequence[float], Sequence[float]], told: Sequence[str], most: int
+) -> None:
+    """Points of a curve that are seen where one points at them.
+
+    Parameters
+    ----------
+    curve : places along both axes
+    told : what each point says
+    most : points that are drawn at most
+    """
+    xs, ys = curve
+    for i in thinned(np.asarray(xs, dtype=float), np.asarray(ys, dtype=float), most):
+        chart.drawing.circle((chart.x(xs[i]), chart.y(ys[i])), 4, "f-spot f-fill-muted", told[i])
 
 
 def _look(position: int) -> str:

@@ -12,6 +12,7 @@ from automl.reports.curves import (
     ClassCurves,
     ConfusionTable,
     ResidualBin,
+    thinned,
 )
 from automl.reports.figure import WIDTH, DataTable, Drawing, Figure, Plot, Scale, number, plot
 from automl.reports.judged import JudgedRows
@@ -32,6 +33,8 @@ MOST_DOTS = 600
 """Rows that are drawn as dots: more lie on each other (by judgement)."""
 N_BARS = 24
 """Number of bars of the histogram of residuals, about the square root of the dots (the usual rule)."""
+MOST_SPOTS = 300
+"""Points of all curves of a picture that say what they are: every third of a few curves is 2 units from the next."""
 UNIT = (0.0, 1.0)
 
 
@@ -72,7 +75,7 @@ def roc(curves: ClassCurves) -> Figure:
     chart.x_axis("share of the others taken for it", [0.0, 0.25, 0.5, 0.75, 1.0])
     chart.y_axis("share found", [0.0, 0.25, 0.5, 0.75, 1.0])
     chart.curve([(0.0, 0.0), (1.0, 1.0)], "f-zero")
-    _class_lines(chart, curves.roc)
+    _class_lines(chart, curves.roc, "found {y:.1%} of {name}, took {x:.1%} of the others for it")
     words = _area_words(curves.roc, "below the curve; 0.5 is chance")
     return chart.drawing.finished("ROC curve", words, _area_table("ROC AUC", curves, curves.roc))
 
@@ -84,7 +87,9 @@ def precision_recall(curves: ClassCurves) -> Figure:
     chart.y_axis("precision: share that is right", [0.0, 0.25, 0.5, 0.75, 1.0])
     if len(curves.shares) == 1:
         chart.curve([(0.0, curves.shares[0]), (1.0, curves.shares[0])], "f-zero")
-    _class_lines(chart, curves.precision_recall)
+    _class_lines(
+        chart, curves.precision_recall, "found {x:.1%} of {name}, {y:.1%} of what it took is right"
+    )
     chance = "chance is the share of the class"
     words = _area_words(curves.precision_recall, f"average precision; {chance}")
     table = _area_table("average precision", curves, curves.precision_recall)
@@ -102,7 +107,10 @@ def reliability(found: Calibration) -> Figure:
         chart.drawing.line((x, chart.y(each.low)), (x, chart.y(each.high)), "f-blue")
     chart.curve([(each.predicted, each.observed) for each in found.bins], "f-blue f-thin")
     for each in found.bins:
-        title = f"predicted {each.predicted:.3f}, came true {each.observed:.3f}, {each.rows} rows"
+        title = (
+            f"predicted {each.predicted:.3f}, came true {each.observed:.3f} "
+            f"(95 % interval {each.low:.3f} to {each.high:.3f}), {each.rows} rows"
+        )
         at = (chart.x(each.predicted), chart.y(each.observed))
         chart.drawing.circle(at, 3.2, "f-fill-blue", title)
     words = (
@@ -144,7 +152,10 @@ def residuals_by_prediction(bins: Sequence[ResidualBin]) -> Figure:
     chart.curve([(chart.x.low, 0.0), (chart.x.high, 0.0)], "f-zero")
     for each in bins:
         x = chart.x(each.predicted)
-        title = f"predicted about {number(each.predicted)}: median {number(each.median, 3)}, {each.rows} rows"
+        title = (
+            f"predicted about {number(each.predicted)}: median {number(each.median, 3)}, "
+            f"middle 80 % {number(each.low, 3)} to {number(each.high, 3)}, {each.rows} rows"
+        )
         chart.drawing.line((x, chart.y(each.low)), (x, chart.y(each.high)), "f-blue")
         chart.drawing.circle((x, chart.y(each.median)), 3.2, "f-fill-blue", title)
     words = (
@@ -187,8 +198,13 @@ def _unit_chart() -> Plot:
     return plot(UNIT, UNIT, height=320, margin=0.015)
 
 
-def _class_lines(chart: Plot, curves: Sequence[ClassCurve]) -> None:
-    """A line for each class: in its color and named while there are few, else gray."""
+def _class_lines(chart: Plot, curves: Sequence[ClassCurve], words: str) -> None:
+    """A line for each class: in its color and named while there are few, else gray.
+
+    Parameters
+    ----------
+    words : what a point says, with `name`, `x` and `y` in braces
+    """
     is_few = len(curves) <= len(COLORS)
     for place, curve in enumerate(curves):
         look = f"f-{COLORS[place]}" if is_few else "f-muted f-thin"
@@ -199,6 +215,24 @@ def _class_lines(chart: Plot, curves: Sequence[ClassCurve]) -> None:
             chart.drawing.rect((chart.x.end - 150, y - 8), (9, 9), f"f-fill-{COLORS[place]}")
             text = f"{curve.name}, {number(curve.area, 3)}"
             chart.drawing.text((chart.x.end - 136, y), text, room=136)
+    for place, curve in enumerate(curves):
+        color = COLORS[place] if is_few else "muted"
+        _spots(chart, curve, f"f-spot f-fill-{color}", (words, MOST_SPOTS // len(curves)))
+
+
+def _spots(chart: Plot, curve: ClassCurve, look: str, told: tuple[str, int]) -> None:
+    """Points of a curve that are seen where one points at them.
+
+    Parameters
+    ----------
+    told : what a point says, and how many there are at most
+    """
+    words, most = told
+    for i in thinned(curve.xs, curve.ys, most):
+        x, y, least = float(curve.xs[i]), float(curve.ys[i]), float(curve.thresholds[i])
+        taken = f"from probability {number(least, 3)}" if np.isfinite(least) else "never taken"
+        title = f"{curve.name} {taken}: {words.format(name=curve.name, x=x, y=y)}"
+        chart.drawing.circle((chart.x(x), chart.y(y)), 4, look, title)
 
 
 def _area_words(curves: Sequence[ClassCurve], what: str) -> str:

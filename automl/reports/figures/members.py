@@ -28,14 +28,15 @@ def weights(members: Sequence[MemberWorth]) -> Figure:
         middle = 26 + ROW * (i + 0.5)
         drawing.text((NAMES, middle + 4), member.name, anchor="end", room=NAMES)
         size = (scale(member.weight) - scale.start, ROW - 12)
-        title = f"{member.name}: weight {member.weight:.3f}, alone {number(member.alone)}"
-        drawing.rect((scale.start, middle - 7), size, "f-fill-blue f-soft", title)
+        drawing.rect((scale.start, middle - 7), size, "f-fill-blue f-soft")
         said = f"{member.weight:.2f}" if member.weight > 0 else "an input"
         drawing.text((scale.start + size[0] + 5, middle + 4), said, "f-side")
         if member.adds is not None:
             drawing.text(
                 (WIDTH - 4, middle + 4), f"{member.adds:+.4f}".replace("-", "\u2212"), anchor="end"
             )
+        row = (WIDTH - scale.start, ROW)
+        drawing.rect((scale.start, middle - ROW / 2), row, "f-hit", _title(member))
     words = "The weights of the members' predictions, the heaviest first."
     if has_adds:
         words += (
@@ -48,3 +49,8 @@ def weights(members: Sequence[MemberWorth]) -> Figure:
     )
     columns = ("member", "weight", "score alone", "adds", "takes the predictions of")
     return drawing.finished("The members", words, DataTable("The members", columns, rows))
+
+
+def _title(member: MemberWorth) -> str:
+    adds = "" if member.adds is None else f", adds {member.adds:+.4f}".replace("-", "\u2212")
+    return f"{member.name}: weight {member.weight:.3f}, alone {number(member.alone)}{adds}"

@@ -136,7 +136,8 @@ def _column_table(table: Table, reference: TrainingReference) -> DataTable:
 def _row(column: ColumnSchema, known: ColumnReference) -> tuple[Cell, ...]:
     missing = f"{known.shares[-1]:.1%}" if known.shares[-1] else "none"
     read = read_as(column.reading, column.role)
-    figure = None if known.kind == "text" else distribution(column.name, known)
+    unit = "days after the first" if column.role == "date" else ""
+    figure = None if known.kind == "text" else distribution(column.name, known, unit=unit)
     return column.name, column.role, read, missing, _content(column, known), figure
 
 
