@@ -47,6 +47,8 @@ MODEL_SCORE = "model_score"
 """Metric of the parent: the validated score of the model that is deployed."""
 ALWAYS_SHOWN = ("table", "target", "preset", "budget_seconds", "trials", "seed")
 """Settings that are parameters also where they are as usual: they say what was asked for."""
+REPEATED_BY_TRIALS = ("target", "preset", "seed")
+"""Settings that are tags of trials, for filters, and parameters of their training run."""
 KEPT_ROUNDS_TAG = "automl.kept_rounds"
 """Tag of a trial whose fits were ended when their time was over; it did not have the time that it needs."""
 
@@ -94,11 +96,14 @@ def key_tags(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def parent_content(facts: Mapping[str, Any]) -> RunContent:
-    """The training run: parameters are the settings that somebody has chosen."""
+    """The training run: parameters are the settings that somebody has chosen; the page repeats none as a tag."""
+    params = {key: _param(value) for key, value in chosen_settings(facts).items()}
+    repeated = {f"automl.{name}" for name in REPEATED_BY_TRIALS if name in params}
+    own = {key: tag for key, tag in key_tags(facts).items() if key not in repeated}
     return RunContent(
         name=run_name(facts),
-        tags={**key_tags(facts), **data_tag(facts, {}), KIND_TAG: "run"},
-        params={key: _param(value) for key, value in chosen_settings(facts).items()},
+        tags={**own, **data_tag(facts, {}), KIND_TAG: "run"},
+        params=params,
         started_ms=round(1000 * float(facts.get("started_at") or 0)),
     )
 
@@ -225,10 +230,15 @@ def trial_content(
 
 
 def trial_name(trial: Trial) -> str:
-    """Family, score and short id: ``lightgbm 0.9420 · s00047``; the status where there is no fair score."""
+    """Score, family and short id: ``0.9420 lightgbm · s00047``; ``ridge timed out · s00048`` without a fair score.
+
+    MLflow's lists cut names on the right.
+    """
+    family = trial.configuration.family
     is_scored = trial.is_complete and trial.score is not None
-    found = f"{trial.score:.4f}" if is_scored else str(trial.status).replace("_", " ")
-    return f"{trial.configuration.family} {found} · {short_id(trial.id)}"
+    status = str(trial.status).replace("_", " ")
+    found = f"{trial.score:.4f} {family}" if is_scored else f"{family} {status}"
+    return f"{found} · {short_id(trial.id)}"
 
 
 def trial_metrics(trial: Trial) -> dict[str, float]:

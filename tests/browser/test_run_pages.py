@@ -43,6 +43,8 @@ TIPS = {
     "Which columns matter": r"mean loss \S+, standard deviation \S+",
 }
 """What a mark of some pictures says."""
+MOST_TAGS = 6
+"""Tags on MLflow's page of a training run: what programs look for."""
 NO_USERS = "/ajax-api/2.0/mlflow/users/current"
 """MLflow's page asks who is there, also where the server has no users, and gets 404."""
 NO_ICON = ("/favicon.ico", "/ico/undefined.svg")
@@ -185,6 +187,7 @@ def test_mlflows_run_page_tells_what_was_found(run, browser, screenshots):
     with visit(browser, run.links["run"], screenshots) as visited:
         page = visited.page
         _wait_for(page, "About this run", "Honest score", f"{PROBLEM} · ", "Finished")
+        assert page.get_by_text(re.compile(r"^automl\.\w+$")).count() <= MOST_TAGS
         visited.shoot("mlflow-run")
         visited.check(NO_USERS)
 
@@ -208,11 +211,11 @@ def test_mlflows_lists_show_the_best_first_by_name_and_score(run, browser, scree
         visited.shoot("mlflow-training-runs")
         visited.check(NO_USERS)
     with visit(browser, run.links["trials"], screenshots) as visited:
-        cells = visited.page.get_by_role("link", name=re.compile(r"^\w+ -?0\.\d+ · s\d+$"))
+        cells = visited.page.get_by_role("link", name=re.compile(r"^-?0\.\d+ \w+ · s\d+$"))
         cells.first.wait_for()
         visited.shoot("mlflow-trials")
         names = cells.all_inner_texts()
-        scores = [float(name.split()[1]) for name in names]
+        scores = [float(name.split()[0]) for name in names]
         assert len(names) == run.result["complete_trials"]
         assert scores == sorted(scores, reverse=True)
         visited.check(NO_USERS)

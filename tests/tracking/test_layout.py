@@ -87,14 +87,27 @@ def test_parameters_are_the_settings_that_somebody_has_chosen() -> None:
     assert layout.shown_settings({"settings": shown}) == shown
 
 
+def test_no_tag_of_a_training_run_repeats_a_parameter(runs: Any) -> None:
+    facts = runs.make(1).read_facts()
+    whole = {
+        **facts,
+        "settings": {**facts["settings"], "preset": "fast", "seed": 7, "task": "binary"},
+    }
+    content = layout.parent_content(whole)
+    assert {"target", "preset", "seed", "task"} <= content.params.keys()
+    assert not {"automl.target", "automl.preset", "automl.seed"} & content.tags.keys()
+    assert {layout.RUN_ID_TAG, layout.KIND_TAG, "automl.problem"} <= content.tags.keys()
+    assert layout.key_tags(whole)["automl.seed"] == "7"  # of trials
+
+
 def test_names_of_runs_say_what_they_found(runs: Any) -> None:
     facts = {"started_at": 1.79e9, "settings": {"table": "data/beans.csv", "target": "y"}}
     began = time.strftime("%Y-%m-%d %H:%M", time.gmtime(1.79e9))
     assert layout.run_name(facts, "lightgbm") == f"beans-y · {began} · lightgbm"
     trial = runs.trial(RUN, 4)
-    assert layout.trial_name(trial) == "lightgbm 0.5040 · s00004"
+    assert layout.trial_name(trial) == "0.5040 lightgbm · s00004"
     assert layout.trial_name(runs.trial(RUN, 5)) == "ridge timed out · s00005"
-    assert layout.trial_name(replace(trial, stage="candidates")) == "lightgbm 0.5040 · c00004"
+    assert layout.trial_name(replace(trial, stage="candidates")) == "0.5040 lightgbm · c00004"
 
 
 def test_a_users_metric_is_stored_under_a_name_that_mlflow_takes(runs: Any) -> None:

@@ -56,7 +56,7 @@ def test_store_holds_the_trials_of_the_journal_with_their_values(home: Path, run
     found = {run.data.tags["automl.decision"]: run for run in of_kind(home, "trial")}
     assert len(found) == 8
     trial, run = runs.trial(folder.run_id, 4), found["4"]
-    assert run.info.run_name == "lightgbm 0.5040 · s00004"
+    assert run.info.run_name == "0.5040 lightgbm · s00004"
     assert run.data.params == {"alpha": "0.4", "prep.encoder": "onehot"}
     assert run.data.metrics["score"] == trial.score
     assert run.data.metrics["accuracy"] == 0.8
