@@ -40,7 +40,7 @@ from automl_flows.services.reconciliation import (
     server_name,
 )
 from automl_flows.words.metric_table import metric_lines
-from automl_flows.words.result_display import honest_text, quality_of
+from automl_flows.words.result_display import current_links, honest_text, quality_of
 from automl_tasks.run_slots import run_slots
 from automl_tasks.stages import make_stage, read_and_check, register_model, search_family
 
@@ -178,15 +178,18 @@ def _run_stages(line: Line) -> dict[str, Any]:
 def _publish(result: dict[str, Any], home: Home) -> None:
     key = artifact_key(result["problem"])
     folder = home.run(result["run_id"])
+    links = current_links(folder, result)  # of MLflow's page too, if `automl up` keeps one
     create_table_artifact(
         table=_leaderboard(result, folder),
         key=f"leaderboard-{key}",
         description=f"Leaderboard of run {folder.run_id}",
     )
     create_markdown_artifact(
-        markdown=summary_text(result), key=f"result-{key}", description="Model, scores and links"
+        markdown=summary_text({**result, "links": links}),
+        key=f"result-{key}",
+        description="Model, scores and links",
     )
-    page = result["links"].get("run", "")
+    page = links.get("run", "")
     if page.startswith("http"):
         create_link_artifact(link=page, link_text="Run in MLflow", key=f"mlflow-{key}")
     if folder.report.is_file():

@@ -95,6 +95,9 @@ def test_the_report_on_desk_and_phone_light_and_dark(run, browser, screenshots, 
         assert page.locator("h2").all_inner_texts() == SECTIONS
         titles = page.locator("figcaption b").all_inner_texts()
         assert [title for title in PICTURES if title not in titles] == []
+        tree = page.locator("figure.wide .scroll").first
+        hidden = tree.evaluate("box => box.scrollWidth - box.clientWidth")
+        assert (hidden > 0) == (width == PHONE)  # a desk shows all of the selection
         visited.check_document()
         assert visited.barriers() == ""
         _unfold(page)
@@ -260,7 +263,8 @@ def test_prefects_run_page_has_the_artifacts(run, browser, screenshots):
         _wait_for(page, run.result["run_id"], "Completed")
         visited.shoot("prefect-run")
         page.get_by_text("Artifacts", exact=True).last.click()
-        _wait_for(page, f"leaderboard-{PROBLEM}", f"result-{PROBLEM}", f"retrainings-{PROBLEM}")
+        made = ("leaderboard", "result", "report", "mlflow", "retrainings")
+        _wait_for(page, *(f"{key}-{PROBLEM}" for key in made))
         visited.shoot("prefect-artifacts")
         visited.check(*NO_ICON)
     for key in ("leaderboard", "result", "retrainings", "progress"):

@@ -13,7 +13,7 @@ import numpy as np
 from automl.errors import DataError
 from automl.reports.boxplots import FamilyScores
 from automl.reports.decision_table import chance_name, decision_rows
-from automl.reports.figure import WIDTH, DataTable, Drawing, Figure, Plot, Scale
+from automl.reports.figure import LETTER, WIDTH, DataTable, Drawing, Figure, Plot, Scale
 from automl.reports.selection_tree import (
     TITLES,
     WORDS,
@@ -33,12 +33,16 @@ ROW = 22.0
 """Height of a row, twice the height of the letters."""
 TREE_ROW = 19.0
 """Height of a row of the tree, where rows are many."""
-COLUMN = 356.0
-"""Width of a column of the tree: names, a plot of half of it, and p-values."""
+TREE_PLOT = 110.0
+"""Width of the plot in a column of the tree: four columns fit into a window of 1280 pixels."""
+TREE_JOIN = 14.0
+"""Room left of the names of a column of the tree, where lines from the column before end."""
 NEAR_CHANCE = 0.5
 """Lowest score from which chance is on the axis: above, all boxes would be pressed together at one end."""
 TREE_NAMES, TREE_SIDES = 118.0, 86.0
-"""Room for the names (twenty letters) and for a p-value (fourteen) in a column of the tree."""
+"""Most room for the names (twenty letters), and room for a p-value (fourteen), in a column of the tree."""
+NODE = 428.0
+"""Room for the name of a node, over the column beside its own."""
 NAMES, SIDES = 128.0, 74.0
 """Room for the names of families (twenty-two letters) and for p-values (twelve)."""
 
@@ -67,6 +71,28 @@ class Box:
         inside = [score for score in scores if first - reach <= score <= third + reach]
         beyond = tuple(score for score in scores if score not in inside)
         return cls(min([*inside, first]), first, median, third, max([*inside, third]), beyond)
+
+
+@dataclass(frozen=True)
+class TreeColumn:
+    """Places of a column of the tree, from left to right: lines, names, plot, p-values.
+
+    Parameters
+    ----------
+    left, right : its ends
+    """
+
+    left: float
+    scale: Scale
+    right: float
+
+    @classmethod
+    def after(cls, left: float, names: Sequence[str], scores: Sequence[float]) -> TreeColumn:
+        """The column that begins there; scores of all columns share a scale."""
+        room = min(LETTER * max(map(len, names)), TREE_NAMES)
+        start = left + TREE_JOIN + room + 6
+        scale = Scale.over(scores, start, start + TREE_PLOT)
+        return cls(left, scale, scale.end + TREE_SIDES)
 
 
 def default_against_optimized(rows: Sequence[FamilyScores], *, alpha: float) -> Figure:
@@ -125,20 +151,23 @@ def tree_of_selection(record: SelectionRecord) -> Figure:
         raise DataError("a picture of a selection needs a decision")
     columns = columns_of(record.decisions)
     tallest = max(rows[-1].height for rows in columns.values())
-    drawing = Drawing(max(COLUMN * len(columns), WIDTH), 92 + TREE_ROW * (tallest + 1))
     scores = {candidate.trial_id: candidate.scores for candidate in record.candidates}
     families = {c.trial_id: c.configuration.family for c in record.candidates}
     bounds = [score for candidate in record.candidates for score in candidate.scores]
+    places: list[TreeColumn] = []
+    for rows in columns.values():
+        names = [member_name(row, families) for row in rows]
+        places.append(TreeColumn.after(places[-1].right if places else 0.0, names, bounds))
+    drawing = Drawing(max(places[-1].right, WIDTH), 92 + TREE_ROW * (tallest + 1))
     _tree_legend(drawing)
-    _join(drawing, list(columns.values()))
-    for i, (level, rows) in enumerate(columns.items()):
-        left = COLUMN * i + TREE_NAMES + 6
-        scale = Scale.over(bounds, left, COLUMN * (i + 1) - TREE_SIDES)
-        bottom = drawing.height - 38
+    _join(drawing, list(columns.values()), places)
+    for (level, rows), place in zip(columns.items(), places, strict=True):
+        scale, bottom = place.scale, drawing.height - 38
         Plot(drawing, scale, Scale(0.0, 1.0, bottom, 44.0)).x_axis("score", scale.ticks(3))
-        drawing.text((left, 36), TITLES[level], "f-label f-strong")
+        drawing.text((scale.start, 36), TITLES[level], "f-label f-strong")
         for row in rows:
-            _member(drawing, scale, row, scores[row.member.trial_id], member_name(row, families))
+            name = member_name(row, families)
+            _member(drawing, place, row, scores[row.member.trial_id], name)
     description = (
         "Scores on the folds where the candidates were compared. Members that went on are joined to their "
         "place at the next node; the p-value is against the best member of the node."
@@ -162,11 +191,13 @@ def _family(drawing: Drawing, scale: Scale, row: FamilyScores, middle: float) ->
         _box((drawing, scale), row.optimized, (middle - 3, 11.0), color, name)
 
 
-def _member(drawing: Drawing, scale: Scale, row: Row, scores: Sequence[float], name: str) -> None:
-    middle = _height(row)
+def _member(
+    drawing: Drawing, place: TreeColumn, row: Row, scores: Sequence[float], name: str
+) -> None:
+    middle, scale = _height(row), place.scale
     if row.member is row.decision.members[0]:
-        at = (scale.start - TREE_NAMES, middle - TREE_ROW * 0.75)
-        drawing.text(at, node_text(row.decision), "f-strong f-small", room=COLUMN * 1.2)
+        at = (place.left + 6, middle - TREE_ROW * 0.75)
+        drawing.text(at, node_text(row.decision), "f-strong f-small", room=NODE)
     told = f"{name}, {WORDS[row.member.verdict]}"
     drawing.text((scale.start - 6, middle + 4), name, anchor="end", room=TREE_NAMES)
     _box((drawing, scale), scores, (middle, 10.0), COLORS[row.member.verdict], told)
@@ -211,7 +242,7 @@ def _height(row: Row) -> float:
     return 66 + TREE_ROW * row.height
 
 
-def _join(drawing: Drawing, columns: Sequence[Sequence[Row]]) -> None:
+def _join(drawing: Drawing, columns: Sequence[Sequence[Row]], places: Sequence[TreeColumn]) -> None:
     """Lines from every promoted member to its place at the next node, behind the boxes."""
     for i, rows in enumerate(columns):
         for row in (row for row in rows if row.member.verdict is Verdict.PROMOTED):
@@ -223,8 +254,8 @@ def _join(drawing: Drawing, columns: Sequence[Sequence[Row]]) -> None:
             )
             j, other = next(later, (0, row))
             if j:
-                start = (COLUMN * (i + 1) - 22, _height(row))
-                drawing.line(start, (COLUMN * j + 10, _height(other)), "f-join")
+                start = (places[i].right - 22, _height(row))
+                drawing.line(start, (places[j].left + 4, _height(other)), "f-join")
 
 
 def _tree_legend(drawing: Drawing) -> None:
