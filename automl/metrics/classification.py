@@ -9,8 +9,8 @@ have the ideal value of every metric.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from automl.records import BoolArray, FloatArray, IntArray
 
 SMALLEST_PROBABILITY = float(np.finfo(np.float32).eps)
 """Clip of the log loss: predictions are kept in 32 bits (scikit-learn clips at the same value)."""
+
+
+AREA_CELLS = 1 << 15
+"""Rows times weightings of the areas that are computed together: what they need stays in the cache."""
 
 
 def accuracy(confusion: Confusion) -> FloatArray:
@@ -104,62 +108,96 @@ def log_loss(batch: ClassBatch) -> FloatArray:
 
 def roc_auc(batch: ClassBatch) -> FloatArray:
     """(B,) area under the ROC curve; more than two classes: mean of one class against the rest."""
-    return batch.each(_roc_auc)
+    return _of_each(batch, _roc_auc)
 
 
-def _roc_auc(y: IntArray, probability: FloatArray, weight: Any) -> float:
+def _roc_auc(y: IntArray, probability: FloatArray, weights: FloatArray | None) -> FloatArray:
     n_classes = probability.shape[1]
     codes = [1] if n_classes == 2 else range(n_classes)
-    return _defined_mean([area(y == code, probability[:, code], weight) for code in codes])
+    return _defined_means([areas(y == code, probability[:, code], weights) for code in codes])
 
 
 def roc_auc_ovo(batch: ClassBatch) -> FloatArray:
     """(B,) mean area over all pairs of classes, both directions (Hand and Till's M)."""
-    return batch.each(_roc_auc_ovo)
+    return _of_each(batch, _roc_auc_ovo)
 
 
-def _roc_auc_ovo(y: IntArray, probability: FloatArray, weight: Any) -> float:
-    areas = []
+def _roc_auc_ovo(y: IntArray, probability: FloatArray, weights: FloatArray | None) -> FloatArray:
+    found = []
     for first, second in combinations(range(probability.shape[1]), 2):
-        rows = (y == first) | (y == second)
-        sizes = None if weight is None else weight[rows]
+        rows = np.flatnonzero((y == first) | (y == second))
+        sizes = None if weights is None else weights[:, rows]
         is_first = y[rows] == first
-        areas.append(area(is_first, probability[rows, first], sizes))
-        areas.append(area(~is_first, probability[rows, second], sizes))
-    return _defined_mean(areas)
+        found.append(areas(is_first, probability[rows, first], sizes))
+        found.append(areas(~is_first, probability[rows, second], sizes))
+    return _defined_means(found)
+
+
+def _of_each(
+    batch: ClassBatch,
+    values: Callable[[IntArray, FloatArray, FloatArray | None], FloatArray],
+) -> FloatArray:
+    """(B,) values of each prediction under all weightings."""
+    found = [values(batch.y, prediction, batch.weights) for prediction in batch.predictions]
+    return np.concatenate(found)
 
 
 def area(is_positive: BoolArray, score: FloatArray, weight: FloatArray | None = None) -> float:
+    """One of `areas`."""
+    return float(areas(is_positive, score, None if weight is None else weight[None])[0])
+
+
+def areas(
+    is_positive: BoolArray, score: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
     """P(score of a positive > score of a negative) + half P(equal); NaN without both kinds.
 
     Parameters
     ----------
-    is_positive, score, weight : (n,)
+    is_positive, score : (n,)
+    weights : (N, n), non-negative, or None
 
     Returns
     -------
-    in [0, 1] or NaN; O(n log n) time
+    (N,), or (1,) without weights, in [0, 1] or NaN; the rows are sorted once, O(n log n + N n) time
     """
+    sizes = np.ones((1, len(score))) if weights is None else weights
     if len(score) == 0:
-        return float("nan")
+        return np.full(len(sizes), np.nan)
     order = np.argsort(score)
-    sorted_score = score[order]
-    positive = is_positive[order].astype(np.float64)
-    if weight is None:
-        negative = 1.0 - positive
-    else:
-        sorted_weight = weight[order].astype(np.float64)
-        positive *= sorted_weight
-        negative = sorted_weight - positive
-    starts = np.flatnonzero(np.r_[True, sorted_score[1:] != sorted_score[:-1]])
-    if len(starts) < len(score):
-        positive = np.add.reduceat(positive, starts)
-        negative = np.add.reduceat(negative, starts)
-    below = np.cumsum(negative)
-    pairs = float(positive.sum() * below[-1])
-    if pairs <= 0:
-        return float("nan")
-    return float(positive @ (below - 0.5 * negative)) / pairs
+    ordered = score[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    is_first = is_positive[order].astype(np.float64)
+    n_together = max(1, AREA_CELLS // len(score))
+    found = [
+        _areas(is_first, sizes[place : place + n_together].take(order, axis=1), starts)
+        for place in range(0, len(sizes), n_together)
+    ]
+    return np.concatenate(found)
+
+
+def _areas(is_positive: FloatArray, weights: FloatArray, starts: IntArray) -> FloatArray:
+    """(N,) areas, each the same to the last bit whatever the others are.
+
+    Parameters
+    ----------
+    is_positive, weights : (n,), (N, n)
+        0 or 1, and the weights, of the rows in the order of their scores.
+    starts
+        Where equal scores begin.
+    """
+    sizes = weights.astype(np.float64)
+    positive = is_positive * sizes
+    negative = sizes - positive
+    if len(starts) < len(is_positive):
+        positive = np.add.reduceat(positive, starts, axis=1)
+        negative = np.add.reduceat(negative, starts, axis=1)
+    below = np.cumsum(negative, axis=1)
+    pairs = positive.sum(axis=1) * below[:, -1]
+    negative *= 0.5
+    middles = np.subtract(below, negative, out=negative)
+    ranked = np.array([one @ other for one, other in zip(positive, middles, strict=True)])
+    return np.asarray(np.divide(ranked, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0))
 
 
 def _hits(counts: FloatArray) -> FloatArray:
@@ -186,6 +224,11 @@ def _squares(probability: FloatArray) -> FloatArray:
         first, second = probability[..., 0], probability[..., 1]
         return np.asarray(first * first + second * second)
     return np.asarray(np.einsum("...j,...j->...", probability, probability))
+
+
+def _defined_means(found: list[FloatArray]) -> FloatArray:
+    """(N,) means of the areas that exist, each (N,); one half (no information) where none does."""
+    return np.array([_defined_mean(values) for values in np.stack(found, axis=1).tolist()])
 
 
 def _defined_mean(areas: list[float]) -> float:
