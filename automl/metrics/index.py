@@ -232,10 +232,55 @@ class PerformanceIndex:
         batch.parameters = replace(batch.parameters, variance=None)
         return {name: metric.values(batch) for name, metric in self._metrics.items()}
 
+    def weighed_metrics(
+        self,
+        y: ArrayLike,
+        predictions: FloatArray,
+        weights: FloatArray | None = None,
+        *,
+        labels: IntArray | None = None,
+    ) -> dict[str, FloatArray]:
+        """As `metrics_of_many`, of those in `weighable`, on rows that were drawn.
+
+        Returns
+        -------
+            (max(m, N),) by metric; NaN where a metric raises, as one of a user may on rows without some class.
+        """
+        batch = self._batch(y, predictions, weights, labels)
+        batch.parameters = replace(batch.parameters, variance=None)
+        values = {}
+        for name in self.weighable:
+            try:
+                values[name] = self._metrics[name].values(batch)
+            except (ArithmeticError, LookupError, ValueError):
+                values[name] = np.full(batch.size, np.nan)
+        return values
+
     @cached_property
-    def weighable(self) -> frozenset[str]:
-        """Metrics whose rows can have weights."""
-        return frozenset(n for n, metric in self._metrics.items() if metric.takes_weights)
+    def weighable(self) -> tuple[str, ...]:
+        """Metrics whose rows can have weights, in the order of their names."""
+        return tuple(sorted(n for n, metric in self._metrics.items() if metric.takes_weights))
+
+    def bounds(self, name: str) -> tuple[float, float]:
+        """Worst and ideal value of a metric."""
+        metric = self._metrics[name]
+        return metric.bounds[not metric.is_maximized], metric.ideal
+
+    def metric_of_score(self, score: float) -> float:
+        """Value of the only metric of the index where the score is this one."""
+        ((name, (factor, baseline)),) = self._terms.items()
+        convert = self._metrics[name].of_reported
+        assert convert is None
+        return baseline + score / factor
+
+    def metric_losses(self, y: NDArray[Any], prediction: NDArray[Any]) -> dict[str, FloatArray]:
+        """As `row_losses`, (n,) of each metric that sets no limit to them."""
+        batch = self._batch(y, prediction[None])
+        return {
+            name: metric.row_losses(batch)[0]
+            for name, metric in self._metrics.items()
+            if metric.row_losses is not None and isinstance(batch, ValueBatch)
+        }
 
     def of_metrics(self, metrics: Mapping[str, float]) -> float:
         """The value of `score` for rows whose `metrics` are known."""

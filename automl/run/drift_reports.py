@@ -39,7 +39,7 @@ from automl.run.finished_runs import finished_runs
 from automl.run_records.final import FinalRecord
 from automl.run_records.honest import HonestRecord
 from automl.run_records.promotion import PromotionRecord
-from automl.selection.honest import NORMAL_QUANTILE
+from automl.selection.correction import NORMAL_QUANTILE
 from automl.statistics.block_jackknife import blocks_of
 from automl.tracking.model_registry import champion_bundle
 

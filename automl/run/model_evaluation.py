@@ -24,10 +24,10 @@ from automl.inference.readings import Reading
 from automl.metrics.building import build_index
 from automl.metrics.custom import is_scorer_name
 from automl.metrics.index import PerformanceIndex
-from automl.metrics.intervals import Intervals, bootstrap_intervals
-from automl.randomness import Purpose, stream
+from automl.metrics.intervals import Intervals
 from automl.records import FloatArray, Task
 from automl.run.foreign_runs import refuse_foreign
+from automl.selection.row_intervals import row_intervals
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,6 @@ def evaluate_model(model: TableModel, rows: LabelledRows, measure: Measure) -> M
     labels, y, weights = model.codes(prediction), rows.target.y, rows.weights
     index = measure.index or _default_index(model, y)
     deviations = model.deviations(rows.raw, rows.typed)
-    rng = stream(0, Purpose.BOOTSTRAP, len(y))
     return ModelEvaluation(
         target=model.target,
         rows=len(y),
@@ -168,9 +167,7 @@ def evaluate_model(model: TableModel, rows: LabelledRows, measure: Measure) -> M
         metric=index.name,
         score=index.score(y, prediction, weights, labels=labels),
         metrics=index.metrics(y, prediction, weights, labels=labels),
-        intervals=bootstrap_intervals(
-            index, y, prediction, labels=labels, rng=rng, sample_weight=weights
-        ),
+        intervals=row_intervals(index, y, prediction, labels=labels, sample_weight=weights),
         is_own_scale=measure.index is not None,
         deviations=deviations,
     )

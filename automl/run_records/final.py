@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from automl.alternatives import FinalKind
+from automl.metrics.intervals import Intervals
 from automl.stage_record import StageRecord
 
 
@@ -30,11 +31,17 @@ class FinalMember:
 
 @dataclass(frozen=True)
 class UntouchedScore:
-    """Scores of the final model on rows that nothing else has used."""
+    """Scores of the final model on rows that nothing else has used.
+
+    Parameters
+    ----------
+    intervals : of 95 %, of what has one; empty in records of earlier versions
+    """
 
     rows: int
     score: float
     metrics: Mapping[str, float] = field(default_factory=dict)
+    intervals: Intervals = field(default_factory=Intervals)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from automl.selection.honest import HonestScore
+from automl.selection.correction import HonestMetric, HonestScore
 from automl.stage_record import StageRecord
 
 Kind = Literal["single", "ensemble"]
@@ -37,6 +38,11 @@ class HonestRecord(StageRecord):
     def of_model(self) -> HonestScore | None:
         """The estimate of what was chosen."""
         return self.ensemble if self.chosen == "ensemble" else self.single
+
+    @property
+    def of_metrics(self) -> Mapping[str, HonestMetric]:
+        """Metrics of what was chosen, those that have an estimate."""
+        return {} if self.of_model is None else self.of_model.metrics
 
     @property
     def sentence(self) -> str:

@@ -31,11 +31,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.selection.honest import Choice, ScoredRows
+from automl.selection.honest import Choice, Gain, ScoredRows
 
 
-def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> float:
-    """Score of a bag of fold models less the score of one of them; noise can make it negative.
+def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> Gain:
+    """Score and metrics of a bag of fold models less those of one of them; noise can make it negative.
 
     Parameters
     ----------
@@ -49,18 +49,25 @@ def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice
 
     Returns
     -------
-        0 for fewer than two repeats and where the score is not defined.
+        0 for fewer than two repeats and for what is not defined.
     """
     n_repeats = len(repeats)
     if n_repeats < 2:
-        return 0.0
-    everything = np.ones(len(rows.y), dtype=np.float32)
+        return Gain()
+    everything = np.ones((1, len(rows.y)), dtype=np.float32)
     alone = replace(rows, versions=repeats).blends(choice)
     bag = replace(rows, versions=[_means(repeats, choice)]).blends(choice)
-    difference = rows.score_under(bag, everything, choice.rule) - rows.score_under(
-        alone, everything, choice.rule
+    factor, rule = n_repeats / (n_repeats - 1), choice.rule
+    difference = rows.score_under(bag, everything[0], rule) - rows.score_under(
+        alone, everything[0], rule
     )
-    return n_repeats / (n_repeats - 1) * difference if np.isfinite(difference) else 0.0
+    of_metrics = (
+        rows.metrics_under(bag, everything, rule) - rows.metrics_under(alone, everything, rule)
+    )[:, 0]
+    return Gain(
+        factor * difference if np.isfinite(difference) else 0.0,
+        tuple((factor * np.where(np.isfinite(of_metrics), of_metrics, 0.0)).tolist()),
+    )
 
 
 def _means(repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> list[NDArray[Any]]:

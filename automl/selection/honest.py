@@ -34,6 +34,10 @@ correction. It is widened a little, because a bootstrap of rows does not show th
 training rows, and also by the uncertainty of the correction itself. If a few rows decide the score,
 it means nothing (`automl.selection.tails`).
 
+Every metric in natural units is corrected by the same formula. Its shortfalls are those of the same
+choices on the same left-out rows, and its luck is that of its own values: a metric that the choice was
+not made by was favored only as far as it goes along with the score.
+
 References
 ----------
 .. [1] Tsamardinos, Greasidou, Borboudakis (2018), Bootstrapping the out-of-sample predictions for
@@ -45,7 +49,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,12 +59,10 @@ from automl.inference.calibration import Calibration, calibrated
 from automl.inference.combining import Combine, combined
 from automl.inference.decision import DecisionRule
 from automl.records import FloatArray, IntArray
+from automl.selection.correction import HonestMetric, HonestScore, corrected, corrected_metric
 from automl.selection.luck import luck_of
+from automl.selection.natural_metrics import NaturalMetrics
 
-LEVEL = 0.95
-"""Level of the interval."""
-NORMAL_QUANTILE = 1.959964
-"""Standard normal quantile of `LEVEL`, both sides."""
 BLOCK = 10
 """Bootstraps that are made together, between two looks at the clock: 0.1 s on 1,000 rows, 0.4 s on 30,000."""
 LUCK, INTERVAL, FIRST_BLOCK = range(3)
@@ -73,17 +75,6 @@ N_INTERVAL = 400
 
 N_LUCK = 100
 """Drawn rows on which the final choice and the others are scored to tell whose luck a difference is."""
-
-SHARE = 0.75
-"""Share of the shortfall that is subtracted. In 132 short runs on 46 small tables the naive score was too
-high by 0.029 (champion) and 0.043 (ensemble); the share that would have left nothing of this was
-0.62 and 0.82."""
-
-WIDENING = 1.15
-"""Factor of the bootstrap interval; without it 90 to 93 % of 93 of these runs' test scores were covered."""
-
-UNCERTAINTY = 0.5
-"""Standard error of the correction and of the gain, as a share of each."""
 
 
 class WeightedScore(Protocol):
@@ -123,8 +114,26 @@ class Choice:
 Chooser = Callable[[FloatArray, np.random.Generator], Sequence[Mapping[str, Choice]]]
 """From (b, n) times that each row was drawn in each of b bootstraps, and randomness of these alone, what
 is chosen in each, by kind; a kind may be left out of some bootstraps."""
-Shortfalls = Mapping[str, Sequence[float]]
-"""Shortfalls of the bootstraps of one block where they are defined, by kind."""
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """What the choice from one bootstrap loses beside the final one on the rows left out, as far as it is luck.
+
+    Parameters
+    ----------
+    score
+        Of the score.
+    metrics : (M,)
+        Of each metric, maximized; NaN where it is not defined.
+    """
+
+    score: float
+    metrics: tuple[float, ...] = ()
+
+
+Shortfalls = Mapping[str, Sequence[Shortfall]]
+"""Shortfalls of the bootstraps of one block where those of the score are defined, by kind."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +152,8 @@ class ScoredRows:
         Rows of one group are drawn together.
     takes_weights
         Whether `score` takes weights; else a row drawn twice is scored twice.
+    metrics
+        What is scored beside it, in natural units; None for nothing.
     """
 
     versions: Sequence[Sequence[NDArray[Any]]]
@@ -151,6 +162,7 @@ class ScoredRows:
     sample_weight: FloatArray | None = None
     groups: IntArray | None = None
     takes_weights: bool = True
+    metrics: NaturalMetrics | None = None
 
     def of(self, rows: IntArray) -> ScoredRows:
         """Some of the rows, without predictions."""
@@ -182,6 +194,18 @@ class ScoredRows:
         except ValueError:
             return float("nan")
 
+    def metrics_under(
+        self,
+        predictions: Sequence[NDArray[Any]],
+        counts: FloatArray,
+        rule: DecisionRule | None = None,
+    ) -> FloatArray:
+        """(M, N) maximized metrics of versions of one prediction where row i occurs `counts[:, i]` times."""
+        if self.metrics is None:
+            return np.empty((0, len(counts)))
+        weights = counts if self.sample_weight is None else counts * self.sample_weight
+        return self.metrics.values(self.y, predictions, weights, rule)
+
     def _score(
         self,
         prediction: NDArray[Any],
@@ -202,43 +226,6 @@ class ScoredRows:
         return [calibrated(blend, choice.calibration) for blend in blends]
 
 
-@dataclass(frozen=True)
-class HonestScore:
-    """Naive and corrected score with 95 % intervals.
-
-    Parameters
-    ----------
-    score
-        Corrected for the choice, and with the gain: naive - bias + gain.
-    low, high
-        Its interval.
-    naive
-        On all rows, which the choice has seen.
-    naive_low, naive_high
-        Bootstrap interval that takes the choice for given.
-    bias
-        Estimated part of the naive score that is due to the choice.
-    gain
-        Estimated gain of the final model over the models scored.
-    n_bootstraps
-        That repeated the choice.
-    """
-
-    score: float
-    low: float
-    high: float
-    naive: float
-    naive_low: float
-    naive_high: float
-    bias: float
-    gain: float = 0.0
-    n_bootstraps: int = 0
-
-    def to_json(self) -> dict[str, float]:
-        """Plain JSON form."""
-        return dict(self.__dict__)
-
-
 def draw(
     n_rows: int, n_bootstraps: int, *, rng: np.random.Generator, groups: IntArray | None = None
 ) -> FloatArray:
@@ -253,6 +240,22 @@ def draw(
     counts = np.stack([np.bincount(units, minlength=n_units) for units in drawn])
     chosen = counts if groups is None else counts[:, groups]
     return chosen.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a final model is worth more than the models that predicted the rows.
+
+    Parameters
+    ----------
+    score
+        Of the score.
+    metrics : (M,)
+        Of each metric, maximized; empty for nothing.
+    """
+
+    score: float = 0.0
+    metrics: tuple[float, ...] = ()
 
 
 class Repetition:
@@ -294,19 +297,19 @@ class Repetition:
         """Shortfalls of the bootstraps of one block, counted from 0."""
         rng = self._generator(FIRST_BLOCK + number)
         counts = self._draw(self._size(number), rng)
-        found: dict[str, list[float]] = {kind: [] for kind in self._finals}
+        found: dict[str, list[Shortfall]] = {kind: [] for kind in self._finals}
         for left_out, chosen in zip(counts == 0, self._choose(counts, rng), strict=True):
             for kind in chosen.keys() & found.keys():
                 shortfall = self._finals[kind].shortfall(left_out.astype(np.float32), chosen[kind])
-                found[kind] += [shortfall] if np.isfinite(shortfall) else []
+                found[kind] += [shortfall] if np.isfinite(shortfall.score) else []
         return found
 
-    def whole(self, gains: Mapping[str, float] | None = None) -> dict[str, HonestScore]:
+    def whole(self, gains: Mapping[str, Gain] | None = None) -> dict[str, HonestScore]:
         """Scores from all blocks, made here one after another; see `scores`."""
         return self.scores([self.block(number) for number in range(self.n_blocks)], gains)
 
     def scores(
-        self, blocks: Sequence[Shortfalls], gains: Mapping[str, float] | None = None
+        self, blocks: Sequence[Shortfalls], gains: Mapping[str, Gain] | None = None
     ) -> dict[str, HonestScore]:
         """Corrected scores of what was chosen from all rows, by kind.
 
@@ -328,7 +331,7 @@ class Repetition:
         resampled = self._draw(N_INTERVAL, self._generator(INTERVAL))
         by_kind = {kind: [s for block in blocks for s in block[kind]] for kind in self._finals}
         return {
-            kind: self._finals[kind].corrected(resampled, found, (gains or {}).get(kind, 0.0))
+            kind: self._finals[kind].corrected(resampled, found, (gains or {}).get(kind, Gain()))
             for kind, found in by_kind.items()
             if len(found) > 1
         }
@@ -362,10 +365,34 @@ class _Final:
         self._blends = rows.blends(final)
         self._under_drawn = self._scores(self._blends, final.rule, drawn)
         self._luck: dict[tuple[bytes, DecisionRule | None], float] = {}
+        self._metrics = None
+        if rows.metrics is not None:
+            self._metrics = _FinalMetrics(rows, rows.metrics, final, self._blends, drawn)
 
-    def shortfall(self, left_out: FloatArray, choice: Choice) -> float:
+    def shortfall(self, left_out: FloatArray, choice: Choice) -> Shortfall:
         """What another choice loses on the rows left out, (n,) of 0 and 1, as far as it is luck; or NaN."""
         blends = self._rows.blends(choice)
+        score = self._score_shortfall(left_out, choice, blends)
+        if self._metrics is None or not np.isfinite(score):
+            return Shortfall(score)
+        return Shortfall(score, self._metrics.shortfall(left_out, choice, blends))
+
+    def corrected(
+        self, resampled: FloatArray, shortfalls: Sequence[Shortfall], gain: Gain
+    ) -> HonestScore:
+        """Honest score and metrics, their intervals from (N, n) drawn rows."""
+        everything = np.ones(len(self._rows.y), dtype=np.float32)
+        naive = self._rows.score_under(self._blends, everything, self._rule)
+        redrawn = self._scores(self._blends, self._rule, resampled)
+        found = corrected(naive, redrawn, np.array([s.score for s in shortfalls]), gain.score)
+        if self._metrics is None or self._rows.metrics is None:
+            return found
+        of_metrics = self._metrics.corrected(resampled, [s.metrics for s in shortfalls], gain)
+        return replace(found, metrics={**of_metrics, **self._rows.metrics.of_score(found)})
+
+    def _score_shortfall(
+        self, left_out: FloatArray, choice: Choice, blends: Sequence[NDArray[Any]]
+    ) -> float:
         best = self._rows.score_under(self._blends, left_out, self._rule)
         shortfall = best - self._rows.score_under(blends, left_out, choice.rule)
         if not shortfall or not np.isfinite(shortfall):
@@ -376,52 +403,73 @@ class _Final:
             self._luck[key] = luck_of(self._under_drawn, others)
         return shortfall * self._luck[key]
 
-    def corrected(
-        self, resampled: FloatArray, shortfalls: Sequence[float], gain: float
-    ) -> HonestScore:
-        """Honest score, its interval from (N, n) drawn rows."""
-        everything = np.ones(len(self._rows.y), dtype=np.float32)
-        naive = self._rows.score_under(self._blends, everything, self._rule)
-        redrawn = self._scores(self._blends, self._rule, resampled)
-        return corrected(naive, redrawn, np.array(shortfalls), gain)
-
     def _scores(
         self, blends: Sequence[NDArray[Any]], rule: DecisionRule | None, counts: FloatArray
     ) -> FloatArray:
         return np.array([self._rows.score_under(blends, drawn, rule) for drawn in counts])
 
 
-def corrected(
-    naive: float, resampled: FloatArray, shortfalls: FloatArray, gain: float = 0.0
-) -> HonestScore:
-    """Honest score from its ingredients.
+class _FinalMetrics:
+    """As `_Final`, of every metric at once.
 
     Parameters
     ----------
-    naive
-        Score of the final choice on all rows.
-    resampled : (N,)
-        Its scores on drawn rows; those that are not defined are NaN.
-    shortfalls : (B,)
-        Final choice less the choice from drawn rows, both scored on the rows left out, as far as
-        it is luck of the final choice.
-    gain
-        Of the final model over the models scored; the score stays at most 1 where the naive one is.
+    rows, final, drawn
+        As of `_Final`.
+    metrics
+        Those of the rows.
+    blends
+        Predictions of the final choice.
     """
-    tail = 100 * (1 - LEVEL) / 2
-    low, high = np.nanpercentile(resampled, [tail, 100 - tail])
-    low, high = min(low, naive), max(high, naive)
-    bias = SHARE * float(np.mean(shortfalls))
-    spread = NORMAL_QUANTILE * UNCERTAINTY * np.hypot(bias, gain)
-    score = min(naive - bias + gain, max(naive - bias, 1.0))
-    return HonestScore(
-        score=score,
-        low=float(score - np.hypot(WIDENING * (naive - low), spread)),
-        high=float(min(score + np.hypot(WIDENING * (high - naive), spread), max(high, 1.0))),
-        naive=naive,
-        naive_low=float(low),
-        naive_high=float(high),
-        bias=bias,
-        gain=gain,
-        n_bootstraps=len(shortfalls),
-    )
+
+    def __init__(
+        self,
+        rows: ScoredRows,
+        metrics: NaturalMetrics,
+        final: Choice,
+        blends: Sequence[NDArray[Any]],
+        drawn: FloatArray,
+    ) -> None:
+        self._rows, self._metrics, self._drawn = rows, metrics, drawn
+        self._final, self._blends = final, blends
+        self._under_drawn = rows.metrics_under(blends, drawn, final.rule)
+        self._luck: dict[Any, FloatArray] = {}
+
+    def shortfall(
+        self, left_out: FloatArray, choice: Choice, blends: Sequence[NDArray[Any]]
+    ) -> tuple[float, ...]:
+        """(M,) what another choice loses on the rows left out, as far as it is luck."""
+        key = _key(choice)
+        if key == _key(self._final):
+            return (0.0,) * len(self._metrics.names)
+        best = self._rows.metrics_under(self._blends, left_out[None], self._final.rule)[:, 0]
+        shortfalls = best - self._rows.metrics_under(blends, left_out[None], choice.rule)[:, 0]
+        if key not in self._luck:
+            others = self._rows.metrics_under(blends, self._drawn, choice.rule)
+            pairs = zip(self._under_drawn, others, strict=True)
+            self._luck[key] = np.array([luck_of(*pair) for pair in pairs])
+        return tuple((shortfalls * self._luck[key]).tolist())
+
+    def corrected(
+        self, resampled: FloatArray, shortfalls: Sequence[tuple[float, ...]], gain: Gain
+    ) -> dict[str, HonestMetric]:
+        """Those that are defined on all rows, on every drawing of them and on parts of them."""
+        everything = np.ones((1, len(self._rows.y)), dtype=np.float32)
+        naive = self._rows.metrics_under(self._blends, everything, self._final.rule)[:, 0]
+        redrawn = self._rows.metrics_under(self._blends, resampled, self._final.rule)
+        found = {}
+        for i, name in enumerate(self._metrics.names):
+            own = np.array([shortfall[i] for shortfall in shortfalls])
+            own = own[np.isfinite(own)]
+            if np.isfinite([naive[i], *redrawn[i]]).all() and len(own) > 1:
+                gained = gain.metrics[i] if gain.metrics else 0.0
+                bounds = self._metrics.index.bounds(name)
+                found[name] = corrected_metric(
+                    float(naive[i]), redrawn[i], own, gained, bounds=bounds
+                )
+        return found
+
+
+def _key(choice: Choice) -> tuple[Any, ...]:
+    """Equal for choices that predict the same."""
+    return choice.weights.tobytes(), choice.rule, choice.combine, choice.calibration

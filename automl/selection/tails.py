@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from automl.records import FloatArray
+from automl.records import FloatArray, IntArray
 
 LARGEST_SHARE = 0.05
 """Share of the losses that is called the tail."""
@@ -68,6 +68,19 @@ def decided_by_few(losses: FloatArray) -> str:
             f"(tail index {1 / weight:.2f}, {1 / limit:.2f} is where their variance ends)"
         )
     return ""
+
+
+def unit_losses(
+    losses: FloatArray, sample_weight: FloatArray | None = None, groups: IntArray | None = None
+) -> FloatArray:
+    """Weighted losses of rows, (n,), summed over those that are drawn together.
+
+    Parameters
+    ----------
+    groups : (n,), codes from 0, or None
+    """
+    weighted = losses if sample_weight is None else losses * sample_weight
+    return weighted if groups is None else np.bincount(groups, weighted).astype(np.float64)
 
 
 def effective_rows(losses: FloatArray) -> float:

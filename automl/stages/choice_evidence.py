@@ -17,6 +17,7 @@ from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord, Share
 from automl.selection.honest import ScoredRows
+from automl.selection.natural_metrics import NaturalMetrics
 from automl.selection.preselection import SignatureClusters
 from automl.selection.selection_records import SelectionRecord
 from automl.settings import Settings
@@ -206,6 +207,7 @@ def _scored_rows(
         plan.row_weights(rows),
         groups,
         takes_weights=index.takes_weights,
+        metrics=NaturalMetrics(index),
     )
 
 

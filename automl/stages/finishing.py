@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from automl.data.table import Table
 from automl.durable import storing
@@ -25,10 +26,12 @@ from automl.inference.decision import DecisionRule
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.inference.reference import TrainingReference, prediction_references
 from automl.installation import make_key
-from automl.records import Trial, TrialStatus
+from automl.metrics.intervals import Intervals, bootstrap_seconds
+from automl.records import IntArray, Trial, TrialStatus
 from automl.run.session import Session
 from automl.run_records.ensemble import BlendScores, EnsembleRecord
 from automl.run_records.final import FinalMember, FinalRecord, UntouchedScore
+from automl.selection.row_intervals import row_intervals
 from automl.stages.blend_scores import describe_blend
 from automl.stages.first_configurations import CONSTANT
 from automl.stages.stacking import stack_payload
@@ -427,4 +430,23 @@ def _test_score(session: Session, model: TableModel) -> UntouchedScore | None:
         len(test),
         index.score(test.y, prediction, weights, labels=labels),
         index.metrics(test.y, prediction, weights, labels=labels),
+        _test_intervals(session, test, prediction, labels),
+    )
+
+
+def _test_intervals(
+    session: Session, test: Table, prediction: NDArray[Any], labels: IntArray | None
+) -> Intervals:
+    """Intervals of the test scores; none where there is no time to draw the rows often enough."""
+    left = session.ledger.left_for("final")
+    if left is not None and bootstrap_seconds(prediction) > left:
+        session.given_up.append("no time for the intervals of the test scores")
+        return Intervals()
+    return row_intervals(
+        session.plan.index,
+        test.y,
+        prediction,
+        labels=labels,
+        sample_weight=None if test.weights is None else np.asarray(test.weights),
+        groups=test.groups,
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import takewhile
 
 from automl.evaluation.slots import Job
@@ -14,6 +15,7 @@ from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord
 from automl.run_records.honest import HonestRecord, Kind
+from automl.selection.correction import HonestScore
 from automl.selection.honest import LEAST_BOOTSTRAPS, Repetition, Shortfalls
 from automl.stages.choice_evidence import chosen_from
 from automl.stages.honest_jobs import HonestWork
@@ -63,7 +65,7 @@ def estimate(
     repetition = work.repetition(evidence, session.settings.seed)
     pace = Pace(session.ledger.left_for("honest"))
     blocks = _repeated(session, work, repetition, pace)
-    scores = repetition.scores(blocks, evidence.gains())
+    scores = _believed(repetition.scores(blocks, evidence.gains()), evidence.metric_doubts())
     session.is_reproducible &= session.is_timed or not pace.is_over
     if not scores:
         reason = NO_TIME if pace.is_over else UNDEFINED
@@ -77,6 +79,23 @@ def estimate(
         n_trials=n_trials,
         reason="" if chosen in scores else doubts.get(chosen, UNDEFINED),
     )
+
+
+def _believed(
+    scores: Mapping[str, HonestScore], doubtful: Mapping[str, frozenset[str]]
+) -> dict[str, HonestScore]:
+    """The scores without the metrics that a few rows decide."""
+    return {
+        kind: replace(
+            score,
+            metrics={
+                name: metric
+                for name, metric in score.metrics.items()
+                if name not in doubtful.get(kind, ())
+            },
+        )
+        for kind, score in scores.items()
+    }
 
 
 def _repeated(

@@ -21,10 +21,10 @@ from automl.records import FloatArray, IntArray, Trial
 from automl.run_records.ensemble import Share
 from automl.selection.bag_gain import bag_gain
 from automl.selection.clusters import Candidate
-from automl.selection.honest import Choice, ScoredRows
+from automl.selection.honest import Choice, Gain, ScoredRows
 from automl.selection.levels import replay
 from automl.selection.selection_records import SelectionRecord
-from automl.selection.tails import decided_by_few
+from automl.selection.tails import decided_by_few, unit_losses
 from automl.settings import Settings
 from automl.stages.blending import library_of
 from automl.stages.membership import limited, method_of
@@ -146,7 +146,7 @@ class Evidence:
             choices.append(chosen)
         return choices
 
-    def gains(self) -> dict[str, float]:
+    def gains(self) -> dict[str, Gain]:
         """Gain of the final model's bags over the scores of single fold models, by kind.
 
         Nothing is counted for refits, which average nothing, nor for bags over growing windows of
@@ -166,14 +166,32 @@ class Evidence:
         """
         if not self.index.is_unbounded:
             return {}
-        everywhere = replace(self.rows, versions=[*self.rows.versions[1:], *self._repeats()])
         reasons = {}
-        for kind, final in self.final.items():
-            by_version = [self.index.row_losses(self.rows.y, p) for p in everywhere.blends(final)]
+        for kind, blends in self._everywhere().items():
+            by_version = [self.index.row_losses(self.rows.y, blend) for blend in blends]
             reasons[kind] = decided_by_few(self._by_unit(np.mean(by_version, axis=0)))
         return {kind: doubt for kind, doubt in reasons.items() if doubt}
 
+    def metric_doubts(self) -> dict[str, frozenset[str]]:
+        """Metrics of the final choices that cannot be believed, as in `doubts`, by kind."""
+        if self.index.task.is_classification:
+            return {}
+        doubtful = {}
+        for kind, blends in self._everywhere().items():
+            by_version = [self.index.metric_losses(self.rows.y, blend) for blend in blends]
+            losses = {
+                name: self._by_unit(np.mean([version[name] for version in by_version], axis=0))
+                for name in by_version[0]
+            }
+            doubtful[kind] = frozenset(name for name in losses if decided_by_few(losses[name]))
+        return doubtful
+
     # --- pieces -----------------------------------------------------------------------------------
+
+    def _everywhere(self) -> dict[str, list[NDArray[Any]]]:
+        """All predictions of the final choices, by kind."""
+        rows = replace(self.rows, versions=[*self.rows.versions[1:], *self._repeats()])
+        return {kind: rows.blends(final) for kind, final in self.final.items()}
 
     def _repeats(self) -> list[list[NDArray[Any]]]:
         """Predictions of the search, and those of each repeat of the fresh folds where there are any."""
@@ -189,11 +207,7 @@ class Evidence:
 
     def _by_unit(self, losses: FloatArray) -> FloatArray:
         """Weighted losses of rows, summed over those that are drawn together."""
-        if self.rows.sample_weight is not None:
-            losses = losses * self.rows.sample_weight
-        if self.rows.groups is None:
-            return losses
-        return np.bincount(self.rows.groups, losses).astype(np.float64)
+        return unit_losses(losses, self.rows.sample_weight, self.rows.groups)
 
     def _champion(
         self, scores: FloatArray, fresh: Mapping[int, float], by_fold: FloatArray | None

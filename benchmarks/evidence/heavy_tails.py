@@ -29,8 +29,10 @@ from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, Task
 from automl.selection import honest
-from automl.selection.honest import Choice, HonestScore, ScoredRows
+from automl.selection.correction import HonestScore
+from automl.selection.honest import Choice, ScoredRows
 from automl.selection.tails import decided_by_few
+from automl.stage_record import plain_json
 
 N_FRESH = 30_000
 N_BOOTSTRAPS = 100
@@ -89,8 +91,8 @@ def one_run(world: str, n_rows: int, n_models: int, seed: int) -> dict[str, Any]
         "models": n_models,
         "truth": index.score(y[n_rows:], models[winner][n_rows:]),
         "doubt": decided_by_few(index.row_losses(rows.y, rows.versions[0][winner])),
-        "honest": estimate(rows, final, choose, seed).to_json(),
-        "bbc": plain.to_json(),
+        "honest": plain_json(estimate(rows, final, choose, seed)),
+        "bbc": plain_json(plain),
     }
 
 

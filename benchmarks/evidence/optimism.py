@@ -28,7 +28,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from automl.records import FloatArray
-from automl.selection.honest import SHARE, draw
+from automl.selection.correction import SHARE
+from automl.selection.honest import draw
 
 BOOTSTRAPS = 200
 SKILL = 0.8

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from automl.inference.decision import DecisionRule
 from automl.selection.bag_gain import bag_gain
-from automl.selection.honest import Choice, ScoredRows
+from automl.selection.honest import Choice, Gain, ScoredRows
 
 ALONE = Choice(np.ones(1))
 
@@ -54,7 +54,7 @@ def test_for_squared_errors_it_is_the_variance_between_the_repeats(n_repeats, se
     rng = np.random.default_rng(seed)
     y, repeats = rng.normal(size=20), rng.normal(size=(n_repeats, 20))
     found = bag_gain(rows_of(y), [[repeat] for repeat in repeats], ALONE)
-    assert found == pytest.approx(repeats.var(axis=0, ddof=1).mean(), rel=1e-6)
+    assert found.score == pytest.approx(repeats.var(axis=0, ddof=1).mean(), rel=1e-6)
 
 
 @pytest.mark.parametrize("n_folds", [3, 5, 10])
@@ -67,7 +67,7 @@ def test_from_three_repeats_it_is_the_gain_that_the_bag_of_the_folds_has_on_othe
         inside, other = slice(60), slice(60, None)
         partitions = [folds_of(rng, 60, n_folds) for _ in range(3)]
         repeats = [[out_of_fold(x[inside], y[inside], folds)] for folds in partitions]
-        found.append(bag_gain(rows_of(y[inside]), repeats, ALONE))
+        found.append(bag_gain(rows_of(y[inside]), repeats, ALONE).score)
         models = [
             x[other] @ slope(x[inside][partitions[0] != k], y[inside][partitions[0] != k])
             for k in range(n_folds)
@@ -79,15 +79,15 @@ def test_from_three_repeats_it_is_the_gain_that_the_bag_of_the_folds_has_on_othe
 
 def test_equal_repeats_and_a_single_one_gain_nothing():
     y = np.arange(5.0)
-    assert bag_gain(rows_of(y), [[y + 1.0]], ALONE) == 0.0
-    assert bag_gain(rows_of(y), [[y + 1.0]] * 3, ALONE) == 0.0
+    assert bag_gain(rows_of(y), [[y + 1.0]], ALONE) == Gain()
+    assert bag_gain(rows_of(y), [[y + 1.0]] * 3, ALONE) == Gain()
 
 
 def test_a_member_without_other_predictions_takes_its_part_and_gains_nothing():
     rng = np.random.default_rng(0)
     y, known, fixed = rng.normal(size=30), rng.normal(size=(2, 30)), rng.normal(size=30)
     half = Choice(np.array([0.5, 0.5]))
-    found = bag_gain(rows_of(y), [[repeat, fixed] for repeat in known], half)
+    found = bag_gain(rows_of(y), [[repeat, fixed] for repeat in known], half).score
     assert found == pytest.approx(known.var(axis=0, ddof=1).mean() / 4, rel=1e-5)
 
 
@@ -97,7 +97,7 @@ def test_members_are_averaged_before_they_are_combined_and_the_threshold_is_the_
     rows = rows_of(y, accuracy)
     for threshold, gain in ((0.4, 1 / 3), (0.6, -1 / 3)):
         choice = Choice(np.ones(1), DecisionRule(threshold))
-        assert bag_gain(rows, repeats, choice) == pytest.approx(gain)
+        assert bag_gain(rows, repeats, choice).score == pytest.approx(gain)
 
 
 def test_a_median_is_one_of_the_members_means():
@@ -107,7 +107,7 @@ def test_a_median_is_one_of_the_members_means():
         [np.array([3.0]), np.array([4.0]), np.array([-9.0])],
     ]
     choice = Choice(np.full(3, 1 / 3), combine="median")
-    assert bag_gain(rows_of(y), repeats, choice) == pytest.approx(2 * (-4.0 + (16 + 9) / 2))
+    assert bag_gain(rows_of(y), repeats, choice).score == pytest.approx(2 * (-4.0 + (16 + 9) / 2))
 
 
 def test_where_the_score_is_not_defined_nothing_is_gained():
@@ -115,4 +115,4 @@ def test_where_the_score_is_not_defined_nothing_is_gained():
         raise ValueError
 
     rows = replace(rows_of(np.zeros(2)), score=undefined)
-    assert bag_gain(rows, [[np.zeros(2)], [np.ones(2)]], ALONE) == 0.0
+    assert bag_gain(rows, [[np.zeros(2)], [np.ones(2)]], ALONE) == Gain()

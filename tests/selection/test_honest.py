@@ -11,16 +11,15 @@ from numpy.testing import assert_allclose
 from automl.inference.decision import DecisionRule
 from automl.metrics.building import build_index
 from automl.records import Task
+from automl.selection.correction import SHARE, WIDENING, corrected
 from automl.selection.honest import (
     BLOCK,
     LEAST_BOOTSTRAPS,
     N_INTERVAL,
-    SHARE,
-    WIDENING,
     Choice,
+    Gain,
     Repetition,
     ScoredRows,
-    corrected,
     draw,
 )
 from automl.selection.luck import luck_of
@@ -200,7 +199,7 @@ def test_a_gain_is_added_and_not_known_exactly():
     y, predictions = models(np.random.default_rng(11), 10, 60)
     rows = ScoredRows([predictions], y, accuracy)
     plain = estimate(rows, n_bootstraps=40)
-    better = estimate(rows, n_bootstraps=40, gains={"single": 0.05, "other": 0.3})
+    better = estimate(rows, n_bootstraps=40, gains={"single": Gain(0.05), "other": Gain(0.3)})
     assert better.gain == 0.05
     assert better.score == pytest.approx(plain.score + 0.05)
     assert better.score - better.low > plain.score - plain.low

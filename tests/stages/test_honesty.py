@@ -104,6 +104,17 @@ def test_the_record_holds_both_scores_and_says_which_is_the_models(line):
     )
 
 
+def test_every_metric_has_a_value_corrected_for_the_choice_and_its_interval(line):
+    honest, ensemble = record(line, "honest"), record(line, "ensemble")
+    found = honest[honest["chosen"]]["metrics"]
+    assert set(found) == set(ensemble["metrics"])
+    for name, metric in found.items():
+        assert metric["low"] <= metric["value"] <= metric["high"]
+        assert metric["naive"] == pytest.approx(ensemble["metrics"][name], abs=1e-5)
+    score, units = honest[honest["chosen"]], line.session.plan.index.metric_of_score
+    assert found["log_loss"]["value"] == pytest.approx(units(score["score"]), abs=1e-5)
+
+
 def test_the_same_run_has_the_same_honest_score_again(line, monkeypatch):
     monkeypatch.setattr(honesty, "N_BOOTSTRAPS", 40)
     assert estimate(*arguments(line)) == estimate(*arguments(line))
@@ -129,9 +140,9 @@ def test_a_bag_counts_what_it_is_worth_more_than_a_fold_model(line):
     score, y = line.session.plan.index.score, evidence.rows.y
     single = np.mean([score(y, repeat) for repeat in repeats])
     expected = 1.5 * (score(y, np.mean(repeats, axis=0)) - single)
-    assert gains["single"] == pytest.approx(expected, abs=1e-6)
+    assert gains["single"].score == pytest.approx(expected, abs=1e-6)
     found = record(line, "honest")["single"]
-    assert found["gain"] == pytest.approx(gains["single"])
+    assert found["gain"] == pytest.approx(gains["single"].score)
     assert found["score"] == pytest.approx(found["naive"] - found["bias"] + found["gain"])
 
 
@@ -203,8 +214,19 @@ def test_a_prediction_that_diverges_on_fresh_folds_alone_is_seen(numbers, monkey
     assert "one of the 400 rows" in doubts["single"]
 
 
+def test_metrics_of_a_few_rows_are_doubted_one_by_one(numbers):
+    evidence = evidence_of(numbers)
+    assert evidence.metric_doubts()["single"] >= {"r2", "mse", "rmse"}
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=len(evidence.rows.y))
+    tame = [y + 0.1 * rng.normal(size=len(y)) for _ in evidence.members]
+    calm = replace(evidence, rows=replace(evidence.rows, versions=[tame], y=y), fresh={})
+    assert calm.metric_doubts() == {kind: frozenset() for kind in evidence.final}
+
+
 def test_classes_have_no_losses_to_doubt(line):
     assert evidence_of(line).doubts() == {}
+    assert evidence_of(line).metric_doubts() == {}
 
 
 def test_without_time_the_record_says_so(line, monkeypatch):

@@ -22,7 +22,7 @@ from automl.run_records.result import (
     RunResult,
 )
 from automl.selection.clusters import Candidate
-from automl.selection.honest import HonestScore
+from automl.selection.correction import HonestScore
 from automl.selection.preselection import ScoringRecord, ScreeningRecord
 from automl.selection.selection_records import (
     Level,
