@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -47,6 +48,10 @@ WORDS = {
     "mse": MetricWords("mean squared error", "in squared units of the target; less is better"),
 }
 """In the order of a table."""
+SMALL, SMALL_DECIMALS = 10.0, 3
+"""Numbers below the first have this many digits after the point, so that those of a table are alike."""
+MOST_DECIMALS = 9
+"""Digits after the point of a value whose interval is very narrow."""
 HEADLINES = ("accuracy", "r2")
 """Metric that is read first, of classes and of numbers: the one that everybody knows."""
 
@@ -71,6 +76,32 @@ def headline(metric: str, metrics: Mapping[str, float]) -> str:
     metrics : values in natural units
     """
     return next((name for name in (metric, *HEADLINES) if name in metrics), "")
+
+
+def estimate_text(value: float, interval: tuple[float, float]) -> str:
+    """``0.958 [0.940, 0.972]``: two digits of the interval's width, and three decimals of small numbers."""
+    low, high = interval
+    width = high - low
+    if not (math.isfinite(width) and width > 0):
+        return f"{value:.4g} [{low:.4g}, {high:.4g}]"
+    least = SMALL_DECIMALS if max(abs(value), abs(low), abs(high)) < SMALL else 0
+    decimals = min(max(1 - math.floor(math.log10(width)), least), MOST_DECIMALS)
+    shown = [f"{round(each, decimals) + 0.0:.{decimals}f}" for each in (value, low, high)]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]"
+
+
+def interval_meaning(n_trials: int) -> str:
+    """What intervals beside metrics are for, in one sentence.
+
+    Parameters
+    ----------
+    n_trials : that the model was chosen from; 0 where nothing is corrected for the choice
+    """
+    corrected = f"; corrected values leave out the luck of its choice among {n_trials} trials"
+    return (
+        "Brackets hold 95 % intervals for new rows of this one model"
+        f"{corrected if n_trials else ''}."
+    )
 
 
 def validated_words(n_folds: int) -> str:

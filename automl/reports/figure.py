@@ -25,6 +25,14 @@ SHORTEST = 4
 
 Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
+
+
+class Estimate(str):
+    """A number with its interval, ``0.958 [0.940, 0.972]``: a cell that stands as numbers do, on one line."""
+
+    __slots__ = ()
+
+
 Cell: TypeAlias = "str | int | float | Figure | None"
 """Cell of a table; floats are rounded where they are shown, None is an empty cell."""
 
@@ -49,7 +57,8 @@ class DataTable:
     def is_numeric(self, column: int) -> bool:
         """Whether a column holds nothing but numbers and empty cells."""
         cells = [row[column] for row in self.rows]
-        return all(not isinstance(cell, (str, Figure)) for cell in cells) and any(
+        others = [cell for cell in cells if not isinstance(cell, Estimate)]
+        return all(not isinstance(cell, (str, Figure)) for cell in others) and any(
             cell is not None for cell in cells
         )
 

@@ -11,9 +11,16 @@ from typing import Any
 from automl.addresses import public_address
 from automl.home import RunFolder
 from automl.listing import first_few
-from automl.metrics.words import headline, index_words, ordered, validated_words, words_of
+from automl.metrics.words import (
+    estimate_text,
+    headline,
+    index_words,
+    ordered,
+    validated_words,
+    words_of,
+)
 from automl.records import short_id
-from automl.run_records.final import FinalMember, FinalRecord
+from automl.run_records.final import FinalMember, FinalRecord, UntouchedScore
 from automl.run_records.honest import HonestRecord
 from automl.run_records.promotion import PromotionRecord
 from automl.run_records.result import RunResult
@@ -22,6 +29,8 @@ from automl.tracking.layout import PARAM_CHARACTERS, REPORT, SETTINGS, run_name
 from automl.tracking.mirror_process import registration
 from automl.tracking.promotion_facts import promotion_lines
 
+SCORE, CONSTANT = "score", "score of a constant"
+"""Rows of a table beside the metrics."""
 MOST_FAMILIES = 12
 """Most families of an ensemble, that are named: more are no sentence any more (by judgement)."""
 MOST_CLASSES = 8
@@ -191,24 +200,22 @@ def _metric_table(run: Described) -> Iterator[str]:
         return
     test = result.test if run.final is None else run.final.test
     folds = int((run.facts.get("data") or {}).get("folds") or 0)
-    heads = [
-        "metric",
-        validated_words(folds),
-        *([] if test is None else [f"{test.rows} test rows"]),
-    ]
-    rows = [
-        (
-            words_of(name).label,
-            result.metrics[name],
-            None if test is None else test.metrics.get(name),
-        )
-        for name in ordered(result.metrics)
-    ]
-    rows.append(("score", result.score, None if test is None else test.score))
+    corrected, tested = _corrected(run.honest), _tested(test)
+    columns = {validated_words(folds): {k: _number(v) for k, v in result.metrics.items()}}
+    columns[validated_words(folds)][SCORE] = _number(result.score)
     if result.baseline is not None:
-        rows.append(("score of a constant", result.baseline.score, None))
+        columns[validated_words(folds)][CONSTANT] = _number(result.baseline.score)
+    if corrected:
+        columns["corrected [95 %]"] = corrected
+    if test is not None:
+        sure = " [95 %]" if test.intervals.metrics else ""
+        columns[f"{test.rows} test rows{sure}"] = tested
+    names = [*ordered(result.metrics), SCORE, *([CONSTANT] if result.baseline else [])]
+    heads = ["metric", *columns]
     lines = [_cells(heads), _cells(["---"] * len(heads))]
-    lines += [_cells([label, *map(_number, values[: len(heads) - 1])]) for label, *values in rows]
+    for name in names:
+        label = name if name in {SCORE, CONSTANT} else words_of(name).label
+        lines.append(_cells([label, *(values.get(name, "") for values in columns.values())]))
     yield "\n".join(lines)
     yield (
         f"The score is what was maximized: {index_words(result.metric)}, scaled so that 0 is chance "
@@ -233,6 +240,37 @@ def _headline(run: Described) -> Iterator[str]:
     known = f"{words_of(name).label} {run.result.metrics[name]:.4g}, " if name else ""
     found = f"{known}score {run.result.score:.4g}, {validated_words(folds)}"
     yield _sentence(found)
+    corrected = _corrected(run.honest).get(name)
+    if corrected:
+        yield (
+            f"Corrected for the choice, {words_of(name).label} is **{corrected}**, with a 95 % interval for new rows "
+            "of this one model."
+        )
+
+
+def _corrected(honest: HonestRecord | None) -> dict[str, str]:
+    """Metrics of the model with their intervals; empty in records of earlier versions."""
+    if honest is None or honest.of_model is None or not honest.of_metrics:
+        return {}
+    texts = {
+        name: estimate_text(metric.value, (metric.low, metric.high))
+        for name, metric in honest.of_metrics.items()
+    }
+    score = honest.of_model
+    return {**texts, SCORE: estimate_text(score.score, (score.low, score.high))}
+
+
+def _tested(test: UntouchedScore | None) -> dict[str, str]:
+    """Metrics and score of the test rows, with intervals where they have one."""
+    if test is None:
+        return {}
+    intervals = {**test.intervals.metrics, SCORE: test.intervals.score}
+    return {
+        name: _number(value)
+        if (found := intervals.get(name)) is None
+        else estimate_text(value, found)
+        for name, value in {**test.metrics, SCORE: test.score}.items()
+    }
 
 
 def honest_sentences(honest: HonestRecord | None) -> Iterator[str]:

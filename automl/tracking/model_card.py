@@ -12,6 +12,7 @@ from automl.inference.column_schema import ColumnSchema
 from automl.inference.manifest import MANIFEST, Manifest, parse_manifest
 from automl.inference.reference import REFERENCE, ColumnReference, TrainingReference
 from automl.listing import first_few
+from automl.metrics.words import estimate_text
 from automl.run_records.final import FinalRecord
 from automl.run_records.result import RunResult
 from automl.tracking.layout import problem_name
@@ -39,7 +40,7 @@ def model_card(folder: RunFolder, facts: Mapping[str, Any]) -> str:
     lines += _what(manifest, final, facts)
     lines += _data(folder, manifest, facts)
     if result is not None:
-        lines += [*_quality(result), *_choice(result), *_limits(result)]
+        lines += [*quality_lines(result), *_choice(result), *_limits(result)]
     return "\n".join([*lines, *_use(problem_name(facts), facts["run_id"])])
 
 
@@ -110,13 +111,25 @@ def _content(column: ColumnSchema, known: ColumnReference | None) -> str:
     return f"{known.low:.6g} to {known.high:.6g}"
 
 
-def _quality(result: RunResult) -> list[str]:
-    test = {} if result.test is None else result.test.metrics
-    head = "out of fold" if not test else f"out of fold | {result.test.rows} test rows"  # type: ignore[union-attr]
-    lines = ["## How good it is", "", f"| metric | {head} |", "|---|---:|" + "---:|" * bool(test)]
-    for name, value in result.metrics.items():
-        tested = f" {test[name]:.5g} |" if name in test else " |" * bool(test)
-        lines.append(f"| {name} | {value:.5g} |{tested}")
+def quality_lines(result: RunResult) -> list[str]:
+    """Every metric, validated, corrected and tested, and the honest score."""
+    columns = {"out of fold": {name: f"{value:.5g}" for name, value in result.metrics.items()}}
+    if corrected := result.honest.of_metrics:
+        columns["corrected [95 %]"] = {
+            name: estimate_text(metric.value, (metric.low, metric.high))
+            for name, metric in corrected.items()
+        }
+    if result.test is not None and result.test.metrics:
+        intervals = result.test.intervals.metrics
+        columns[f"{result.test.rows} test rows{' [95 %]' if intervals else ''}"] = {
+            name: estimate_text(value, intervals[name]) if name in intervals else f"{value:.5g}"
+            for name, value in result.test.metrics.items()
+        }
+    lines = ["## How good it is", "", f"| metric | {' | '.join(columns)} |"]
+    lines.append("|---|" + "---:|" * len(columns))
+    for name in result.metrics:
+        cells = (values.get(name, "") for values in columns.values())
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     baseline = 0.0 if result.baseline is None else result.baseline.score
     lines += [
         "",

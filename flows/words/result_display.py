@@ -13,8 +13,13 @@ from automl.metrics.words import headline, words_of
 from automl.records import short_id
 from automl.reports.command_line import command
 from automl.tracking.holders import CHAMPION
-from automl_flows.words.metric_table import show_result_metrics
-from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table
+from automl_flows.words.metric_table import (
+    SCORE,
+    corrected_texts,
+    show_result_metrics,
+    tested_texts,
+)
+from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table, text_of
 
 LEADERBOARD_ROWS = 15
 """Rows that fit on a screen with what is said above them."""
@@ -153,6 +158,17 @@ def ensemble_row(result: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
+def headline_fact(result: Mapping[str, Any]) -> dict[str, str]:
+    """``0.953 [0.931, 0.972] (uncorrected 0.958)`` of the metric that represents all; nothing without an interval."""
+    name = headline(str(result.get("metric")), result.get("metrics") or {})
+    corrected = corrected_texts(result)
+    if name not in corrected:
+        return {}
+    return {
+        words_of(name).label: f"{corrected[name]} (uncorrected {text_of(result['metrics'][name])})"
+    }
+
+
 def honest_text(result: Mapping[str, Any]) -> str | None:
     """``0.812 [0.781, 0.840] (uncorrected 0.829)``, or why there is none."""
     honest = result.get("honest")
@@ -221,10 +237,11 @@ def result_facts(result: Mapping[str, Any], home: Home) -> dict[str, Any]:
         "run": result.get("run_id"),
         "problem": result.get("problem"),
         "champion": champion.get("family") or champion.get("trial_id"),
+        **headline_fact(result),
         "score": result.get("score"),
         "constant's score": baseline.get("score") if baseline.get("trial_id") else None,
         "honest score": honest_text(result),
-        "test score": test.get("score"),
+        "test score": tested_texts(result).get(SCORE) or test.get("score"),
         "defaults": defaults_text(result.get("defaults")),
         "trials": f"{result.get('trials')} of {result.get('families')} families",
         "seconds": seconds_text(result.get("seconds")),

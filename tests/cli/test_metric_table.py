@@ -7,6 +7,7 @@ import json
 import pytest
 from run_records import TEST
 
+from automl.metrics.words import estimate_text
 from automl_flows.training import summary_text
 from automl_flows.words.rendering import text_of
 from automl_flows.words.result_display import next_commands, page_facts, show_result
@@ -41,6 +42,60 @@ def test_train_and_show_print_every_metric_validated_and_on_test_rows(
         assert found["log loss"][2] == "0.4"
         assert found["RMSE"][1] == "31234"
         assert found["score"][1:3] == ["0.5", "0.45"]
+
+
+@pytest.fixture
+def sure(result, runs):
+    """The same with intervals, of the corrected and of the tested values."""
+    metrics = {"accuracy": {"value": 0.7953, "low": 0.7402, "high": 0.8417, "naive": 0.8125}}
+    honest = {**result["honest"], "chosen": "single", "n_trials": 17, "reason": ""}
+    score = {"score": 0.47, "low": 0.41, "high": 0.52, "naive": 0.5, "metrics": metrics}
+    found = {**result, "honest": {**honest, "single": score}}
+    intervals = {"n_bootstraps": 1000, "score": [0.3, 0.6], "metrics": {"accuracy": [0.55, 0.85]}}
+    found["test"] = {**result["test"], "intervals": intervals}
+    (runs[1].stages / "result.json").write_text(json.dumps(found))
+    return found
+
+
+def test_values_have_their_intervals_beside_them(automl, runs, sure, own_home, capsys):
+    show_result(sure, own_home, as_json=False)
+    at_the_end = capsys.readouterr().out
+    for text in (at_the_end, automl("show", runs[1].run_id).out):
+        assert "cross-validated  corrected [95 %]      30 test rows [95 %]" in text
+        assert "0.8125  0.795 [0.740, 0.842]  0.700 [0.550, 0.850]" in text
+        assert "0.5  0.470 [0.410, 0.520]  0.450 [0.300, 0.600]" in text
+        assert "0.795 [0.740, 0.842] (uncorrected 0.8125)" in text
+        assert (
+            "Brackets hold 95 % intervals for new rows of this one model; corrected values leave out "
+            "the luck of its choice among 17 trials."
+        ) in text.splitlines()
+
+
+def test_the_page_of_prefect_has_the_intervals_too(sure):
+    whole = {"champion": {"family": "ridge", "trial_id": "t"}, **sure}
+    expected = "- accuracy 0.8125, corrected 0.795 [0.740, 0.842], test 0.700 [0.550, 0.850]"
+    assert expected in summary_text(whole).splitlines()
+
+
+def test_json_has_them_as_numbers(automl, runs, sure):
+    found = automl("show", runs[1].run_id, "--json").json["result"]
+    assert found["honest"]["single"]["metrics"]["accuracy"]["low"] == 0.7402
+    assert found["test"]["intervals"]["metrics"]["accuracy"] == [0.55, 0.85]
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "text"),
+    [
+        (0.9584, (0.94, 0.9723), "0.958 [0.940, 0.972]"),
+        (0.95841, (0.9561, 0.9602), "0.9584 [0.9561, 0.9602]"),
+        (31234.5, (29800.0, 32700.0), "31234 [29800, 32700]"),
+        (14.23, (13.1, 15.02), "14.2 [13.1, 15.0]"),
+        (-0.0001, (-0.2, 0.1), "0.000 [-0.200, 0.100]"),
+        (1.0, (1.0, 1.0), "1 [1, 1]"),
+    ],
+)
+def test_digits_are_those_that_the_interval_has_a_use_for(value, interval, text):
+    assert estimate_text(value, interval) == text
 
 
 def test_runs_name_the_metric_that_everybody_knows(automl, result):

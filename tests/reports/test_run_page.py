@@ -13,6 +13,7 @@ import pytest
 
 from automl.home import RunFolder
 from automl.inference.manifest import MANIFEST, parse_manifest
+from automl.metrics.words import estimate_text
 from automl.reports.figure import number
 from automl.reports.page import render
 from automl.reports.run_choices import choices_of
@@ -114,8 +115,14 @@ def test_numbers_of_the_answer_are_those_of_the_result(folder: RunFolder, page: 
         return
     for value in (result.score, *result.metrics.values()):
         assert number(value) in words
-    for value in () if result.test is None else result.test.metrics.values():
-        assert number(value) in words
+    tested = {} if result.test is None else result.test.metrics
+    for name, value in tested.items():
+        interval = result.test.intervals.metrics.get(name)  # type: ignore[union-attr]
+        shown = number(value) if interval is None else estimate_text(value, interval)
+        assert shown.replace("-", "\u2212") in words
+    for metric in result.honest.of_metrics.values():
+        shown = estimate_text(metric.value, (metric.low, metric.high))
+        assert shown.replace("-", "\u2212") in words
     honest = result.honest.of_model
     assert any("no honest score" in text for text in words) == (honest is None)
     if honest is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,14 @@ from run_records import (
 )
 
 from automl.home import RunFolder
+from automl.metrics.intervals import Intervals
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord
+from automl.run_records.final import FinalRecord, UntouchedScore
 from automl.run_records.honest import HonestRecord
 from automl.run_records.registration import RegistrationRule
 from automl.run_records.result import RunResult
+from automl.selection.correction import HonestMetric
 from automl.stage_record import StageRecord
 
 WHOLE = (
@@ -35,6 +39,7 @@ WHOLE = (
     result_of(),
 )
 LATER = {"baseline", "honest", "untried", "defaults", "experience", "complete_trials", "notices"}
+SURE = HonestMetric(0.8, 0.7, 0.9, 0.82)
 LATER_OF_SELECTION = ("digest", "seconds", "fold_rows", "max_predict_ms", "dispositions", "scoring")
 
 
@@ -54,6 +59,26 @@ def write_without(folder: RunFolder, record: StageRecord, *paths: Sequence[str])
             inner = inner[part]
         del inner[last]
     file.write_text(json.dumps(content))
+
+
+def test_intervals_of_metrics_are_read_and_earlier_records_have_none(folder: RunFolder) -> None:
+    plain = honest_of().ensemble
+    assert plain is not None
+    honest = honest_of(ensemble=replace(plain, metrics={"accuracy": SURE}))
+    intervals = Intervals(1000, (0.1, 0.2), {"accuracy": (0.6, 0.9)})
+    final = final_of(test=UntouchedScore(30, 0.15, {"accuracy": 0.8}, intervals))
+    write_without(folder, honest)
+    write_without(folder, final)
+    assert HonestRecord.read(folder) == honest
+    assert honest.of_metrics == {"accuracy": SURE}
+    assert FinalRecord.read(folder) == final
+    write_without(folder, honest, ("ensemble", "metrics"), ("single", "metrics"))
+    write_without(folder, final, ("test", "intervals"))
+    earlier, tested = HonestRecord.read(folder), FinalRecord.read(folder)
+    assert earlier is not None
+    assert earlier == honest_of()
+    assert tested is not None
+    assert tested.test == UntouchedScore(30, 0.15, {"accuracy": 0.8})
 
 
 @pytest.mark.parametrize("record", WHOLE, ids=lambda record: record.stage)

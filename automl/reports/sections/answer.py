@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from automl.durations import seconds_text
-from automl.metrics.words import headline, index_words, ordered, validated_words, words_of
+from automl.metrics.intervals import Interval
+from automl.metrics.words import (
+    estimate_text,
+    headline,
+    index_words,
+    interval_meaning,
+    ordered,
+    validated_words,
+    words_of,
+)
 from automl.records import short_id
 from automl.reports.configuration_text import configuration_text
-from automl.reports.figure import DataTable, number
+from automl.reports.figure import Cell, DataTable, Estimate, number
 from automl.reports.page import BigNumber, Items, Numbers, Paragraph, Part, Section, Tabular
 from automl.reports.run_choices import RunChoices
 from automl.run_records.result import RunResult
 from automl.run_state import FINISHED
 from automl.tracking.late_report import WAITING, registered_words
 
+SCORE = "score"
+"""Row of the index, beside the metrics."""
 KEY, TITLE = "answer", "The answer"
 MILLISECOND_ROWS = 1000.0
 """Rows in a second of one that takes a millisecond."""
@@ -33,6 +44,9 @@ def _of_result(choices: RunChoices, result: RunResult) -> Iterator[Part]:
     yield Paragraph(" ".join(_model_sentences(choices, result)))
     yield Numbers(tuple(_numbers(choices, result)))
     yield Tabular(_metric_table(choices, result))
+    is_corrected = bool(_corrected(result))
+    if is_corrected or (result.test is not None and result.test.intervals.metrics):
+        yield Paragraph(interval_meaning(result.honest.n_trials if is_corrected else 0), "note")
     yield Paragraph(
         f"The score is what the search maximized: {index_words(result.metric)}, scaled so that "
         f"0 is chance (for numbers, the mean) and 1 is perfect.{_baseline_text(result)}",
@@ -79,17 +93,22 @@ def _numbers(choices: RunChoices, result: RunResult) -> Iterator[BigNumber]:
     validated = _validated(choices)
     name = headline(result.metric, result.metrics)
     if name:
-        yield BigNumber(words_of(name).label, number(result.metrics[name]), validated)
+        found = result.honest.of_metrics.get(name)
+        more = validated
+        if found is not None:
+            more += f"; corrected {number(found.value, 3)}, {_ends(found.low, found.high)}"
+        yield BigNumber(words_of(name).label, number(result.metrics[name]), more)
         if result.test is not None and name in result.test.metrics:
-            rows = f"on {number(result.test.rows)} untouched test rows"
+            interval = result.test.intervals.metrics.get(name)
+            sure = "" if interval is None else f"; {_ends(*interval)}"
+            rows = f"on {number(result.test.rows)} untouched test rows{sure}"
             yield BigNumber(
                 f"{words_of(name).label}, test", number(result.test.metrics[name]), rows
             )
     yield BigNumber("score", number(result.score), f"{validated}; 0 chance, 1 perfect")
     honest = result.honest.of_model
     if honest is not None:
-        interval = f"95 % interval {number(honest.low, 3)} to {number(honest.high, 3)}"
-        yield BigNumber("honest score", number(honest.score), interval)
+        yield BigNumber("honest score", number(honest.score), _ends(honest.low, honest.high))
     milliseconds = result.model.predict_ms
     pace = (
         f"; {number(MILLISECOND_ROWS / milliseconds, 2)} rows a second" if milliseconds > 0 else ""
@@ -100,17 +119,57 @@ def _numbers(choices: RunChoices, result: RunResult) -> Iterator[BigNumber]:
 
 def _metric_table(choices: RunChoices, result: RunResult) -> DataTable:
     test = result.test
-    tests = () if test is None else (f"{number(test.rows)} test rows",)
-    columns = ("metric", _validated(choices), *tests, "what it says")
-    rows = []
-    for name in ordered(result.metrics):
-        words, found = words_of(name), result.metrics[name]
-        tested = () if test is None else (test.metrics.get(name),)
-        rows.append((words.label, found, *tested, words.meaning))
-    whole = () if test is None else (test.score,)
-    rows.append(("score", result.score, *whole, "what was maximized"))
+    known, corrected, tested = result.metrics, _corrected(result), _tested(result)
+    given: dict[str, Mapping[str, Cell]] = {_validated(choices): {**known, SCORE: result.score}}
+    if corrected:
+        given["corrected [95 %]"] = corrected
+    if test is not None:
+        sure = " [95 %]" if test.intervals.metrics else ""
+        given[f"{number(test.rows)} test rows{sure}"] = tested
+    rows = [
+        (
+            SCORE if name == SCORE else words_of(name).label,
+            *(column.get(name) for column in given.values()),
+            "what was maximized" if name == SCORE else words_of(name).meaning,
+        )
+        for name in (*ordered(known), SCORE)
+    ]
+    columns = ("metric", *given, "what it says")
     caption = f"Every metric in its own units, of rows that the fitted models had not seen ({_folds_text(choices)})"
     return DataTable(caption, columns, tuple(rows))
+
+
+def _corrected(result: RunResult) -> dict[str, Estimate]:
+    """Score and metrics corrected for the choice, with their intervals; empty in records of earlier versions."""
+    honest = result.honest.of_model
+    if honest is None or not honest.metrics:
+        return {}
+    texts = {
+        name: _estimate(metric.value, (metric.low, metric.high))
+        for name, metric in honest.metrics.items()
+    }
+    return {**texts, SCORE: _estimate(honest.score, (honest.low, honest.high))}
+
+
+def _tested(result: RunResult) -> dict[str, Cell]:
+    """Score and metrics of the test rows, with intervals where they have one."""
+    if result.test is None:
+        return {}
+    values = {**result.test.metrics, SCORE: result.test.score}
+    found = result.test.intervals
+    intervals = {**found.metrics, **({} if found.score is None else {SCORE: found.score})}
+    return {
+        name: _estimate(value, intervals[name]) if name in intervals else value
+        for name, value in values.items()
+    }
+
+
+def _estimate(value: float, interval: Interval) -> Estimate:
+    return Estimate(estimate_text(value, interval).replace("-", "\u2212"))
+
+
+def _ends(low: float, high: float) -> str:
+    return f"95 % interval {number(low, 3)} to {number(high, 3)}"
 
 
 def _n_folds(choices: RunChoices) -> int:
