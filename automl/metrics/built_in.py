@@ -70,13 +70,18 @@ BUILT_IN: tuple[Metric, ...] = (
         aliases=("logloss",),
     ),
     _of_probabilities(
-        "roc_auc", classification.roc_auc, baseline=_one_half, aliases=("auc", "roc_auc_ovr")
+        "roc_auc",
+        classification.roc_auc,
+        baseline=_one_half,
+        aliases=("auc", "roc_auc_ovr"),
+        is_slow=True,
     ),
     _of_probabilities(
         "roc_auc_ovo",
         classification.roc_auc_ovo,
         tasks=frozenset({Task.MULTICLASS}),
         baseline=_one_half,
+        is_slow=True,
     ),
     _of_values(
         "r2",

@@ -126,10 +126,9 @@ def _roc_auc_ovo(y: IntArray, probability: FloatArray, weights: FloatArray | Non
     found = []
     for first, second in combinations(range(probability.shape[1]), 2):
         rows = np.flatnonzero((y == first) | (y == second))
-        sizes = None if weights is None else weights[:, rows]
         is_first = y[rows] == first
-        found.append(areas(is_first, probability[rows, first], sizes))
-        found.append(areas(~is_first, probability[rows, second], sizes))
+        found.append(areas(is_first, probability[rows, first], weights, rows))
+        found.append(areas(~is_first, probability[rows, second], weights, rows))
     return _defined_means(found)
 
 
@@ -148,7 +147,10 @@ def area(is_positive: BoolArray, score: FloatArray, weight: FloatArray | None = 
 
 
 def areas(
-    is_positive: BoolArray, score: FloatArray, weights: FloatArray | None = None
+    is_positive: BoolArray,
+    score: FloatArray,
+    weights: FloatArray | None = None,
+    rows: IntArray | None = None,
 ) -> FloatArray:
     """P(score of a positive > score of a negative) + half P(equal); NaN without both kinds.
 
@@ -156,21 +158,25 @@ def areas(
     ----------
     is_positive, score : (n,)
     weights : (N, n), non-negative, or None
+    rows : (n,), or None
+        Columns of the weights that belong to the rows; None for all in their order.
 
     Returns
     -------
     (N,), or (1,) without weights, in [0, 1] or NaN; the rows are sorted once, O(n log n + N n) time
     """
     sizes = np.ones((1, len(score))) if weights is None else weights
+    rows = None if weights is None else rows
     if len(score) == 0:
         return np.full(len(sizes), np.nan)
     order = np.argsort(score)
     ordered = score[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     is_first = is_positive[order].astype(np.float64)
+    columns = order if rows is None else rows[order]
     n_together = max(1, AREA_CELLS // len(score))
     found = [
-        _areas(is_first, sizes[place : place + n_together].take(order, axis=1), starts)
+        _areas(is_first, sizes[place : place + n_together].take(columns, axis=1), starts)
         for place in range(0, len(sizes), n_together)
     ]
     return np.concatenate(found)
@@ -186,7 +192,7 @@ def _areas(is_positive: FloatArray, weights: FloatArray, starts: IntArray) -> Fl
     starts
         Where equal scores begin.
     """
-    sizes = weights.astype(np.float64)
+    sizes = weights.astype(np.float64, copy=False)
     positive = is_positive * sizes
     negative = sizes - positive
     if len(starts) < len(is_positive):

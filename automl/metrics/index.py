@@ -11,7 +11,7 @@ rule on rows that it does not judge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -239,8 +239,9 @@ class PerformanceIndex:
         weights: FloatArray | None = None,
         *,
         labels: IntArray | None = None,
+        without: Collection[str] = (),
     ) -> dict[str, FloatArray]:
-        """As `metrics_of_many`, of those in `weighable`, on rows that were drawn.
+        """As `metrics_of_many`, of those in `weighable` but some, on rows that were drawn.
 
         Returns
         -------
@@ -250,6 +251,8 @@ class PerformanceIndex:
         batch.parameters = replace(batch.parameters, variance=None)
         values = {}
         for name in self.weighable:
+            if name in without:
+                continue
             try:
                 values[name] = self._metrics[name].values(batch)
             except (ArithmeticError, LookupError, ValueError):
@@ -260,6 +263,13 @@ class PerformanceIndex:
     def weighable(self) -> tuple[str, ...]:
         """Metrics whose rows can have weights, in the order of their names."""
         return tuple(sorted(n for n, metric in self._metrics.items() if metric.takes_weights))
+
+    @cached_property
+    def slow(self) -> frozenset[str]:
+        """Metrics whose many weightings take far longer than those of the others."""
+        if self.n_classes <= 2:
+            return frozenset()
+        return frozenset(name for name, metric in self._metrics.items() if metric.is_slow)
 
     def bounds(self, name: str) -> tuple[float, float]:
         """Worst and ideal value of a metric."""

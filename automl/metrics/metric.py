@@ -75,6 +75,8 @@ class Metric:
         Other usual names.
     takes_weights
         Whether rows can have weights; else a row that is drawn twice is scored twice.
+    is_slow
+        Whether many weightings of several classes take far longer than those of metrics that are means over rows.
     row_losses
         (m, n), non-negative, of a `ValueBatch`: what each row takes from the value, times n, up to a constant.
         For metrics whose rows have no greatest loss, so that a few of them may decide the score
@@ -93,6 +95,7 @@ class Metric:
     reads: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
     takes_weights: bool = True
+    is_slow: bool = False
     row_losses: Callable[[ValueBatch], FloatArray] | None = None
     of_reported: Callable[[Mapping[str, float], MetricParameters], float] | None = None
 

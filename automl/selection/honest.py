@@ -36,7 +36,8 @@ it means nothing (`automl.selection.tails`).
 
 Every metric in natural units is corrected by the same formula. Its shortfalls are those of the same
 choices on the same left-out rows, and its luck is that of its own values: a metric that the choice was
-not made by was favored only as far as it goes along with the score.
+not made by was favored only as far as it goes along with the score. The areas under the curves of several
+classes have the luck of the score.
 
 References
 ----------
@@ -48,7 +49,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -199,12 +201,21 @@ class ScoredRows:
         predictions: Sequence[NDArray[Any]],
         counts: FloatArray,
         rule: DecisionRule | None = None,
+        *,
+        without: Collection[str] = (),
     ) -> FloatArray:
-        """(M, N) maximized metrics of versions of one prediction where row i occurs `counts[:, i]` times."""
+        """(M, N) maximized metrics of versions of one prediction where row i occurs `counts[:, i]` times.
+
+        Parameters
+        ----------
+        without
+            Metrics that are left NaN.
+        """
         if self.metrics is None:
             return np.empty((0, len(counts)))
-        weights = counts if self.sample_weight is None else counts * self.sample_weight
-        return self.metrics.values(self.y, predictions, weights, rule)
+        return self.metrics.values(
+            self.y, predictions, counts, rule, self.sample_weight, without=without
+        )
 
     def _score(
         self,
@@ -375,7 +386,8 @@ class _Final:
         score = self._score_shortfall(left_out, choice, blends)
         if self._metrics is None or not np.isfinite(score):
             return Shortfall(score)
-        return Shortfall(score, self._metrics.shortfall(left_out, choice, blends))
+        luck = functools.partial(self._luck_of, choice, blends)
+        return Shortfall(score, self._metrics.shortfall(left_out, choice, blends, luck))
 
     def corrected(
         self, resampled: FloatArray, shortfalls: Sequence[Shortfall], gain: Gain
@@ -397,11 +409,14 @@ class _Final:
         shortfall = best - self._rows.score_under(blends, left_out, choice.rule)
         if not shortfall or not np.isfinite(shortfall):
             return shortfall
+        return shortfall * self._luck_of(choice, blends)
+
+    def _luck_of(self, choice: Choice, blends: Sequence[NDArray[Any]]) -> float:
         key = (choice.weights.tobytes(), choice.rule)
         if key not in self._luck:
             others = self._scores(blends, choice.rule, self._drawn)
             self._luck[key] = luck_of(self._under_drawn, others)
-        return shortfall * self._luck[key]
+        return self._luck[key]
 
     def _scores(
         self, blends: Sequence[NDArray[Any]], rule: DecisionRule | None, counts: FloatArray
@@ -432,22 +447,32 @@ class _FinalMetrics:
     ) -> None:
         self._rows, self._metrics, self._drawn = rows, metrics, drawn
         self._final, self._blends = final, blends
-        self._under_drawn = rows.metrics_under(blends, drawn, final.rule)
+        self._slow = metrics.index.slow
+        self._under_drawn = rows.metrics_under(blends, drawn, final.rule, without=self._slow)
         self._luck: dict[Any, FloatArray] = {}
 
     def shortfall(
-        self, left_out: FloatArray, choice: Choice, blends: Sequence[NDArray[Any]]
+        self,
+        left_out: FloatArray,
+        choice: Choice,
+        blends: Sequence[NDArray[Any]],
+        luck_of_score: Callable[[], float],
     ) -> tuple[float, ...]:
-        """(M,) what another choice loses on the rows left out, as far as it is luck."""
+        """(M,) what another choice loses on the rows left out, as far as it is luck.
+
+        Slow metrics have the luck of the score: they are bounded, and their own would take most of the time.
+        """
         key = _key(choice)
         if key == _key(self._final):
             return (0.0,) * len(self._metrics.names)
         best = self._rows.metrics_under(self._blends, left_out[None], self._final.rule)[:, 0]
         shortfalls = best - self._rows.metrics_under(blends, left_out[None], choice.rule)[:, 0]
         if key not in self._luck:
-            others = self._rows.metrics_under(blends, self._drawn, choice.rule)
-            pairs = zip(self._under_drawn, others, strict=True)
-            self._luck[key] = np.array([luck_of(*pair) for pair in pairs])
+            others = self._rows.metrics_under(blends, self._drawn, choice.rule, without=self._slow)
+            pairs = zip(self._metrics.names, self._under_drawn, others, strict=True)
+            self._luck[key] = np.array(
+                [luck_of_score() if name in self._slow else luck_of(*pair) for name, *pair in pairs]
+            )
         return tuple((shortfalls * self._luck[key]).tolist())
 
     def corrected(

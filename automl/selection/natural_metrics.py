@@ -7,9 +7,9 @@ Symbols: ``n`` rows, ``M`` metrics in the order of their names, ``N`` weightings
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -49,8 +49,11 @@ class NaturalMetrics:
         self,
         y: NDArray[Any],
         predictions: Sequence[NDArray[Any]],
-        weights: FloatArray,
+        counts: FloatArray,
         rule: DecisionRule | None = None,
+        sample_weight: FloatArray | None = None,
+        *,
+        without: Collection[str] = (),
     ) -> FloatArray:
         """Mean over versions of one prediction, under each weighting; labels by the rule.
 
@@ -58,20 +61,32 @@ class NaturalMetrics:
         ----------
         y : (n,), codes or values
         predictions : each (n, K) or (n,)
-        weights : (N, n), non-negative
+        counts : (N, n)
+            How often each row occurs.
         rule : None for what the index takes by itself
+        sample_weight : (n,), non-negative, or None
+        without
+            Metrics that are left NaN.
 
         Returns
         -------
         (M, N), NaN where a metric is not defined
         """
-        rows = np.flatnonzero(weights.any(axis=0))
+        rows = np.flatnonzero(counts.any(axis=0))
         if not len(rows):
-            return np.full((len(self.names), len(weights)), np.nan)
+            return np.full((len(self.names), len(counts)), np.nan)
         if len(rows) < len(y):
-            y, weights = y[rows], weights[:, rows]
+            y, counts = y[rows], counts[:, rows]
             predictions = [prediction[rows] for prediction in predictions]
-        found = [self._values(y, prediction, weights, rule) for prediction in predictions]
+            sample_weight = None if sample_weight is None else sample_weight[rows]
+        found = []
+        for prediction in predictions:
+            codes = None if rule is None else rule.codes(prediction)[None]
+            metrics = partial(
+                self.index.weighed_metrics, y, prediction[None], labels=codes, without=without
+            )
+            n_together = max(1, BLOCK_CELLS // prediction.size)
+            found.append(self._values(metrics, n_together, counts, sample_weight))
         return np.asarray(self.signs[:, None] * np.mean(found, axis=0))
 
     def of_score(self, score: HonestScore) -> dict[str, HonestMetric]:
@@ -86,30 +101,29 @@ class NaturalMetrics:
 
     def _values(
         self,
-        y: NDArray[Any],
-        prediction: NDArray[Any],
-        weights: FloatArray,
-        rule: DecisionRule | None,
+        metrics: Callable[[FloatArray | None], Mapping[str, FloatArray]],
+        n_together: int,
+        counts: FloatArray,
+        sample_weight: FloatArray | None,
     ) -> FloatArray:
-        """(M, N) natural sign, of one version whose rows all have weight somewhere."""
-        codes = None if rule is None else rule.codes(prediction)[None]
-        values = np.full((len(self.names), len(weights)), np.nan)
-        drawn = np.flatnonzero(weights.any(axis=1))
-        size = max(1, BLOCK_CELLS // prediction.size)
-        for start in range(0, len(drawn), size):
-            block = drawn[start : start + size]
+        """(M, N) natural sign, of one version, so many weightings at a time."""
+        values = np.full((len(self.names), len(counts)), np.nan)
+        for start in range(0, len(counts), n_together):
+            sizes = counts[start : start + n_together].astype(np.float64)
+            sizes = sizes if sample_weight is None else sizes * sample_weight
+            inside = np.flatnonzero(sizes.any(axis=1))
+            if not len(inside):
+                continue
             try:
-                found = self.index.weighed_metrics(
-                    y, prediction[None], _sizes(weights[block]), labels=codes
-                )
+                found = metrics(_unless_alike(sizes[inside]))
             except ValueError:  # a prediction that is not finite
                 continue
-            values[:, block] = [found[name] for name in self.names]
+            undefined = np.full(len(inside), np.nan)
+            values[:, start + inside] = [found.get(name, undefined) for name in self.names]
         return values
 
 
-def _sizes(weights: FloatArray) -> FloatArray | None:
-    """The weightings in 64 bits; None for a single one by which all rows are alike, which is faster."""
-    if len(weights) == 1 and (weights == weights[0, 0]).all():
-        return None
-    return weights.astype(np.float64)
+def _unless_alike(weights: FloatArray) -> FloatArray | None:
+    """The weightings; None for a single one by which all rows are alike, which is faster."""
+    is_alike = len(weights) == 1 and bool((weights == weights[0, 0]).all())
+    return None if is_alike else weights

@@ -13,6 +13,7 @@ from automl.metrics.building import build_index
 from automl.metrics.custom import load_place
 from automl.records import Task
 from automl.run_records.honest import HonestRecord
+from automl.selection import natural_metrics
 from automl.selection.correction import WIDENING, HonestScore, corrected_metric
 from automl.selection.honest import N_INTERVAL, Choice, Gain, Repetition, ScoredRows, draw
 from automl.selection.natural_metrics import NaturalMetrics
@@ -162,6 +163,18 @@ def test_values_on_drawn_rows_are_those_of_the_rows_repeated(task):
             expected = rows.metrics.signs[place] * np.mean([one[name] for one in each])
             assert found[place, i] == pytest.approx(expected, rel=1e-5)
     assert np.isnan(found[:, 2]).all()
+
+
+@pytest.mark.parametrize("cells", [1, 400])
+def test_blocks_of_weightings_change_nothing(cells, monkeypatch):
+    weight = np.random.default_rng(3).integers(0, 2, 80).astype(float)
+    rows = rows_of("index", Task.MULTICLASS, 8, sample_weight=weight)
+    counts = np.vstack([draw(80, 7, rng=np.random.default_rng(7)), (weight == 0).astype(float)])
+    whole = rows.metrics_under(rows.versions[0][:1], counts)
+    monkeypatch.setattr(natural_metrics, "BLOCK_CELLS", cells)
+    assert rows.metrics_under(rows.versions[0][:1], counts) == pytest.approx(whole, nan_ok=True)
+    assert np.isnan(whole[:, -1]).all()
+    assert np.isfinite(whole[:, :-1]).all()
 
 
 def test_errors_are_minimized_and_a_gain_makes_them_less():
