@@ -163,9 +163,7 @@ def line_of(name: str, found: list[Found]) -> str:
     """Errors and coverage of one metric over runs, as a row of a table."""
     naive = np.array([run.naive - run.truth for run in found])
     honest = np.array([run.honest - run.truth for run in found])
-    held = [
-        np.mean([getattr(run, key) for run in found]) for key in ("naive_holds", "honest_holds")
-    ]
+    held = np.mean([(run.naive_holds, run.honest_holds) for run in found], axis=0)
     truth = np.mean([run.truth for run in found])
     error = honest.std(ddof=1) / np.sqrt(len(honest))
     return (
