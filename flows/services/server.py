@@ -176,14 +176,19 @@ class LocalServer:
         """Whether the API answers within `timeout` seconds."""
         return self.is_alive() and answers(f"{self.api_url}/health", timeout)
 
-    def wait_ready(self, timeout: float = READY_SECONDS) -> None:
+    def wait_ready(self, timeout: float | None = None) -> None:
         """Return as soon as the API answers.
+
+        Parameters
+        ----------
+        timeout : seconds; None for `READY_SECONDS`
 
         Raises
         ------
         ServiceError
             If the process ends or `timeout` seconds pass first; the message quotes its log.
         """
+        timeout = READY_SECONDS if timeout is None else timeout
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             if self.is_ready(timeout=min(1.0, timeout)):

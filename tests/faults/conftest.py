@@ -16,7 +16,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     command, started = Command(folder), time.monotonic()
     result = command.json(*TRAIN)
     seconds = time.monotonic() - started
-    return Undisturbed(result, seconds, predictions(command, result["run_id"], folder))
+    return Undisturbed(command, result, seconds, predictions(command, result["run_id"], folder))
 
 
 @pytest.fixture

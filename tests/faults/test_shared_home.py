@@ -17,22 +17,19 @@ from command_line import Command, decisions
 from disturbed import NAME, TABLE, TRAIN, Undisturbed, complete, predictions
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Command:
-    """A home with one run."""
-    command = Command(tmp_path_factory.mktemp("home"))
-    command.json(*TRAIN)
-    return command
+IMPATIENT = {
+    "automl.stages.line.UNLIMITED_REGISTRATION_SECONDS": 15.0,
+    "automl_flows.services.server.READY_SECONDS": 20.0,
+}
+"""A run waits two minutes for the tracking store, and as long for its server; here a few seconds each."""
 
 
 @pytest.fixture
-def closed(trained: Command, tmp_path: Path) -> Iterator[Command]:
-    """The same home where nothing can be written."""
+def closed(undisturbed: Undisturbed, tmp_path: Path) -> Iterator[Command]:
+    """The home of the undisturbed run, where nothing can be written."""
     folder = tmp_path / "closed"
     folder.mkdir()
-    bind = ["mount", "--bind", str(trained.home), str(folder)]
+    bind = ["mount", "--bind", str(undisturbed.command.home), str(folder)]
     if (
         not shutil.which("mount")
         or subprocess.run(bind, capture_output=True, check=False).returncode
@@ -63,12 +60,13 @@ def test_a_home_that_is_read_only_can_be_read_and_refuses_a_run_in_a_sentence(
 
 @pytest.mark.parametrize("database", ["mlflow.db", "prefect/prefect.db"])
 def test_a_database_that_another_process_keeps_locked_costs_no_model(
-    trained: Command, database: str
+    undisturbed: Undisturbed, database: str
 ) -> None:
+    trained = undisturbed.command
     name = database.partition(".")[0].replace("/", "-")
     with closing(sqlite3.connect(trained.home / database, isolation_level=None)) as lock:
         lock.execute("begin exclusive")
-        process = trained.start(*TRAIN, "--name", name, "--json")
+        process = Command(trained.home, IMPATIENT).start(*TRAIN, "--name", name, "--json")
         out, err = process.communicate(timeout=300)
         lock.execute("rollback")
     assert process.returncode == 0, err

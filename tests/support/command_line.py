@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,32 @@ from automl.records import Trial
 
 
 class Command:
-    """The command line with one home."""
+    """The command line with one home.
 
-    def __init__(self, home: Path) -> None:
+    Parameters
+    ----------
+    constants
+        Values that constants of modules have in its processes, by dotted name.
+    """
+
+    def __init__(self, home: Path, constants: Mapping[str, float] | None = None) -> None:
         self.home = home
+        self._constants = constants or {}
 
     def arguments(self, *arguments: str) -> list[str]:
         """Command and arguments for a process."""
+        return [sys.executable, *self._program, *arguments, "--home", str(self.home)]
+
+    @property
+    def _program(self) -> list[str]:
+        module = "automl_flows.commands.cli"
+        if not self._constants:
+            return ["-m", module]
+        modules = [name.rpartition(".")[0] for name in self._constants]
+        given = [f"{name} = {value!r}" for name, value in self._constants.items()]
         return [
-            sys.executable,
-            "-m",
-            "automl_flows.commands.cli",
-            *arguments,
-            "--home",
-            str(self.home),
+            "-c",
+            "\n".join([f"import {', '.join([module, *modules])}", *given, f"{module}.main()"]),
         ]
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:

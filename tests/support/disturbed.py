@@ -41,6 +41,8 @@ class Undisturbed:
 
     Parameters
     ----------
+    command
+        The command line with its home.
     result
         What ``--json`` printed.
     seconds
@@ -49,6 +51,7 @@ class Undisturbed:
         File of its predictions.
     """
 
+    command: Command
     result: dict[str, Any]
     seconds: float
     predictions: bytes
