@@ -9,7 +9,6 @@ import pytest
 from command_line import Command, journal_trials
 
 from automl.home import Home
-from automl_flows.services.standing import stop_services
 
 pytestmark = pytest.mark.integration
 
@@ -18,6 +17,7 @@ PATIENCE_SECONDS = 160.0
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.usefixtures("_with_server")
 def test_a_killed_retraining_goes_on_with_its_trials(
     tmp_path: Path, versions: dict[str, Path]
 ) -> None:
@@ -38,7 +38,6 @@ def test_a_killed_retraining_goes_on_with_its_trials(
     assert after[: len(before)] == before
     assert len(set(after)) == len(after) == TRIALS
     assert len(home.run_folders()) == 2
-    stop_services(home.path)
 
 
 def _searched(home: Home, run_id: str) -> list[str]:

@@ -96,6 +96,7 @@ def test_a_kept_champion_is_told_on_prefects_page() -> None:
 
 @pytest.mark.integration
 @pytest.mark.timeout(400)
+@pytest.mark.usefixtures("_with_server")
 def test_few_rows_keep_the_champion_and_many_refit_it(
     tmp_path: Path, versions: dict[str, Path], tumors: pd.DataFrame
 ) -> None:
