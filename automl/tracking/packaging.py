@@ -85,12 +85,13 @@ def _requirements_as_they_are() -> Iterator[None]:
     """
     from mlflow.utils import environment
 
-    check = environment.warn_dependency_requirement_mismatches
-    environment.warn_dependency_requirement_mismatches = lambda _: None
+    names, check = vars(environment), "warn_dependency_requirement_mismatches"
+    before = names[check]
+    names[check] = lambda _: None
     try:
         yield
     finally:
-        environment.warn_dependency_requirement_mismatches = check
+        names[check] = before
 
 
 def _signature(manifest: Mapping[str, Any]) -> Any:
