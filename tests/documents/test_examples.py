@@ -1,6 +1,7 @@
 """What README, docs and docstrings show as Python or as an `automl` command is run, page by page, in order.
 
-The blocks of a page share a folder and a namespace; all pages share one home and one Prefect server.
+The blocks of a page share a folder and a namespace; all pages share one home and one Prefect server. Pages and commands
+are processes of their own, forked from one that has imported what they need (`driver.py`).
 Five things differ from what a reader would run, on all pages alike:
 
 - budgets: `--budget X`, `--trials N`, and the same in Python and in yaml files, are `N_TRIALS` trials;
@@ -20,8 +21,10 @@ import ast
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -155,6 +158,32 @@ def environment(tmp_path_factory: pytest.TempPathFactory, prefect_url: str) -> d
     return {**given, "AUTOML_HOME": str(home), "PREFECT_API_URL": prefect_url, **SETTINGS}
 
 
+@pytest.fixture(scope="session")
+def driver(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where a process listens that runs pages."""
+    address = tmp_path_factory.mktemp("driver") / "socket"
+    with subprocess.Popen(
+        [sys.executable, str(DRIVER), str(address)],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    ) as process:
+        while not address.exists():
+            assert process.poll() is None, "it did not start"
+            time.sleep(0.05)
+        yield address
+
+
+def run_page(driver: Path, steps: list[dict[str, object]], folder: Path) -> tuple[int, str]:
+    """Exit code of a page, and what it said in the end."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(driver))
+        connection.sendall(json.dumps({"folder": str(folder), "steps": steps}).encode() + b"\n")
+        with connection.makefile() as stream:
+            answer = json.loads(stream.read())
+    return answer["code"], answer["said"]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Folder of a page, with the tables that stand for a reader's own."""
@@ -174,18 +203,32 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.integration
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", RUN_PAGES)
-def test_the_examples_of_a_page_run(name: str, environment: dict[str, str], folder: Path) -> None:
+def test_the_examples_of_a_page_run(name: str, driver: Path, folder: Path) -> None:
     steps = [step for step, reason in STEPS[name] if not reason]
-    done = subprocess.run(
-        [sys.executable, str(DRIVER)],
-        input=json.dumps(steps),
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{name}: {done.stderr[-4000:]}"
+    code, said = run_page(driver, steps, folder)
+    assert code == 0, f"{name}: {said}"
+
+
+def test_what_a_page_gets_wrong_is_told(driver: Path, tmp_path: Path) -> None:
+    """A page that fails must not be one that runs."""
+    wrong = {
+        "1 / 0": {"kind": "python", "text": "1 / 0"},
+        "ended with 3": {
+            "kind": "command",
+            "text": "automl train none.csv --target y",
+            "expected": 0,
+        },
+        "ended with 0": {"kind": "command", "text": "automl families", "expected": 2},
+        "1 examples say": {
+            "kind": "docstring",
+            "module": "automl.errors",
+            "text": ">>> 1 + 1\n3\n",
+        },
+    }
+    for words, step in wrong.items():
+        code, said = run_page(driver, [{"line": 1, **step}], tmp_path)
+        assert code == 1, words
+        assert words in said
 
 
 def test_what_is_not_run_is_marked_and_little() -> None:
