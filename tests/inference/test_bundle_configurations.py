@@ -41,6 +41,12 @@ def frames(matrix, models):
 
 
 @pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Where every bundle is written, so that its code, which is the same, is compiled once."""
+    return tmp_path_factory.mktemp("bundle") / "model"
+
+
+@pytest.fixture(scope="module")
 def process(matrix, frames, tmp_path_factory):
     """One clean process for all; every bundle is loaded in a child that has not seen another."""
     process = matrix.FreshProcess(tmp_path_factory.mktemp("fresh"), frames)
@@ -55,40 +61,38 @@ def found_in_fresh_process(matrix, model, folder, process, frames):
 
 @pytest.mark.parametrize(("task", "name"), CASES)
 def test_random_configurations_load_without_trust(
-    task, name, matrix, models, process, frames, tmp_path
+    task, name, matrix, models, process, frames, place
 ):
     family = families(task)[name]
     if family.unavailable:
         pytest.skip(family.unavailable)
     for number in range(N_CONFIGURATIONS):
         model = models.single(family, task, np.random.default_rng([7, number]))
-        found = found_in_fresh_process(matrix, model, tmp_path / "model", process, frames)
+        found = found_in_fresh_process(matrix, model, place, process, frames)
         assert found == ("equal", False, "")
 
 
 @pytest.mark.parametrize("task", list(Task))
 def test_blends_votes_bags_and_second_layers_load_without_trust(
-    task, matrix, models, process, frames, tmp_path
+    task, matrix, models, process, frames, place
 ):
     seen = set()
     for number in range(4):
         model = models.blend(task, np.random.default_rng([8, number]))
         seen |= {model.combine, *(bool(member.inputs) for member in model.members)}
-        found = found_in_fresh_process(matrix, model, tmp_path / "model", process, frames)
+        found = found_in_fresh_process(matrix, model, place, process, frames)
         assert found == ("equal", False, "")
     assert len(seen) == 4, "both ways to combine and both layers are tried"
 
 
-def test_the_fresh_process_refuses_pickles_and_says_so(matrix, models, process, frames, tmp_path):
+def test_the_fresh_process_refuses_pickles_and_says_so(matrix, models, process, frames, place):
     model = models.single(
         families(Task.REGRESSION)["ridge"], Task.REGRESSION, np.random.default_rng(1)
     )
     for member in model.members:
         for pipeline in member.pipelines:
             pipeline.estimator = Unreviewed(pipeline.estimator)
-    outcome, is_pickled, problem = found_in_fresh_process(
-        matrix, model, tmp_path / "model", process, frames
-    )
+    outcome, is_pickled, problem = found_in_fresh_process(matrix, model, place, process, frames)
     assert (outcome, is_pickled) == ("refused", True)
     assert "is a pickle" in problem
 
