@@ -214,7 +214,7 @@ def flows_begun(home: Path) -> int:
 
 def come_too_late(command: Any, table: Path) -> None:
     """A run of a few seconds whose server does not come up; it has no flow run then."""
-    process = train(command, table, "late", "--budget", "20s", "--workers", "1")
+    process = train(command, table, "late", "--budget", "20s", *TRIALS)
     with server_of(process) as server:
         server.suspend()
         result = ended(process)
