@@ -24,7 +24,9 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-def test_a_run_on_a_full_disk_stops_cleanly_and_resumes(tmp_path: Path, disk: Path) -> None:
+def test_a_run_on_a_full_disk_stops_cleanly_and_resumes(
+    tmp_path: Path, disk: Path, prefect_url: str
+) -> None:
     command, free = Command(disk / "home"), Command(tmp_path / "free")
     process = command.start(*TRAIN)
     _, err = process.communicate(timeout=170)
@@ -35,7 +37,7 @@ def test_a_run_on_a_full_disk_stops_cleanly_and_resumes(tmp_path: Path, disk: Pa
     (line,) = command.json("runs")
     assert line["status"] in ("failed", "interrupted")
     resumed = command.json("resume", line["run_id"])
-    undisturbed = free.json(*TRAIN)
+    undisturbed = free.json(*TRAIN, PREFECT_API_URL=prefect_url)
     assert decisions(resumed) == decisions(undisturbed)
     assert resumed["score"] == undisturbed["score"]
     assert resumed["reproducible"] is True
