@@ -57,5 +57,8 @@ _.n_library, _.champion_score, _.difference_standard_error, _.complete_trials, _
 _.notices, _.best_trial, _.cluster_size, _.cluster_best, _.naive_low, _.naive_high, _.equivalent
 _.created_at, _.data_digest
 
+# Attributes of sys that a benchmark sets.
+_.pycache_prefix, _.dont_write_bytecode
+
 # What the template of pages and notebooks read.
 _.is_folded, _._repr_html_, _.language, _.subtitle, _.sections, _.footer

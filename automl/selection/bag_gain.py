@@ -31,7 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.selection.honest import Choice, Gain, ScoredRows
+from automl.selection.honest import Gain
+from automl.selection.scored_rows import Choice, ScoredRows
 
 
 def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> Gain:

@@ -16,9 +16,9 @@ from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord, Share
-from automl.selection.honest import ScoredRows
 from automl.selection.natural_metrics import NaturalMetrics
 from automl.selection.preselection import SignatureClusters
+from automl.selection.scored_rows import ScoredRows
 from automl.selection.selection_records import SelectionRecord
 from automl.settings import Settings
 from automl.stages.finishing import member_milliseconds, wants_refits

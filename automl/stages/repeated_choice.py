@@ -21,8 +21,9 @@ from automl.records import FloatArray, IntArray, Trial
 from automl.run_records.ensemble import Share
 from automl.selection.bag_gain import bag_gain
 from automl.selection.clusters import Candidate
-from automl.selection.honest import Choice, Gain, ScoredRows
+from automl.selection.honest import Gain
 from automl.selection.levels import replay
+from automl.selection.scored_rows import Choice, ScoredRows
 from automl.selection.selection_records import SelectionRecord
 from automl.selection.tails import decided_by_few, unit_losses
 from automl.settings import Settings

@@ -30,7 +30,7 @@ from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, Task
 from automl.selection import honest
 from automl.selection.correction import HonestScore
-from automl.selection.honest import Choice, ScoredRows
+from automl.selection.scored_rows import Choice, ScoredRows
 from automl.selection.tails import decided_by_few
 from automl.stage_record import plain_json
 

@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 from automl.metrics.building import build_index
 from automl.metrics.index import PerformanceIndex
 from automl.records import FloatArray, Task
-from automl.selection.honest import Choice, Repetition, ScoredRows
+from automl.selection.honest import Repetition
 from automl.selection.natural_metrics import NaturalMetrics
 from automl.selection.row_intervals import row_intervals
+from automl.selection.scored_rows import Choice, ScoredRows
 
 N_COLUMNS, N_CHOSEN, N_FOLDS, N_FRESH = 12, 4, 5, 20_000
 N_BOOTSTRAPS = 100

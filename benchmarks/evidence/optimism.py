@@ -29,7 +29,7 @@ from scipy.special import ndtri
 
 from automl.records import FloatArray
 from automl.selection.correction import SHARE
-from automl.selection.honest import draw
+from automl.selection.scored_rows import draw
 
 BOOTSTRAPS = 200
 SKILL = 0.8

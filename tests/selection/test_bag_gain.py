@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from automl.inference.decision import DecisionRule
 from automl.selection.bag_gain import bag_gain
-from automl.selection.honest import Choice, Gain, ScoredRows
+from automl.selection.honest import Gain
+from automl.selection.scored_rows import Choice, ScoredRows
 
 ALONE = Choice(np.ones(1))
 

@@ -12,17 +12,9 @@ from automl.inference.decision import DecisionRule
 from automl.metrics.building import build_index
 from automl.records import Task
 from automl.selection.correction import SHARE, WIDENING, corrected
-from automl.selection.honest import (
-    BLOCK,
-    LEAST_BOOTSTRAPS,
-    N_INTERVAL,
-    Choice,
-    Gain,
-    Repetition,
-    ScoredRows,
-    draw,
-)
+from automl.selection.honest import BLOCK, LEAST_BOOTSTRAPS, N_INTERVAL, Gain, Repetition
 from automl.selection.luck import luck_of
+from automl.selection.scored_rows import Choice, ScoredRows, draw
 
 SKILL = 0.7
 

@@ -15,9 +15,10 @@ from automl.records import Task
 from automl.run_records.honest import HonestRecord
 from automl.selection import natural_metrics
 from automl.selection.correction import WIDENING, HonestScore, corrected_metric
-from automl.selection.honest import N_INTERVAL, Choice, Gain, Repetition, ScoredRows, draw
+from automl.selection.honest import N_INTERVAL, Gain, Repetition
 from automl.selection.natural_metrics import NaturalMetrics
 from automl.selection.row_intervals import row_intervals
+from automl.selection.scored_rows import Choice, ScoredRows, draw
 from automl.stage_record import plain_json
 
 CALLS: list[int] = []

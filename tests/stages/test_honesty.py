@@ -16,7 +16,7 @@ from automl.records import TrialStatus
 from automl.run.beginning import begin
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord
-from automl.selection.honest import draw
+from automl.selection.scored_rows import draw
 from automl.settings import Settings
 from automl.stages import honesty
 from automl.stages.choice_evidence import chosen_from
