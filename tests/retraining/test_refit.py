@@ -86,6 +86,7 @@ def test_a_model_with_a_second_layer_is_no_recipe(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 @pytest.mark.timeout(400)
+@pytest.mark.usefixtures("_with_server")
 def test_a_refit_has_the_champions_configurations_and_weights(
     tmp_path: Path, versions: dict[str, Path]
 ) -> None:
