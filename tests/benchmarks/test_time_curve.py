@@ -111,6 +111,7 @@ def data_folder(folder: Path) -> Path:
 
 @pytest.mark.integration
 @pytest.mark.timeout(400)
+@pytest.mark.usefixtures("_with_server")
 def test_a_cell_is_one_run_of_the_command_and_is_not_repeated(
     modules: tuple[ModuleType, ModuleType],
     tmp_path: Path,

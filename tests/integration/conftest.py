@@ -19,9 +19,11 @@ def command_in() -> Callable[[Path], Command]:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Command, dict[str, Any]]:
+def finished(
+    tmp_path_factory: pytest.TempPathFactory, prefect_url: str
+) -> tuple[Command, dict[str, Any]]:
     """A finished run on a bundled table, with two workers."""
     command = Command(tmp_path_factory.mktemp("home"))
     table = "sklearn:breast_cancer"
     share = ["--test-share", "0.3", "--workers", "2"]
-    return command, command.json("train", table, *OPTIONS, *share)
+    return command, command.json("train", table, *OPTIONS, *share, PREFECT_API_URL=prefect_url)
