@@ -18,6 +18,7 @@ from prefect.context import TaskRunContext
 from prefect.runtime import task_run
 from prefect.states import Completed
 
+from automl.data_facts import learned_columns
 from automl.run.stage_table import stage_named
 from automl.stages.line import RunReference
 from automl_tasks.family_state import FamilyState
@@ -39,7 +40,7 @@ def read_and_check(run: RunReference) -> State[Facts]:
     logger = get_run_logger()
     for note in facts["notes"]:
         logger.info(note)
-    return _ended(f"{facts['rows']} rows, {facts['columns']} columns, {facts['task']}", facts)
+    return _ended(f"{facts['rows']} rows, {learned_columns(facts)} columns, {facts['task']}", facts)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="search {family}")

@@ -14,6 +14,7 @@ import pandas as pd
 from automl.data.readers import read_table
 from automl.data.splits import fold_rows, split_test
 from automl.data.table import Table, prepare_table, prepare_test_table
+from automl.data_facts import LEARNED_COLUMNS
 from automl.errors import SettingsError
 from automl.evaluation.machine_limits import capacity_mib
 from automl.evaluation.plan import EvaluationPlan, PlanSettings, StageRows
@@ -123,6 +124,7 @@ def prepare(
         **known_by,
         "rows": len(table),
         "columns": table.frame.shape[1],
+        LEARNED_COLUMNS: len(table.schema.columns),
         "matrix": matrix,
         "task": str(table.task),
         "classes": None if table.classes is None else list(table.classes),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from automl.addresses import public_address
+from automl.data_facts import learned_columns
 from automl.home import RunFolder
 from automl.listing import first_few
 from automl.metrics.words import (
@@ -144,7 +145,8 @@ def version_description(run: Described) -> str:
 def problem_description(facts: Mapping[str, Any]) -> str:
     """Description of a registered model or an experiment: which question its versions answer."""
     data = facts.get("data") or {}
-    columns = f"{data['columns']} columns" if data.get("columns") else "the columns"
+    count = learned_columns(data)
+    columns = f"{count} columns" if count else "the columns"
     table = public_address(str(facts["settings"]["table"]))
     return f"Predicts {_target(facts)} from {columns} of `{table}`."
 
@@ -182,9 +184,9 @@ def _model(run: Described) -> Iterator[str]:
 
 def _predicts(facts: Mapping[str, Any]) -> str:
     data = facts.get("data") or {}
-    rows = data.get("training_rows") or data.get("rows")
-    columns = f" from {data['columns']} columns" if data.get("columns") else ""
-    return f"It predicts {_target(facts)}{columns}, learned from {rows} rows."
+    count = learned_columns(data)
+    columns = f" from {count} columns" if count else ""
+    return f"It predicts {_target(facts)}{columns}, learned from {data.get('rows')} rows."
 
 
 def _target(facts: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
+from automl.data_facts import learned_columns
 from automl.durations import seconds_text
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
@@ -176,6 +177,6 @@ def _data_line(data: Mapping[str, Any]) -> str:
     classes = data.get("classes")
     kind = f"{data.get('task')}" + (f" ({len(classes)} classes)" if classes else "")
     return (
-        f"{data.get('rows')} rows x {data.get('columns')} columns, {data.get('target')}: {kind}, "
+        f"{data.get('rows')} rows x {learned_columns(data)} columns, {data.get('target')}: {kind}, "
         f"{data.get('test_rows') or 0} test rows"
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from automl.data_facts import learned_columns
 from automl.ensembles.evidence import EnsembleDecision
 from automl.listing import first_few
 from automl.metrics.words import index_words
@@ -69,7 +70,7 @@ def _data(choices: RunChoices) -> str:
     kind = f"{data.get('task')}" + (f", {len(classes)} classes" if classes else "")
     measure = f"It maximizes {index_words(str(data.get('metric')))}"
     return (
-        f"The run learns from {data.get('rows')} rows with {data.get('columns')} features. It predicts "
+        f"The run learns from {data.get('rows')} rows with {learned_columns(data)} columns. It predicts "
         f"{data.get('target')} ({kind}). {measure}{f' on {folds} folds' if folds else ''}."
     )
 

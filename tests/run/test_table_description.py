@@ -85,3 +85,11 @@ def test_a_limit_that_acts_makes_a_run_not_reproducible(tmp_path, monkeypatch, g
     describe_table(run)
     assert not run.is_reproducible
     assert limits == [None if "trials" in given else 12.0]
+
+
+def test_the_facts_count_the_columns_that_a_person_sees(tmp_path):
+    table = frame().assign(day=pd.date_range("2024-01-01", periods=120).astype(str))
+    settings = resolve_settings({"table": "frame", "target": "y", "trials": 5}, environment={})
+    facts = prepare(RunFolder(tmp_path), settings, frame=table)
+    assert facts["learned_columns"] == 4
+    assert facts["columns"] > 4  # a date becomes several

@@ -12,7 +12,7 @@ from automl.metrics.intervals import Intervals
 from automl.run_records.final import UntouchedScore
 from automl.run_records.honest import HonestRecord
 from automl.selection.correction import HonestMetric
-from automl.tracking.descriptions import Described, version_description
+from automl.tracking.descriptions import Described, problem_description, version_description
 from automl.tracking.model_card import quality_lines
 
 FACTS = {
@@ -71,3 +71,12 @@ def test_the_model_card_has_them() -> None:
     assert "| metric | out of fold | corrected [95 %] | 105 test rows [95 %] |" in lines
     assert "| accuracy | 0.8218 | 0.815 [0.776, 0.851] | 0.848 [0.780, 0.910] |" in lines
     assert "| log_loss | 0.4094 |  | 0.4 |" in lines
+
+
+def test_a_version_tells_all_training_rows_and_the_raw_columns(tmp_path: Path) -> None:
+    data = {"columns": 28, "learned_columns": 22, "rows": 867, "training_rows": 578, "folds": 3}
+    facts = {**FACTS, "data": data}
+    described = Described(RunFolder(tmp_path), facts, final_of(), result_of(), honest_of(), None)
+    text = version_description(described)
+    assert "It predicts `y` from 22 columns, learned from 867 rows." in text
+    assert "from 22 columns of `t.csv`" in problem_description(facts)
