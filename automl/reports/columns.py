@@ -29,6 +29,8 @@ from automl.reports.judged import SEED
 LEAST_ROWS, MOST_ROWS = 60, 3000
 """In which a column is shuffled: below, a score means little; above, the order of the columns stays as it is
 (by judgement)."""
+ENOUGH_ROWS = 300
+"""For which a slow model is waited for longer: the deviation of an importance is small beside it (by judgement)."""
 MOST_ROUND_ROWS = 250
 """Shuffled at once, so that the clock is looked at often enough."""
 TIMED_ROWS = 600
@@ -136,6 +138,11 @@ class LookedAt:
         started = time.perf_counter()
         self.model.raw_typed(many)
         return max((time.perf_counter() - started) / len(many), 1e-7)
+
+    def seconds_for(self, rows: int) -> float:
+        """That importances and dependences on so many rows take."""
+        copies = max(len(self.model.schema.columns), 1) + 1
+        return self.row_seconds * rows * copies / IMPORTANCE_SHARE
 
     def part(self, start: int, stop: int) -> LookedAt:
         """The same with some of the rows."""

@@ -21,10 +21,10 @@ from automl.reports.sections.members import ensemble
 from automl.reports.sections.repeating import repeating
 from automl.reports.sections.tried import tried
 from automl.reports.sections.usage import usage
-from automl.run_records.report import LOOK_SECONDS
+from automl.run_records.report import PATIENT_SECONDS
 
 
-def run_page(folder: RunFolder, *, seconds: float = LOOK_SECONDS) -> Page:
+def run_page(folder: RunFolder, *, seconds: float = PATIENT_SECONDS) -> Page:
     """What there is to say about a run, as far as it got.
 
     Parameters
@@ -54,7 +54,7 @@ def run_page(folder: RunFolder, *, seconds: float = LOOK_SECONDS) -> Page:
     )
 
 
-def write_report(folder: RunFolder, file: Path, *, seconds: float = LOOK_SECONDS) -> None:
+def write_report(folder: RunFolder, file: Path, *, seconds: float = PATIENT_SECONDS) -> None:
     """Write the report of a run; a file that is there is replaced when the new one is whole.
 
     Parameters

@@ -8,8 +8,9 @@ from automl.errors import AutoMLError
 from automl.home import RunFolder
 from automl.records import Trial
 from automl.reports.run_page import write_report
+from automl.reports.sections.behavior import could_look_longer
 from automl.run.session import Session
-from automl.run_records.report import LOOK_SECONDS, ReportRecord
+from automl.run_records.report import LOOK_SECONDS, PATIENT_SECONDS, ReportRecord
 from automl.run_state import last_activity
 
 LEAST_SECONDS = 0.5
@@ -36,14 +37,20 @@ def make_report(session: Session, _trials: Sequence[Trial]) -> ReportRecord:
     return ReportRecord(reason=f"the report could not be made: {reason}")
 
 
-def current_report(folder: RunFolder) -> bool:
-    """Write the report of a run anew where it has none, or less than is known; whether it did."""
+def current_report(folder: RunFolder, *, seconds: float = PATIENT_SECONDS) -> bool:
+    """Write the report of a run anew where it has none, or less than is known; whether it did.
+
+    Parameters
+    ----------
+    seconds : see `run_page`
+    """
     page, outbox = folder.report, folder.path / "outbox.json"
     if page.is_file() and not folder.is_driven():
         told = outbox.stat().st_mtime if outbox.exists() else 0.0
-        if page.stat().st_mtime >= max(last_activity(folder), told):
+        is_newest = page.stat().st_mtime >= max(last_activity(folder), told)
+        if is_newest and not could_look_longer(page.read_text(encoding="utf-8"), seconds):
             return False
-    write_report(folder, page)
+    write_report(folder, page, seconds=seconds)
     return True
 
 

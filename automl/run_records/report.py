@@ -8,7 +8,9 @@ from typing import ClassVar
 from automl.stage_record import StageRecord
 
 LOOK_SECONDS = 4.0
-"""For looking at the deployed model: a person who asks for the page waits less than ten seconds in all."""
+"""For looking at the deployed model within a run; the page is then there in less than ten seconds in all."""
+PATIENT_SECONDS = 30.0
+"""For the same where a person asks for the page and the model is slow: most models are looked at then."""
 
 
 @dataclass(frozen=True)

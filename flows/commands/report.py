@@ -36,22 +36,34 @@ def report(
             "--history", help="RUN is a problem: the page of all its models, for the promotions"
         ),
     ] = False,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=1,
+            help="How long the deployed model may be looked at, for the importance of its columns; the report "
+            "is written anew [default: 30 for a slow model]",
+        ),
+    ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open it")] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write the report of a run, print its address, and open it if there is a display."""
+    from automl.errors import SettingsError
     from automl_flows.words.rendering import emit_json
     from automl_flows.words.report_page import report_page
 
     state = open_home(home)
     if history:
+        if seconds is not None:
+            raise SettingsError("--seconds is for the report of a run; --history looks at no model")
         _show(_history(state, run, output), no_open=no_open, as_json=as_json)
         return
     folder = state.run(run)
     if output is not None:
         _check_file(output)
-    page = report_page(folder, output)
+    page = report_page(folder, output, seconds=seconds)
     if as_json:
         emit_json({"run_id": folder.run_id, "file": str(page.file), "is_new": page.is_new})
         return

@@ -10,6 +10,7 @@ from pathlib import Path
 from automl.home import RunFolder
 from automl.reports.run_page import write_report
 from automl.reports.run_report import current_report
+from automl.run_records.report import PATIENT_SECONDS
 
 FRAME_HEIGHT = 640
 """Pixels of the frame in a notebook: the answer and its numbers, with the cell above still in sight."""
@@ -53,12 +54,16 @@ class ReportPage:
         )
 
 
-def report_page(folder: RunFolder, output: Path | None = None) -> ReportPage:
+def report_page(
+    folder: RunFolder, output: Path | None = None, *, seconds: float | None = None
+) -> ReportPage:
     """The report of a run, written where it is missing or says less than is known.
 
     Parameters
     ----------
     output : where it is written in any case; None for the run's folder
+    seconds
+        That looking at the deployed model may take; the report is then written anew. None for the default.
 
     Raises
     ------
@@ -66,10 +71,10 @@ def report_page(folder: RunFolder, output: Path | None = None) -> ReportPage:
         If it cannot be written.
     """
     is_new = True
-    if output is None:
+    if output is None and seconds is None:
         is_new = current_report(folder)
     else:
-        write_report(folder, output)
+        write_report(folder, output or folder.report, seconds=seconds or PATIENT_SECONDS)
     return ReportPage((output or folder.report).resolve(), is_new)
 
 

@@ -15,8 +15,11 @@ from automl.reports.columns import MOST_DEPENDENCES, LookedAt, dependences, impo
 from automl.reports.figures.columns import dependence, dependence_bounds
 from automl.reports.judged import judged_rows, plan_of
 from automl.reports.members import members_of
+from automl.reports.page import Paragraph
 from automl.reports.run_choices import choices_of
+from automl.reports.sections.behavior import NOT_LOOKED_AT, behavior, could_look_longer
 from automl.run_records.final import FinalRecord
+from automl.run_records.report import LOOK_SECONDS, PATIENT_SECONDS
 
 SECONDS = 5.0
 
@@ -121,3 +124,27 @@ def test_a_sample_of_a_large_table_is_drawn_once(binary: RunFolder) -> None:
     assert len(sample.y) == 3000
     assert sample.frame.equals(again.frame)
     assert len(sample.part(0, 70).y) == 70
+
+
+def test_a_slow_model_is_looked_at_on_request(
+    binary: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, _ = plan_of(binary)
+
+    def page(seconds: float) -> str:
+        made = behavior(choices_of(binary), binary, plan, reason="", seconds=seconds)
+        return "\n".join(part.text for part in made.parts if isinstance(part, Paragraph))
+
+    monkeypatch.setattr(LookedAt, "row_seconds", 0.015)  # 4 columns: 6 s for the fewest rows
+    assert "could not be looked at in 4.0 seconds: it takes 15 ms for a row" in page(LOOK_SECONDS)
+    assert f"automl report {binary.run_id} --home" in page(LOOK_SECONDS)
+    assert "The deployed model, looked at on 40 test rows" in page(PATIENT_SECONDS)
+    monkeypatch.setattr(LookedAt, "row_seconds", 1.0)
+    assert "--seconds 1000" in page(PATIENT_SECONDS)
+
+
+def test_a_page_tells_whether_more_seconds_would_help() -> None:
+    page = f"<p>{NOT_LOOKED_AT.format('4.0')}: it takes 3.5 ms"
+    assert could_look_longer(page, PATIENT_SECONDS)
+    assert not could_look_longer(page, 4.0)
+    assert not could_look_longer("<p>looked at on 300 rows", PATIENT_SECONDS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Iterator
 
@@ -10,12 +12,13 @@ from threadpoolctl import threadpool_limits
 from automl.data.table import Table
 from automl.errors import AutoMLError
 from automl.evaluation.plan import EvaluationPlan
-from automl.home import RunFolder
+from automl.home import Home, RunFolder
 from automl.inference.bundle import load_bundle
 from automl.inference.manifest import MANIFEST
 from automl.inference.model import TableModel
 from automl.installation import read_key
-from automl.reports.columns import LookedAt, dependences, importances
+from automl.reports.columns import ENOUGH_ROWS, LEAST_ROWS, LookedAt, dependences, importances
+from automl.reports.command_line import command
 from automl.reports.curves import ConfusionTable, calibration, class_curves, residual_bins
 from automl.reports.figure import Figure, number
 from automl.reports.figures.columns import dependence, dependence_bounds, importance
@@ -33,9 +36,11 @@ from automl.reports.judged import JudgedRows, judged_rows
 from automl.reports.page import Figures, Heading, Paragraph, Part, Section
 from automl.reports.run_choices import RunChoices
 from automl.reports.slices import weak_slices
-from automl.run_records.report import LOOK_SECONDS
+from automl.run_records.report import LOOK_SECONDS, PATIENT_SECONDS
 
 KEY, TITLE = "behavior", "How the model behaves"
+NOT_LOOKED_AT = "The deployed model could not be looked at in {} seconds"
+"""Beginning of the sentence about a model that is too slow for its seconds."""
 
 
 def behavior(
@@ -58,6 +63,17 @@ def behavior(
         return Section(KEY, TITLE, (Paragraph(f"Nothing can be shown: {reason}."),))
     parts = (*_judged(choices, folder, plan), *_deployed(choices, folder, plan, seconds))
     return Section(KEY, TITLE, parts)
+
+
+def could_look_longer(page: str, seconds: float) -> bool:
+    """Whether a page says that fewer seconds were too few for the deployed model.
+
+    Parameters
+    ----------
+    page : text of the file
+    """
+    found = re.search(NOT_LOOKED_AT.format(r"([\d.]+)"), page)
+    return found is not None and float(found[1]) < seconds
 
 
 def _judged(choices: RunChoices, folder: RunFolder, plan: EvaluationPlan) -> Iterator[Part]:
@@ -126,13 +142,10 @@ def _columns(
     (model, seconds), is_tested = given, folder.test.exists()
     table = Table.load(folder.test) if is_tested else plan.table
     looked_at, began = LookedAt.of(model, plan.index, table), time.monotonic()
+    seconds = min(seconds, max(LOOK_SECONDS, looked_at.seconds_for(ENOUGH_ROWS)))
     found = importances(looked_at, seconds)
     if found is None:
-        yield Paragraph(
-            f"The deployed model could not be looked at in {number(seconds, 2)} seconds: it takes "
-            f"{number(1000 * looked_at.row_seconds, 2)} ms for a row and has {len(model.schema.columns)} columns. "
-            f"automl report {choices.run_id} takes {number(LOOK_SECONDS)} seconds."
-        )
+        yield Paragraph(_too_slow(choices, folder, looked_at, seconds))
         return
     where = (
         "test rows, which nothing has touched before"
@@ -150,3 +163,15 @@ def _columns(
             "columns go together, some of these rows are unlike any real one."
         )
         yield Figures(tuple(dependence(each, bounds) for each in depends))
+
+
+def _too_slow(choices: RunChoices, folder: RunFolder, looked_at: LookedAt, seconds: float) -> str:
+    """Why there is nothing about the columns, and the command that has the time for it."""
+    needed, report = looked_at.seconds_for(2 * LEAST_ROWS), ["report", choices.run_id]
+    if needed > PATIENT_SECONDS or seconds >= PATIENT_SECONDS:
+        report += ["--seconds", str(math.ceil(max(needed, 2 * seconds)))]
+    return (
+        f"{NOT_LOOKED_AT.format(f'{seconds:.1f}')}: it takes {number(1000 * looked_at.row_seconds, 2)} ms for a row and "
+        f"has {len(looked_at.model.schema.columns)} columns. This command looks longer: "
+        f"{command(Home(folder.path.parents[1]), *report)}."
+    )
