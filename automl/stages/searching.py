@@ -33,6 +33,7 @@ from automl.search.proposing import Proposer
 from automl.search.runner import TrialRunner, work
 from automl.search.spells import Spell
 from automl.search.turns import Turn, Turns
+from automl.search.untried import why_untried
 from automl.selection.defaults import default_trials
 from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.stages.arms import arms_of
@@ -330,11 +331,10 @@ class Search:
         if n_trials is not None and len(self.turns.trials) >= n_trials:
             return f"the {n_trials} trials went to others first"
         if not self.session.is_timed:
-            return "the search ended before its turn"
+            return "the search ended before"
         is_late = self.session.is_late  # nothing but the start took its time
         seconds = None if is_late else self._forecast.seconds(self._defaults[family])
-        takes = "" if seconds is None else f", its default is expected to take {seconds:.1f} s"
-        return f"there was no time for it{takes}"
+        return why_untried(self.turns.trials, seconds)
 
     def _commit(self, trial: Trial, turn: Turn) -> None:
         if trial.depends_on_machine:

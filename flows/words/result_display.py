@@ -9,6 +9,7 @@ from typing import Any
 from automl.durations import seconds_text
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
+from automl.listing import first_few
 from automl.metrics.words import headline, words_of
 from automl.records import short_id
 from automl.reports.command_line import command
@@ -23,6 +24,8 @@ from automl_flows.words.rendering import emit, emit_facts, emit_json, emit_table
 
 LEADERBOARD_ROWS = 15
 """Rows that fit on a screen with what is said above them."""
+MOST_UNTRIED = 4
+"""Families without a trial that are named; `--json` and the report have all."""
 ENSEMBLE = "ensemble"
 """Stands where a trial has its id."""
 
@@ -199,11 +202,23 @@ def defaults_text(found: Mapping[str, Any] | None) -> str | None:
 
 
 def untried_notes(result: Mapping[str, Any]) -> list[str]:
-    """A sentence for each reason why families that take part got no trial."""
+    """One sentence about all families that take part and got no trial; none without such families."""
     by_reason: dict[str, list[str]] = {}
     for family, reason in (result.get("untried") or {}).items():
         by_reason.setdefault(reason, []).append(family)
-    return [f"{', '.join(names)} got no trial: {reason}" for reason, names in by_reason.items()]
+    if not by_reason:
+        return []
+    if len(by_reason) == 1:
+        ((reason, names),) = by_reason.items()
+        return [
+            f"{_families(len(names))} got no trial ({first_few(names, MOST_UNTRIED)}): {reason}"
+        ]
+    parts = (f"{first_few(names, MOST_UNTRIED)}: {why}" for why, names in by_reason.items())
+    return [f"{_families(sum(map(len, by_reason.values())))} got no trial; {'; '.join(parts)}"]
+
+
+def _families(count: int) -> str:
+    return "1 family" if count == 1 else f"{count} families"
 
 
 def data_facts(folder: RunFolder) -> Mapping[str, Any]:

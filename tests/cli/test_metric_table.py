@@ -10,7 +10,12 @@ from run_records import TEST
 from automl.metrics.words import estimate_text
 from automl_flows.training import summary_text
 from automl_flows.words.rendering import text_of
-from automl_flows.words.result_display import next_commands, page_facts, show_result
+from automl_flows.words.result_display import (
+    next_commands,
+    page_facts,
+    show_result,
+    untried_notes,
+)
 
 
 @pytest.fixture
@@ -141,3 +146,13 @@ def test_a_run_without_metrics_has_no_table(automl, runs):
 )
 def test_great_numbers_have_no_exponent(value, text):
     assert text_of(value) == text
+
+
+def test_families_without_a_trial_share_one_note():
+    others = "the search spent its time on others, most of it on svm, mlp, qda"
+    many = {"untried": dict.fromkeys("abcdef", others)}
+    assert untried_notes(many) == [f"6 families got no trial (a, b, c, d and 2 more): {others}"]
+    assert untried_notes({"untried": {"a": others}}) == [f"1 family got no trial (a): {others}"]
+    slow = {"untried": {"a": others, "b": others, "gp": "too slow"}}
+    assert untried_notes(slow) == [f"3 families got no trial; a, b: {others}; gp: too slow"]
+    assert untried_notes({}) == []
