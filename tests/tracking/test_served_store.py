@@ -147,6 +147,7 @@ def plain_load(uri: str, model: str, table: Path) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.usefixtures("_with_server")
 def test_a_champion_on_a_server_predicts_loads_and_is_compared_without_trust(
     server: str, tmp_path: Path
 ) -> None:
