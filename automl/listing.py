@@ -1,4 +1,4 @@
-"""Lists in sentences: the first few, and how many more there are."""
+"""Numbers of things in sentences, and lists: the first few, and how many more there are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Iterable
 
 MOST_LISTED = 5
 """Number of items that a reader takes in at a glance (by judgement)."""
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """``1 row`` or ``12 rows``; `many` is the plural where it takes more than an s."""
+    return f"{n} {one if n == 1 else many or one + 's'}"
 
 
 def first_few(things: Iterable[object], most: int = MOST_LISTED) -> str:

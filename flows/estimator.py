@@ -18,9 +18,12 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
 from automl.alternatives import ClassWeighting
+from automl.data.findings import Findings
+from automl.data.labelled_rows import labelled, left_out_among
 from automl.errors import AutoMLWarning, DataError
 from automl.home import Home, RunFolder, default_home
 from automl.inference.model import TableModel
+from automl.inference.raw_table import RawTable
 from automl.reports.page import Code
 from automl.run.choices import check_names
 from automl.settings import PresetName, Settings
@@ -29,6 +32,7 @@ from automl.settings.sources import resolve_settings
 from automl_flows.environment import prepare_environment
 from automl_flows.fit_inputs import are_names, joined, later_features
 from automl_flows.results import Result
+from automl_flows.words.result_display import data_facts
 
 TABLE = "frame"
 REGRESSION = "regression"
@@ -220,7 +224,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         -----
         AutoMLWarning
             Of every entry of ``result_["notices"]``: the model is no better than the baseline, or
-            not registered yet.
+            not registered yet. With the number of rows without a target.
         DataConversionWarning
             If y is a matrix of one column.
         """
@@ -234,6 +238,8 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         for notice in result["notices"]:
             warnings.warn(notice, AutoMLWarning, stacklevel=2)
         self.result_ = Result(result, RunFolder(home.runs / str(result["run_id"])))
+        for note in left_out_among(data_facts(self.result_.folder).get("notes") or ()):
+            warnings.warn(note, AutoMLWarning, stacklevel=2)
         self.run_id_ = self.result_.folder.run_id
         self.leaderboard_ = pd.DataFrame(result["leaderboard"])
         self._columns_in = [name for name in frame.columns if name not in names.values()]
@@ -277,12 +283,17 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         y : (n_rows,)
-            None takes the target column of X.
+            None takes the target column of X; rows without a target are then left out.
 
         Raises
         ------
         DataError
-            If X has no target column and y is not given; else as `predict`.
+            If X has no target column and y is not given, y lacks a target, or no row has one; else as `predict`.
+
+        Warns
+        -----
+        AutoMLWarning
+            With the number of rows that are left out.
         """
         model, frame = self._fitted(), self._rows(X)
         if y is None:
@@ -290,8 +301,8 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
                 raise DataError(
                     f"score needs y, or a frame with the target column {model.target!r}"
                 )
-            y = frame[model.target].to_numpy()
-        return model.score(frame, np.asarray(y))
+            frame, y = _labelled(frame, model)
+        return model.score(frame, y)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -349,7 +360,7 @@ class AutoML(BaseEstimator):  # type: ignore[misc]
         return self.model_
 
     def _resolved(self, names: Mapping[str, str]) -> Settings:
-        from automl.data.target import label_text
+        from automl.inference.labels import label_text
 
         own = self.get_params(deep=False)
         for name in ("budget", "home", "settings", "verbose"):
@@ -394,6 +405,15 @@ def _train(
             started=started,
             on_progress=on_progress,
         )
+
+
+def _labelled(frame: pd.DataFrame, model: TableModel) -> tuple[pd.DataFrame, pd.Series]:
+    """Rows with a target, and it; one warning counts the others."""
+    findings = Findings("the frame")
+    raw = labelled(RawTable.of(frame.reset_index(drop=True)), model.target, model.task, findings)
+    findings.raise_problems()
+    series = raw[model.target].series
+    return frame.iloc[series.index.to_numpy()], series
 
 
 def _model_of(result: Result) -> TableModel:

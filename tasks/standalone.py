@@ -6,6 +6,7 @@ Each gives the numbers that a run would give, because it goes through the same c
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,16 +18,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from automl.data.division import encoded_target
 from automl.data.findings import Findings, listed
+from automl.data.labelled_rows import labelled, left_out_among
 from automl.data.row_columns import read_weights
-from automl.data.target import EncodedTarget, encode_labels
+from automl.data.target import EncodedTarget
 from automl.ensembles.problem import EnsembleProblem
 from automl.ensembles.registry import get_ensemble
-from automl.errors import DataError, SettingsError
+from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.trial import TrialSummary, evaluate, folds_of, search_payload
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.inference.combining import Combine, check_combination
+from automl.inference.labels import encode_labels
 from automl.inference.model import TableModel
 from automl.inference.raw_table import Column, RawTable
 from automl.metrics.building import IndexSpec
@@ -109,6 +112,11 @@ def evaluate_configuration(
         With every problem of the table.
     SettingsError
         If a setting, the family or a value is not usable, or a setting has no effect on one configuration.
+
+    Warns
+    -----
+    AutoMLWarning
+        With the number of rows without a target, which are left out.
     """
     given = {"table": "frame", "target": target, **settings}
     resolved = resolve_settings(given, environment={})
@@ -117,7 +125,9 @@ def evaluate_configuration(
         given_frame = frame if isinstance(frame, pd.DataFrame) else None
         if given_frame is None:
             resolved = resolved.model_copy(update={"table": str(frame)})
-        prepare(RunFolder(Path(folder)), resolved, frame=given_frame)
+        facts = prepare(RunFolder(Path(folder)), resolved, frame=given_frame)
+        for note in left_out_among(facts["notes"]):
+            warnings.warn(note, AutoMLWarning, stacklevel=2)
         plan = EvaluationPlan(folder)
         configuration = _configuration(plan, family, values or {})
         trial = _evaluate(plan, configuration)
@@ -272,7 +282,7 @@ def score(
     metric: IndexSpec = "index",
     weights: str | None = None,
 ) -> dict[str, float]:
-    """Score and every metric of a model on rows with a target.
+    """Score and every metric of a model on rows with a target; the others are left out.
 
     Parameters
     ----------
@@ -288,16 +298,24 @@ def score(
     Raises
     ------
     DataError
-        If a column is missing, or a label is not among the model's classes.
+        If a column is missing, no row has a target, or a label is not among the model's classes.
+
+    Warns
+    -----
+    AutoMLWarning
+        With the number of rows without a target.
     """
     findings = Findings("the frame")
     if model.target not in frame.columns:
         findings.problems.append(f"there is no target column {model.target!r}")
     findings.raise_problems()
-    raw = frame.reset_index(drop=True)
-    sizes = read_weights(RawTable.of(raw), weights, findings)
+    raw = labelled(RawTable.of(frame.reset_index(drop=True)), model.target, model.task, findings)
+    findings.raise_problems()
+    series = raw[model.target].series
+    frame = frame.iloc[series.index.to_numpy()]
+    sizes = read_weights(raw, weights, findings)
     classes = None if model.task == "regression" else model.classes_
-    encoded = _later_target(raw[model.target], Task(model.task), classes, findings)
+    encoded = _later_target(series, Task(model.task), classes, findings)
     findings.raise_problems()
     index = index_of(metric, encoded, encoded.y, sizes)
     prediction = model.raw(frame if weights is None else _without(frame, weights, model))

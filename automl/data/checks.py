@@ -15,6 +15,7 @@ from automl.data.column_checks import note_unused, take_reading, value_problem
 from automl.data.digests import used_row_digests
 from automl.data.findings import Findings, Oddity, listed, nearest
 from automl.data.identifiers import check_identifiers
+from automl.data.labelled_rows import target_read, with_target, with_target_read
 from automl.data.leaks import check_leaks
 from automl.data.repeats import equal_rows, note_other_targets
 from automl.data.roles import (
@@ -31,14 +32,12 @@ from automl.data.target import (
     EncodedTarget,
     check_single_rows,
     check_task,
-    encode_labels,
     encode_target,
-    missing_targets,
 )
-from automl.data.target_readings import read_target, take_spellings, target_reading
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.columns import are_whole
 from automl.inference.dates import difference_note
+from automl.inference.labels import encode_labels
 from automl.inference.raw_table import Column, RawTable
 from automl.inference.readings import Reading
 from automl.inference.schema import TableSchema
@@ -134,8 +133,8 @@ def check_table(
     _check_role_holders(given, columns)
     findings = _findings(source, oddities, strict=strict)
     columns = _check_names(table, columns, findings)
-    table, reading = _with_target_read(table, columns.target, task, findings)
-    raw, has_target = _with_target(table, columns.target, findings)
+    table, reading = with_target_read(table, columns.target, task, findings)
+    raw, has_target = with_target(table, columns.target, findings)
     target = None
     if has_target:
         labels = _target_values(raw[columns.target], has_gaps=raw.n_rows < table.n_rows)
@@ -254,15 +253,21 @@ def check_labels(
     class_labels: NDArray[Any] | None,
     target_reading: Reading | None = None,
     source: str = "the frame",
+    strict: bool = False,
 ) -> Labelled:
     """Rows of a later table that have a target; what the other columns hold is not looked at.
+
+    Parameters
+    ----------
+    strict
+        Refuse rows without a target, instead of leaving them out.
 
     Raises
     ------
     DataError
         If there is no target column, no row has a target, or a label is unknown to the training rows.
     """
-    findings = _findings(source, (), strict=False)
+    findings = _findings(source, (), strict=strict)
     raw, target = _labelled(
         table, columns.target, task, class_labels, reading=target_reading, findings=findings
     )
@@ -287,8 +292,8 @@ def _labelled(
 ) -> tuple[RawTable, EncodedTarget | None]:
     """Rows with a target, and it as the training rows have it; None after a problem."""
     _check_names(table, Columns(name), findings)
-    table = _target_read(table, name, reading, findings)
-    raw, has_target = _with_target(table, name, findings)
+    table = target_read(table, name, reading, findings)
+    raw, has_target = with_target(table, name, findings)
     if not has_target:
         return raw, None
     return raw, _later_target(raw[name], task, class_labels, findings)
@@ -348,59 +353,6 @@ def _check_names(table: RawTable, columns: Columns, findings: Findings) -> Colum
             kept[part] = name
         taken[name] = part
     return Columns(**kept)
-
-
-def _with_target_read(
-    table: RawTable, target: str, task: str, findings: Findings
-) -> tuple[RawTable, Reading | None]:
-    """The table with its target read, and how it was read if it is more than plain numbers."""
-    if target not in table or value_problem(table[target]):
-        return table, None
-    reading = target_reading(table[target], task, findings)
-    read = _target_read(table, target, reading, findings)
-    if reading is None:
-        take_spellings(table[target], read[target], findings)
-    return read, reading
-
-
-def _target_read(
-    table: RawTable, target: str, reading: Reading | None, findings: Findings
-) -> RawTable:
-    if target not in table or value_problem(table[target]):
-        return table
-    try:
-        return table.replaced(read_target(table[target], reading))
-    except DataError as error:
-        findings.problems.append(f"target {error.problems[0]}")
-        return table
-
-
-def _with_target(table: RawTable, target: str, findings: Findings) -> tuple[RawTable, bool]:
-    """Rows with a target, whose index keeps their positions, and whether there is a target to use.
-
-    Without one all rows are kept, so that their other problems are found.
-    """
-    if not table.n_rows:
-        findings.problems.append("the table has no rows")
-        findings.raise_problems()
-    if target not in table:
-        return table, False
-    problem = value_problem(table[target])
-    if problem:
-        findings.problems.append(f"target {problem}")
-        return table, False
-    missing = missing_targets(table[target])
-    n_missing = int(missing.sum())
-    if n_missing == table.n_rows:
-        findings.problems.append(
-            f"target column {target!r} holds no target in any of its {n_missing} rows"
-        )
-        return table, False
-    if n_missing:
-        findings.notes.append(
-            f"{n_missing} of {table.n_rows} rows are dropped: target column {target!r} holds no target there"
-        )
-    return (table.where(~missing) if n_missing else table), True
 
 
 def _target_values(column: Column, *, has_gaps: bool) -> Column:

@@ -9,11 +9,14 @@ import pandas as pd
 from automl.data import splits
 from automl.data.column_checks import value_problem
 from automl.data.findings import Findings, nearest
+from automl.data.labelled_rows import labelled
 from automl.data.row_columns import read_groups, read_time
-from automl.data.target import EncodedTarget, encode_target, label_text, missing_targets
+from automl.data.target import EncodedTarget, encode_target
 from automl.data.target_readings import read_target, target_reading
 from automl.errors import SettingsError
+from automl.inference.labels import label_text, missing_targets
 from automl.inference.raw_table import Column, RawTable
+from automl.listing import counted
 from automl.records import FloatArray, IntArray
 
 
@@ -29,7 +32,7 @@ def split_test(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Training rows and test rows of a raw frame, with their own index.
 
-    Test rows are stratified, groups whole, in time order the last ones.
+    Test rows are stratified, groups whole, in time order the last ones. Rows without a target are left out.
 
     Raises
     ------
@@ -37,6 +40,11 @@ def split_test(
         If the target or another named column is not usable, with every problem.
     SettingsError
         If `share` leaves no row on one side.
+
+    Warns
+    -----
+    AutoMLWarning
+        With the number of rows without a target.
     """
     facts = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=2)
     training, test = splits.split_test(
@@ -47,7 +55,7 @@ def split_test(
         groups=facts.groups,
         time=facts.time,
     )
-    return frame.iloc[training], frame.iloc[test]
+    return frame.iloc[facts.rows[training]], frame.iloc[facts.rows[test]]
 
 
 def make_folds(
@@ -61,7 +69,7 @@ def make_folds(
     groups: str | None = None,
     time: str | None = None,
 ) -> pd.Series:
-    """Fold number of each row of a raw frame, with the frame's index; -1 only trains.
+    """Fold number of each row of a raw frame that has a target, with the frame's index; -1 only trains.
 
     Raises
     ------
@@ -69,6 +77,11 @@ def make_folds(
         If the target or another named column is not usable, with every problem.
     SettingsError
         If there are fewer rows than folds.
+
+    Warns
+    -----
+    AutoMLWarning
+        With the number of rows without a target.
     """
     facts = _row_facts(frame, target, task=task, groups=groups, time=time, n_folds=n_folds)
     labels = facts.target.class_labels
@@ -82,11 +95,14 @@ def make_folds(
         time=facts.time,
         labels=None if labels is None else [label_text(label) for label in labels],
     )
-    return pd.Series(folds, index=frame.index, name="fold")
+    return pd.Series(folds, index=frame.index[facts.rows], name="fold")
 
 
 @dataclass(frozen=True)
 class _RowFacts:
+    """Facts of the rows with a target; `rows` are their positions in the frame."""
+
+    rows: IntArray
     target: EncodedTarget
     groups: IntArray | None
     time: FloatArray | None
@@ -109,11 +125,15 @@ def _row_facts(
             hint = nearest(name, frame.columns)
             findings.problems.append(f"there is no {part} column {name!r}{hint}")
     findings.raise_problems()
-    raw = RawTable.of(frame.reset_index(drop=True))
+    raw = labelled(RawTable.of(frame.reset_index(drop=True)), target, task, findings)
+    has_target = not findings.problems
     codes = read_groups(raw, groups, n_folds, findings)
     times = read_time(raw, time, n_folds, findings)
+    if not has_target:
+        findings.raise_problems()
     encoded = encoded_target(raw[target], task, findings)
-    return _RowFacts(encoded, codes, times)
+    rows: IntArray = raw[target].series.index.to_numpy()
+    return _RowFacts(rows, encoded, codes, times)
 
 
 def encoded_target(column: Column, task: str, findings: Findings | None = None) -> EncodedTarget:
@@ -130,7 +150,7 @@ def encoded_target(column: Column, task: str, findings: Findings | None = None) 
     n_missing = int(missing_targets(column).sum())
     if n_missing:
         findings.problems.append(
-            f"target column {column.name!r} is empty in {n_missing} rows; drop them first"
+            f"target column {column.name!r} is empty in {counted(n_missing, 'row')}; drop them first"
         )
     findings.raise_problems()
     encoded = encode_target(column, task=task, positive=None, findings=findings)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from automl.data.findings import Findings
 from automl.data.roles import ColumnRole, Role
-from automl.data.target import EncodedTarget, label_text
+from automl.data.target import EncodedTarget
 from automl.errors import DataError
+from automl.inference.labels import label_text
 from automl.inference.raw_table import Column, RawTable
 from automl.inference.readings import Reading
 from automl.records import FloatArray, IntArray

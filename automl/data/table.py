@@ -19,8 +19,8 @@ from automl.data.digests import digest_frame
 from automl.data.readers import load_source, source_name
 from automl.data.repeats import notes_on_shared_rows
 from automl.data.shifts import shift_of_test_rows
-from automl.data.target import label_text
 from automl.errors import DataError
+from automl.inference.labels import label_text
 from automl.inference.readings import Reading
 from automl.inference.schema import TableSchema
 from automl.records import BoolArray, FloatArray, IntArray, Task

@@ -21,11 +21,11 @@ from automl.data.column_readings import (
 )
 from automl.data.findings import Findings, listed
 from automl.errors import DataError, SettingsError
-from automl.inference.columns import NOMINAL_MARKERS, are_whole
-from automl.inference.forms import BOOLEAN_WORDS
+from automl.inference.columns import are_whole
+from automl.inference.labels import label_text
 from automl.inference.raw_table import Column
 from automl.listing import first_few
-from automl.records import BoolArray, IntArray, Task
+from automl.records import Task
 
 MAX_INTEGER_CLASSES = 20
 """Whole numbers of more values are taken for amounts; digits, grades and stars have fewer (by
@@ -76,16 +76,6 @@ def check_task(task: str) -> str:
     return task
 
 
-def missing_targets(column: Column) -> BoolArray:
-    """Rows without a target: missing values, blank texts and ``?``."""
-    if column.kind != "text":
-        return column.missing
-    codes, values = column.distinct
-    is_marker = [isinstance(value, str) and value.strip() in NOMINAL_MARKERS for value in values]
-    missing: BoolArray = column.missing | np.array([*is_marker, False])[codes]
-    return missing
-
-
 def encode_target(
     column: Column, *, task: str, positive: object, findings: Findings
 ) -> EncodedTarget | None:
@@ -110,33 +100,6 @@ def encode_target(
             _note_few_numbers(values, findings)
         return _encode_numbers(values, positive, findings)
     return _encode_classes(values, task, positive, findings)
-
-
-def encode_labels(series: pd.Series, class_labels: NDArray[Any]) -> IntArray:
-    """Class codes of later rows; -1 where a label is not among `class_labels`.
-
-    Labels are compared as values first, then as texts, so that ``1`` and ``"1"`` agree; outer blanks and the
-    case of boolean words do not count.
-    """
-    labels_index = pd.Index(class_labels)
-    plain = series.astype(series.cat.categories.dtype) if series.dtype == "category" else series
-    codes = labels_index.get_indexer(pd.Index(plain.astype(object)))
-    labels = [label_text(label) for label in class_labels]
-    texts = pd.Series([label_text(value).strip() for value in plain], dtype=object)
-    codes = np.where(codes < 0, pd.Index(labels).get_indexer(pd.Index(texts)), codes)
-    folded = [label.casefold() for label in labels]
-    if set(folded) in [set(words) for words in BOOLEAN_WORDS]:
-        by_case = pd.Index(folded).get_indexer(pd.Index(texts.str.casefold()))
-        codes = np.where(codes < 0, by_case, codes)
-    result: IntArray = codes.astype(np.int32)
-    return result
-
-
-def label_text(label: object) -> str:
-    """Text of a class label; whole floats like integers."""
-    if isinstance(label, (float, np.floating)) and float(label).is_integer():
-        return str(int(label))
-    return str(label)
 
 
 def _plain(column: Column, findings: Findings) -> Column | None:

@@ -18,10 +18,12 @@ from automl.inference.combining import Combine, check_combination, combined
 from automl.inference.constant import is_constant
 from automl.inference.decision import DecisionRule, cost_threshold
 from automl.inference.deviations import Deviations, deviations_of
+from automl.inference.labels import encode_labels, given_target
 from automl.inference.prediction import raw_prediction
 from automl.inference.reference import TrainingReference
 from automl.inference.schema import TableSchema
 from automl.inference.second_layer import StackInputs
+from automl.listing import first_few
 from automl.preprocessing import TablePreprocessor
 
 CHUNK_ROWS = 20_000
@@ -264,11 +266,29 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         return self.raw(X)
 
     def score(self, X: pd.DataFrame, y: ArrayLike) -> float:
-        """Accuracy, or R² for regression."""
-        from sklearn.metrics import accuracy_score, r2_score
+        """Accuracy, or R² for regression; a label that the model lacks is an error of the model.
 
-        measure = r2_score if self.task == "regression" else accuracy_score
-        return float(measure(y, self.predict(X)))
+        Raises
+        ------
+        DataError
+            If y has another number of rows than X, lacks a target, holds no (finite) numbers for regression, or none
+            of the model's labels; else as `predict`.
+        """
+        from sklearn.metrics import r2_score
+
+        raw = self.raw(X)
+        truth = given_target(y, len(raw))
+        predicted = self.codes(raw)
+        if predicted is None:
+            values = truth.read().values
+            if not np.isfinite(values).all():
+                raise DataError("y must hold finite numbers; found an infinite one")
+            return float(r2_score(values, self.labels(raw)))
+        codes = encode_labels(truth.series, self.classes_)
+        if not (codes >= 0).any():
+            shown = first_few(map(repr, dict.fromkeys(truth.series)))
+            raise DataError(f"y holds none of the model's labels; found {shown}")
+        return float(np.mean(codes == predicted))
 
     def raw(self, X: pd.DataFrame) -> NDArray[np.float32]:
         """Blended probabilities (n_rows, n_classes) or numbers (n_rows,).

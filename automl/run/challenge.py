@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from automl.data.digests import used_row_digests
 from automl.data.splits import split_test
 from automl.data.table import Table
-from automl.data.target import label_text, missing_targets
 from automl.durable import save_array
 from automl.errors import AutoMLError, SettingsError
 from automl.home import RunFolder
+from automl.inference.labels import label_text, missing_targets
 from automl.inference.model import TableModel
 from automl.inference.raw_table import Column
 from automl.listing import first_few

@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from automl.data.table import Table, later_table
-from automl.data.target import encode_labels, missing_targets
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.evaluation.plan import EvaluationPlan
 from automl.home import Home, RunFolder
 from automl.inference.column_schema import ColumnSchema
 from automl.inference.columns import stored_kind
+from automl.inference.labels import encode_labels, missing_targets
 from automl.inference.model import TableModel
 from automl.inference.raw_table import Column
 from automl.inference.reference import ColumnReference, TrainingReference, typed_values

@@ -134,7 +134,7 @@ def labelled_rows(
     Raises
     ------
     DataError
-        If the target column is missing, no row has a label, a label is unknown to the model, or the model
+        If the target column is missing, no row has a label (for a strict model: any has none), a label is unknown to the model, or the model
         cannot take the rows.
     """
     labelled = check_labels(
@@ -144,6 +144,7 @@ def labelled_rows(
         class_labels=getattr(model, "classes_", None),
         target_reading=measure.target_reading,
         source=source,
+        strict=model.strict,
     )
     kept = raw.iloc[labelled.rows]
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from automl.listing import counted
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import open_home
 from automl_flows.words.messages import say
@@ -36,7 +37,8 @@ def evaluate(
         bool, typer.Option("--trust", help="Load a model that needs pickle, which runs its code")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a table that lacks columns of the model")
+        bool,
+        typer.Option("--strict", help="Refuse a table that lacks columns of the model, or targets"),
     ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -88,7 +90,8 @@ def _remarks(found: ModelEvaluation) -> list[str]:
         f"the model was fitted on {found.trained_on} of these {found.rows} rows, so the values are too good"
         if found.trained_on
         else "",
-        f"{found.unlabelled} rows without a label in column {found.target!r} are left out"
+        f"{counted(found.unlabelled, 'row')} without a label in column {found.target!r} "
+        f"{'is' if found.unlabelled == 1 else 'are'} left out"
         if found.unlabelled
         else "",
         ""

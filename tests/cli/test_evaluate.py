@@ -76,6 +76,13 @@ def test_rows_without_a_label_are_left_out_and_counted(automl, rows, model):
     assert "10 rows without a label in column 'y' are left out" in outcome.err
 
 
+def test_strict_refuses_rows_without_a_label(automl, rows, model):
+    rows.loc[:9, "y"] = None
+    outcome = automl("evaluate", model, written(rows), "--strict")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "target column 'y' holds no target in 10 of 50 rows" in outcome.err
+
+
 def test_a_missing_column_is_filled_as_in_a_prediction(automl, rows, model):
     table = written(rows.drop(columns="kind"))
     with pytest.warns(AutoMLWarning, match="lacks the column 'kind'"):

@@ -250,6 +250,13 @@ def test_strict_refuses_what_would_be_noted(name):
         table_of(ODD[name][0], strict=True)
 
 
+def test_strict_refuses_rows_without_a_target():
+    frame = pd.DataFrame({"x": X, "y": ["yes", "no"] * (len(X) // 2)})
+    frame.loc[:2, "y"] = None
+    with pytest.raises(DataError, match=f"holds no target in 3 of {len(X)} rows"):
+        prepare_table(frame, target="y", strict=True)
+
+
 def test_words_that_the_training_table_lacks_are_missing_where_it_had_some():
     table = table_of(with_words(PLAIN, "Not_Say"))
     with pytest.warns(AutoMLWarning, match="'odd': 1 words that the training table lacks"):
@@ -330,7 +337,7 @@ TARGETS = {
     "amounts": (varied(lambda i: f"${1000 + i:,}"), 60, 1000.0, "with the unit $ and with commas"),
     "decimal commas": (varied(lambda i: f"{i},5"), 60, 0.5, "with decimal commas"),
     "infinite": (with_words([i / 4 for i in range(N)], np.inf), 59, 0.25, "1 infinite values"),
-    "missing": (with_words([i / 4 for i in range(N)], None), 59, 0.25, "1 of 60 rows are dropped"),
+    "missing": (with_words([i / 4 for i in range(N)], None), 59, 0.25, "1 of 60 rows is dropped"),
 }
 
 

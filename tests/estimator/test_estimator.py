@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -169,6 +170,32 @@ def test_sparse_matrices_are_refused():
 def test_nothing_is_predicted_before_the_fit(method):
     with pytest.raises(NotFittedError, match="call fit first"):
         getattr(AutoML(), method)(FRAME)
+
+
+def test_rows_without_a_target_are_left_out_of_a_score():
+    model = AutoML()
+    model.model_ = SimpleNamespace(target="kind", task="auto", score=lambda X, y: (X, list(y)))
+    model._columns_in, model.feature_names_in_ = ["size"], np.array(["size"], dtype=object)
+    frame = FRAME.assign(kind=["a", None, "b"])
+    with pytest.warns(AutoMLWarning, match="1 of 3 rows is dropped: target column 'kind'") as told:
+        rows, y = model.score(frame)
+    assert len(told) == 1
+    assert (list(rows.index), y) == ([9, 3], ["a", "b"])
+    with pytest.raises(DataError, match="no target in any of its 3 rows"):
+        model.score(frame.assign(kind=None))
+    with pytest.raises(DataError, match="with the target column 'kind'"):
+        model.score(FRAME[["size"]])
+
+
+def test_rows_without_a_target_are_counted_after_the_fit(monkeypatch, tmp_path):
+    note = "2 of 10 rows are dropped: target column 'y' holds no target there"
+    result = {"run_id": "r", "leaderboard": [], "notices": []}
+    monkeypatch.setattr(estimator, "_train", lambda *_, **__: result)
+    monkeypatch.setattr(estimator, "_model_of", lambda *_: object())
+    monkeypatch.setattr(estimator, "data_facts", lambda _: {"notes": ["other", note]})
+    with pytest.warns(AutoMLWarning) as told:
+        AutoML(trials=1, home=tmp_path).fit(FRAME, target="kind")
+    assert [str(warning.message) for warning in told] == [note]
 
 
 def test_its_kind_is_that_of_the_task():

@@ -70,6 +70,41 @@ def test_probabilities_sum_to_one_and_decide(model_of, raw):
     assert (model.classes_[shares.argmax(axis=1)] == model.predict(raw)).all()
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_a_score_takes_a_target_in_any_form(model_of, raw, task):
+    model = model_of(task)
+    y = model.predict(raw)
+    for given_y in (
+        y,
+        list(y),
+        pd.Series(y, index=range(7, 7 + len(y))),
+        y[:, None],
+        y.astype(object),
+    ):
+        assert model.score(raw, given_y) == pytest.approx(1.0)
+    if task == "multiclass":
+        assert model.score(raw, y.astype(str)) == 1.0
+        y[: len(y) // 2] = 77
+        assert model.score(raw, y) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("task", "change", "message"),
+    [
+        ("binary", lambda y: [None, float("nan"), "", *y[3:]], "no target in 3 of 120 rows"),
+        ("regression", lambda y: [np.nan, *y[1:]], "no target in 1 of 120 rows"),
+        ("regression", lambda y: [np.inf, *y[1:]], "must hold finite numbers"),
+        ("regression", lambda y: ["far", *y[1:]], "'y' must hold numbers; found 'far'"),
+        ("binary", lambda y: ["maybe"] * len(y), "none of the model's labels; found 'maybe'"),
+        ("binary", lambda y: y[:5], r"for each of 120 rows; got shape \(5,\)"),
+    ],
+)
+def test_a_score_says_what_its_target_lacks(model_of, raw, task, change, message):
+    model = model_of(task)
+    with pytest.raises(DataError, match=message):
+        model.score(raw, change(list(model.predict(raw))))
+
+
 def test_members_are_blended_by_weight_and_bags_averaged(model_of, raw, typed):
     model = model_of("binary")
     one, two = model.members[0].pipelines

@@ -10,7 +10,7 @@ from prefect import Task
 from prefect.cache_policies import NO_CACHE
 from sklearn.linear_model import LogisticRegression
 
-from automl.errors import DataError, SettingsError
+from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.bundle import write_bundle
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.settings import Settings
@@ -111,7 +111,7 @@ def test_folds_have_the_index_of_the_frame_and_keep_groups_whole(frame):
     ("change", "options", "message"),
     [
         ({}, {"target": "knid"}, "did you mean 'kind'"),
-        ({"kind": None}, {}, "is empty in 120 rows"),
+        ({"kind": None}, {}, "holds no target in any of its 120 rows"),
         ({"kind": "yes"}, {}, "kind"),
         ({}, {"groups": "gruop"}, "there is no groups column"),
     ],
@@ -119,6 +119,23 @@ def test_folds_have_the_index_of_the_frame_and_keep_groups_whole(frame):
 def test_unusable_columns_are_named(frame, change, options, message):
     with pytest.raises(DataError, match=message):
         data.split_test.fn(frame.assign(**change), **{"target": "kind", **options})
+
+
+def test_rows_without_a_target_are_left_out_of_tests_and_folds(frame):
+    gappy = frame.assign(kind=frame["kind"].where(np.arange(N) >= 8))
+    with pytest.warns(
+        AutoMLWarning, match="8 of 120 rows are dropped: target column 'kind'"
+    ) as told:
+        parts = data.split_test.fn(gappy, "kind")
+    assert len(told) == 1
+    assert set().union(*(part.index for part in parts)) == set(frame.index[8:])
+    with pytest.warns(AutoMLWarning, match="8 of 120 rows") as told:
+        folds = data.make_folds.fn(gappy, "kind", 4)
+    assert len(told) == 1
+    assert folds.index.equals(frame.index[8:])
+    words = frame.assign(price=frame["price"].astype(object).where(np.arange(N) >= 1, "unknown"))
+    with pytest.warns(AutoMLWarning, match="1 of 120 rows is dropped"):
+        assert len(data.make_folds.fn(words, "price", 4)) == N - 1
 
 
 def test_groups_and_time_are_not_combined(frame):
@@ -357,6 +374,37 @@ def test_a_model_is_loaded_used_and_scored(bundle, frame, features):
     assert both["score"] == pytest.approx((2 * parts["auc"] + parts["accuracy"]) / 3)
     weighted = models.score.fn(model, rows.assign(w=1.0), weights="w")
     assert weighted["accuracy"] == pytest.approx(found["accuracy"])
+
+
+def test_rows_without_a_target_are_left_out_of_a_score(bundle, frame):
+    model = models.load_model.fn(bundle)
+    frame = frame[["size", "color", "constant", "kind"]]
+    kept = models.score.fn(model, frame[8:], metric="accuracy")
+    gappy = frame.assign(kind=frame["kind"].where(np.arange(N) >= 8))
+    for weights, rows in ((None, gappy), ("w", gappy.assign(w=1.0))):
+        with pytest.warns(AutoMLWarning, match="8 of 120 rows are dropped") as told:
+            found = models.score.fn(model, rows, metric="accuracy", weights=weights)
+        assert len(told) == 1
+        assert found == pytest.approx(kept)
+    with pytest.raises(DataError, match="no target in any of its 120 rows"):
+        models.score.fn(model, frame.assign(kind=None))
+
+
+def test_rows_without_a_target_are_left_out_of_an_evaluation(frame):
+    gappy = frame.assign(kind=frame["kind"].where(np.arange(N) >= 8))
+    with pytest.warns(AutoMLWarning, match="8 of 120 rows are dropped"):
+        found = models.evaluate_configuration.fn(gappy, "kind", "gaussian_nb", folds=2)
+    assert len(found.labels) == N - 8
+    with pytest.raises(DataError, match="holds no target in 8 of 120 rows"):
+        models.evaluate_configuration.fn(gappy, "kind", "gaussian_nb", folds=2, strict=True)
+
+
+def test_given_labels_have_no_gap(evaluations):
+    found = evaluations["gaussian_nb"]
+    labels = found.labels.astype(object)
+    labels[0] = None
+    with pytest.raises(DataError, match="'labels' is empty in 1 row; drop them first"):
+        models.weigh_models.fn({"a": found.predictions}, labels)
 
 
 def test_rows_that_cannot_be_scored_are_refused(bundle, frame, features):
