@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,11 @@ def features(X: pd.DataFrame | ArrayLike) -> pd.DataFrame:
     DataError
         If it is no table of at least one column, or holds what no column can.
     """
+    if isinstance(X, str | PathLike):
+        raise DataError(
+            f"X must be a frame or an array; got the text {str(X)!r}: read a file with pandas.read_csv, or "
+            "train on it with the command line, `automl train`"
+        )
     if hasattr(X, "toarray"):
         raise DataError("X must be a frame or a dense array; got a sparse matrix")
     frame = as_frame(X).copy(deep=False)

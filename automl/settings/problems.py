@@ -30,7 +30,18 @@ _WORDS = {
 """Sentences for kinds of error whose own words are about Python."""
 
 
-def error_of(error: ValidationError, *, of: str = "", places: Mapping[str, str]) -> SettingsError:
+def subject_of(name: str, called: Mapping[str, str]) -> str:
+    """``option --budget`` where the caller writes a setting so, else ``setting budget_seconds``."""
+    return f"option {called[name]}" if name in called else f"setting {name}"
+
+
+def error_of(
+    error: ValidationError,
+    *,
+    of: str = "",
+    places: Mapping[str, str],
+    called: Mapping[str, str] | None = None,
+) -> SettingsError:
     """Every problem that was found, as one error.
 
     Parameters
@@ -39,9 +50,11 @@ def error_of(error: ValidationError, *, of: str = "", places: Mapping[str, str])
         Whose settings they are, such as ``run 20260101-000000-aaaa``.
     places
         Where a setting was given, such as ``AUTOML_SEED``, by its name.
+    called
+        What the caller calls a setting, such as ``--budget``, by its name.
     """
     nearest = list(_nearest(error))
-    sentences = [_sentence(details, of, places) for details in nearest]
+    sentences = [_sentence(details, of, places, called or {}) for details in nearest]
     setting = _name(nearest[0]) or "settings"
     if len(sentences) > 1:
         text = f"{len(sentences)} settings cannot be used: {'; '.join(sentences)}"
@@ -59,11 +72,15 @@ def _name(details: ErrorDetails) -> str:
     return ".".join(str(part) for part in details["loc"] if part not in _UNION_PARTS)
 
 
-def _sentence(details: ErrorDetails, of: str, places: Mapping[str, str]) -> str:
+def _sentence(
+    details: ErrorDetails, of: str, places: Mapping[str, str], called: Mapping[str, str]
+) -> str:
     if not (name := _name(details)):
         return f"{of}: {reason_of(details)}" if of else reason_of(details)
     place = places.get(str(details["loc"][0]), "")
-    subject = f"setting {name}" + (f" ({place})" if place else "") + (f" of {of}" if of else "")
+    subject = (
+        subject_of(name, called) + (f" ({place})" if place else "") + (f" of {of}" if of else "")
+    )
     if details["type"] == "missing":
         return f"{subject} is missing"
     return f"{subject}: {reason_of(details)}{_value(details['type'], details['input'])}"

@@ -13,12 +13,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from automl.errors import SettingsError
-from automl.lookup import did_you_mean
-from automl.settings.all_settings import SECTIONS, Settings, section_of
+from automl.lookup import did_you_mean, nearest_names
+from automl.settings.all_settings import SECTIONS, Settings, accounts, section_of
 from automl.settings.fields import DEFAULT_PRESET
 from automl.settings.idle import idle_among
 from automl.settings.presets import PRESETS
-from automl.settings.problems import error_of
+from automl.settings.problems import error_of, subject_of
 
 _PREFIX = "AUTOML_"
 _OTHER_VARIABLES = (
@@ -39,6 +39,7 @@ def resolve_settings(
     *,
     file: str | Path | None = None,
     environment: Mapping[str, str] | None = None,
+    called: Mapping[str, str] | None = None,
     allows_idle: bool = False,
 ) -> Settings:
     """Settings from every source, in their order of precedence.
@@ -55,6 +56,8 @@ def resolve_settings(
         YAML file with the same keys.
     environment
         Defaults to the process environment; `AUTOML_BUDGET=60s` sets `budget_seconds`.
+    called
+        What the caller calls a setting in `given`, such as ``--budget``, by the setting's name; for errors.
     allows_idle
         Whether values without an effect are let through.
 
@@ -81,13 +84,15 @@ def resolve_settings(
         **dict.fromkeys(from_environment, "in the environment"),
     }
     unnamed = merged.keys() - explicit.keys()
+    options = {name: text for name, text in (called or {}).items() if name not in unnamed}
     settings = validated_settings(
-        {**defaults, **merged}, places={name: places[name] for name in unnamed}
+        {**defaults, **merged}, places={name: places[name] for name in unnamed}, called=options
     )
     if not allows_idle:
         usual = Settings.model_construct(**defaults)
         differing = {k for k in merged if getattr(settings, k) != getattr(usual, k, None)}
-        _refuse_idle(settings, {k: v for k, v in merged.items() if k in {*explicit, *differing}})
+        asked = {k: v for k, v in merged.items() if k in {*explicit, *differing}}
+        _refuse_idle(settings, asked, options)
     return settings
 
 
@@ -95,11 +100,11 @@ def _without_none(values: _Values) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _refuse_idle(settings: Settings, asked: Mapping[str, Any]) -> None:
+def _refuse_idle(settings: Settings, asked: Mapping[str, Any], called: Mapping[str, str]) -> None:
     if idle := idle_among(settings, asked):
         name, reason = idle
         raise SettingsError(
-            f"setting {name}: {asked[name]!r} has no effect: {reason}", setting=name
+            f"{subject_of(name, called)}: {asked[name]!r} has no effect: {reason}", setting=name
         )
 
 
@@ -117,7 +122,11 @@ def _implied(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def validated_settings(
-    values: _Values, *, of: str = "", places: Mapping[str, str] | None = None
+    values: _Values,
+    *,
+    of: str = "",
+    places: Mapping[str, str] | None = None,
+    called: Mapping[str, str] | None = None,
 ) -> Settings:
     """Settings of plain values alone.
 
@@ -127,6 +136,8 @@ def validated_settings(
         Whose they are, for the error, such as ``run 20260101-000000-aaaa``.
     places
         Where a setting was given, by its name, for the error.
+    called
+        What the caller calls a setting, such as ``--budget``, by its name, for the error.
 
     Raises
     ------
@@ -136,7 +147,7 @@ def validated_settings(
     try:
         return Settings(**{_SPELLINGS.get(name, name): value for name, value in values.items()})
     except ValidationError as error:
-        raise error_of(error, of=of, places=places or {}) from None
+        raise error_of(error, of=of, places=places or {}, called=called or {}) from None
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -221,12 +232,26 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def _refuse_unknown(name: str, where: str, section: str) -> None:
     if name not in Settings.model_fields:
-        legal = SECTIONS[section].model_fields if section else {**Settings.model_fields, **SECTIONS}
         within = f"section {section}: " if section else ""
         raise SettingsError(
-            f"{where}: {within}unknown setting {name!r}{did_you_mean(name, legal)}", setting=name
+            f"{where}: {within}unknown setting {name!r}{_hint(name, section)}", setting=name
         )
     if section and section != (own := section_of(name)):
         raise SettingsError(
             f"{where}: setting {name} belongs to section {own}, not {section}", setting=name
         )
+
+
+def _hint(name: str, section: str) -> str:
+    """The name that is nearest: of a setting, another spelling of one, an option, or a section."""
+    fields = SECTIONS[section].model_fields if section else Settings.model_fields
+    names = {field: field for field in fields}
+    options = {field: account.option for field, account in accounts().items() if field in fields}
+    for field, option in options.items():
+        if option is not None:
+            flag = option.flag_of(field).partition("/")[0].removeprefix("--").replace("-", "_")
+            names.setdefault(flag, field)
+    names |= {text: text for text, field in _SPELLINGS.items() if field in fields}
+    names |= {} if section else {text: text for text in SECTIONS}
+    near = nearest_names(name, names)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""

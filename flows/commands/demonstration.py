@@ -32,6 +32,7 @@ def demo_settings(budget: str) -> Settings:
             "name": "demo",
         },
         environment={},
+        called={"budget_seconds": "--budget"},
     )
 
 

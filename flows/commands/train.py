@@ -56,12 +56,12 @@ def train(
 ) -> None:
     """Search, select, fit and register a model for a table."""
     from automl.settings.sources import resolve_settings
-    from automl_flows.commands.train_options import given_settings
+    from automl_flows.commands.train_options import flags, given_settings
     from automl_flows.words.result_display import show_notices
 
     state = open_home(home)
     state.check()
-    settings = resolve_settings(given_settings(options), file=config)
+    settings = resolve_settings(given_settings(options), file=config, called=flags())
     if dry_run:
         from automl.tracking.problem_experiment import check_problem
         from automl_flows.commands.dry_run import plan_of, show_plan

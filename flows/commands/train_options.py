@@ -36,6 +36,12 @@ def options() -> dict[str, tuple[str, Option]]:
     }
 
 
+def flags() -> dict[str, str]:
+    """What is written on the command line, by setting: ``--budget`` of `budget_seconds`."""
+    named = {name: option.flag_of(name).partition("/")[0] for name, option in options().values()}
+    return {**named, TABLE: TABLE.upper()}
+
+
 def given_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Values by setting of the arguments that were given.
 

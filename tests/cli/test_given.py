@@ -10,6 +10,7 @@ from automl.evaluation.launch import MARKER
 from automl.inference.pyfunc import TRUST_VARIABLE
 from automl.settings.option_texts import parse_metric, parse_roles, read_cost_matrix
 from automl.settings.sources import resolve_settings
+from automl_flows.commands.train_options import flags
 
 
 def test_roles_may_hold_equals_signs_in_the_column_name():
@@ -206,3 +207,26 @@ def test_every_setting_that_cannot_be_used_is_named_with_the_place_where_it_stan
     assert f"setting budget_seconds (in {file}): a duration must look like" in message
     assert "setting folds (in the environment): must be at least 2; got '1'" in message
     assert "setting seed: must be a whole number; got 'x'" in message
+
+
+def test_a_setting_of_the_command_line_is_called_as_it_is_written_there(tmp_path):
+    file = tmp_path / "settings.yaml"
+    file.write_text("test_share: 7\n")
+    with pytest.raises(SettingsError) as caught:
+        resolve_settings(
+            {"table": "t.csv", "budget": "1s"},
+            file=file,
+            environment={"AUTOML_FOLDS": "1"},
+            called=flags(),
+        )
+    message = caught.value.message
+    assert "option --target is missing" in message
+    assert "option --budget: must be at least 10; got 1" in message
+    assert f"setting test_share (in {file}): must be" in message
+    assert "setting folds (in the environment): must be" in message
+    with pytest.raises(SettingsError, match=r"^option --normality: 'lilliefors' has no effect"):
+        resolve_settings(
+            {"table": "t.csv", "target": "y", "normality": "lilliefors"},
+            environment={},
+            called=flags(),
+        )

@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -164,6 +165,21 @@ def test_sparse_matrices_are_refused():
 
     with pytest.raises(DataError, match="sparse"):
         AutoML().fit(sparse.eye(3), [1, 2, 1])
+
+
+@pytest.mark.parametrize("file", ["loans.csv", Path("loans.csv")])
+def test_a_file_is_no_frame(file):
+    with pytest.raises(
+        DataError, match=r"got the text 'loans.csv': read a file with pandas.read_csv"
+    ):
+        AutoML().fit(file, target="paid")
+
+
+def test_a_wrong_name_among_the_settings_is_told_with_the_right_one(tmp_path):
+    with pytest.raises(SettingsError, match="'bugdet'; did you mean 'budget'"):
+        AutoML(settings={"bugdet": "60s"}, home=tmp_path).fit(FRAME, target="kind")
+    with pytest.raises(TypeError, match="bugdet"):
+        AutoML(bugdet="60s")
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "score"])
