@@ -165,7 +165,7 @@ class Result(dict[str, Any]):
         if not self.folder.path.is_dir():
             return Fragment(title, (*self._remembered(), *more))
         try:
-            parts = answer(choices_of(self.folder)).parts
+            parts = answer(choices_of(self.folder), self.folder).parts
         except AutoMLError as error:
             parts = (Paragraph(error.message, "notice"), *self._remembered())
         return Fragment(title, (*parts, Code(NEXT.format(owner=owner)), *more))

@@ -37,8 +37,8 @@ def run_page(folder: RunFolder, *, seconds: float = PATIENT_SECONDS) -> Page:
         title=f"{choices.status.problem or choices.run_id}: report of a run",
         subtitle=_subtitle(choices, plan),
         sections=(
-            answer(choices),
-            choice(choices),
+            answer(choices, folder),
+            choice(choices, folder),
             defaults(choices),
             data(choices, folder, plan, reason),
             tried(choices),

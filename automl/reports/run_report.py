@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from automl.errors import AutoMLError
-from automl.home import RunFolder
+from automl.home import Home, RunFolder
 from automl.records import Trial
+from automl.reports.command_line import command
 from automl.reports.run_page import write_report
 from automl.reports.sections.behavior import could_look_longer
 from automl.run.session import Session
@@ -63,4 +64,4 @@ def _look_seconds(session: Session) -> float:
 
 
 def _later(folder: RunFolder) -> str:
-    return f"automl report {folder.run_id} makes it"
+    return f"{command(Home(folder.path.parents[1]), 'report', folder.run_id)} makes it"

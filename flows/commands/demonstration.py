@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from automl.home import Home
 from automl.reports.command_line import command
-from automl_flows.words.rendering import emit
+from automl_flows.words.result_display import next_commands
 
 if TYPE_CHECKING:
     from automl.settings import Settings
@@ -47,25 +47,16 @@ def write_sample(folder: Path) -> Path:
     return path
 
 
-def show_next_steps(result: Mapping[str, Any], home: Home) -> None:
-    """Print commands that work when they are copied."""
+def demo_commands(result: Mapping[str, Any], home: Home) -> dict[str, str]:
+    """What to do after the demo, by name; writes the table that the command of `predict` names."""
     folder = home.path / "demo"
-    sample = write_sample(folder)
-    run_id = str(result["run_id"])
-    emit("")
-    emit("What to do next")
-    steps = {
-        "predict": (
-            "predict",
-            run_id,
-            str(sample),
-            "-o",
-            str(folder / "predictions.csv"),
-            "--proba",
-        ),
-        "decisions": ("show", run_id),
-        "pages": ("ui",),
-        "own table": ("train", "TABLE.csv", "--target", "COLUMN", "--budget", "10m"),
+    sample, out = str(write_sample(folder)), str(folder / "predictions.csv")
+    usual = next_commands(result, home)
+    predict = command(home, "predict", str(result["run_id"]), sample, "-o", out, "--proba")
+    return {
+        "why": usual["why"],
+        "report": usual["report"],
+        "predict": predict,
+        "pages": command(home, "ui"),
+        "own table": command(home, "train", "TABLE.csv", "--target", "COLUMN", "--budget", "10m"),
     }
-    for title, arguments in steps.items():
-        emit(f"  {title:<10} {command(home, *arguments)}")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from automl.home import Home
     from automl.run.beginning import Place
     from automl.settings import Settings
+    from automl_flows.words.result_display import Commands
 
 
 def register(app: typer.Typer) -> None:
@@ -134,17 +135,18 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Train on a bundled table and show what to do next."""
-    from automl_flows.commands.demonstration import demo_settings, show_next_steps
+    from automl_flows.commands.demonstration import demo_commands, demo_settings
     from automl_flows.words.result_display import show_notices
 
     state = open_home(home)
-    result = _train(demo_settings(budget), state.path, as_json=as_json)
-    if not as_json:
-        show_next_steps(result, state)
+    settings = demo_settings(budget)
+    result = _train(settings, state.path, as_json=as_json, commands=demo_commands)
     show_notices(result, as_json=as_json)
 
 
-def _train(settings: Settings, home: Path, *, as_json: bool) -> dict[str, Any]:
+def _train(
+    settings: Settings, home: Path, *, as_json: bool, commands: Commands | None = None
+) -> dict[str, Any]:
     from automl.home import Home
     from automl.run.choices import check_names
     from automl.run.memory import unknown_exclusions
@@ -155,7 +157,7 @@ def _train(settings: Settings, home: Path, *, as_json: bool) -> dict[str, Any]:
         check_reachable(settings.cluster)
     for sentence in unknown_exclusions(Home(home), settings):
         say(f"warning: {sentence}")
-    return _drive(home, as_json=as_json, settings=settings)
+    return _drive(home, as_json=as_json, settings=settings, commands=commands)
 
 
 def _drive(
@@ -166,6 +168,7 @@ def _drive(
     run_id: str = "",
     trust: bool = False,
     place: Place | None = None,
+    commands: Commands | None = None,
 ) -> dict[str, Any]:
     """Start the server, then import and run the flow beside it; print the result."""
     from automl.home import Home
@@ -188,7 +191,7 @@ def _drive(
                     result = flow.train(settings, home=state, started=BEGAN, **given)
                 else:
                     result = flow.resume(run_id, home=state, trust=trust, place=place, **given)
-            show_result(result, state, as_json=as_json)
+            show_result(result, state, as_json=as_json, commands=commands)
         except (KeyboardInterrupt, TerminationError):
             _say_how_to_continue(state)
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,8 @@ LEADERBOARD_ROWS = 15
 """Rows that fit on a screen with what is said above them."""
 MOST_UNTRIED = 4
 """Families without a trial that are named; `--json` and the report have all."""
+Commands = Callable[[Mapping[str, Any], Home], Mapping[str, str]]
+"""Command lines by name, of the result of a run in a home."""
 ENSEMBLE = "ensemble"
 """Stands where a trial has its id."""
 
@@ -57,8 +59,19 @@ def quality_of(folder: RunFolder, result: Mapping[str, Any]) -> Quality | None:
     return Quality(words_of(name).label, values)
 
 
-def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None:
-    """Print the record of a finished run; its notices follow, see `show_notices`."""
+def show_result(
+    result: Mapping[str, Any],
+    home: Home,
+    *,
+    as_json: bool,
+    commands: Commands | None = None,
+) -> None:
+    """Print the record of a finished run; its notices follow, see `show_notices`.
+
+    Parameters
+    ----------
+    commands : what to do next; default: `next_commands`
+    """
     if as_json:
         emit_json(result)
         return
@@ -79,14 +92,18 @@ def show_result(result: Mapping[str, Any], home: Home, *, as_json: bool) -> None
         emit(f"given up: {given_up}")
     for note in (*untried_notes(result), *(data.get("notes") or ())):
         emit(f"note: {note}")
-    show_next_commands(result, home)
+    show_next_commands(result, home, commands)
 
 
-def show_next_commands(result: Mapping[str, Any], home: Home) -> None:
+def show_next_commands(
+    result: Mapping[str, Any], home: Home, commands: Commands | None = None
+) -> None:
     """Print what to do with a result."""
     emit("")
-    for name, line in next_commands(result, home).items():
-        emit(f"{name + ':':<9} {line}")
+    lines = (commands or next_commands)(result, home)
+    width = max(map(len, lines)) + 1
+    for name, line in lines.items():
+        emit(f"{name + ':':<{width}} {line}")
 
 
 def next_commands(result: Mapping[str, Any], home: Home) -> dict[str, str]:

@@ -7,7 +7,10 @@ import json
 import pytest
 from run_records import TEST
 
+from automl.home import Home
 from automl.metrics.words import estimate_text
+from automl.reports.command_line import command
+from automl_flows.commands.demonstration import demo_commands
 from automl_flows.training import summary_text
 from automl_flows.words.rendering import text_of
 from automl_flows.words.result_display import (
@@ -156,3 +159,24 @@ def test_families_without_a_trial_share_one_note():
     slow = {"untried": {"a": others, "b": others, "gp": "too slow"}}
     assert untried_notes(slow) == [f"3 families got no trial; a, b: {others}; gp: too slow"]
     assert untried_notes({}) == []
+
+
+def test_commands_name_the_home_only_where_it_is_not_the_usual_one(tmp_path, monkeypatch):
+    usual, other = Home((tmp_path / "automl-home").resolve()), Home(tmp_path / "other")
+    monkeypatch.delenv("AUTOML_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert command(usual, "ui") == "automl ui"
+    assert command(other, "ui") == f"automl ui --home {other.path}"
+    monkeypatch.setenv("AUTOML_HOME", str(other.path))
+    assert command(other, "ui") == "automl ui"
+    assert command(usual, "ui") == f"automl ui --home {usual.path}"
+
+
+def test_the_demo_ends_with_one_list_of_commands(result, own_home, capsys):
+    show_result(result, own_home, as_json=False, commands=demo_commands)
+    last = capsys.readouterr().out.split("\n\n")[-1].splitlines()
+    assert [line.partition(":")[0] for line in last] == [
+        "why", "report", "predict", "pages", "own table",
+    ]  # fmt: skip
+    assert last[0] == f"why:       automl why {result['run_id']}"
+    assert (own_home.path / "demo" / "breast_cancer_sample.csv").is_file()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from automl.durations import seconds_text
+from automl.home import Home, RunFolder
 from automl.metrics.intervals import Interval
 from automl.metrics.words import (
     estimate_text,
@@ -16,6 +17,7 @@ from automl.metrics.words import (
     words_of,
 )
 from automl.records import short_id
+from automl.reports.command_line import command
 from automl.reports.configuration_text import configuration_text
 from automl.reports.figure import Cell, DataTable, Estimate, number
 from automl.reports.page import BigNumber, Items, Numbers, Paragraph, Part, Section, Tabular
@@ -31,10 +33,10 @@ MILLISECOND_ROWS = 1000.0
 """Rows in a second of one that takes a millisecond."""
 
 
-def answer(choices: RunChoices) -> Section:
+def answer(choices: RunChoices, folder: RunFolder) -> Section:
     """Of a run that has a result; of others what is known so far."""
     if choices.result is None:
-        return Section(KEY, "What is known so far", tuple(_so_far(choices)))
+        return Section(KEY, "What is known so far", tuple(_so_far(choices, folder)))
     return Section(KEY, TITLE, tuple(_of_result(choices, choices.result)))
 
 
@@ -205,11 +207,12 @@ def _honest_text(result: RunResult) -> str:
     )
 
 
-def _so_far(choices: RunChoices) -> Iterator[Part]:
+def _so_far(choices: RunChoices, folder: RunFolder) -> Iterator[Part]:
     status = choices.status
+    resume = command(Home(folder.path.parents[1]), "resume", choices.run_id)
     yield Paragraph(
         f"Run {choices.run_id} has no result: it is {status.status}."
-        + (f" Continue it with automl resume {choices.run_id}." if status.is_resumable else ""),
+        + (f" Continue it with {resume}." if status.is_resumable else ""),
         "notice",
     )
     if not choices.complete:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from automl.home import Home, RunFolder
 from automl.records import short_id
+from automl.reports.command_line import command
 from automl.reports.decision_table import untested
 from automl.reports.figure import number
 from automl.reports.figures.boxes import tree_of_selection
@@ -19,12 +21,12 @@ from automl.selection.selection_records import LevelDecision, SelectionRecord, V
 KEY, TITLE = "why", "Why this one"
 
 
-def choice(choices: RunChoices) -> Section:
+def choice(choices: RunChoices, folder: RunFolder) -> Section:
     """The selection, from the trials to the champion."""
-    return Section(KEY, TITLE, tuple(_parts(choices)))
+    return Section(KEY, TITLE, tuple(_parts(choices, folder)))
 
 
-def _parts(choices: RunChoices) -> Iterator[Part]:
+def _parts(choices: RunChoices, folder: RunFolder) -> Iterator[Part]:
     selection = choices.selection
     if selection is None or choices.root is None:
         yield Paragraph("Nothing is decided yet: the candidates have not been compared.")
@@ -35,8 +37,9 @@ def _parts(choices: RunChoices) -> Iterator[Part]:
     if choices.ensemble is not None:
         yield Paragraph(choices.shortened(_ensemble(choices.ensemble)))
     yield Paragraph("What became of each trial, and whether the record adds up:", "note")
-    commands = f"automl why {choices.run_id} TRIAL\nautoml why {choices.run_id} --check"
-    yield Code(commands, "sh")
+    home = Home(folder.path.parents[1])
+    commands = (command(home, "why", choices.run_id, asked) for asked in ("TRIAL", "--check"))
+    yield Code("\n".join(commands), "sh")
 
 
 def _way(choices: RunChoices, selection: ChampionRecord) -> Iterator[str]:
