@@ -27,10 +27,10 @@ from automl.run_records.search import FamilyFindings, SearchRecord
 from automl.run_state import FINISHED, RUNNING, state_of
 from automl.search.spells import Spell
 from automl.stage_record import StageRecord
-from automl.stages.notices import notices_of
+from automl.stages.notices import notices_of, store_warning
 from automl.stages.searching import Search, run_search
 from automl.tracking.links import links
-from automl.tracking.mirror_process import MirrorProcess, Registration, n_unwritten, registration
+from automl.tracking.mirror_process import MirrorProcess, Registration, registration
 from automl.tracking.outbox import Outbox
 
 UNLIMITED_REGISTRATION_SECONDS = 120.0
@@ -165,12 +165,9 @@ class Line:
         made = _registered(self.record(RunResult), told)
         if told.alias_stays:
             session.warnings.append(told.alias_stays)
-        missing = n_unwritten(folder, [trial.id for trial in self.trials])
-        if missing:
-            session.warnings.append(
-                f"the tracking store lacks {missing} of {len(self.trials)} trials"
-                f"{f' ({told.reason})' if told.reason else ''}; automl sync completes them"
-            )
+        lacks = store_warning(folder, [trial.id for trial in self.trials])
+        if lacks:
+            session.warnings.append(lacks)
         complete = replace(
             made,
             warnings=tuple(dict.fromkeys((*made.warnings, *session.warnings))),

@@ -16,10 +16,13 @@ from automl.run_records.final import FinalRecord
 from automl.run_records.result import Baseline
 from automl.tracking.holders import CHAMPION
 from automl.tracking.layout import problem_name
-from automl.tracking.mirror_process import Registration, registration
+from automl.tracking.mirror_process import Registration, n_unwritten, registration
 from automl.tracking.outbox import Outbox
 from automl.tracking.pending import REFUSED
+from automl.tracking.reading import JournalView
 
+STORE_LACKS = "the tracking store lacks"
+"""Beginning of the warning that a run ended before all its trials were in the store."""
 CONSTANT = "constant"
 """Family of the floor that predicts the class frequencies, or the mean, for every row."""
 
@@ -60,6 +63,36 @@ def notices_of(result: Mapping[str, Any], folder: RunFolder) -> list[str]:
     """Notices about the result of a run, as things are now."""
     baseline = (result.get("baseline") or {}).get("notice", "")
     return [text for text in (baseline, registration_notice(folder)) if text]
+
+
+def store_warning(folder: RunFolder, trials: Sequence[str]) -> str:
+    """One sentence where the tracking store lacks trials; else empty.
+
+    Parameters
+    ----------
+    trials : ids of all trials of the run
+    """
+    missing = n_unwritten(folder, trials)
+    if not missing:
+        return ""
+    because = _because(registration(folder))
+    return f"{STORE_LACKS} {missing} of {len(trials)} trials{because}; automl sync completes them"
+
+
+def current_warnings(warnings: Sequence[str], folder: RunFolder) -> list[str]:
+    """Warnings of a finished run as things are now: the store may have been completed since.
+
+    Parameters
+    ----------
+    warnings : as the run ended
+    """
+    others = [text for text in warnings if not text.startswith(STORE_LACKS)]
+    if len(others) == len(warnings):
+        return others
+    view = JournalView(folder)
+    view.refresh()
+    now = store_warning(folder, list(view.trials))
+    return [*others, now] if now else others
 
 
 def registration_notice(folder: RunFolder) -> str:

@@ -48,7 +48,8 @@ def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
     if version and registered:
         label = registered.partition("@")[0]  # the alias may move later
         name = quote(outbox.done["registered_name"], safe="")
-        addresses["model"] = f"{base}/models/{name}/versions/{version}" if base else label
+        page = f"{base}/models/{name}/versions/{version}{PAGE_OF_TRAINING_RUNS}"
+        addresses["model"] = page if base else label
     if note := latest_note(folder):
         addresses["prefect"] = note.page or note.flow_run
     return {key: value for key, value in addresses.items() if value}

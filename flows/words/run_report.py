@@ -17,7 +17,7 @@ from automl.run.stage_table import STAGES
 from automl.run_records.champion import ChampionRecord
 from automl.run_state import read_stage
 from automl.selection.selection_records import SelectionRecord
-from automl.stages.notices import notices_of
+from automl.stages.notices import current_warnings, notices_of
 from automl.tracking.holders import Registry
 from automl.training_request import KEY as REQUEST
 from automl.training_request import TrainingRequest
@@ -48,6 +48,7 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
         registration = {"registration": status.registration, "registered": status.registered}
         result["model"] = {**result["model"], **registration}
         result["notices"] = notices_of(result, folder)
+        result["warnings"] = current_warnings(result.get("warnings") or (), folder)
     return {
         **status.to_json(),
         "model": status.model,

@@ -11,6 +11,7 @@ import pytest
 
 from automl.flow_run_notes import LOCAL, FlowRunNote, latest_note, write_notes
 from automl.tracking.links import links
+from automl.tracking.outbox import Outbox
 from automl_flows.services.reconciliation import note_flow_run
 from automl_flows.services.standing import Service, services_file
 from automl_flows.words.result_display import current_links, page_facts
@@ -58,6 +59,13 @@ def test_a_page_that_ends_with_the_command_is_not_noted(run):
     note_flow_run(run, "f1", OWN_PAGE)
     assert latest_note(run) == FlowRunNote(LOCAL, flow_run="f1")
     assert links(run)["prefect"] == "f1"
+
+
+def test_the_page_of_a_version_opens_on_its_model(run):
+    done = {"version": "1", "registered_name": "t-y", "published": "yes"}
+    Outbox(run.path / "outbox.json", done=done).save()
+    page = links(run, server="http://host:5000")["model"]
+    assert page == "http://host:5000/#/models/t-y/versions/1?workflowType=machine_learning"
 
 
 def test_the_page_of_another_server_is_the_one_that_was_noted(run, result, own_home):

@@ -270,3 +270,15 @@ def test_the_finished_stages_are_shown_in_their_order_and_nothing_else(automl, r
         records.write(name, {})
     shown = automl("show", runs[0].run_id, "--json").json
     assert shown["stages"] == ["data", "candidates", "selection"]
+
+
+def test_a_warning_about_the_store_is_as_things_are_now(automl, runs):
+    file = runs[1].stages / "result.json"
+    result = json.loads(file.read_text())
+    stale = "the tracking store lacks 36 of 36 trials; automl sync completes them"
+    file.write_text(json.dumps({**result, "warnings": ["another", stale]}))
+    warnings = automl("show", runs[1].run_id, "--json").json["result"]["warnings"]
+    assert warnings == ["another", stale.replace("36", "3")]
+    ids = [f"{runs[1].run_id}-s{index:05d}" for index in range(3)]
+    Outbox(runs[1].path / "outbox.json", trials=dict.fromkeys(ids, "x")).save()
+    assert "store lacks" not in automl("show", runs[1].run_id).out

@@ -24,6 +24,7 @@ from automl.reports.page import BigNumber, Items, Numbers, Paragraph, Part, Sect
 from automl.reports.run_choices import RunChoices
 from automl.run_records.result import RunResult
 from automl.run_state import FINISHED
+from automl.stages.notices import current_warnings
 from automl.tracking.late_report import WAITING, registered_words
 
 SCORE = "score"
@@ -37,10 +38,10 @@ def answer(choices: RunChoices, folder: RunFolder) -> Section:
     """Of a run that has a result; of others what is known so far."""
     if choices.result is None:
         return Section(KEY, "What is known so far", tuple(_so_far(choices, folder)))
-    return Section(KEY, TITLE, tuple(_of_result(choices, choices.result)))
+    return Section(KEY, TITLE, tuple(_of_result(choices, choices.result, folder)))
 
 
-def _of_result(choices: RunChoices, result: RunResult) -> Iterator[Part]:
+def _of_result(choices: RunChoices, result: RunResult, folder: RunFolder) -> Iterator[Part]:
     if result.baseline is not None and result.baseline.notice:
         yield Paragraph(_sentence(result.baseline.notice), "notice")
     yield Paragraph(" ".join(_model_sentences(choices, result)))
@@ -55,7 +56,7 @@ def _of_result(choices: RunChoices, result: RunResult) -> Iterator[Part]:
         "note",
     )
     yield Paragraph(_honest_text(result), "note")
-    remarks = (*result.warnings, *result.given_up)
+    remarks = (*current_warnings(result.warnings, folder), *result.given_up)
     if remarks:
         yield Paragraph("What to keep in mind:")
         yield Items(tuple(choices.shortened(_sentence(text)) for text in remarks))
