@@ -87,6 +87,7 @@ def retrain_flow(
     """
     address = whole_address(absolute_source(table_address(table)))
     request = _Request(name, Home(default_home()), budget, trials, seed, keep, how, force)
+    say(f"retraining of {name}: a run has begun")
     try:
         outcome = request.retrain(table, lambda: source_at(address, mode, window, time).read())
     except Exception as error:  # noqa: BLE001 - told as a state

@@ -14,8 +14,9 @@ from run_records import model_of, result_of, write
 
 from automl.home import Home
 from automl.run_records.promotion import PromotionRecord
+from automl_flows import retrain_flows
 from automl_flows.promotions import PROMOTED_EVENT, history, tell_promotion
-from automl_flows.retrain_flows import retraining_state
+from automl_flows.retrain_flows import retrain_flow, retraining_state
 from automl_flows.retraining import Retraining
 from automl_flows.services.server import LocalServer
 from automl_flows.services.standing import start_services, stop_services
@@ -36,6 +37,18 @@ def test_the_state_of_a_retraining_says_what_became_of_the_model(
     assert (state.name, state.is_completed()) == (name, True)
     assert state.message == f"{status}: because"
     assert state.data["promoted"] == promoted
+
+
+def test_a_retraining_on_a_schedule_tells_its_beginning_and_its_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def retrain(*_: object) -> Retraining:
+        assert capsys.readouterr().err == "retraining of beans: a run has begun\n"
+        return outcome("trained", promoted=True)
+
+    monkeypatch.setattr(retrain_flows._Request, "retrain", retrain)
+    retrain_flow.fn("beans", "t.csv")
+    assert capsys.readouterr().err == "retraining of beans: because\n"
 
 
 def finished(home: Home, registered: str, **promotion: Any) -> dict[str, Any]:
