@@ -161,7 +161,11 @@ def serve(
     trials: TrialsOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Retrain on a schedule, on new files, or both, until interrupted."""
+    """Retrain on a schedule, on new files, or both, until interrupted.
+
+    Both are possible in mode replace, where each file is the whole table. Modes append and window need
+    --watch alone, mode partition a schedule alone.
+    """
     from automl.durations import parse_duration
     from automl_flows.retraining import absolute_source
     from automl_flows.services.service_plan import Plan

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from automl.errors import SettingsError
+from automl.home import Home
+from automl_flows.services import service_plan
 from automl_flows.services.deployment_file import read_deployments
 from automl_flows.services.service_plan import Plan
 from automl_flows.services.zombies import HEARTBEAT_SECONDS, SILENT_SECONDS, zombie_automation
@@ -97,3 +100,35 @@ def test_zombies_are_runs_of_ours_without_many_heartbeats_in_a_row() -> None:
     assert trigger.after < trigger.expect
     assert trigger.match_related.root["prefect.resource.id"] == "prefect.tag.automl"
     assert [action.state.value for action in automation.actions] == ["CRASHED"]
+
+
+SCHEDULE = {"table": "t.csv", "interval_seconds": 60.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "is_served"),
+    [
+        (SCHEDULE, True),
+        ({"drops": "inbox"}, True),
+        ({**SCHEDULE, "drops": "inbox"}, True),
+        ({"drops": "inbox", "mode": "append"}, True),
+        ({"drops": "inbox", "mode": "append", "table": "t.csv"}, True),
+        ({"drops": "inbox", "mode": "window", "window": "90 rows"}, True),
+        ({**SCHEDULE, "mode": "partition"}, True),
+        ({**SCHEDULE, "drops": "inbox", "mode": "append"}, False),
+        ({**SCHEDULE, "drops": "inbox", "mode": "window", "window": "90 rows"}, False),
+        ({**SCHEDULE, "drops": "inbox", "mode": "partition"}, False),
+    ],
+)
+def test_a_schedule_and_new_files_are_combined_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], *, is_served: bool
+) -> None:
+    monkeypatch.setattr(service_plan, "finished_runs", lambda *_: ["a run"])
+    (tmp_path / "inbox").mkdir()
+    places = {"drops": str(tmp_path / "inbox")} if "drops" in given else {}
+    plan = service_plan.Plan("beans", **{**given, **places})
+    if is_served:
+        plan.check(Home(tmp_path / "home"))
+    else:
+        with pytest.raises(SettingsError, match="mode"):
+            plan.check(Home(tmp_path / "home"))
