@@ -25,6 +25,7 @@ from automl.data.sources import Mode, source_at
 from automl.durations import parse_duration
 from automl.errors import AutoMLError, DataError, ServiceError
 from automl.home import Home, default_home
+from automl.listing import counted
 from automl.problem_names import clean_name
 from automl_flows.arrived_tables import ArrivedTable, take
 from automl_flows.blocks import table_address
@@ -185,7 +186,7 @@ class _Request:
         create_markdown_artifact(markdown=outcome_text(outcome), description="Retraining")
         if self.keep:
             gone = prune(self.home, self.name, self.keep)
-            logger.info("%d runs deleted, of which %d are kept", len(gone), self.keep)
+            logger.info("%s deleted; the newest %d stay", counted(len(gone), "run"), self.keep)
         return outcome
 
 

@@ -28,6 +28,7 @@ from automl.evaluation.fold_models import models_mib
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine, combined
+from automl.listing import counted
 from automl.metrics.decisions import OutOfFold
 from automl.randomness import Purpose, stream
 from automl.records import FloatArray, IntArray, Trial
@@ -251,7 +252,7 @@ class Blender:
             return None, 0
         if len(bags) < self._method.n_bags:
             self._session.given_up.append(
-                f"the ensemble's weights are means of {len(bags)} bags, not {self._method.n_bags}"
+                f"the ensemble's weights are means of {counted(len(bags), 'bag')}, not {self._method.n_bags}"
             )
         return np.stack([self._limited(w) for w in np.mean(bags, axis=0)]), len(bags)
 

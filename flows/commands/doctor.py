@@ -17,6 +17,7 @@ from typing import Literal
 
 from automl.addresses import public_address
 from automl.home import Home
+from automl.listing import counted
 
 Level = Literal["ok", "warn", "fail"]
 DISTRIBUTION = "automl-flows"
@@ -167,12 +168,12 @@ def _runs(home: Home) -> Iterable[Finding]:
     statuses = [describe(folder) for folder in home.run_folders()]
     count = {name: sum(s.status == name for s in statuses) for name in ("running", "interrupted")}
     pending = sum(status.registration == "pending" for status in statuses)
-    counted = f"{len(statuses)}, {count['running']} running, {count['interrupted']} interrupted"
-    yield Finding("runs", "ok", counted)
+    found = f"{len(statuses)}, {count['running']} running, {count['interrupted']} interrupted"
+    yield Finding("runs", "ok", found)
     if count["interrupted"]:
         yield Finding("resume", "warn", f"{count['interrupted']} interrupted", "automl resume RUN")
     if pending:
-        yield Finding("registration", "warn", f"{pending} models pending", "automl sync")
+        yield Finding("registration", "warn", f"{counted(pending, 'model')} pending", "automl sync")
 
 
 def _experience(home: Home) -> Iterable[Finding]:

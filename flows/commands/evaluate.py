@@ -70,7 +70,7 @@ def _show(found: ModelEvaluation, earlier: Mapping[str, Mapping[str, float]]) ->
     told = {name: _interval_text(each) for name, each in intervals.items() if each is not None}
     show_metrics(
         {
-            f"{found.rows} rows": metrics,
+            counted(found.rows, "row"): metrics,
             "95 % interval": told,
             **{column: values for column, values in earlier.items() if values},
         }

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from automl.listing import counted
 from automl_flows.commands.options import HomeOption, JsonOption, YesOption
 from automl_flows.commands.process import open_home
 from automl_flows.words.messages import say
@@ -149,4 +150,4 @@ def clean(
     if as_json:
         emit_json({"deleted": deleted, "kept": spared, "freed_mib": freed / 2**20})
     else:
-        say(f"{len(deleted)} runs deleted, {freed / 2**20:.1f} MiB freed")
+        say(f"{counted(len(deleted), 'run')} deleted, {freed / 2**20:.1f} MiB freed")

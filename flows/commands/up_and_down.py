@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from automl.listing import counted
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import open_home
 from automl_flows.words.messages import say
@@ -73,7 +74,7 @@ def sync(home: HomeOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         emit_json(summary.to_json())
     else:
-        say(f"{summary.runs} runs looked at, {summary.trials} trials written")
+        say(f"{counted(summary.runs, 'run')} looked at, {counted(summary.trials, 'trial')} written")
         for name in summary.registered:
             say(f"registered {name}")
         for reason in summary.alias_stays.values():
