@@ -143,6 +143,13 @@ class ColumnSchema:
         is_boolean = self.reading is not None and isinstance(self.reading.form, BooleanForm)
         return self.reading.form.aliases if is_boolean else NO_ALIASES  # type: ignore[union-attr]
 
+    def category_words(self, category: str) -> str:
+        """A category as the table has it, in lower case where its two words are booleans."""
+        form = None if self.reading is None else self.reading.form
+        if not isinstance(form, BooleanForm):
+            return category
+        return {"False": form.no, "True": form.yes}.get(category, category)
+
 
 def default_reading(role: str, stored: str, date_format: str = "ISO8601") -> Reading | None:
     """Reading of a column of which nothing else is known."""

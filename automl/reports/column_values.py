@@ -19,7 +19,7 @@ def value_words(column: ColumnSchema, value: float | str) -> str:
     value : typed; of a date the days since the column's first one
     """
     if isinstance(value, str):
-        return "new categories" if value == UNSEEN else value
+        return "new categories" if value == UNSEEN else column.category_words(value)
     if column.role == "date":
         return time.strftime("%Y-%m-%d", time.gmtime(DAY_SECONDS * (column.date_origin + value)))
     return number(float(value))

@@ -29,6 +29,11 @@ class TrainedModel:
     rows: int
 
     @property
+    def version(self) -> str:
+        """Version of the registered model, such as ``quick/2``; empty if it is not registered."""
+        return self.choices.status.registered.partition("@")[0]
+
+    @property
     def took_alias(self) -> bool:
         """Whether the promotion gave it the alias."""
         return self.promotion is not None and self.promotion.promote
@@ -88,6 +93,7 @@ def _parts(models: Sequence[TrainedModel]) -> Iterator[Part]:
     yield Figures((scores_of_models(models),))
     columns = (
         "run",
+        "version",
         "rows",
         "champion",
         "score",
@@ -113,7 +119,16 @@ def _row(model: TrainedModel) -> tuple[str | float | None, ...]:
     reason = "" if decided is None else decided.reason
     family = model.result.champion.family
     took = "yes" if model.took_alias else "no"
-    return (model.choices.run_id, model.rows, family, model.result.score, *told, took, reason)
+    return (
+        model.choices.run_id,
+        model.version,
+        model.rows,
+        family,
+        model.result.score,
+        *told,
+        took,
+        reason,
+    )
 
 
 def _trained(folder: RunFolder) -> TrainedModel | None:

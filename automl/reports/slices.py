@@ -96,7 +96,7 @@ def _parts(column: ColumnSchema, frame: pd.DataFrame) -> Iterator[tuple[str, NDA
         yield "missing", missing
     if column.role == "nominal":
         for label in values.value_counts().index[:MOST_CATEGORIES]:
-            yield str(label), np.asarray(values == label)
+            yield value_words(column, str(label)), np.asarray(values == label)
         return
     numbers = np.asarray(values, dtype=np.float64)
     seen = numbers[~missing]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+import automl
 from automl.data.readers import read_table
 from automl.data.splits import fold_rows, split_test
 from automl.data.table import Table, prepare_table, prepare_test_table
@@ -255,5 +257,8 @@ def _plan_settings(settings: Settings, table: Table, matrix: Mapping[str, float]
 
 def versions() -> dict[str, str]:
     """Versions that a result depends on."""
-    names = ("numpy", "scipy", "pandas", "scikit-learn", "lightgbm")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    found = {"python": platform.python_version(), "automl-flows": automl.__version__}
+    for name in ("numpy", "scipy", "pandas", "scikit-learn", "lightgbm", "xgboost", "catboost"):
+        with suppress(PackageNotFoundError):  # the last two are extras
+            found[name] = version(name)
+    return found

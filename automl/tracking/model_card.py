@@ -102,7 +102,8 @@ def _row(column: ColumnSchema, reference: TrainingReference | None) -> str:
 
 def _content(column: ColumnSchema, known: ColumnReference | None) -> str:
     if column.role == "nominal":
-        return first_few(column.categories, MOST_SHOWN).replace("|", "\\|")
+        words = map(column.category_words, column.categories)
+        return first_few(words, MOST_SHOWN).replace("|", "\\|")
     if known is None or known.low is None or known.high is None:
         return ""
     if column.role == "date":

@@ -13,7 +13,7 @@ from automl.home import RunFolder
 from automl.meta_features import MetaFeatures
 from automl.record_files import StageRecords
 from automl.run import table_description as description
-from automl.run.preparation import prepare
+from automl.run.preparation import prepare, versions
 from automl.run.table_description import describe_table
 from automl.settings.sources import resolve_settings
 
@@ -85,6 +85,10 @@ def test_a_limit_that_acts_makes_a_run_not_reproducible(tmp_path, monkeypatch, g
     describe_table(run)
     assert not run.is_reproducible
     assert limits == [None if "trials" in given else 12.0]
+
+
+def test_a_run_notes_the_versions_of_all_libraries_that_fit_models():
+    assert {"automl-flows", "python", "lightgbm", "scikit-learn"} <= versions().keys()
 
 
 def test_the_facts_count_the_columns_that_a_person_sees(tmp_path):

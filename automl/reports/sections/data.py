@@ -143,7 +143,7 @@ def _row(column: ColumnSchema, known: ColumnReference) -> tuple[Cell, ...]:
 
 def _content(column: ColumnSchema, known: ColumnReference) -> str:
     if column.role == "nominal":
-        shown = ", ".join(column.categories[:MOST_SHOWN])
+        shown = ", ".join(map(column.category_words, column.categories[:MOST_SHOWN]))
         more = len(column.categories) - MOST_SHOWN
         return f"{shown} and {more} more" if more > 0 else shown
     if known.low is None or known.high is None:
