@@ -95,7 +95,7 @@ def retrain_flow(
         state = _ending(error)
         say(f"retraining of {name} failed: {state.message}")
         return state
-    say(f"retraining of {name}: {outcome.reason}")
+    say(f"retraining of {name}: {outcome.words}")
     return retraining_state(outcome)
 
 
@@ -182,7 +182,7 @@ class _Request:
             force=self.force,
             say=logger.info,
         )
-        logger.info("%s: %s", outcome.status, outcome.reason)
+        logger.info("%s: %s", outcome.status, outcome.words)
         create_markdown_artifact(markdown=outcome_text(outcome), description="Retraining")
         if self.keep:
             gone = prune(self.home, self.name, self.keep)
@@ -215,7 +215,7 @@ def retraining_state(outcome: Retraining) -> State[dict[str, Any]]:
     changed = PROMOTED if outcome.promoted else KEPT
     return Completed(
         name=UNCHANGED if outcome.status == "unchanged" else changed,
-        message=f"{outcome.status}: {outcome.reason}",
+        message=f"{outcome.status}: {outcome.words}",
         data=outcome.summary(),
     )
 
@@ -226,7 +226,7 @@ def outcome_text(outcome: Retraining) -> str:
     lines.append(f"- run `{outcome.run_id}`")
     if outcome.registered:
         lines.append(f"- registered as `{outcome.registered}`")
-    return "\n".join([*lines, f"- {outcome.reason}", *drift_text(outcome.drift)])
+    return "\n".join([*lines, f"- {outcome.words}", *drift_text(outcome.drift)])
 
 
 def drift_text(drift: Mapping[str, Any] | None) -> list[str]:

@@ -81,6 +81,23 @@ class Retraining:
     result: Mapping[str, Any] | None = None
     drift: Mapping[str, Any] | None = None
 
+    @property
+    def decision(self) -> str:
+        """``quick/2 is registered; quick/1 stays champion``; empty where no version is registered."""
+        if self.registered is None:
+            return ""
+        version = self.registered.partition("@")[0]
+        if self.promoted:
+            return f"{version} is the champion now"
+        champion = ((self.result or {}).get("promotion") or {}).get("champion")
+        stays = f"; {champion} stays champion" if champion else ""
+        return f"{version} is registered{stays}"
+
+    @property
+    def words(self) -> str:
+        """The decision, and why."""
+        return ": ".join(filter(None, (self.decision, self.reason)))
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
         return asdict(self)

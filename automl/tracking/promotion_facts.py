@@ -41,7 +41,12 @@ def promotion_lines(record: PromotionRecord | None) -> list[str]:
     """Why the model takes the alias or not, in a sentence."""
     if record is None or not record.reason:
         return []
-    decision = "Takes the alias champion" if record.promote else "Leaves the alias champion"
+    if record.promote:
+        decision = "Takes the alias champion"
+    elif record.champion:
+        decision = f"{record.champion} stays champion"
+    else:
+        decision = "Does not take the alias champion"
     return [f"{decision}: {record.reason}."]
 
 

@@ -278,7 +278,7 @@ def _show(outcome: Retraining, home: Home, *, as_json: bool) -> None:
             "champion's score there": promotion.get("champion_score"),
             "drift": (outcome.drift or {}).get("reason") if result else None,
             "registered": outcome.registered,
-            "promoted": None if outcome.status != "trained" else outcome.promoted,
+            "decision": outcome.decision or None,
             "reason": outcome.reason,
         }
     )

@@ -39,6 +39,29 @@ def test_the_state_of_a_retraining_says_what_became_of_the_model(
     assert state.data["promoted"] == promoted
 
 
+@pytest.mark.parametrize(
+    ("registered", "champion", "promoted", "decision"),
+    [
+        ("beans/2@champion", "beans/1", True, "beans/2 is the champion now"),
+        ("beans/2@challenger", "beans/1", False, "beans/2 is registered; beans/1 stays champion"),
+        ("beans/2", "", False, "beans/2 is registered"),
+        (None, "beans/1", False, ""),
+    ],
+)
+def test_a_retraining_says_which_version_is_the_champion(
+    registered: str | None, champion: str, decision: str, *, promoted: bool
+) -> None:
+    told = replace(
+        outcome("trained", promoted=promoted),
+        registered=registered,
+        result={"promotion": {"champion": champion}},
+    )
+    assert told.decision == decision
+    words = f"{decision}: because" if decision else "because"
+    assert told.words == words
+    assert retraining_state(told).message == f"trained: {words}"
+
+
 def test_a_retraining_on_a_schedule_tells_its_beginning_and_its_end(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -266,7 +266,7 @@ def test_evidence_and_decision_are_told_by_the_version(
     }  # fmt: skip
     assert version.tags["automl.promotion.compared_with"] == "1"
     assert version.tags["automl.promotion.difference"] == "0.1"
-    assert "Leaves the alias champion: not proven better." in version.description
+    assert "beans-label/1 stays champion: not proven better." in version.description
     metrics = client.get_run(version.run_id).data.metrics
     assert (metrics["promotion.pvalue"], metrics["promotion.level"]) == (0.2, 0.02)
     assert earlier_looks(Home(home), name) == 1
