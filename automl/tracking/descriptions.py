@@ -13,7 +13,6 @@ from automl.data_facts import learned_columns
 from automl.home import RunFolder
 from automl.listing import first_few
 from automl.metrics.words import (
-    estimate_text,
     headline,
     index_words,
     ordered,
@@ -21,8 +20,9 @@ from automl.metrics.words import (
     words_of,
 )
 from automl.records import short_id
-from automl.run_records.final import FinalMember, FinalRecord, UntouchedScore
+from automl.run_records.final import FinalMember, FinalRecord
 from automl.run_records.honest import HonestRecord
+from automl.run_records.metric_texts import SCORE, corrected_texts, tested_texts
 from automl.run_records.promotion import PromotionRecord
 from automl.run_records.result import RunResult
 from automl.run_state import RUNNING, state_of
@@ -30,8 +30,8 @@ from automl.tracking.layout import PARAM_CHARACTERS, REPORT, SETTINGS, run_name
 from automl.tracking.mirror_process import registration
 from automl.tracking.promotion_facts import promotion_lines
 
-SCORE, CONSTANT = "score", "score of a constant"
-"""Rows of a table beside the metrics."""
+CONSTANT = "score of a constant"
+"""Row of a table beside the metrics."""
 MOST_FAMILIES = 12
 """Most families of an ensemble, that are named: more are no sentence any more (by judgement)."""
 MOST_CLASSES = 8
@@ -202,7 +202,7 @@ def _metric_table(run: Described) -> Iterator[str]:
         return
     test = result.test if run.final is None else run.final.test
     folds = int((run.facts.get("data") or {}).get("folds") or 0)
-    corrected, tested = _corrected(run.honest), _tested(test)
+    corrected = corrected_texts(run.honest)
     columns = {validated_words(folds): {k: _number(v) for k, v in result.metrics.items()}}
     columns[validated_words(folds)][SCORE] = _number(result.score)
     if result.baseline is not None:
@@ -211,7 +211,10 @@ def _metric_table(run: Described) -> Iterator[str]:
         columns["corrected [95 %]"] = corrected
     if test is not None:
         sure = " [95 %]" if test.intervals.metrics else ""
-        columns[f"{test.rows} test rows{sure}"] = tested
+        plain = {
+            name: _number(value) for name, value in {**test.metrics, SCORE: test.score}.items()
+        }
+        columns[f"{test.rows} test rows{sure}"] = {**plain, **tested_texts(test)}
     names = [*ordered(result.metrics), SCORE, *([CONSTANT] if result.baseline else [])]
     heads = ["metric", *columns]
     lines = [_cells(heads), _cells(["---"] * len(heads))]
@@ -242,37 +245,12 @@ def _headline(run: Described) -> Iterator[str]:
     known = f"{words_of(name).label} {run.result.metrics[name]:.4g}, " if name else ""
     found = f"{known}score {run.result.score:.4g}, {validated_words(folds)}"
     yield _sentence(found)
-    corrected = _corrected(run.honest).get(name)
+    corrected = corrected_texts(run.honest).get(name)
     if corrected:
         yield (
             f"Corrected for the choice, {words_of(name).label} is **{corrected}**, with a 95 % interval for new rows "
             "of this one model."
         )
-
-
-def _corrected(honest: HonestRecord | None) -> dict[str, str]:
-    """Metrics of the model with their intervals; empty in records of earlier versions."""
-    if honest is None or honest.of_model is None or not honest.of_metrics:
-        return {}
-    texts = {
-        name: estimate_text(metric.value, (metric.low, metric.high))
-        for name, metric in honest.of_metrics.items()
-    }
-    score = honest.of_model
-    return {**texts, SCORE: estimate_text(score.score, (score.low, score.high))}
-
-
-def _tested(test: UntouchedScore | None) -> dict[str, str]:
-    """Metrics and score of the test rows, with intervals where they have one."""
-    if test is None:
-        return {}
-    intervals = {**test.intervals.metrics, SCORE: test.intervals.score}
-    return {
-        name: _number(value)
-        if (found := intervals.get(name)) is None
-        else estimate_text(value, found)
-        for name, value in {**test.metrics, SCORE: test.score}.items()
-    }
 
 
 def honest_sentences(honest: HonestRecord | None) -> Iterator[str]:

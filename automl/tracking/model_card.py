@@ -12,8 +12,8 @@ from automl.inference.column_schema import ColumnSchema
 from automl.inference.manifest import MANIFEST, Manifest, parse_manifest
 from automl.inference.reference import REFERENCE, ColumnReference, TrainingReference
 from automl.listing import first_few
-from automl.metrics.words import estimate_text
 from automl.run_records.final import FinalRecord
+from automl.run_records.metric_texts import corrected_texts, tested_texts
 from automl.run_records.result import RunResult
 from automl.tracking.layout import problem_name
 
@@ -115,16 +115,14 @@ def _content(column: ColumnSchema, known: ColumnReference | None) -> str:
 def quality_lines(result: RunResult) -> list[str]:
     """Every metric, validated, corrected and tested, and the honest score."""
     columns = {"out of fold": {name: f"{value:.5g}" for name, value in result.metrics.items()}}
-    if corrected := result.honest.of_metrics:
-        columns["corrected [95 %]"] = {
-            name: estimate_text(metric.value, (metric.low, metric.high))
-            for name, metric in corrected.items()
-        }
+    if corrected := corrected_texts(result.honest):
+        columns["corrected [95 %]"] = corrected
     if result.test is not None and result.test.metrics:
         intervals = result.test.intervals.metrics
+        plain = {name: f"{value:.5g}" for name, value in result.test.metrics.items()}
         columns[f"{result.test.rows} test rows{' [95 %]' if intervals else ''}"] = {
-            name: estimate_text(value, intervals[name]) if name in intervals else f"{value:.5g}"
-            for name, value in result.test.metrics.items()
+            **plain,
+            **tested_texts(result.test),
         }
     lines = ["## How good it is", "", f"| metric | {' | '.join(columns)} |"]
     lines.append("|---|" + "---:|" * len(columns))

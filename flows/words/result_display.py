@@ -9,7 +9,7 @@ from typing import Any
 from automl.durations import seconds_text
 from automl.errors import SettingsError
 from automl.home import Home, RunFolder
-from automl.listing import first_few
+from automl.listing import counted, first_few
 from automl.metrics.words import headline, words_of
 from automl.records import short_id
 from automl.reports.command_line import command
@@ -228,14 +228,12 @@ def untried_notes(result: Mapping[str, Any]) -> list[str]:
     if len(by_reason) == 1:
         ((reason, names),) = by_reason.items()
         return [
-            f"{_families(len(names))} got no trial ({first_few(names, MOST_UNTRIED)}): {reason}"
+            f"{counted(len(names), 'family', 'families')} got no trial ({first_few(names, MOST_UNTRIED)}): {reason}"
         ]
     parts = (f"{first_few(names, MOST_UNTRIED)}: {why}" for why, names in by_reason.items())
-    return [f"{_families(sum(map(len, by_reason.values())))} got no trial; {'; '.join(parts)}"]
-
-
-def _families(count: int) -> str:
-    return "1 family" if count == 1 else f"{count} families"
+    return [
+        f"{counted(sum(map(len, by_reason.values())), 'family', 'families')} got no trial; {'; '.join(parts)}"
+    ]
 
 
 def data_facts(folder: RunFolder) -> Mapping[str, Any]:

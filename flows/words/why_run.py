@@ -8,7 +8,7 @@ from typing import Any
 
 from automl.data_facts import learned_columns
 from automl.ensembles.evidence import EnsembleDecision
-from automl.listing import first_few
+from automl.listing import counted, first_few
 from automl.metrics.words import index_words
 from automl.records import short_id
 from automl.reports.configuration_text import configuration_text
@@ -324,4 +324,4 @@ def _number(choices: RunChoices, status: str) -> int:
 
 
 def _count(things: Sequence[Any] | Mapping[Any, Any], one: str, many: str = "") -> str:
-    return f"{len(things)} {one if len(things) == 1 else many or one + 's'}"
+    return counted(len(things), one, many)
