@@ -463,13 +463,17 @@ class Turns:
             for index in [i for i in self._replay if i >= self._n_trials]:
                 self._results[index] = self._replay.pop(index)
 
+    def learn(self, trial: Trial) -> None:
+        """Let decisions know a trial that is none of this search; before the first turn is taken."""
+        self._proposer.note(Proposal(trial.configuration, trial.fidelity))
+        self._proposer.learn(trial)
+
     def _adopt(self) -> None:
         """Learn the trials of an earlier process; decisions go on behind the last one."""
         for index in sorted(self._replay):
             trial = self._replay[index]
             self._results[index] = trial
-            self._proposer.note(Proposal(trial.configuration, trial.fidelity))
-            self._proposer.learn(trial)
+            self.learn(trial)
             self._need_thread(trial.configuration.family)
             self._next = index + 1
         self._replay.clear()

@@ -31,7 +31,9 @@ class Conditions:
     draws : at least 0
         Draws of each family, times its share (`automl.table_studies.design`).
     search_trials : at least 0
-        Trials of an ordinary search that follow the list.
+        Trials of an ordinary search that follow the list. What is known of all tables guides them.
+    families
+        Whose configurations are tried, in the list and in the search; empty: all.
     most_rows
         Rows of larger tables are drawn at random, of each class its share.
     trial_seconds : positive
@@ -49,6 +51,7 @@ class Conditions:
     table_seconds: float = 250.0
     seed: int = 0
     workers: int = 0
+    families: tuple[str, ...] = ()
 
     def measure(self) -> dict[str, Any]:
         """Conditions of the scores; scores under other conditions are not comparable."""
@@ -76,7 +79,8 @@ class Conditions:
             "folds": SMALL_FOLDS if n_rows <= SMALL_ROWS else LARGE_FOLDS,
             "holdout_above_rows": None,
             "racing": False,
-            "experience": False,
+            "experience": self.search_trials > 0,
+            "families": self.families,
             "ensemble": "none",
             "predictions_quota_mib": 1.0,
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from automl.families.portfolio import whole_portfolio
 from automl.families.registry import families
@@ -36,14 +36,15 @@ SHARES: Mapping[str, float] = {
     "adaboost": 0.375,
     "radius_neighbors": 0.375,
     "passive_aggressive": 0.25,
-    "catboost": 0.125,
+    "catboost": 0.5,
+    "tabular_network": 0.125,
 }
 """Draws of a family as a share of the setting: more where more is to be won, fewer where dear.
 
 Families that are not listed have their default alone."""
 
 
-def design(kind: str, *, draws: int, seed: int) -> list[Configuration]:
+def design(kind: str, *, draws: int, seed: int, only: Collection[str] = ()) -> list[Configuration]:
     """Configurations for a kind of target, no two equal; the first ones tell most.
 
     Each family's default, then every entry of the portfolio, then draws from the families' priors,
@@ -55,14 +56,16 @@ def design(kind: str, *, draws: int, seed: int) -> list[Configuration]:
     kind : ``classification`` or ``regression``
     draws : at least 0
         Of a family of share 1, see `SHARES`.
+    only
+        Families whose configurations are wanted; empty: all.
     """
     configurations = {
         name: family
         for name, family in families(kind).items()
-        if name != "constant" and family.unavailable is None
+        if name != "constant" and family.unavailable is None and (not only or name in only)
     }
     chosen = [family.space(kind).default() for family in configurations.values()]
-    chosen += whole_portfolio(kind)
+    chosen += [entry for entry in whole_portfolio(kind) if not only or entry.family in only]
     counts = {name: round(draws * SHARES.get(name, 0.0)) for name in configurations}
     for number in range(max(counts.values(), default=0)):
         for name, family in configurations.items():

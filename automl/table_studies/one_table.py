@@ -148,7 +148,9 @@ def is_done(record: LearnedTable, request: Request) -> bool:
 
 
 def _design(task: str, conditions: Conditions) -> list[Configuration]:
-    return design(kind_of(task), draws=conditions.draws, seed=conditions.seed)
+    return design(
+        kind_of(task), draws=conditions.draws, seed=conditions.seed, only=conditions.families
+    )
 
 
 def _check_measure(known: Mapping[str, Any], request: Request, folder: LearnedFolder) -> None:
@@ -166,7 +168,7 @@ def _read(request: Request) -> pd.DataFrame:
 def _run(
     folder: LearnedFolder, request: Request, record: LearnedTable | None, frame: pd.DataFrame
 ) -> LearnedTable:
-    session = _session(folder, request, frame)
+    session = _session(folder, request, frame, is_known=record is not None)
     try:
         given = _given(session, request, record)
         n_search = request.conditions.search_trials - (0 if record is None else record.searched)
@@ -174,15 +176,24 @@ def _run(
             update={"trials": max(len(given) + max(n_search, 0), 1)}
         )
         spent = 0.0 if record is None else sum(trial.seconds for trial in record.experience.trials)
-        trials = _search(session, request.conditions, spent) if given or n_search > 0 else []
+        known = record.experience.trials if record is not None and n_search > 0 else ()
+        has_work = given or n_search > 0
+        trials = _search(session, request.conditions, spent, known) if has_work else []
         return _joined(_learned(request, session, trials, frame), record)
     finally:
         session.close()
         session.release()
 
 
-def _session(folder: LearnedFolder, request: Request, frame: pd.DataFrame) -> Session:
+def _session(
+    folder: LearnedFolder, request: Request, frame: pd.DataFrame, *, is_known: bool
+) -> Session:
     """The session of an interrupted run on this table, else a new one.
+
+    Parameters
+    ----------
+    is_known
+        Whether there are trials of the table.
 
     Raises
     ------
@@ -204,6 +215,8 @@ def _session(folder: LearnedFolder, request: Request, frame: pd.DataFrame) -> Se
     used = _used_rows(request, frame)
     data = {key: value for key, value in request.data.items() if key != "test"}
     settings = request.conditions.settings({**data, "target": target}, len(used))
+    if settings.experience and is_known:  # the search is told of this table's own trials
+        settings = settings.model_copy(update={"exclude_experience": (request.name,)})
     return begin(settings, home, frame=used)
 
 
@@ -235,15 +248,39 @@ def _admitted(session: Session, wanted: Sequence[Configuration]) -> list[Configu
     return [c for c in wanted if c.family in spaces and spaces[c.family].is_legal(c) is None]
 
 
-def _search(session: Session, conditions: Conditions, spent: float) -> list[Trial]:
-    """Trials until the time of the table is over, of which `spent` seconds are gone."""
+def _search(
+    session: Session, conditions: Conditions, spent: float, known: Sequence[KnownTrial]
+) -> list[Trial]:
+    """Trials until the time of the table is over, of which `spent` seconds are gone.
+
+    Parameters
+    ----------
+    known
+        Earlier trials of the table, from which the search goes on.
+    """
     search = Search(session, keeps_models=False)
+    for number, one in enumerate(known):
+        if one.configuration.family in search.families:
+            search.turns.learn(_told(session.run_id, number, one))
 
     def is_late() -> bool:
         return spent + sum(processor_seconds(search.turns.trials)) >= conditions.table_seconds
 
     run_search(search, until=is_late)
     return search.turns.trials
+
+
+def _told(run_id: str, number: int, known: KnownTrial) -> Trial:
+    """A known trial as decisions see it."""
+    return Trial(
+        run_id,
+        number,
+        known.configuration,
+        known.status,
+        known.score,
+        fidelity=known.fidelity,
+        seconds=known.seconds,
+    )
 
 
 def _joined(learned: LearnedTable, record: LearnedTable | None) -> LearnedTable:

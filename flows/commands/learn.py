@@ -65,8 +65,16 @@ def experience(
         ),
     ] = 8,
     search_trials: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Trials of an ordinary search afterwards")
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Trials of an ordinary search afterwards, guided by what is known of all tables",
+        ),
     ] = 0,
+    families: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Only these families [default: all]")
+    ] = None,
     most_rows: Annotated[
         int, typer.Option(metavar="N", min=50, help="Sample larger tables down to this many rows")
     ] = 2_000,
@@ -96,6 +104,7 @@ def experience(
         table_seconds=parse_duration(table_limit),
         seed=seed,
         workers=workers,
+        families=named_families(families),
     )
     data_sets = find_data_sets(data, target=target)
     check_data_sets(data_sets, conditions)
@@ -146,6 +155,22 @@ def facts(
                 say(f"{name} keeps its facts: {' '.join(error.message.split())}")
             else:
                 say(f"{name}: described anew")
+
+
+def named_families(text: str | None) -> tuple[str, ...]:
+    """Families of a list with commas; none for None.
+
+    Raises
+    ------
+    SettingsError
+        If there is no family of one of the names.
+    """
+    from automl.families.registry import get_family
+
+    names = tuple(name.strip() for name in (text or "").split(",") if name.strip())
+    for name in names:
+        get_family(name)
+    return names
 
 
 def check_data_sets(data_sets: dict[str, dict[str, Any]], conditions: Conditions) -> None:

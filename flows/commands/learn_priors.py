@@ -14,6 +14,7 @@ from automl_flows.commands.learn import (
     check_data_sets,
     check_learned,
     checked_file,
+    named_families,
     learn,
     unusable,
 )
@@ -118,11 +119,7 @@ def priors(
     Tables are tried as by `learn experience`, unless this home has done so already.
     """
     given = _constants(locals())
-    from automl.families.registry import get_family
-
-    chosen = [name.strip() for name in (families or "").split(",") if name.strip()]
-    for name in chosen:
-        get_family(name)
+    chosen = named_families(families)
     into = checked_file(into)
     files = [_file(source) for source in data if source.endswith(EXPERIENCE_SUFFIX)]
     sources = [source for source in data if not source.endswith(EXPERIENCE_SUFFIX)]
@@ -158,7 +155,7 @@ def priors(
             tables=list(data_sets),
             files=files,
             options={
-                "families": chosen,
+                "families": list(chosen),
                 "seed": seed,
                 "settings": {"acceptance": acceptance, **given},
                 "command": command_given(),

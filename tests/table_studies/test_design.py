@@ -37,6 +37,13 @@ def test_more_draws_add_and_change_nothing(kind):
     assert few[n_fixed:] != design(kind, draws=1, seed=4)[n_fixed:]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_some_families(kind):
+    some = design(kind, draws=4, seed=3, only=("lightgbm", "knn"))
+    assert {c.family for c in some} == {"lightgbm", "knn"}
+    assert some == [c for c in design(kind, draws=4, seed=3) if c.family in {"lightgbm", "knn"}]
+
+
 def frame_of(target):
     return pd.DataFrame({"x": np.arange(len(target)), "y": target})
 
@@ -72,3 +79,4 @@ def test_small_tables_have_more_folds_and_nothing_else_is_learned_from():
     large = Conditions(seed=5).settings({"table": "t.csv", "target": "y"}, 2000)
     assert (small.folds, large.folds, large.seed) == (5, 3, 5)
     assert small.experience is small.racing is False
+    assert Conditions(search_trials=1).settings({"table": "t.csv", "target": "y"}, 200).experience

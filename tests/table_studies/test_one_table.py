@@ -65,11 +65,12 @@ def folder(tmp_path):
 def short_list(monkeypatch):
     """Two configurations, and as many further ones as there are draws."""
 
-    def design(kind, *, draws, seed):
+    def design(kind, *, draws, seed, only=()):
         assert seed == 0
         values = [{"n_neighbors": 5 + j} for j in range(1 + draws)]
         knn = [get_family("knn").space(kind).complete(own) for own in values]
-        return [get_family("decision_tree").space(kind).default(), *knn]
+        every = [get_family("decision_tree").space(kind).default(), *knn]
+        return [c for c in every if not only or c.family in only]
 
     monkeypatch.setattr(module, "design", design)
 
@@ -154,6 +155,32 @@ def test_an_ordinary_search_may_follow(folder, request_of):
     found = learn_table(folder, request_of(search_trials=2)).learned
     assert (len(found.experience.trials), found.searched) == (4, 2)
     assert learn_table(folder, request_of(search_trials=2)).n_new == 0
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_only_some_families_are_tried_in_the_list_and_in_the_search(folder, request_of):
+    learn_table(folder, request_of())
+    more = learn_table(folder, request_of(families=["knn"], draws=1, search_trials=3))
+    families = [trial.configuration.family for trial in more.learned.experience.trials]
+    assert families[:2] == ["decision_tree", "knn"]
+    assert families[2:] == ["knn"] * 4
+    assert more.n_new == 4
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_what_is_known_of_all_tables_guides_the_search(folder, request_of, monkeypatch):
+    seen = []
+    run_search = module.run_search
+
+    def watched(search, **options):
+        seen.append(len(search.session.learnable))
+        run_search(search, **options)
+
+    monkeypatch.setattr(module, "run_search", watched)
+    learn_table(folder, request_of())
+    learn_table(folder, request_of(families=["knn"], search_trials=1))
+    assert seen[0] == 0
+    assert seen[1] >= 50
 
 
 @pytest.mark.usefixtures("one_slot")
@@ -284,7 +311,7 @@ def test_tables_of_one_name_are_told_apart_by_their_content(folder, request_of, 
 def interrupted(folder, request_of, monkeypatch):
     """A run on a table that was interrupted after its first trial."""
 
-    def search(session, conditions, spent):
+    def search(session, *_):
         found = module.Search(session, keeps_models=False)
         module.run_search(found, until=lambda: bool(found.turns.trials))
         raise InterruptedRunError("stopped")
