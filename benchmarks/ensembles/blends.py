@@ -217,6 +217,8 @@ JOINED = {
 }
 CHOICES = {
     "single | greedy": ["single", "greedy"],
+    "one bag | greedy": ["greedy, one bag", "greedy"],
+    "one bag | two bags": ["greedy, one bag", "greedy, two bags"],
     "greedy | greedy, vector": ["greedy", "greedy, vector"],
     "greedy | + features": ["greedy", "greedy + features"],
     "greedy | + features, 12": ["greedy", "greedy + features, 12 with inputs"],
@@ -239,6 +241,7 @@ class Ways:
             "equal leaders": (equal, None),
             "greedy": (greedy, None),
             "greedy, one bag": (lambda lib, rows: greedy(lib, rows, 1), None),
+            "greedy, two bags": (lambda lib, rows: greedy(lib, rows, 2), None),
             "greedy of 12 diverse": (of_diverse(12), None),
             "greedy of 24 diverse": (of_diverse(24), None),
             "greedy of leaders": (leaders, None),

@@ -14,8 +14,8 @@ from automl_flows.commands.learn import (
     check_data_sets,
     check_learned,
     checked_file,
-    named_families,
     learn,
+    named_families,
     unusable,
 )
 from automl_flows.commands.options import HomeOption, JsonOption

@@ -316,7 +316,7 @@ def timed(session, monkeypatch, seconds):
 @pytest.mark.parametrize("noises", [[2.0] * 12, [0.5, *[4.0] * 11]])
 @pytest.mark.parametrize("seconds", [-5.0, 2.0, 4.0, 8.0, 60.0])
 def test_what_is_deployed_was_compared_however_short_the_time(run_of, monkeypatch, noises, seconds):
-    session, trials, champion = run_of(noises)
+    session, trials, champion = run_of(noises, ensemble="bagged_greedy")
     whole = build_ensemble(session, trials, champion.id)
     record = build_ensemble(timed(session, monkeypatch, seconds), trials, champion.id)
     final = {"members": record["members"]}
@@ -336,7 +336,7 @@ def test_what_is_deployed_was_compared_however_short_the_time(run_of, monkeypatc
 def test_the_time_decides_how_many_bags_there_are(run_of, monkeypatch):
     found = {}
     for seconds in (-5.0, 4.0, 8.0, 60.0):
-        session, trials, champion = run_of([2.0] * 12)
+        session, trials, champion = run_of([2.0] * 12, ensemble="bagged_greedy")
         record = build_ensemble(timed(session, monkeypatch, seconds), trials, champion.id)
         found[seconds] = (record["evidence"] or {"n_bags": 0})["n_bags"]
     assert list(found.values()) == sorted(found.values())
