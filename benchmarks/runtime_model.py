@@ -42,7 +42,7 @@ from automl.families.registry import get_family
 from automl.forecasts.earlier_runs import earlier_timings
 from automl.forecasts.forecast import Forecast
 from automl.forecasts.runtime_model import fit_censored, growth
-from automl.forecasts.timings import KnownTimings, Timing
+from automl.forecasts.timings import KnownTimings, Timing, Workload
 from automl.home import Home
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.run.preparation import prepare
@@ -210,7 +210,7 @@ def load(out: Path) -> dict[str, list[Timing]]:
     for marker in sorted((out / "finished").glob("*.json")):
         entry = json.loads(marker.read_text())
         known = harvest(home.run(entry["run"]))
-        (timings,) = earlier_timings([known] if known else []).values()
+        (timings,) = earlier_timings([known] if known else [], Workload()).values()
         found[entry["name"]] = timings[:N_TRIALS]
     return found
 

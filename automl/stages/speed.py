@@ -24,9 +24,10 @@ def workload_of(session: Session) -> Workload:
 
 
 def stored_timings(session: Session) -> KnownTimings:
-    """Forecast before the first trial: timings of earlier runs in this home."""
-    timings = earlier_timings(session.experience)
-    return KnownTimings(workload_of(session), tuple(chain.from_iterable(timings.values())))
+    """Forecast before the first trial: timings of earlier runs in this home, and of shipped ones."""
+    workload = workload_of(session)
+    timings = earlier_timings(session.experience, workload)
+    return KnownTimings(workload, tuple(chain.from_iterable(timings.values())))
 
 
 def ranks_by_expected_speed(session: Session) -> bool:

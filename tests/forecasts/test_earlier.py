@@ -6,9 +6,13 @@ import pytest
 
 from automl.experience.data_set import DataSetFacts, Experience, KnownTrial
 from automl.forecasts import earlier_runs as module
-from automl.forecasts.earlier_runs import earlier_timings
+from automl.forecasts.earlier_runs import earlier_timings as timings_for
 from automl.forecasts.timings import Workload
 from automl.records import Configuration, Fidelity, Task, TrialStatus
+
+
+def earlier_timings(known):
+    return timings_for(known, Workload(80, 7, 2))
 
 
 def trial(index, **given):
@@ -67,7 +71,6 @@ def test_less_of_the_data_is_another_workload():
         experience("a", []),
         experience("a", [trial(0)], training_rows=0),
         experience("a", [trial(0)], origin="imported"),
-        experience("a", [trial(0)], origin="shipped"),
         experience("a", [trial(0, folds=0)]),
         experience("a", [trial(0, seconds=math.nan)]),
     ],
@@ -91,3 +94,14 @@ def test_the_newest_runs_and_their_first_trials_are_enough(monkeypatch):
     assert [[t.configuration.values["alpha"] for t in ts] for ts in found.values()] == [
         [0.0, 1.0, 2.0]
     ] * 2
+
+
+def test_shipped_tables_nearest_in_size_stand_in_for_missing_runs(monkeypatch):
+    monkeypatch.setattr(module, "MOST_RUNS", 3)
+    near = experience("near", [trial(0)], origin="shipped", training_rows=100)
+    far = experience("far", [trial(0)], origin="shipped", training_rows=9_000)
+    further = experience("further", [trial(0)], origin="shipped", training_rows=90_000)
+    own = experience("own", [trial(0)], training_rows=50_000)
+    assert list(earlier_timings([further, far, near, own])) == ["own", "near", "far"]
+    several = [experience(name, [trial(0)]) for name in "abc"]
+    assert list(earlier_timings([near, *several])) == ["c", "b", "a"]
