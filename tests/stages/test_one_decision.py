@@ -55,6 +55,7 @@ class Run:
             workers=1,
             families=("lda", "gaussian_nb", "knn"),
             experience=False,
+            ensemble="bagged_greedy",
             ensemble_alpha=0.5,
             folds=3,
             adapt_folds=False,

@@ -173,13 +173,15 @@ def test_slowness_is_a_bounded_factor():
 def test_learning_weights_takes_longer_on_more_trials_and_rows_but_within_its_share(
     session_of, trial_of
 ):
-    session = session_of(budget_seconds=1000.0)
+    session = session_of(budget_seconds=1000.0, ensemble="bagged_greedy")
     few, many = ([trial_of(i) for i in range(n)] for n in (3, 60))
     found = [expected_tail(session, trials)["ensemble"] for trials in (few, many)]
     assert outlook.ENSEMBLE_SECONDS < found[0] < found[1]
     one = bag_seconds(session, 60)
     assert found[1] == pytest.approx(outlook.ENSEMBLE_SECONDS + 5 * one)
-    tight = expected_tail(session_of(budget_seconds=10.0), many)["ensemble"]
+    tight = expected_tail(session_of(budget_seconds=10.0, ensemble="bagged_greedy"), many)[
+        "ensemble"
+    ]
     assert tight == pytest.approx(outlook.ENSEMBLE_SECONDS + max(one, outlook.ENSEMBLE_SHARE * 10))
 
 
