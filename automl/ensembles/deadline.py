@@ -16,5 +16,10 @@ class Deadline:
         """Whether more than `seconds` are left before the deadline."""
         return self.at is None or time.monotonic() + seconds < self.at
 
+    def share(self, part: float) -> Deadline:
+        """Deadline after a part in (0, 1] of the time that is left."""
+        now = time.monotonic()
+        return self if self.at is None else Deadline(now + part * max(self.at - now, 0.0))
+
 
 NO_DEADLINE = Deadline(None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError
 from automl.evaluation.fitting import preprocessing_of
 from automl.evaluation.fold_models import models_mib
+from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
 from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine, combined
@@ -44,12 +46,10 @@ MOST_SINGLES = 60
 
 EVALUATIONS = 2_500
 """Blends that a bag of 60 members tries."""
-EVALUATION_SECONDS, CELL_SECONDS = 5e-6, 7e-9
-"""Blends that a bag of 60 members tries, and what each takes beside its rows times columns, measured
-on an idle core: 0.05 s a bag on 1,000 rows of two classes, 0.15 s on 5,000."""
-
-THRESHOLD_SECONDS = 20e-6
-"""More for a blend whose threshold is learned with it: 0.1 s a bag on 700 rows."""
+CELL_SECONDS = 7e-9
+"""For a cell of a blend to be added and divided, on an idle core."""
+PROBED = 4
+"""Made-up blends whose scoring is timed: two milliseconds for the area under the curve of 10,000 rows."""
 
 FULL_EVALUATIONS = 200
 """Evaluations on all rows of what a sample proposes."""
@@ -109,10 +109,8 @@ class Blender:
 
     def decide(
         self, champion: FloatArray
-    ) -> tuple[EnsembleEvidence | None, FloatArray, Calibration | None]:
+    ) -> tuple[EnsembleEvidence, FloatArray, Calibration | None]:
         """Evidence for the blend, and weights and calibration learned on all rows.
-
-        None, zeros and None where time is short.
 
         Parameters
         ----------
@@ -121,9 +119,6 @@ class Blender:
         """
         session, started = self._session, time.monotonic()
         parts, n_bags = self._learned()
-        if parts is None:
-            session.given_up.append("no time to learn an ensemble's weights; the champion stays")
-            return None, np.zeros(len(self.members)), None
         weights = parts[-1]
         scores, gain = self._cross_fitted(parts[:-1])
         calibration = self._calibration(weights) if gain is not None and gain > 0 else None
@@ -232,31 +227,40 @@ class Blender:
         limit = self._session.settings.max_predict_ms
         return is_fast_enough(member, self._milliseconds, limit, self._inputs)
 
-    def _learned(self) -> tuple[FloatArray | None, int]:
-        """Weights and number of bags; None without a whole bag.
+    def _learned(self) -> tuple[FloatArray, int]:
+        """Weights, and the number of bags that they are means of.
 
         The weights, (n folds + 1, n members), are those of all other folds for each, and last those
         of all rows.
         """
         parts = [*other_rows(self._folds), self._inside]
-        deadline, longest = self._deadline(), 0.0
-        bags: list[FloatArray] = []
+        deadline, started = self._deadline(), time.monotonic()
+        bags = [self._first_bag(parts, deadline)]
+        longest = time.monotonic() - started
         while len(bags) < self._method.n_bags and deadline.has_time(longest):
             started = time.monotonic()
-            bag = self._bag(len(bags), parts, deadline)
+            bag = self._further_bag(len(bags), parts, deadline)
             if bag is None:
                 break
             bags.append(bag)
             longest = max(longest, time.monotonic() - started)
-        if not bags:
-            return None, 0
         if len(bags) < self._method.n_bags:
             self._session.given_up.append(
                 f"the ensemble's weights are means of {counted(len(bags), 'bag')}, not {self._method.n_bags}"
             )
         return np.stack([self._limited(w) for w in np.mean(bags, axis=0)]), len(bags)
 
-    def _bag(self, number: int, parts: Sequence[IntArray], deadline: Deadline) -> FloatArray | None:
+    def _first_bag(self, parts: Sequence[IntArray], deadline: Deadline) -> FloatArray:
+        """Weights for each part of the rows, each learned in an equal share of the time that is left."""
+        weights: FloatArray = np.zeros((len(parts), len(self.members)))
+        for place, rows in enumerate(parts):
+            own = deadline.share(1 / (len(parts) - place))
+            weights[place, self._eligible] = self._learn(0, place, rows, own)
+        return weights
+
+    def _further_bag(
+        self, number: int, parts: Sequence[IntArray], deadline: Deadline
+    ) -> FloatArray | None:
         """Weights that a bag gives for each part of the rows; None if time runs out."""
         weights: FloatArray = np.zeros((len(parts), len(self.members)))
         for place, rows in enumerate(parts):
@@ -317,12 +321,34 @@ def bag_seconds(session: Session, n_trials: int) -> float:
     share = min(n_trials, library_size) / MOST_SINGLES
     stage = session.plan.stage("search")
     cells = len(stage.rows) * max(session.plan.table.n_classes, 1)
-    learning = THRESHOLD_SECONDS if session.plan.index.learns_threshold else 0.0
-    own = EVALUATION_SECONDS + learning
-    quick = EVALUATIONS * (own + CELL_SECONDS * min(cells, MOST_CELLS))
-    full = FULL_EVALUATIONS * CELL_SECONDS * cells if cells > MOST_CELLS else 0.0
+    n_quick = min(cells, MOST_CELLS)
+    quick = CELL_SECONDS * n_quick + evaluation_seconds(session.plan)
+    full = quick * cells / n_quick if cells > MOST_CELLS else 0.0
     n_parts = max(stage.jobs_per_repeat, HOLDOUT_PARTS) + 1
-    return share * n_parts * (quick + full)
+    return share * n_parts * (EVALUATIONS * quick + FULL_EVALUATIONS * full)
+
+
+@lru_cache(maxsize=4)
+def evaluation_seconds(plan: EvaluationPlan) -> float:
+    """Seconds that scoring a blend takes, on as many rows as propose; measured with made-up predictions.
+
+    Metrics differ by a factor of ten and more: areas sort the rows, and thresholds are learned.
+    """
+    stage, table = plan.stage("search"), plan.table
+    n_rows = min(len(stage.rows), max(MOST_CELLS // max(table.n_classes, 1), 1))
+    places = np.linspace(0, len(stage.rows) - 1, n_rows).astype(int)
+    y = table.y[stage.rows[places]]
+    rng = np.random.default_rng(0)
+    if table.n_classes:
+        made_up = rng.dirichlet(np.ones(table.n_classes), (PROBED, n_rows))
+    else:
+        made_up = rng.choice(y, (PROBED, n_rows))
+    seconds = []
+    for _ in range(2):  # the first pass may import
+        started = time.perf_counter()
+        plan.index.learned_scores(y, made_up.astype(np.float32))
+        seconds.append((time.perf_counter() - started) / PROBED)
+    return min(seconds)
 
 
 def library_of(trials: Sequence[Trial], scores: FloatArray, size: int | None) -> IntArray:

@@ -321,10 +321,7 @@ def test_what_is_deployed_was_compared_however_short_the_time(run_of, monkeypatc
     record = build_ensemble(timed(session, monkeypatch, seconds), trials, champion.id)
     final = {"members": record["members"]}
     assert check_ensemble(json.loads(json.dumps(record)), champion.id, final) == []
-    if record["evidence"] is None:
-        assert session.given_up == ["no time to learn an ensemble's weights; the champion stays"]
-        assert record["members"] == [{"trial_id": champion.id, "weight": 1.0}]
-    elif record["evidence"]["n_bags"] < 5:
+    if record["evidence"]["n_bags"] < 5:
         assert "not 5" in session.given_up[-1]
     else:
         assert record["learned"] == whole["learned"]
@@ -338,10 +335,29 @@ def test_the_time_decides_how_many_bags_there_are(run_of, monkeypatch):
     for seconds in (-5.0, 4.0, 8.0, 60.0):
         session, trials, champion = run_of([2.0] * 12, ensemble="bagged_greedy")
         record = build_ensemble(timed(session, monkeypatch, seconds), trials, champion.id)
-        found[seconds] = (record["evidence"] or {"n_bags": 0})["n_bags"]
+        found[seconds] = record["evidence"]["n_bags"]
     assert list(found.values()) == sorted(found.values())
-    assert (found[-5.0], found[60.0]) == (0, 5)
-    assert 0 < found[4.0] < 5
+    assert (found[-5.0], found[60.0]) == (1, 5)
+    assert 1 <= found[4.0] < 5
+
+
+def test_however_late_it_is_each_part_of_the_first_bag_has_its_share_of_time(run_of, monkeypatch):
+    session, trials, champion = run_of([2.0] * 12)
+    deadlines_of_parts = []
+    learn = blending.Blender._learn
+
+    def watched(blender, bag, place, rows, deadline):
+        deadlines_of_parts.append(deadline.at)
+        return learn(blender, bag, place, rows, deadline)
+
+    monkeypatch.setattr(blending.Blender, "_learn", watched)
+    record = build_ensemble(timed(session, monkeypatch, -5.0), trials, champion.id)
+    assert record["evidence"]["n_bags"] == 1
+    n_folds = len(record["evidence"]["ensemble_scores"])
+    assert len(deadlines_of_parts) == n_folds + 1
+    shares = np.diff(deadlines_of_parts)
+    assert (shares > 0).all()
+    assert deadlines_of_parts[-1] <= blending.LEAST_SECONDS + 0.1
 
 
 def test_only_trials_whose_models_can_be_there_in_time_have_weight(run_of):

@@ -1,15 +1,19 @@
 """What the stages after the search are expected to take."""
 
 import time
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from run_records import final_of, model_of, result_of, write
 
 from automl.home import Home
+from automl.metrics.building import build_index
+from automl.records import Task
 from automl.run.ledger import Ledger
 from automl.run.stage_table import unknown_tail
-from automl.stages import outlook
-from automl.stages.blending import bag_seconds
+from automl.stages import blending, outlook
+from automl.stages.blending import bag_seconds, evaluation_seconds
 from automl.stages.candidate_plan import HEADROOM, SAFETY
 from automl.stages.outlook import (
     Outlook,
@@ -171,8 +175,9 @@ def test_slowness_is_a_bounded_factor():
 
 
 def test_learning_weights_takes_longer_on_more_trials_and_rows_but_within_its_share(
-    session_of, trial_of
+    session_of, trial_of, monkeypatch
 ):
+    monkeypatch.setattr(blending, "evaluation_seconds", lambda _: 30e-6)
     session = session_of(budget_seconds=1000.0, ensemble="bagged_greedy")
     few, many = ([trial_of(i) for i in range(n)] for n in (3, 60))
     found = [expected_tail(session, trials)["ensemble"] for trials in (few, many)]
@@ -183,6 +188,26 @@ def test_learning_weights_takes_longer_on_more_trials_and_rows_but_within_its_sh
         "ensemble"
     ]
     assert tight == pytest.approx(outlook.ENSEMBLE_SECONDS + max(one, outlook.ENSEMBLE_SHARE * 10))
+
+
+class Plan(SimpleNamespace):
+    """Part of a plan, one for each object as plans are."""
+
+    __hash__ = object.__hash__
+
+
+def test_metrics_that_sort_the_rows_are_expected_to_take_longer():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 4_000)
+    found = {}
+    for metric in ("accuracy", "roc_auc"):
+        plan = Plan(
+            stage=lambda _: SimpleNamespace(rows=np.arange(len(y))),
+            table=SimpleNamespace(y=y, n_classes=2),
+            index=build_index(metric, task=Task.BINARY, y_all=y, decision="given"),
+        )
+        found[metric] = evaluation_seconds(plan)
+    assert 0 < found["accuracy"] < found["roc_auc"]
 
 
 def make_registered(home, seconds, mib):
