@@ -97,9 +97,14 @@ def _alone(champion: Trial, index: PerformanceIndex) -> EnsembleRecord:
 def _library(
     session: Session, trials: Sequence[Trial], champion: Trial, store: PredictionStore
 ) -> list[Trial]:
-    """Complete trials with predictions, best first: those that the method takes and the champion."""
+    """Complete trials with predictions, best first: those that the method takes and the champion.
+
+    A constant is none of them. It changes no order of the rows, so a score of orders cannot tell how much of it a
+    blend has.
+    """
     complete = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
-    best = sorted(complete, key=lambda trial: (-trial.achieved, trial.index))
+    models = [trial for trial in complete if trial.configuration.family not in WITHOUT_MODEL]
+    best = sorted(models, key=lambda trial: (-trial.achieved, trial.index))
     n_complete = sum(trial.is_complete for trial in trials)
     if len(complete) < n_complete and method_of(session.settings).draws_bootstraps:
         session.given_up.append(

@@ -341,6 +341,20 @@ def test_the_time_decides_how_many_bags_there_are(run_of, monkeypatch):
     assert 1 <= found[4.0] < 5
 
 
+def test_a_constant_is_no_member_of_a_blend(run_of):
+    """A blend with it orders the rows as before: the area under the curve cannot tell its weight."""
+    session, trials, champion = run_of([0.5, 4.0, 5.0], metric="roc_auc")
+    y = session.plan.table.y
+    session.store.save("run-s00009", np.full((len(y), 2), 0.5, dtype=np.float32))
+    constant = replace(trials[1], index=9, configuration=Configuration("constant", {}), score=0.0)
+    assert constant.id == "run-s00009"
+    record = build_ensemble(session, [*trials, constant], champion.id)
+    assert constant.id not in {member["trial_id"] for member in record["learned"]}
+    assert record["n_library"] == 3
+    alone = build_ensemble(session, [constant], constant.id)
+    assert alone["members"] == [{"trial_id": constant.id, "weight": 1.0}]
+
+
 def test_however_late_it_is_each_part_of_the_first_bag_has_its_share_of_time(run_of, monkeypatch):
     session, trials, champion = run_of([2.0] * 12)
     deadlines_of_parts = []
