@@ -1,8 +1,8 @@
 """The best blend of a library of trials, and the evidence for it.
 
-The weights of every fold and those that go into the model come from the same work: bag by bag, a
-bag counts once it is learned for all of them. What the time allows no more is left out for all
-alike, so that what is deployed is what was compared.
+The weights of every fold and those that go into the model come from the same work, and have equal
+shares of the time. A bag after the first counts once it is learned for all of them, so that what is
+deployed is what was compared.
 """
 
 from __future__ import annotations
