@@ -84,15 +84,16 @@ class Run:
         )
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        (2, {"metric": "f_beta"}),
-        (3, {"metric": "cost", "cost_matrix": COSTS}),
-        (2, {"metric": "cost", "cost_matrix": [[0, 1], [8, 0]]}),
-    ],
-    ids=["threshold", "costs", "costs of two"],
-)
+UNCALIBRATED = {
+    "threshold": (2, {"metric": "f_beta"}),
+    "costs": (3, {"metric": "cost", "cost_matrix": COSTS}),
+    "costs of two": (2, {"metric": "cost", "cost_matrix": [[0, 1], [8, 0]]}),
+}
+CALIBRATED = {"calibrated": (2, {"metric": "f_beta", "seed": 1})}
+RUNS = {**UNCALIBRATED, **CALIBRATED}
+
+
+@pytest.fixture(scope="module", params=RUNS.values(), ids=RUNS)
 def run(request, tmp_path_factory):
     made = Run(tmp_path_factory.mktemp("run"), request.param[0], **request.param[1])
     try:
@@ -158,7 +159,7 @@ def test_a_repeated_choice_and_a_recipe_calibrate_where_the_run_does(run):
     assert rest is None or rest.calibration is None
 
 
-@pytest.mark.parametrize("run", [(2, {"metric": "f_beta"})], ids=["threshold"], indirect=True)
+@pytest.mark.parametrize("run", CALIBRATED.values(), ids=CALIBRATED, indirect=True)
 def test_one_of_these_runs_has_a_calibration(run):
     assert run.line.record(EnsembleRecord).calibration is not None
 
@@ -184,6 +185,7 @@ def test_the_test_rows(run):
     assert run.final["test"]["score"] == pytest.approx(run.score(test.y, None, labels))
 
 
+@pytest.mark.parametrize("run", UNCALIBRATED.values(), ids=UNCALIBRATED, indirect=True)
 def test_the_rule_is_worth_something_on_rows_that_no_one_has_seen(run):
     test = Table.load(run.session.folder.test)
     model = load_bundle(run.final["bundle"])
