@@ -235,12 +235,12 @@ class Blender:
         """
         parts = [*other_rows(self._folds), self._inside]
         deadline, started = self._deadline(), time.monotonic()
-        bags = [self._first_bag(parts, deadline)]
+        bags = [self._bag(0, parts, deadline)]
         longest = time.monotonic() - started
         while len(bags) < self._method.n_bags and deadline.has_time(longest):
             started = time.monotonic()
-            bag = self._further_bag(len(bags), parts, deadline)
-            if bag is None:
+            bag = self._bag(len(bags), parts, deadline)
+            if not deadline.has_time():
                 break
             bags.append(bag)
             longest = max(longest, time.monotonic() - started)
@@ -250,23 +250,12 @@ class Blender:
             )
         return np.stack([self._limited(w) for w in np.mean(bags, axis=0)]), len(bags)
 
-    def _first_bag(self, parts: Sequence[IntArray], deadline: Deadline) -> FloatArray:
+    def _bag(self, number: int, parts: Sequence[IntArray], deadline: Deadline) -> FloatArray:
         """Weights for each part of the rows, each learned in an equal share of the time that is left."""
         weights: FloatArray = np.zeros((len(parts), len(self.members)))
         for place, rows in enumerate(parts):
             own = deadline.share(1 / (len(parts) - place))
-            weights[place, self._eligible] = self._learn(0, place, rows, own)
-        return weights
-
-    def _further_bag(
-        self, number: int, parts: Sequence[IntArray], deadline: Deadline
-    ) -> FloatArray | None:
-        """Weights that a bag gives for each part of the rows; None if time runs out."""
-        weights: FloatArray = np.zeros((len(parts), len(self.members)))
-        for place, rows in enumerate(parts):
-            weights[place, self._eligible] = self._learn(number, place, rows, deadline)
-            if not deadline.has_time():
-                return None
+            weights[place, self._eligible] = self._learn(number, place, rows, own)
         return weights
 
     def _learn(self, bag: int, place: int, rows: IntArray, deadline: Deadline) -> FloatArray:
