@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax
 from sklearn.preprocessing import RobustScaler
 
 from automl.estimators.tabular_network import (
@@ -16,9 +16,11 @@ from automl.estimators.tabular_network import (
     TabularNetworkClassifier,
     TabularNetworkRegressor,
     cycles,
+    kept_units,
     late_decay,
     scaling,
     smoothly_clipped,
+    swish,
 )
 
 SMALL = {"width": 16, "depth": 2, "members": 2, "batch_size": 64}
@@ -95,6 +97,23 @@ def test_dropout_and_weight_decay_stay_until_the_middle():
     assert [late_decay(each) for each in (0.0, 0.5)] == [1.0, 1.0]
     assert late_decay(0.75) == pytest.approx(0.5)
     assert late_decay(1.0) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("dropout", [0.1, 0.4, 0.5])
+def test_dropout_keeps_the_mean(dropout):
+    kept = kept_units((4, 200, 250), dropout, np.random.default_rng(0))
+    share = round(256 * dropout) / 256
+    assert share == pytest.approx(dropout, abs=1 / 512)
+    assert np.unique(kept) == pytest.approx([0.0, 1 / (1 - share)])
+    assert (kept == 0).mean() == pytest.approx(share, abs=0.006)  # five standard errors
+    assert kept.mean() == pytest.approx(1.0, abs=0.012)
+
+
+def test_swish_is_the_number_times_its_logistic_function():
+    Z = np.linspace(-30.0, 30.0, 601)
+    value, slope = swish(Z)
+    np.testing.assert_allclose(value, Z * expit(Z), atol=1e-12)
+    np.testing.assert_allclose(slope, np.gradient(Z * expit(Z), Z), atol=2e-3)
 
 
 @pytest.mark.parametrize("embedding", ["waves", "none"])
