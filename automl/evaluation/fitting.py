@@ -168,6 +168,11 @@ def preprocessing_of(configuration: Configuration) -> dict[str, JsonScalar]:
     return {k: v for k, v in configuration.values.items() if k.startswith("prep.")}
 
 
+def preprocessing_key(configuration: Configuration) -> tuple[tuple[str, JsonScalar], ...]:
+    """Values that shape the preprocessing, as a key."""
+    return tuple(sorted(preprocessing_of(configuration).items()))
+
+
 def fit_estimator(
     plan: EvaluationPlan,
     configuration: Configuration,

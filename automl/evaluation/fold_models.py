@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from automl.durable import storing
-from automl.evaluation.best_trials import BestTrials
 from automl.inference.model import FittedPipeline
 from automl.installation import make_key, read_key
 
@@ -108,24 +107,14 @@ def models_mib(folder: Path, trial_id: str) -> float:
         return 0.0
 
 
+def remove_models(folder: Path, trial_id: str) -> None:
+    """Remove the fold models of a trial, if there are any."""
+    _file(folder, trial_id).unlink(missing_ok=True)
+
+
 def remove_all_models(folder: Path) -> None:
     """Remove the fold models of a run whose final model is written."""
     shutil.rmtree(folder / "models", ignore_errors=True)
-
-
-class BestModels(BestTrials):
-    """Removes the fold models of trials that the final model is unlikely to need.
-
-    Parameters
-    ----------
-    folder
-        Of the run.
-    n_kept : >= 1
-        Number of complete trials whose models stay.
-    """
-
-    def __init__(self, folder: Path, n_kept: int) -> None:
-        super().__init__(n_kept, lambda trial_id: _file(folder, trial_id).unlink(missing_ok=True))
 
 
 def _file(folder: Path, trial_id: str) -> Path:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from automl.durable import save_array, storing
 from automl.errors import AutoMLWarning
-from automl.evaluation.best_trials import BestTrials
 from automl.inference.calibration import Calibration, calibrated
 from automl.inference.combining import Combine, combined
 from automl.records import FloatArray
@@ -163,21 +162,6 @@ class PredictionStore:
         if not _NAME.fullmatch(trial_id):
             raise ValueError(f"a trial id must be letters, digits, _ . -; got {trial_id!r}")
         return self._folder / f"{trial_id}{_SUFFIX}"
-
-
-class BestPredictions(BestTrials):
-    """Removes predictions of the worst trials, so that those of better ones never lack room.
-
-    Parameters
-    ----------
-    store
-        Where the trials' predictions are.
-    n_kept : >= 1
-        Number of complete trials whose predictions stay.
-    """
-
-    def __init__(self, store: PredictionStore, n_kept: int) -> None:
-        super().__init__(n_kept, store.remove)
 
 
 def _size(path: Path) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Hashable
 from math import inf
 
-from automl.records import Trial
+from automl.evaluation.fitting import preprocessing_key
+from automl.records import Configuration, Trial
 
 
 class Standing:
@@ -13,7 +15,7 @@ class Standing:
 
     def __init__(self) -> None:
         self._best: dict[str | None, Trial] = {}
-        self._greatest: dict[str, float] = {}
+        self._greatest: dict[Hashable, float] = {}
         self._scores: list[float] = []
 
     def add(self, trial: Trial) -> None:
@@ -27,19 +29,24 @@ class Standing:
                 self._best[key] = trial
         if trial.score is not None:
             insort(self._scores, trial.score)
-            self._greatest[family] = max(trial.score, self._greatest.get(family, -inf))
+            kind = _kind(trial.configuration)
+            self._greatest[kind] = max(trial.score, self._greatest.get(kind, -inf))
 
     def best(self, family: str | None = None) -> Trial | None:
         """Best complete trial, of a family or of all; of equal ones the first."""
         return self._best.get(family)
 
-    def least_kept(self, n: int, family: str) -> float:
-        """Score from which a trial of a family is among the `n` best, or the family's best.
+    def least_kept(self, n: int, configuration: Configuration) -> float:
+        """Score from which a trial is among the `n` best, or leads its family with its preprocessing.
 
-        -inf where there are fewer trials, or none of the family.
+        -inf where there are fewer trials, or none of its kind.
         """
         nth = self._scores[-n] if len(self._scores) >= n else -inf
-        return min(nth, self._greatest.get(family, -inf))
+        return min(nth, self._greatest.get(_kind(configuration), -inf))
+
+
+def _kind(configuration: Configuration) -> Hashable:
+    return configuration.family, preprocessing_key(configuration)
 
 
 def _rank(trial: Trial) -> tuple[float, int]:

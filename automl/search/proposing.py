@@ -146,12 +146,12 @@ class Proposer:
         """Best complete trial seen, of a family or of all."""
         return self._standing.best(family)
 
-    def least_kept(self, n: int, family: str) -> float:
-        """Score from which a trial of a family is among the `n` best seen, or the family's best.
+    def least_kept(self, n: int, configuration: Configuration) -> float:
+        """Score from which a trial is among the `n` best seen, or leads its family with its preprocessing.
 
-        -inf where there are fewer trials, or none of the family.
+        -inf where there are fewer trials, or none of its kind.
         """
-        return self._standing.least_kept(n, family)
+        return self._standing.least_kept(n, configuration)
 
     def propose(self, number: int, pending: Sequence[Configuration]) -> tuple[Proposal, str] | None:
         """What comes next and its origin: of the opening, then of the defaults and the optimizers.

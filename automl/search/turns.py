@@ -49,7 +49,8 @@ class Turn:
     origin : one of the opening's, `default`, `initial_design`, or the optimizer's name
     sees : number of results that the decision has seen
     incumbent : fold scores of the best complete trial seen, None if all folds are run
-    keep_above : score from which a trial is among the `n_kept` best seen, or its family's best
+    keep_above
+        Score from which a trial is among the `n_kept` best seen, or leads its family with its preprocessing.
     earlier : partial trial of the configuration whose folds are part of this turn's
     ask_seconds
         Wall seconds that the decision took; those of attempts that came to nothing count with the
@@ -421,7 +422,7 @@ class Turns:
             origin,
             len(self._proposer.seen),
             None if best is None else best.fold_scores,
-            self._proposer.least_kept(self._n_kept, proposal.configuration.family),
+            self._proposer.least_kept(self._n_kept, proposal.configuration),
             self._proposer.earlier(proposal),
             self._ask_seconds,
             self._proposer.expected_seconds(proposal),

@@ -24,7 +24,7 @@ from automl.ensembles.member_limits import is_fast_enough, only_effective
 from automl.ensembles.problem import EnsembleProblem
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError
-from automl.evaluation.fitting import preprocessing_of
+from automl.evaluation.fitting import preprocessing_key
 from automl.evaluation.fold_models import models_mib
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
@@ -340,17 +340,20 @@ def evaluation_seconds(plan: EvaluationPlan) -> float:
     return min(seconds)
 
 
-def library_of(trials: Sequence[Trial], scores: FloatArray, size: int | None) -> IntArray:
+def library_of(
+    trials: Sequence[Trial], size: int | None, scores: FloatArray | None = None
+) -> IntArray:
     """Positions of the trials that an ensemble of so many chooses from; see `diverse_library`.
 
     Parameters
     ----------
     scores : (n trials,), maximized
+        In place of the trials' own.
     """
     return diverse_library(
-        scores,
+        np.array([trial.achieved for trial in trials]) if scores is None else scores,
         [trial.configuration.family for trial in trials],
-        [tuple(sorted(preprocessing_of(trial.configuration).items())) for trial in trials],
+        [preprocessing_key(trial.configuration) for trial in trials],
         size,
     )
 

@@ -113,8 +113,7 @@ def _library(
         )
     if session.settings.ensemble != "none":
         size = get_ensemble(session.settings.ensemble).library_size
-        scores = np.array([trial.achieved for trial in best])
-        best = [best[i] for i in library_of(best, scores, size)]
+        best = [best[i] for i in library_of(best, size)]
     return best if champion in best else [*best, champion]
 
 

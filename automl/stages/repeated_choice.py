@@ -278,7 +278,7 @@ class Evidence:
         library = stacked
         if not method.is_second_layer:
             first = self.members[: len(self.members) - len(stacked)]
-            among = library_of(first, scores[: len(first)], method.library_size)
+            among = library_of(first, method.library_size, scores[: len(first)])
             library = [int(i) for i in among]
             library += [i for i in (champion, *stacked) if i not in library]
         library = [i for i in library if self._is_fast(i)]

@@ -5,55 +5,25 @@ from __future__ import annotations
 import os
 import shutil
 
-import pytest
-
-from automl.evaluation.fold_models import BestModels, load_models, remove_all_models, save_models
+from automl.evaluation.fold_models import (
+    load_models,
+    remove_all_models,
+    remove_models,
+    save_models,
+)
 from automl.installation import make_key
-from automl.records import Configuration, Trial, TrialStatus
 
 
-@pytest.fixture
-def make_trial():
-    def make(index, score, *, complete=True, family="knn"):
-        status = TrialStatus.COMPLETE if complete else TrialStatus.RACED
-        return Trial("run", index, Configuration(family, (), {}), status, score)
-
-    return make
-
-
-def test_only_the_best_trials_keep_their_models(tmp_path, make_trial):
-    best = BestModels(tmp_path, n_kept=2)
-    for index, score in enumerate([0.5, 0.9, 0.1, 0.7]):
-        trial = make_trial(index, score)
-        save_models(tmp_path, trial.id, {})
-        best.add(trial)
-    kept = [index for index in range(4) if load_models(tmp_path, make_trial(index, 0).id) == {}]
-    assert kept == [1, 3]
+def test_removed_models_are_gone_and_others_stay(tmp_path):
+    for trial in ("t", "u"):
+        save_models(tmp_path, trial, {})
+    remove_models(tmp_path, "t")
+    remove_models(tmp_path, "t")
+    assert load_models(tmp_path, "t") is None
+    assert load_models(tmp_path, "u") == {}
 
 
-def test_the_best_of_each_family_keeps_its_models_beside_the_best_of_all(tmp_path, make_trial):
-    best = BestModels(tmp_path, n_kept=4)
-    families = ["knn", "ridge", "knn", "knn", "ridge", "knn", "svm"]
-    for index, (family, score) in enumerate(
-        zip(families, [0.8, 0.1, 0.9, 0.7, 0.2, 0.6, 0.05], strict=True)
-    ):
-        trial = make_trial(index, score, family=family)
-        save_models(tmp_path, trial.id, {})
-        best.add(trial)
-    kept = [index for index in range(7) if load_models(tmp_path, make_trial(index, 0).id) == {}]
-    assert kept == [0, 2, 4, 6]
-
-
-def test_a_trial_that_is_not_complete_displaces_nothing(tmp_path, make_trial):
-    best = BestModels(tmp_path, n_kept=1)
-    good, partial = make_trial(0, 0.5), make_trial(1, 0.9, complete=False)
-    for trial in (good, partial):
-        save_models(tmp_path, trial.id, {})
-        best.add(trial)
-    assert load_models(tmp_path, good.id) == {}
-
-
-def test_a_finished_run_has_no_fold_models(tmp_path, make_trial):
+def test_a_finished_run_has_no_fold_models(tmp_path):
     save_models(tmp_path, "t", {})
     remove_all_models(tmp_path)
     remove_all_models(tmp_path)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from automl.errors import AutoMLWarning, StorageError
 from automl.evaluation import predictions as module
-from automl.evaluation.predictions import BestPredictions, PredictionStore
+from automl.evaluation.predictions import PredictionStore
 from automl.records import Configuration, Trial, TrialStatus
 
 
@@ -75,30 +72,6 @@ def test_processes_that_do_not_count_each_save_stay_within_the_quota_together(
     size = sum(path.stat().st_size for path in tmp_path.iterdir())
     assert sum(kept) == len(stores[0].trial_ids())
     assert 0.95 < size / (0.2 * 2**20) <= 1.0
-
-
-@given(st.permutations(range(12)))
-def test_over_the_quota_the_worst_predictions_go_but_no_familys_best(order: list[int]) -> None:
-    with TemporaryDirectory() as folder:
-        store = PredictionStore(folder, 1.0)
-        best = BestPredictions(store, 5)
-        for index in order:
-            trial = trial_of(index, index / 10, "ridge" if index < 2 else "svm")
-            store.save(trial.id, np.zeros(10))
-            best.add(trial)
-            best.add(trial_of(99, None))
-            assert len(store.trial_ids()) <= 5
-        kept = [trial_of(index, 0.0).id for index in (1, 8, 9, 10, 11)]
-        assert store.trial_ids() == kept
-
-
-def test_families_beyond_the_quota_lose_the_worst_leader(tmp_path: Path) -> None:
-    store = PredictionStore(tmp_path, 1.0)
-    best = BestPredictions(store, 2)
-    for index, family in enumerate(("svm", "ridge", "lda")):
-        store.save(trial_of(index, 0.0).id, np.zeros(10))
-        best.add(trial_of(index, [0.5, 0.1, 0.3][index], family))
-    assert store.trial_ids() == [trial_of(index, 0.0).id for index in (0, 2)]
 
 
 def test_a_damaged_file_counts_as_missing(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ def test_an_illegal_proposal_is_our_fault(simulation):
         simulation.run(turns, 1)
 
 
-def test_models_are_kept_above_the_nth_best_score_seen_or_that_of_the_family(simulation):
+def test_models_are_kept_above_the_nth_best_score_seen_or_that_of_their_kind(simulation):
     turns = simulation.turns(n_kept=3, lookback=1)
     is_of_family = []
     for turn in simulation.run(turns, 1):
