@@ -80,7 +80,9 @@ class Guide:
         """
         scores = self._scores(seen)
         pending = [j for j in self._positions(given) if j not in scores]
-        n_given = sum(trial.origin == KNOWLEDGE for trial in seen) + len(pending)
+        tried = {trial.configuration.id for trial in seen if trial.origin == KNOWLEDGE}
+        waiting = {self.model.configurations[j].id for j in pending}
+        n_given = len(tried | waiting)
         others = self._positions([*passed_over, *(trial.configuration for trial in seen)])
         free = np.setdiff1d(np.arange(len(self.model.mean)), [*pending, *others])
         if n_given >= self.most or not len(free):

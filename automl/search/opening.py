@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from automl.origins import FLOOR, KNOWLEDGE, LEARNED
-from automl.records import Configuration, Trial
+from automl.records import Configuration, Trial, TrialStatus
 from automl.search.guide import Guide
 
 ON_TRIAL = 4
@@ -148,8 +148,15 @@ class Opening:
 
 
 def is_misled(seen: Sequence[Trial]) -> bool:
-    """Whether none of the learned configurations among the trials is better than the floors."""
-    learned = [trial for trial in seen if trial.origin in LEARNED]
+    """Whether none of the learned configurations among the trials is better than the floors.
+
+    A score on few rows tells nothing of that.
+    """
+    learned = [
+        trial
+        for trial in seen
+        if trial.origin in LEARNED and trial.status is not TrialStatus.PARTIAL
+    ]
     floor = max((_score(trial) for trial in seen if trial.origin == FLOOR), default=-float("inf"))
     return len(learned) >= ON_TRIAL and all(_score(trial) <= floor for trial in learned)
 

@@ -9,12 +9,13 @@ from automl.bandits.protocol import Allocator, LetsGo
 from automl.errors import AutoMLError
 from automl.evaluation.racing import is_far_behind
 from automl.optimizers.protocol import AsksAgain, Optimizer, Proposal
-from automl.origins import DEFAULT, FLOOR, INITIAL_DESIGN
+from automl.origins import DEFAULT, FLOOR, INITIAL_DESIGN, KNOWLEDGE, PORTFOLIO
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
 from automl.search.best_seen import Standing
 from automl.search.decided import Decided
 from automl.search.opening import Opening
+from automl.search.rungs import Rungs
 from automl.spaces.tree import SpaceTree
 
 OWED_SHARE = 1 / 6
@@ -66,6 +67,8 @@ class Proposer:
     seconds
         Under a time budget: forecast of a trial of this proposal, given the partial trial whose folds it
         takes over; None while nothing is known.
+    rungs
+        Under a time budget, on a large table: which configurations of the opening begin on few rows.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class Proposer:
         defaults: Sequence[Configuration] = (),
         affords: Callable[[Proposal], bool] = lambda _: True,
         seconds: Callable[[Proposal, Trial | None], float | None] = lambda *_: None,
+        rungs: Rungs | None = None,
     ) -> None:
         self.arms = dict(arms)
         self._arm_of = {part.family: name for name in arms for part in arms[name].space.parts}
@@ -91,6 +95,7 @@ class Proposer:
         self._fits, self._has_time = fits, has_time
         self._owed, self._affords = list(defaults), affords
         self._seconds = seconds
+        self._rungs = rungs
         self._n_owed = self._n_later = 0
         self._decided = Decided()
         self._begun: set[str] = set()
@@ -168,7 +173,7 @@ class Proposer:
         None if nothing is left, nothing that can still finish, or nothing before a pending
         result is seen.
         """
-        if opened := self._next_opening():
+        if opened := self._next_promoted() or self._next_opening():
             return opened
         owed = self._next_owed()
         opened = owed or self._ask(number, pending)
@@ -180,13 +185,27 @@ class Proposer:
         """Whether a trial may end before its last fold: a default has all of them, if affordable."""
         return origin != DEFAULT or not self._affords(proposal)
 
+    def _next_promoted(self) -> tuple[Proposal, str] | None:
+        """What has done so well on few rows that it goes on, if it can finish."""
+        for proposal, origin in self._rungs.promoted(self.seen) if self._rungs else ():
+            if not self._decided.holds(proposal) and self._can_finish(proposal):
+                return proposal, origin
+        return None
+
     def _next_opening(self) -> tuple[Proposal, str] | None:
         while (opened := self._opening.pop(self.seen)) is not None:
             configuration, origin = opened
-            if self._is_worth_opening(Proposal(configuration), origin):
-                return Proposal(configuration), origin
+            proposal = self._begun_with(configuration, origin)
+            if self._is_worth_opening(proposal, origin):
+                return proposal, origin
             self._opening.pass_over(configuration)
         return None
+
+    def _begun_with(self, configuration: Configuration, origin: str) -> Proposal:
+        """What a configuration of the opening begins with: few rows if nobody asked for it and it is slow."""
+        if self._rungs is None or origin not in (KNOWLEDGE, PORTFOLIO):
+            return Proposal(configuration)
+        return self._rungs.first(configuration)
 
     def _is_worth_opening(self, proposal: Proposal, origin: str) -> bool:
         if self._decided.holds(proposal):

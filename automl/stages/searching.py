@@ -15,6 +15,7 @@ from automl.experience.harvest import data_set_facts
 from automl.families.registry import families
 from automl.forecasts.forecast import Forecast
 from automl.forecasts.timings import KnownTimings
+from automl.optimizers.fidelities import ETA, FULL
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
 from automl.origins import DEFAULT, FLOOR, GIVEN
@@ -22,7 +23,7 @@ from automl.randomness import Purpose, stream
 from automl.recommendation.meta_vote import MetaVote, vote_on
 from automl.recommendation.methods import obstacle
 from automl.recommendation.transfer_sources import sources_of
-from automl.records import Configuration, Trial, TrialStatus
+from automl.records import Configuration, Fidelity, Trial, TrialStatus
 from automl.run.choices import check_only_family, reads_clock
 from automl.run.fold_plan import kept_repeats
 from automl.run.search_spaces import spaces_of
@@ -30,6 +31,7 @@ from automl.run.session import Session
 from automl.run_records.search import FamilyFindings, SearchRecord
 from automl.search.opening import Opening
 from automl.search.proposing import Proposer
+from automl.search.rungs import Rungs
 from automl.search.runner import TrialRunner, work
 from automl.search.spells import Spell
 from automl.search.turns import Turn, Turns
@@ -52,6 +54,11 @@ LOOK_SECONDS = 0.2
 """Between looks whether workers can begin; and the least limit of a floor."""
 LEAST_TRIAL_SECONDS = 10.0
 """However short the search: a lower limit would end trials that only met a busy machine (by judgement)."""
+SLOW_SHARE = 1 / 40
+"""Share of the search's slot seconds from which a trial on one large holdout begins on few rows: forty such trials
+would be the whole search (by judgement)."""
+FEW_ROWS = ETA**-2
+"""Share of the rows on which slow trials begin; the best third goes on to all rows."""
 FITS_FACTOR = 1.2
 """On a trial's forecast: every other forecast is too short, and a trial that is ended has cost its time (by
 judgement)."""
@@ -122,6 +129,7 @@ class Search:
             defaults=self._owed_defaults(),
             affords=self._affords,
             seconds=self._expected_seconds,
+            rungs=self._rungs(),
         )
         self.turns = Turns(
             proposer,
@@ -442,6 +450,19 @@ class Search:
         if not self.session.is_timed or self.session.is_late:
             return None
         return self._forecast.seconds(proposal.configuration, proposal.fidelity, earlier)
+
+    def _rungs(self) -> Rungs | None:
+        """Few rows first, where a trial is one fit on a large table and nothing but time counts."""
+        session = self.session
+        n_folds = len(session.plan.stage("search").jobs)
+        if not session.settings.racing or not session.is_timed or n_folds > 1:
+            return None
+        return Rungs((Fidelity(row_share=FEW_ROWS), FULL), self._is_slow)
+
+    def _is_slow(self, configuration: Configuration) -> bool:
+        planned = self.session.ledger.planned.get("search", 0.0) * self.session.pool.n_slots
+        seconds = self._forecast.seconds(configuration) or 0.0
+        return seconds > SLOW_SHARE * planned
 
     def _affords(self, proposal: Proposal) -> bool:
         """Whether a default may take all its folds' seconds, beside those of the others."""

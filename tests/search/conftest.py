@@ -65,7 +65,7 @@ class Simulation:
         if entry.joins_families:
             union = UnionTree.of(list(spaces.values()))
             spaces = {union.family: union}
-        chosen = ("fits", "has_time", "races", "defaults", "affords")
+        chosen = ("fits", "has_time", "races", "defaults", "affords", "rungs")
         return Turns(
             Proposer(
                 {name: Arm(space, make(space), optimizer) for name, space in spaces.items()},

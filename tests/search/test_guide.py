@@ -50,6 +50,8 @@ def test_no_more_than_the_most_are_given_also_by_a_continued_run():
     assert guide(most=2).next([trial(0, 0.5), trial(1, 0.4)], []) is None
     assert guide(most=2).next([trial(0, 0.5), trial(1, 0.4, "floor")], []) is not None
     assert guide(most=2).next([], [NAMES[0], NAMES[1]]) is None
+    on_few_rows = replace(trial(0, 0.5), status=TrialStatus.PARTIAL)
+    assert guide(most=2).next([on_few_rows, trial(0, 0.6)], [NAMES[0]]) is not None
 
 
 def test_what_is_under_way_is_not_given_again_and_turns_the_choice_elsewhere():

@@ -52,6 +52,11 @@ def test_one_good_one_among_the_first_keeps_the_others():
     assert taken(Opening(GIVEN, FALLBACK), seen) == GIVEN
 
 
+def test_scores_on_few_rows_are_no_verdict():
+    few = [trial(0.1, "knowledge", TrialStatus.PARTIAL)] * ON_TRIAL
+    assert taken(Opening(GIVEN, FALLBACK), [FLOOR, *few]) == GIVEN
+
+
 def test_a_verdict_stays():
     opening = Opening(GIVEN, FALLBACK)
     bad = [FLOOR, *[trial(0.1, "past")] * ON_TRIAL]

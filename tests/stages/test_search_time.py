@@ -142,3 +142,30 @@ def test_an_acquisition_per_cost_begins_with_what_earlier_runs_took(search_of, s
     arm.optimizer._runtime.fit(np.random.default_rng(0))
     lightgbm, knn, _ = arm.optimizer._runtime.seconds(configurations)
     assert knn > 20 * lightgbm
+
+
+@pytest.mark.parametrize(
+    ("given", "begins_low"),
+    [
+        ({"holdout_above_rows": 100}, True),
+        ({}, False),
+        ({"holdout_above_rows": 100, "racing": False}, False),
+        ({"holdout_above_rows": 100, "budget_seconds": None, "trials": 20}, False),
+    ],
+)
+def test_slow_trials_of_the_opening_begin_on_few_rows_of_a_large_holdout(
+    search_of, given, begins_low
+):
+    search = search_of(portfolio=True, **given)
+    shares = {}
+    for turn in turns_of(search, 8, seconds=24.0):
+        shares.setdefault(turn.origin, set()).add(turn.proposal.fidelity.row_share)
+    assert shares.pop("floor") == {1.0}
+    assert (1 / 9 in shares["portfolio"]) == begins_low
+
+
+def test_fast_trials_have_all_rows_of_a_large_holdout(search_of):
+    search = search_of(portfolio=True, holdout_above_rows=100)
+    turns = turns_of(search, 8, seconds=0.1)
+    assert any(turn.origin == "portfolio" for turn in turns)
+    assert all(turn.proposal.fidelity.is_full for turn in turns)
