@@ -213,7 +213,8 @@ class Proposer:
         if origin == FLOOR:
             return True
         is_futile = origin != DEFAULT and self._is_futile(proposal.configuration.family)
-        return not is_futile and self._can_finish(proposal)
+        whole = Proposal(proposal.configuration)  # few rows alone make no model
+        return not is_futile and self._can_finish(proposal) and self._can_finish(whole)
 
     def _next_owed(self) -> tuple[Proposal, str] | None:
         """Default that had no turn; None if too many were tried since the opening, or none fits."""

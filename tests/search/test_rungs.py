@@ -49,6 +49,18 @@ def test_only_slow_configurations_begin_on_few_rows():
     assert rungs.first(Configuration("fast", {})).fidelity.is_full
 
 
+def test_what_could_not_finish_on_all_rows_does_not_begin_on_few(simulation):
+    rng = np.random.default_rng(0)
+    opening = [(simulation.spaces["alpha"].sample(rng), PORTFOLIO) for _ in range(4)]
+    turns = simulation.turns(
+        opening=opening,
+        n_trials=6,
+        rungs=Rungs(LEVELS, always),
+        fits=lambda proposal, _: not proposal.fidelity.is_full,
+    )
+    assert not simulation.run(turns, 1)
+
+
 def test_a_search_tries_its_opening_on_few_rows_and_gives_nothing_twice(simulation):
     rng = np.random.default_rng(0)
     opening = [(simulation.spaces["alpha"].sample(rng), PORTFOLIO) for _ in range(12)]
