@@ -9,13 +9,13 @@ from automl.bandits.protocol import Allocator, LetsGo
 from automl.errors import AutoMLError
 from automl.evaluation.racing import is_far_behind
 from automl.optimizers.protocol import AsksAgain, Optimizer, Proposal
-from automl.origins import DEFAULT, FLOOR, INITIAL_DESIGN, KNOWLEDGE, PORTFOLIO
+from automl.origins import DEFAULT, FLOOR, INITIAL_DESIGN
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
 from automl.search.best_seen import Standing
 from automl.search.decided import Decided
 from automl.search.opening import Opening
-from automl.search.rungs import Rungs
+from automl.search.rungs import Rungs, is_first_look
 from automl.spaces.tree import SpaceTree
 
 OWED_SHARE = 1 / 6
@@ -128,7 +128,8 @@ class Proposer:
         """Take a result, in the order in which decisions see them."""
         self.seen.append(trial)
         self._standing.add(trial)
-        self._allocator.update(trial)
+        if not is_first_look(trial):
+            self._allocator.update(trial)
         name = self._arm_of.get(trial.configuration.family)
         if name is not None:
             self.arms[name].optimizer.tell(trial)
@@ -173,7 +174,8 @@ class Proposer:
         None if nothing is left, nothing that can still finish, or nothing before a pending
         result is seen.
         """
-        if opened := self._next_promoted() or self._next_opening():
+        opened = self._next_promoted() or self._next_opening()
+        if opened := opened or self._next_promoted(all_begun=True):
             return opened
         owed = self._next_owed()
         opened = owed or self._ask(number, pending)
@@ -185,9 +187,11 @@ class Proposer:
         """Whether a trial may end before its last fold: a default has all of them, if affordable."""
         return origin != DEFAULT or not self._affords(proposal)
 
-    def _next_promoted(self) -> tuple[Proposal, str] | None:
+    def _next_promoted(self, *, all_begun: bool = False) -> tuple[Proposal, str] | None:
         """What has done so well on few rows that it goes on, if it can finish."""
-        for proposal, origin in self._rungs.promoted(self.seen) if self._rungs else ():
+        if self._rungs is None:
+            return None
+        for proposal, origin in self._rungs.promoted(self.seen, all_begun=all_begun):
             if not self._decided.holds(proposal) and self._can_finish(proposal):
                 return proposal, origin
         return None
@@ -195,17 +199,12 @@ class Proposer:
     def _next_opening(self) -> tuple[Proposal, str] | None:
         while (opened := self._opening.pop(self.seen)) is not None:
             configuration, origin = opened
-            proposal = self._begun_with(configuration, origin)
+            rungs = self._rungs
+            proposal = rungs.first(configuration, origin) if rungs else Proposal(configuration)
             if self._is_worth_opening(proposal, origin):
                 return proposal, origin
             self._opening.pass_over(configuration)
         return None
-
-    def _begun_with(self, configuration: Configuration, origin: str) -> Proposal:
-        """What a configuration of the opening begins with: few rows if nobody asked for it and it is slow."""
-        if self._rungs is None or origin not in (KNOWLEDGE, PORTFOLIO):
-            return Proposal(configuration)
-        return self._rungs.first(configuration)
 
     def _is_worth_opening(self, proposal: Proposal, origin: str) -> bool:
         if self._decided.holds(proposal):
