@@ -132,6 +132,7 @@ class Turns:
         self._next = 0
         self._results: dict[int, Trial] = {}
         self._untold: set[int] = set()
+        self._n_told = 0
         self._under_way: dict[int, str] = {}
         self._taken: set[int] = set()
         self._queues: dict[str, deque[Turn]] = {}
@@ -379,12 +380,13 @@ class Turns:
         if self._lookback is None:
             return True
         needed = self._begun - self._lookback
-        return all(i in self._results for i in range(len(self._proposer.seen), needed + 1))
+        return all(i in self._results for i in range(self._n_told, needed + 1))
 
     def _untold_up_to(self, last: int) -> tuple[Trial, ...]:
         """Results to report now, in order."""
         told = sorted(i for i in self._untold if i <= last)
         self._untold.difference_update(told)
+        self._n_told += len(told)
         for i in told:
             self._unseen.pop(i, None)
         return tuple(self._results[i] for i in told)

@@ -15,7 +15,7 @@ from automl.errors import AutoMLError
 from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import OPTIMIZERS
 from automl.origins import DEFAULT
-from automl.records import Configuration, Fidelity, FoldResult, TrialStatus
+from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.search.opening import NOTHING, Discouraged, Opening
 from automl.search.proposing import Arm, Proposer
 from automl.search.turns import Turns
@@ -76,6 +76,26 @@ def test_a_decision_sees_exactly_the_results_up_to_its_lookback(simulation, orde
         best = max(seen, key=lambda t: (t.score, -t.index), default=None)
         races = best is not None and turn.origin != DEFAULT
         assert turn.incumbent == (best.fold_scores if races else None)
+
+
+@some
+@given(order=ORDERS)
+def test_trials_that_are_known_before_change_no_lookback(simulation, order):
+    rng = np.random.default_rng(0)
+    known = [
+        Trial("other", i, simulation.spaces["alpha"].sample(rng), TrialStatus.COMPLETE, 0.1 * i)
+        for i in range(9)
+    ]
+
+    def turns_with_known(n_slots):
+        turns = simulation.turns(n_slots=n_slots)
+        for trial in known:
+            turns.learn(trial)
+        return turns
+
+    given = simulation.run(turns_with_known(4), 4, order=order)
+    assert given == simulation.run(turns_with_known(1), 1)
+    assert [turn.sees - len(known) for turn in given] == [max(0, i - 3) for i in range(30)]
 
 
 def test_results_are_told_in_the_order_of_their_index(simulation):
