@@ -22,7 +22,7 @@ class BestTrials:
     mib_of
         Size of the files of a trial id.
     room_mib : > 0
-        What the files may take; the best trial's stay in any case.
+        What the files may take, beside those of the best trial. The largest go where they take more.
     """
 
     def __init__(
@@ -46,14 +46,16 @@ class BestTrials:
         with self._lock:
             self._kept.append(trial)
             self._mib[trial.id] = self._mib_of(trial.id)
-            self._cut(self._n_kept)
-            while len(self._kept) > 1 and sum(self._mib.values()) > self._room_mib:
-                self._cut(len(self._kept) - 1)
+            if len(self._kept) > self._n_kept:
+                self._keep([self._kept[i] for i in library_of(self._kept, self._n_kept)])
+            best = max(self._kept, key=lambda one: (one.achieved, -one.index))
+            others = [one for one in self._kept if one is not best]
+            others.sort(key=lambda one: (self._mib[one.id], -one.achieved))
+            while others and sum(self._mib[one.id] for one in others) > self._room_mib:
+                others.pop()
+            self._keep([best, *others])
 
-    def _cut(self, size: int) -> None:
-        if len(self._kept) <= size:
-            return
-        kept = [self._kept[i] for i in library_of(self._kept, size)]
+    def _keep(self, kept: list[Trial]) -> None:
         for gone in self._mib.keys() - {trial.id for trial in kept}:
             del self._mib[gone]
             self._drop(gone)

@@ -56,8 +56,12 @@ def test_all_trials_that_the_ensemble_chooses_from_are_kept(seed):
     assert set(library_of(trials, LIBRARY)) <= set(kept_of(trials, N_KEPT))
 
 
-def test_over_the_room_the_last_of_the_library_go():
-    trials = [trial_of(i, i / 10, "ridge" if i < 2 else "svm") for i in range(8)]
-    sizes = {trial.id: 10.0 for trial in trials}
-    assert kept_of(trials, 6, mib_of=sizes.get, room_mib=40.0) == [1, 5, 6, 7]
-    assert kept_of(trials, 6, mib_of=sizes.get, room_mib=1.0) == [7], "the best one stays"
+def test_over_the_room_the_largest_go_and_the_best_one_stays():
+    trials = [trial_of(i, i / 10) for i in range(8)]
+    sizes = {trial.id: 5_000.0 if trial.index in (3, 7) else 2.0 for trial in trials}
+    assert kept_of(trials, 6, mib_of=sizes.get, room_mib=4_096.0) == [1, 2, 4, 5, 6, 7]
+
+
+def test_of_equal_sizes_the_worst_go():
+    trials = [trial_of(i, i / 10) for i in range(8)]
+    assert kept_of(trials, 8, mib_of=lambda _: 10.0, room_mib=30.0) == [4, 5, 6, 7]
