@@ -144,7 +144,13 @@ def is_done(record: LearnedTable, request: Request) -> bool:
     wanted = request.conditions
     has_all = all(c.id in record.asked for c in _design(record.experience.data.task, wanted))
     has_time = not record.left_out or record.table_seconds >= wanted.table_seconds
-    return has_all and has_time and record.searched >= wanted.search_trials
+    is_searched = record.searched >= wanted.search_trials or _spent(record) >= wanted.table_seconds
+    return has_all and has_time and is_searched
+
+
+def _spent(record: LearnedTable) -> float:
+    """Processor seconds of all trials of a table."""
+    return sum(trial.seconds for trial in record.experience.trials)
 
 
 def _design(task: str, conditions: Conditions) -> list[Configuration]:
@@ -175,7 +181,7 @@ def _run(
         session.settings = session.settings.model_copy(
             update={"trials": max(len(given) + max(n_search, 0), 1)}
         )
-        spent = 0.0 if record is None else sum(trial.seconds for trial in record.experience.trials)
+        spent = 0.0 if record is None else _spent(record)
         known = record.experience.trials if record is not None and n_search > 0 else ()
         has_work = given or n_search > 0
         trials = _search(session, request.conditions, spent, known) if has_work else []

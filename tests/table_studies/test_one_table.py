@@ -158,6 +158,15 @@ def test_an_ordinary_search_may_follow(folder, request_of):
 
 
 @pytest.mark.usefixtures("one_slot")
+def test_a_table_whose_time_is_spent_is_not_searched_again(folder, request_of, monkeypatch):
+    found = learn_table(folder, request_of()).learned
+    seconds = sum(trial.seconds for trial in found.experience.trials)
+    monkeypatch.setattr(module, "_run", None)
+    again = learn_table(folder, request_of(search_trials=50, table_seconds=0.9 * seconds))
+    assert again.n_new == 0
+
+
+@pytest.mark.usefixtures("one_slot")
 def test_only_some_families_are_tried_in_the_list_and_in_the_search(folder, request_of):
     learn_table(folder, request_of())
     more = learn_table(folder, request_of(families=["knn"], draws=1, search_trials=3))
