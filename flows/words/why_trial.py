@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from automl.records import Trial, short_id
+from automl.records import Trial, TrialStatus, short_id
 from automl.reports.configuration_text import configuration_text
 from automl.reports.run_choices import RunChoices
 from automl.selection.dispositions import Disposition, Place, Status, number_text
@@ -123,6 +123,8 @@ def _score_text(choices: RunChoices, trial: Trial) -> str:
     folds = f"{n_folds} fold{'s' if n_folds != 1 else ''}"
     if trial.score is None:
         return "It has no score."
+    if trial.status is TrialStatus.PARTIAL:
+        return f"It scored {trial.score:.4f}."
     if not trial.is_complete:
         return f"It scored {trial.score:.4f} on {folds} before it ended."
     place = [t.id for t in choices.complete].index(trial.id) + 1
