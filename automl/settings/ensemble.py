@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from automl.alternatives import FinalKind
 from automl.inference.combinations import Combine
@@ -68,11 +68,13 @@ class Ensemble(Section):
         idle=(_NONE,),
         ge=1,
     )
-    layers: Literal[1, 2] = setting(
+    layers: int = setting(
         1,
         help="Layers of the ensemble",
         more="2: models that learn from the first layer's predictions may join",
         unit="layers",
+        ge=1,
+        le=2,
         presets={"best": 2},
         idle=(
             _NONE,

@@ -14,6 +14,7 @@ from automl.errors import SettingsError
 from automl.home import RunFolder
 from automl.run.preparation import prepare
 from automl.settings import Settings
+from automl.settings.presets import PRESETS
 from automl.settings.sources import resolve_settings
 from automl_flows.commands.train_options import given_settings, signature
 
@@ -242,3 +243,22 @@ def test_a_scorer_that_takes_no_weights_says_so(tmp_path):
     )
     facts, _ = planned(tmp_path / "runs" / "one", weights="w", metric=f"{file}:score")
     assert "takes none: scores count all rows alike" in facts
+
+
+SCALARS = {
+    (name, value)
+    for values in ({n: f.default for n, f in Settings.model_fields.items()}, *PRESETS.values())
+    for name, value in values.items()
+    if isinstance(value, bool | int | float | str)
+}
+
+
+@pytest.mark.parametrize(("name", "value"), sorted(SCALARS, key=str))
+def test_the_environment_gives_a_value_as_text(name, value):
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    asked = {"table": "t", "target": "y"}
+    needed = {"AUTOML_ENSEMBLE": "none"} if value == "halves" else {}
+    settings = resolve_settings(
+        asked, environment={**needed, f"AUTOML_{name.upper()}": text}, allows_idle=True
+    )
+    assert getattr(settings, name) == value
