@@ -495,6 +495,34 @@ def test_words_that_repeat_far_more_than_numbers_are_answers_and_slips_are_not(w
     assert is_number_column(fit) is is_number
 
 
+MANY = [f"slip {i}" for i in range(21)]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words", "is_number"),
+    [
+        (range(189), MANY, True),
+        (range(188), MANY, False),  # below 90 % numbers
+        ([*range(21)] * 9, MANY, True),
+        ([*range(21)] * 10, MANY, False),  # ten rows for each number
+        (range(180), MANY[:20], True),
+        (range(179), MANY[:20], False),
+        ([*range(30)] * 2, ["a"] * 6 + ["b"] * 6, True),  # three times two rows
+        ([*range(30)] * 2, ["a"] * 6 + ["b"] * 5, False),
+        ([*range(30)] * 9, ["a"] * 10 + ["b"] * 30, True),  # ten rows
+        ([*range(30)] * 9, ["a"] * 9 + ["b"] * 30, False),
+        (range(30), ["a"] * 30, True),  # the only word, in half of the rows
+        (range(30), ["a"] * 31, False),
+        ([*range(20)] * 2, ["a"], False),  # at most 20 different numbers
+        (range(16), ["a"], True),  # but more than half of the values
+    ],
+)
+def test_numbers_with_words_are_numeric_by_the_rules_of_the_page(numbers, words, is_number):
+    values = [*words, *map(str, numbers)]
+    fit = number_fit(Evidence.of(Column(pd.Series(values, dtype=object))))
+    assert is_number_column(fit) is is_number
+
+
 def test_spans_with_one_unit_stay_spans():
     frame = pd.DataFrame({"a": [f"{i % 50 + 1} min" for i in range(60)], "y": X[:60]})
     table = prepare_table(frame, target="y")
