@@ -151,7 +151,7 @@ def select_models(
     families: Mapping[str, str] | None = None,
     *,
     alpha: float | Mapping[str, float] = 0.05,
-    top_n: int = 3,
+    top_n: int | Mapping[str, int] = 3,
     test: Procedure = "closed",
     normality: Normality = "kolmogorov_smirnov",
     alpha_split: WantedSplit = "auto",
@@ -168,8 +168,8 @@ def select_models(
         Family by the model's name: models are compared within their family first. None: all together.
     alpha : in (0, 1)
         One value, or values by level: a family's models are its `leaf`, then comes the `root`.
-    top_n
-        How many of each family go on.
+    top_n : positive
+        How many go on: one number, or numbers by level. The `leaf` is each family.
     test
         `closed`, `paired`, `mcb`, `bayesian`, `friedman` or `thesis`, as the setting `selection_test` of a run.
     normality

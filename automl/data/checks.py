@@ -154,7 +154,7 @@ def check_table(
         raise AssertionError("a table without schema or target has a problem")
     findings.notes.extend(filter(None, [difference_note(len(schema.dates))]))
     check_identifiers(raw, detected, findings)
-    typed = schema.transform(raw)
+    typed = _typed(raw, schema)
     check_row_order(
         raw,
         typed,
@@ -297,6 +297,13 @@ def _labelled(
     if not has_target:
         return raw, None
     return raw, _later_target(raw[name], task, class_labels, findings)
+
+
+def _typed(raw: RawTable, schema: TableSchema) -> pd.DataFrame:
+    """Typed training table; the notes on its columns have said what was made of their values."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AutoMLWarning)
+        return schema.transform(raw)
 
 
 def _transformed(raw: RawTable, schema: TableSchema, findings: Findings) -> pd.DataFrame | None:

@@ -169,6 +169,12 @@ class Fit:
         return [self.evidence.texts[i] for i in order if np.isnan(self.values[i])]
 
     @property
+    def n_marked(self) -> int:
+        """Rows with one of the words that are marked."""
+        rows = np.sort(self.evidence.rows[np.isnan(self.values)])
+        return int(rows[-KEPT_WORDS:].sum())
+
+    @property
     def reading(self) -> Reading:
         """The reading that keeps what was found."""
         return Reading(self.form, tuple(self.words[:KEPT_WORDS]), bool(np.isinf(self.values).any()))
@@ -377,15 +383,22 @@ def describe(fit: Fit, name: str) -> str:
     parts = []
     if not fit.is_usual:
         parts.append(f"is read as {writing(fit.form)}: {fit.example} is {_value_text(fit)}")
-    words = fit.words
-    if words:
-        count = fit.evidence.n_rows - fit.n_read
-        noun = "other text" if count == 1 else "other texts"
-        parts.append(
-            f"holds {writing(fit.form)} and {count} {noun} ({listed(words, 3)}), taken as missing "
-            "and marked in a column of their own"
-        )
+    if fit.words:
+        parts.append(f"holds {writing(fit.form)} and {_words_text(fit)}")
     return f"column {name!r} {'; it '.join(parts)}" if parts else ""
+
+
+def _words_text(fit: Fit) -> str:
+    """How many rows have words, and which of them are marked."""
+    count = fit.evidence.n_rows - fit.n_read
+    noun = "other text" if count == 1 else "other texts"
+    missing = f"{count} {noun} ({listed(fit.words, 3)}), taken as missing"
+    if fit.n_marked == count:
+        return f"{missing} and marked in a column of their own"
+    return (
+        f"{missing}; {fit.n_marked} of them, the {KEPT_WORDS} most frequent words, are marked in a "
+        "column of their own"
+    )
 
 
 def read_as(reading: Reading | None, role: str) -> str:

@@ -234,7 +234,7 @@ def transform_column(column: ColumnSchema, raw: Column) -> dict[str, Any]:
         return {column.outputs[0]: pd.Series(_texts(raw, column.stored), dtype=object)}
     reading = column.read_by or Reading()
     parsed = raw.read(reading)
-    _warn_of_new(parsed.values, parsed.n_new_words, column)
+    _warn_of_unmarked(parsed.values, parsed.n_unmarked, column)
     infinite = np.isinf(parsed.values)
     finite = np.where(infinite, np.nan, parsed.values) if infinite.any() else parsed.values
     typed = [finite]
@@ -256,13 +256,13 @@ def _texts(raw: Column, stored: str) -> NDArray[np.object_]:
     return np.asarray(table[codes])
 
 
-def _warn_of_new(values: NDArray[np.float64], n_new_words: int, column: ColumnSchema) -> None:
-    """Say what is taken as missing that the training table did not have."""
+def _warn_of_unmarked(values: NDArray[np.float64], n_unmarked: int, column: ColumnSchema) -> None:
+    """Say what is taken as missing without a mark."""
     infinite = np.isinf(values)
     marked = column.read_by is not None and column.read_by.marks_infinite
     for count, what in (
         (0 if marked else int(infinite.sum()), "infinite values"),
-        (n_new_words, "words that the training table lacks"),
+        (n_unmarked, "words that are not marked"),
     ):
         if count:
             text = f"column {column.name!r}: {count} {what} are taken as missing"

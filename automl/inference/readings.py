@@ -33,8 +33,8 @@ class Reading:
     form
         Form of its values.
     words
-        Texts of the training table that are no such values: missing, and marked in a column of their own.
-        Where there are any, other texts are missing too.
+        Texts of the training table that are no such values, the most frequent ones: missing, and marked in a
+        column of their own. Where there are any, other texts are missing too.
     marks_infinite
         Whether infinite numbers, which are missing, are marked: the training table had some.
     """
@@ -67,13 +67,13 @@ class ReadValues:
         Missing is NaN; infinite numbers are still there.
     is_word : (n_rows,)
         Rows with a word of the reading.
-    n_new_words
+    n_unmarked
         Rows with texts that are neither values nor words of the reading, which are taken as missing.
     """
 
     values: FloatArray
     is_word: NDArray[np.bool_]
-    n_new_words: int = 0
+    n_unmarked: int = 0
 
 
 def read_distinct(
@@ -100,8 +100,8 @@ def read_distinct(
         raise DataError(f"column {name!r} must hold {reading.form.expected}; found {short(bad)}")
     marked = set(reading.words)
     words = strange & np.array([text in marked for text in texts], dtype=bool)
-    n_new = int(np.append(strange & ~words, False)[codes].sum())
-    return ReadValues(np.append(table, np.nan)[codes], np.append(words, False)[codes], n_new)
+    n_unmarked = int(np.append(strange & ~words, False)[codes].sum())
+    return ReadValues(np.append(table, np.nan)[codes], np.append(words, False)[codes], n_unmarked)
 
 
 def _text_of(value: object, form: Form) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from automl.experience.cleaning import cleaned
 from automl.experience.harvest import data_set_facts
@@ -119,12 +119,26 @@ def _named(session: Session, families: Mapping[str, Family]) -> list[Configurati
     return list(defaults_of(session.settings, session.plan, families).values())
 
 
+def floors_of(settings: Settings, families: Collection[str]) -> list[str]:
+    """Families whose default every run tries first, whether or not they take part.
+
+    Parameters
+    ----------
+    families
+        Those that take part.
+    """
+    return [
+        name
+        for name in FLOORS
+        if name in families or name in WITHOUT_MODEL or not settings.families
+    ]
+
+
 def _floors(session: Session, families: Mapping[str, Family]) -> list[Configuration]:
     settings, plan = session.settings, session.plan
     return [
         space_of(plan, get_family(name), settings).default()
-        for name in FLOORS
-        if name in families or name in WITHOUT_MODEL or not settings.families
+        for name in floors_of(settings, families)
     ]
 
 

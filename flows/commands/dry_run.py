@@ -134,13 +134,19 @@ def _roles(table: Table) -> list[dict[str, str]]:
 def _families(settings: Settings, folder: RunFolder) -> list[dict[str, Any]]:
     from automl.evaluation.plan import EvaluationPlan
     from automl.families.registry import families
+    from automl.stages.first_configurations import floors_of
     from automl.stages.participation import usable_families
 
     usable, refused = usable_families(settings, EvaluationPlan(folder.path))
-    rest = {name: "not chosen" for name in families() if name not in usable}
+    floors = floors_of(settings, usable)
+    rest = {
+        name: "tried once, as a floor" if name in floors else "not chosen"
+        for name in families()
+        if name not in usable
+    }
     reasons = {**dict.fromkeys(usable, ""), **rest, **refused}
     return [
-        {"family": name, "runs": name in usable, "reason": reason}
+        {"family": name, "runs": name in usable or name in floors, "reason": reason}
         for name, reason in reasons.items()
     ]
 

@@ -136,6 +136,21 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(automl, table, own_hom
     assert not own_home.path.exists()
 
 
+def test_a_dry_run_tells_the_floors_that_every_run_tries(automl, table):
+    def families(*options):
+        command = ("train", table, "--target", "y", *options, "--dry-run", "--json")
+        return {row["family"]: row for row in automl(*command).json["families"]}
+
+    floor = {"runs": True, "reason": "tried once, as a floor"}
+    without = families("--exclude", "lightgbm,stump,svm")
+    for name in ("constant", "stump", "lightgbm"):
+        assert without[name] == {"family": name, **floor}
+    assert without["svm"] == {"family": "svm", "runs": False, "reason": "not chosen"}
+    named = families("--families", "ridge")
+    assert named["stump"] == {"family": "stump", **floor}
+    assert not named["lightgbm"]["runs"]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -257,9 +257,9 @@ def test_strict_refuses_rows_without_a_target():
         prepare_table(frame, target="y", strict=True)
 
 
-def test_words_that_the_training_table_lacks_are_missing_where_it_had_some():
+def test_words_that_are_not_marked_are_missing_where_the_training_table_had_some():
     table = table_of(with_words(PLAIN, "Not_Say"))
-    with pytest.warns(AutoMLWarning, match="'odd': 1 words that the training table lacks"):
+    with pytest.warns(AutoMLWarning, match="'odd': 1 words that are not marked"):
         later = table.schema.transform(
             pd.DataFrame({"x": [0, 0, 0], "odd": ["3", "Not_Say", "new"]})
         )
@@ -268,6 +268,19 @@ def test_words_that_the_training_table_lacks_are_missing_where_it_had_some():
     plain = table_of(PLAIN)
     with pytest.raises(DataError, match="column 'odd' must hold numbers; found 'new'"):
         plain.schema.transform(pd.DataFrame({"x": [0.0], "odd": ["new"]}))
+
+
+def test_rare_words_of_the_training_table_are_missing_without_a_mark_and_counted_apart():
+    words = [f"word{i}" for i in range(25) for _ in range(2)]
+    frame = pd.DataFrame({"odd": [*words, *(f"{i}.5" for i in range(550))]})
+    frame["y"] = np.resize(Y, len(frame))
+    table = prepare_table(frame, target="y")  # a warning would be an error
+    assert table.frame["odd.is_word"].sum() == 40
+    note = next(note for note in table.notes if "'odd' holds numbers" in note)
+    assert "50 other texts" in note
+    assert "40 of them, the 20 most frequent words, are marked" in note
+    with pytest.warns(AutoMLWarning, match="'odd': 10 words that are not marked"):
+        table.schema.transform(frame)
 
 
 def test_an_infinite_number_of_later_rows_is_missing():
@@ -478,6 +491,34 @@ def test_negative_numbers_of_bookkeepers_and_typesetters_are_read_and_said(texts
 )
 def test_words_that_repeat_far_more_than_numbers_are_answers_and_slips_are_not(words, is_number):
     values = [*words, *(str(700 + 13 * i) for i in range(44))]
+    fit = number_fit(Evidence.of(Column(pd.Series(values, dtype=object))))
+    assert is_number_column(fit) is is_number
+
+
+MANY = [f"slip {i}" for i in range(21)]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words", "is_number"),
+    [
+        (range(189), MANY, True),
+        (range(188), MANY, False),  # below 90 % numbers
+        ([*range(21)] * 9, MANY, True),
+        ([*range(21)] * 10, MANY, False),  # ten rows for each number
+        (range(180), MANY[:20], True),
+        (range(179), MANY[:20], False),
+        ([*range(30)] * 2, ["a"] * 6 + ["b"] * 6, True),  # three times two rows
+        ([*range(30)] * 2, ["a"] * 6 + ["b"] * 5, False),
+        ([*range(30)] * 9, ["a"] * 10 + ["b"] * 30, True),  # ten rows
+        ([*range(30)] * 9, ["a"] * 9 + ["b"] * 30, False),
+        (range(30), ["a"] * 30, True),  # the only word, in half of the rows
+        (range(30), ["a"] * 31, False),
+        ([*range(20)] * 2, ["a"], False),  # at most 20 different numbers
+        (range(16), ["a"], True),  # but more than half of the values
+    ],
+)
+def test_numbers_with_words_are_numeric_by_the_rules_of_the_page(numbers, words, is_number):
+    values = [*words, *map(str, numbers)]
     fit = number_fit(Evidence.of(Column(pd.Series(values, dtype=object))))
     assert is_number_column(fit) is is_number
 

@@ -61,6 +61,12 @@ def test_the_links_of_the_readme_lead_somewhere() -> None:
     assert [path for path, _, _ in places if not (ROOT / path).exists()] == []
 
 
+def test_the_front_page_installs_as_the_readme_does() -> None:
+    front = (DOCS / "index.md").read_text(encoding="utf-8")
+    (line,) = (line for line in front.splitlines() if " pip install " in line)
+    assert line in README.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("page", "sections", "module"),
     [

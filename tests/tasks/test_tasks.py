@@ -290,6 +290,7 @@ def test_every_setting_of_the_selection_is_an_argument():
             test=test,
             normality="lilliefors",
             alpha={"leaf": 0.01},
+            top_n={"leaf": 1},
             test_train_ratio=1 / 9,
         )
         assert record.winner == "c"
@@ -297,6 +298,7 @@ def test_every_setting_of_the_selection_is_an_argument():
         assert (how.procedure, how.normality, how.test_train_ratio) == (test, "lilliefors", 1 / 9)
         assert record.dispositions["a"].status == "worse"
         assert how.alpha_split == "level"
+        assert record.settings.top_n == {"leaf": 1, "category": 3, "family": 3, "root": 3}
     split = models.select_models.fn(scores).settings
     assert (split.comparison.alpha_split, split.alpha["root"]) == ("tree", 0.05)
     for wrong in ({"alpha": "x"}, {"alpha": {"twig": 0.1}}, {"test": "coin"}, {"alpha_split": "x"}):
