@@ -301,7 +301,9 @@ def _flow_runs(folder: RunFolder) -> Iterator[str]:
     try:
         notes = json.loads((folder.path / "orchestrator.json").read_text(encoding="utf-8"))
         flow_runs = [
-            (note["flow_run"], note.get("page")) for note in notes.values() if note.get("flow_run")
+            (note["flow_run"], public_address(note.get("page") or ""))
+            for note in notes.values()
+            if note.get("flow_run")
         ]
     except (OSError, ValueError, TypeError, AttributeError, KeyError):
         return

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.addresses import public_text
 from automl.errors import AutoMLWarning, DataError, ServiceError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
@@ -267,7 +268,7 @@ def _registry(home: Path) -> Iterator[tuple[MlflowClient, StoreAddress]]:
     """Open store; what MLflow does not find is an error of the reference, not of the service."""
     address = store_address(home)
     if address.sqlite_file and not address.sqlite_file.exists():
-        raise SettingsError(f"no such model: {address.uri} does not exist")
+        raise SettingsError(f"no such model: {address.shown} does not exist")
     client = open_store(address)
     from mlflow.exceptions import MlflowException
 
@@ -277,8 +278,8 @@ def _registry(home: Path) -> Iterator[tuple[MlflowClient, StoreAddress]]:
         except MlflowException as error:
             if error.error_code not in _USER_ERRORS:
                 raise
-            reason = str(error.message).rstrip(".")
-            raise SettingsError(f"no such model in {address.uri}: {reason}") from None
+            reason = public_text(str(error.message)).rstrip(".")
+            raise SettingsError(f"no such model in {address.shown}: {reason}") from None
 
 
 def _version(client: MlflowClient, text: str) -> ModelVersion:

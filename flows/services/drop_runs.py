@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from automl.errors import ServiceError
+from automl.addresses import public_text
 from automl_flows.services.end_states import BROKEN, REFUSED
 
 SHUTDOWN = "Runner is shutting down."
@@ -170,7 +171,8 @@ def reaching_server() -> Iterator[None]:
     except ObjectNotFound:
         raise
     except (PrefectException, httpx.HTTPError, OSError) as error:
-        raise ServiceError(f"the Prefect server cannot be used: {error}") from None
+        reason = public_text(str(error))
+        raise ServiceError(f"the Prefect server cannot be used: {reason}") from None
 
 
 Emit = Callable[[str, dict[str, str]], None]
