@@ -57,7 +57,8 @@ if TYPE_CHECKING:
 
 _MODEL_ID = re.compile(r"m-[0-9A-Za-z]+")
 """Also names a folder of downloads."""
-_USER_ERRORS = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND"}
+_MISSING = {"RESOURCE_DOES_NOT_EXIST", "NOT_FOUND"}
+_USER_ERRORS = {*_MISSING, "INVALID_PARAMETER_VALUE"}
 
 
 @dataclass(frozen=True)
@@ -234,10 +235,22 @@ def list_versions(name: str, home: Path) -> list[RegisteredVersion]:
                 created_at=version.creation_timestamp / 1000.0,
                 data_digest=version.tags.get("automl.data_digest", ""),
                 needs_trust=version.tags.get("automl.trust") == "needed",
-                metrics=client.get_run(version.run_id).data.metrics if version.run_id else {},
+                metrics=_metrics_of(client, version.run_id),
             )
             for version in sorted(versions, key=lambda v: -int(v.version))
         ]
+
+
+def _metrics_of(client: MlflowClient, run: str | None) -> dict[str, float]:
+    """Metrics of a run in MLflow; none if it is no longer there."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return dict(client.get_run(run).data.metrics) if run else {}
+    except MlflowException as error:
+        if error.error_code not in _MISSING:
+            raise
+        return {}
 
 
 def row_digests_of(found: FoundBundle, home: Path) -> NDArray[np.uint64] | None:

@@ -6,8 +6,10 @@ import dataclasses
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -224,6 +226,20 @@ def test_champion_moves_only_where_the_rule_says_so_and_rolls_back(
     (home / "mlflow.db").unlink()
     away = holders("beans-label", home)
     assert away == dataclasses.replace(known, is_current=False)
+
+
+@pytest.mark.usefixtures("warm_load")
+def test_a_version_whose_run_is_gone_has_no_metrics_and_may_be_the_champion(
+    home: Path, runs: Any, prepared: Path
+) -> None:
+    for _ in range(2):
+        assert complete(Mirror(finished(runs, prepared)), 60)
+    run = open_store(store_address(home)).get_model_version("beans-label", "1").run_id
+    with closing(sqlite3.connect(home / "mlflow.db")) as connection, connection:
+        connection.execute("delete from runs where run_uuid = ?", (run,))
+    assert rollback("beans-label", home) == ("2", "1")
+    found = {each.version: bool(each.metrics) for each in list_versions("beans-label", home)}
+    assert found == {"1": False, "2": True}
 
 
 @pytest.mark.usefixtures("warm_load")
