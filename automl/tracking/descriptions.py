@@ -137,8 +137,10 @@ def run_description(run: Described) -> str:
 def version_description(run: Described) -> str:
     """Description of a registered version, whose page has the aliases beside it."""
     made = f"Made by the run {run.name} (`{run.folder.run_id}`)."
-    stays = registration(run.folder).alias_stays
-    promoted = [_sentence(stays)] if stays else promotion_lines(run.promotion)
+    told = registration(run.folder)
+    is_unseen = told.is_champion and run.promotion is not None and not run.promotion.promote
+    decided = told.alias_stays or (told.alias_reason if is_unseen else "")
+    promoted = [_sentence(decided)] if decided else promotion_lines(run.promotion)
     return "\n\n".join([*_answer(run), *promoted, made, *_metric_table(run)])
 
 

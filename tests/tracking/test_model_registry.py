@@ -302,9 +302,18 @@ def test_only_from_a_baseline_a_model_that_is_none_takes_the_alias_unseen(
         folder = finished(runs, prepared, **rule)
         baseline = Baseline("c", 0.3, 0.5, is_constant=not beaten)
         write(folder, result_of(baseline=baseline))
+        if rule is second:
+            write(folder, PromotionRecord(False, "too few fresh rows", "beans-label/1"))
         assert complete(Mirror(folder), 60)
     assert registration(folder).registered == "beans-label/2" + (f"@{alias}" if alias else "")
     assert aliases("beans-label", home)["champion"] == ("2" if is_beaten else "1")
+    version = open_store(store_address(home)).get_model_version("beans-label", "2")
+    stays = "beans-label/1 stays champion: too few fresh rows."
+    takes = "Version 1 is no better than the baseline, and this one is."
+    assert (stays in version.description, takes in version.description) == (
+        not is_beaten,
+        is_beaten,
+    )
 
 
 @pytest.mark.usefixtures("warm_load")
