@@ -280,6 +280,31 @@ def test_with_a_marker_a_file_is_complete_when_it_is_there_and_not_before(
     assert {f for f in service.files if f.startswith("a.")} == set()
 
 
+def test_a_marker_of_an_older_version_does_not_complete_a_newer_one(tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    service = Service(tmp_path / "home", str(inbox), pattern="sales*")
+    service.completeness = Completeness(needs_marker=True, patience_seconds=100.0)
+    service.start()
+    service.put("sales-1.csv")
+    service.put("sales-1.csv.done", "")
+    service.look()
+    assert service.begun == ["sales-1.csv"]
+    half, marker = inbox / "sales-1.csv", inbox / "sales-1.csv.done"
+    half.write_text("a\n1\n2")
+    soon = marker.stat().st_mtime + 10.0
+    os.utime(half, (soon, soon))
+    service.look()
+    assert len(service.runs.tables) == 1
+    half.write_text("a\n1\n2\n3\n")
+    for path in (half, marker):
+        os.utime(path, (soon, soon))
+    service.look()
+    assert len(service.runs.tables) == 2
+    service.look(200.0)
+    assert service.files == {"sales-1.csv", "sales-1.csv.done"}  # no marker is a table
+
+
 def test_a_file_that_goes_on_growing_is_set_aside(service: Service) -> None:
     service.completeness = replace(service.completeness, patience_seconds=20.0)
     service.start()
