@@ -309,10 +309,11 @@ def write_predictions(frame: pd.DataFrame, output: str) -> None:
         return
     path = Path(output)
     suffix = next(suffix for suffix in reversed(SUFFIXES) if output.endswith(suffix))
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=suffix)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = None
     try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=suffix)
+        os.close(handle)
+        temporary = Path(name)
         if suffix == ".parquet":
             frame.to_parquet(temporary, index=False)
         else:
@@ -322,7 +323,8 @@ def write_predictions(frame: pd.DataFrame, output: str) -> None:
     except OSError as error:
         raise SettingsError(f"output file {path} cannot be written: {error}") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def _write_stdout(frame: pd.DataFrame) -> None:

@@ -193,6 +193,9 @@ class _Request:
 def _ending(error: Exception, said: Callable[[str], str] = str) -> State[Any]:
     """State of a flow that ended by an error; what a service did is raised, so that Prefect tries again.
 
+    Only an error of the table itself is Refused: one with the field `setting` is of another table that
+    the settings name.
+
     Raises
     ------
     ServiceError
@@ -202,7 +205,7 @@ def _ending(error: Exception, said: Callable[[str], str] = str) -> State[Any]:
         raise error
     with get_client(sync_client=True) as client:  # the same error would come again
         client.update_flow_run(UUID(flow_run.id), empirical_policy=FlowRunPolicy(retries=0))
-    if isinstance(error, DataError):
+    if isinstance(error, DataError) and "setting" not in error.fields:
         return Failed(name=REFUSED, message=said(error.message))
     if isinstance(error, AutoMLError):
         return Failed(name=BROKEN, message=said(error.message))

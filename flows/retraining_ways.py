@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from automl.alternatives import AskedHow, How
-from automl.errors import SettingsError
+from automl.errors import DataError, SettingsError
 from automl.home import Home
 from automl.monitoring.drift_report import DriftReport
 from automl.run_records.recipe import Recipe
@@ -84,7 +84,10 @@ def _asked_for(
 
 
 def _champions_recipe(name: str, home: Home) -> Recipe:
-    champion = champion_bundle(name, home.path)
+    try:
+        champion = champion_bundle(name, home.path)
+    except DataError as error:
+        raise SettingsError(f"{error.message}; retrain with --how search") from None
     folder = home.runs / champion.run_id
     if not champion.run_id or not folder.is_dir():
         raise SettingsError(

@@ -17,7 +17,7 @@ from automl.data.readers import read_table
 from automl.data.splits import fold_rows, split_test
 from automl.data.table import Table, prepare_table, prepare_test_table
 from automl.data_facts import LEARNED_COLUMNS
-from automl.errors import SettingsError
+from automl.errors import DataError, SettingsError
 from automl.evaluation.machine_limits import capacity_mib
 from automl.evaluation.plan import EvaluationPlan, PlanSettings, StageRows
 from automl.experience.fingerprints import fingerprint, layout
@@ -226,8 +226,16 @@ def _separate(
     if len(test) or len(held):
         training = table.subset(np.setdiff1d(np.arange(len(table)), np.union1d(test, held)))
     if settings.test is not None:
-        return training, prepare_test_table(settings.test, training, strict=settings.strict)
+        return training, _test_table(settings.test, training, strict=settings.strict)
     return training, table.subset(test) if len(test) else None
+
+
+def _test_table(source: str, training: Table, *, strict: bool) -> Table:
+    """The table of the setting `test`; an error names that setting, so that the training table is not blamed."""
+    try:
+        return prepare_test_table(source, training, strict=strict)
+    except DataError as error:
+        raise DataError(error.message, **{**error.fields, "setting": "test"}) from None
 
 
 def _refuse_lost_classes(table: Table, training: IntArray) -> None:

@@ -137,8 +137,10 @@ def run_description(run: Described) -> str:
 def version_description(run: Described) -> str:
     """Description of a registered version, whose page has the aliases beside it."""
     made = f"Made by the run {run.name} (`{run.folder.run_id}`)."
-    stays = registration(run.folder).alias_stays
-    promoted = [_sentence(stays)] if stays else promotion_lines(run.promotion)
+    told = registration(run.folder)
+    is_unseen = told.is_champion and run.promotion is not None and not run.promotion.promote
+    decided = told.alias_stays or (told.alias_reason if is_unseen else "")
+    promoted = [_sentence(decided)] if decided else promotion_lines(run.promotion)
     return "\n\n".join([*_answer(run), *promoted, made, *_metric_table(run)])
 
 
@@ -301,7 +303,9 @@ def _flow_runs(folder: RunFolder) -> Iterator[str]:
     try:
         notes = json.loads((folder.path / "orchestrator.json").read_text(encoding="utf-8"))
         flow_runs = [
-            (note["flow_run"], note.get("page")) for note in notes.values() if note.get("flow_run")
+            (note["flow_run"], public_address(note.get("page") or ""))
+            for note in notes.values()
+            if note.get("flow_run")
         ]
     except (OSError, ValueError, TypeError, AttributeError, KeyError):
         return

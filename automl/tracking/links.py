@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from urllib.parse import quote, urlencode
 
+from automl.addresses import public_address
 from automl.flow_run_notes import latest_note
 from automl.home import RunFolder
 from automl.tracking.layout import KIND_TAG, RUN_ID_TAG
@@ -18,6 +19,8 @@ PAGE_OF_TRAINING_RUNS = "?workflowType=machine_learning"
 
 def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
     """Experiment, run, trials (best first), model and flow run in Prefect of a run, those that exist.
+
+    No address in them has a user or a password.
 
     Parameters
     ----------
@@ -34,8 +37,8 @@ def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
     )
     version = outbox.done.get("version")
     registered = registration(folder).registered
-    base = f"{uri.rstrip('/')}/#" if uri else ""
-    addresses = {"tracking_store": outbox.store}
+    base = f"{public_address(uri).rstrip('/')}/#" if uri else ""
+    addresses = {"tracking_store": public_address(outbox.store)}
     if outbox.experiment:
         runs = f"{base}/experiments/{outbox.experiment}/runs"
         view = f"{runs}{PAGE_OF_TRAINING_RUNS}&{VIEW_PARAMETER}={RUNS.key}"
@@ -51,7 +54,7 @@ def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
         page = f"{base}/models/{name}/versions/{version}{PAGE_OF_TRAINING_RUNS}"
         addresses["model"] = page if base else label
     if note := latest_note(folder):
-        addresses["prefect"] = note.page or note.flow_run
+        addresses["prefect"] = public_address(note.page) or note.flow_run
     return {key: value for key, value in addresses.items() if value}
 
 

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.addresses import public_text
 from automl.errors import AutoMLWarning, DataError, ServiceError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
@@ -56,7 +57,8 @@ if TYPE_CHECKING:
 
 _MODEL_ID = re.compile(r"m-[0-9A-Za-z]+")
 """Also names a folder of downloads."""
-_USER_ERRORS = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND"}
+_MISSING = {"RESOURCE_DOES_NOT_EXIST", "NOT_FOUND"}
+_USER_ERRORS = {*_MISSING, "INVALID_PARAMETER_VALUE"}
 
 
 @dataclass(frozen=True)
@@ -233,10 +235,22 @@ def list_versions(name: str, home: Path) -> list[RegisteredVersion]:
                 created_at=version.creation_timestamp / 1000.0,
                 data_digest=version.tags.get("automl.data_digest", ""),
                 needs_trust=version.tags.get("automl.trust") == "needed",
-                metrics=client.get_run(version.run_id).data.metrics if version.run_id else {},
+                metrics=_metrics_of(client, version.run_id),
             )
             for version in sorted(versions, key=lambda v: -int(v.version))
         ]
+
+
+def _metrics_of(client: MlflowClient, run: str | None) -> dict[str, float]:
+    """Metrics of a run in MLflow; none if it is no longer there."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return dict(client.get_run(run).data.metrics) if run else {}
+    except MlflowException as error:
+        if error.error_code not in _MISSING:
+            raise
+        return {}
 
 
 def row_digests_of(found: FoundBundle, home: Path) -> NDArray[np.uint64] | None:
@@ -267,7 +281,7 @@ def _registry(home: Path) -> Iterator[tuple[MlflowClient, StoreAddress]]:
     """Open store; what MLflow does not find is an error of the reference, not of the service."""
     address = store_address(home)
     if address.sqlite_file and not address.sqlite_file.exists():
-        raise SettingsError(f"no such model: {address.uri} does not exist")
+        raise SettingsError(f"no such model: {address.shown} does not exist")
     client = open_store(address)
     from mlflow.exceptions import MlflowException
 
@@ -277,8 +291,8 @@ def _registry(home: Path) -> Iterator[tuple[MlflowClient, StoreAddress]]:
         except MlflowException as error:
             if error.error_code not in _USER_ERRORS:
                 raise
-            reason = str(error.message).rstrip(".")
-            raise SettingsError(f"no such model in {address.uri}: {reason}") from None
+            reason = public_text(str(error.message)).rstrip(".")
+            raise SettingsError(f"no such model in {address.shown}: {reason}") from None
 
 
 def _version(client: MlflowClient, text: str) -> ModelVersion:

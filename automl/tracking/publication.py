@@ -201,15 +201,16 @@ class Publisher:
         if alias:
             move_alias(client, name, alias, version)
             self.outbox.done["alias"] = alias
-        if "alias_stays" in self.outbox.done:
-            self.outbox.save()
+        if reason:
+            self.outbox.done["alias_reason"] = reason
+        if (alias == CHAMPION) != RegistrationRule.of(self.folder).promote:
+            self.outbox.save()  # the description was written by the rule, and reads what was decided
             text = version_description(Described.of(self.folder, writer.facts))
             client.update_model_version(name, version, text)
         decision = PROMOTED if alias == CHAMPION else KEPT
         client.set_model_version_tag(name, version, DECISION_TAG, decision)
         if reason:
             client.set_model_version_tag(name, version, ALIAS_TAG, reason)
-            self.outbox.done["alias_reason"] = reason
         remember_aliases(name, writer.address.home, versions_by_alias(client, name))
 
     def _alias(self, client: MlflowClient, name: str, version: str) -> tuple[str, str]:

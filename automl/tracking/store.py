@@ -194,11 +194,9 @@ def service_errors(address: StoreAddress) -> Iterator[None]:
     try:
         yield
     except (MlflowException, RequestException, SQLAlchemyError, sqlite3.Error, OSError) as error:
-        reason = " ".join(str(error).split())[:300]
+        reason = public_text(" ".join(str(error).split()))[:300]
         kind = StoreBusyError if _is_locked(error) else ServiceError
-        raise kind(
-            f"tracking store {address.shown} failed: {public_text(reason)}", uri=address.shown
-        ) from error
+        raise kind(f"tracking store {address.shown} failed: {reason}", uri=address.shown) from error
 
 
 def _is_locked(error: BaseException | None) -> bool:

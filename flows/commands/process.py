@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from automl.addresses import public_address
+from automl.addresses import public_address, public_text
 from automl.errors import AutoMLError, AutoMLWarning, DataError
 from automl.home import Home, default_home
 from automl_flows.environment import silence_libraries
@@ -130,12 +130,13 @@ def report_internal_error(error: BaseException) -> int:
     """Write the traceback of an unexpected error to a file; returns exit code 1."""
     log = _write_traceback(error)
     kind = type(error).__name__
-    say(f"error: internal error ({kind}: {one_line(str(error))[:300]}); the details are in {log}")
+    text = public_text(one_line(str(error)))[:300]
+    say(f"error: internal error ({kind}: {text}); the details are in {log}")
     return 1
 
 
 def _write_traceback(error: BaseException) -> Path:
-    text = "".join(traceback.format_exception(error))
+    text = public_text("".join(traceback.format_exception(error)))
     name = f"error-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
     homes = [home.path / "logs" for home in _opened] or [default_home() / "logs"]
     for folder in (*homes, Path(tempfile.gettempdir())):

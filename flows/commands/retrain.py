@@ -131,7 +131,9 @@ def serve(
     ] = "5s",
     done_marker: Annotated[
         bool,
-        typer.Option("--done-marker", help="A FILE is complete once FILE.done exists"),
+        typer.Option(
+            "--done-marker", help="A FILE is complete once FILE.done exists and is no older"
+        ),
     ] = False,
     patience: Annotated[
         str,

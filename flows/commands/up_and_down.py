@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from automl.addresses import public_address
 from automl.listing import counted
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import open_home
@@ -114,7 +115,7 @@ def _pages(home_path: os.PathLike[str]) -> dict[str, str]:
     services = start_services(Path(home_path), needed) if needed else {}
     pages = {name: given[name] or services[name].url for name in SERVICE_NAMES}
     reconcile(Home(Path(home_path)), PrefectAPI(f"{pages['prefect']}/api"))
-    return pages
+    return {name: public_address(page) for name, page in pages.items()}
 
 
 def _http_only(uri: str) -> str:

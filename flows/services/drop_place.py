@@ -20,6 +20,7 @@ from automl.errors import DataError, ServiceError
 FAILED = "failed"
 REASON = ".reason.txt"
 DONE = ".done"
+"""After the name of a file, for its marker; no file of this ending is a table."""
 CHUNK = 1 << 20
 """Bytes that are copied at once."""
 _ETAGS = ("ETag", "etag", "md5Hash")
@@ -28,7 +29,7 @@ _TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
 """What file systems call the time of a file; they may tell it by other types in lists than for one file."""
 _PARTIAL_PREFIXES = (".", "~", "_tmp")
 _PARTIAL_SUFFIXES = (
-    ".part", ".partial", ".filepart", ".crdownload", ".download", ".tmp", ".temp", ".swp", "~",
+    ".part", ".partial", ".filepart", ".crdownload", ".download", ".tmp", ".temp", ".swp", "~", DONE,
 )  # fmt: skip
 
 
@@ -100,8 +101,8 @@ class DropPlace:
                 raise DataError(f"there is no folder {self.shown}")
             system.exists(root)
 
-    def listing(self) -> tuple[dict[str, Drop], frozenset[str]]:
-        """Tables that lie there, oldest first, and the names of all files.
+    def listing(self) -> tuple[dict[str, Drop], dict[str, float]]:
+        """Tables that lie there, oldest first, and when each of all files was written, in unix seconds by its name.
 
         Raises
         ------
@@ -116,7 +117,7 @@ class DropPlace:
                 infos = []
         named = {_name(info, root): info for info in sorted(infos, key=_age)}
         drops = {name: _drop(name, info) for name, info in named.items() if self.accepts(name)}
-        return drops, frozenset(named)
+        return drops, {name: _age(info)[0] for name, info in named.items()}
 
     def find(self, name: str) -> Drop | None:
         """The file of this name; None if there is none.

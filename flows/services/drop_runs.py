@@ -7,15 +7,20 @@ not reach a service is begun again as the same flow run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from automl.addresses import public_text
 from automl.errors import ServiceError
 from automl_flows.services.end_states import BROKEN, REFUSED
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
 
 SHUTDOWN = "Runner is shutting down."
 """What Prefect's runner says of runs that it stops with itself."""
@@ -41,6 +46,8 @@ class RunNow:
     name : of its state
     message : one sentence
     n_begun : how often it was begun
+    n_alike
+        How often it has ended in such a state; an attempt that was stopped with the service does not count. 0 before an end.
     at : when it came into this state
     """
 
@@ -48,6 +55,7 @@ class RunNow:
     name: str
     message: str
     n_begun: int
+    n_alike: int
     at: datetime
 
     @property
@@ -60,10 +68,10 @@ class RunNow:
         """Why its file is to be set aside, in a sentence; empty if it is not."""
         if self.kind == "failed" and self.name == REFUSED:
             return self.message
-        if self.kind == "failed" and self.name == BROKEN and self.n_begun >= MOST_BROKEN:
-            return f"its run failed {self.n_begun} times: {self.message}"
-        if self.kind == "crashed" and self.n_begun >= MOST_CRASHES:
-            return f"its run was killed {self.n_begun} times: {self.message}"
+        if self.kind == "failed" and self.name == BROKEN and self.n_alike >= MOST_BROKEN:
+            return f"its run failed {self.n_alike} times: {self.message}"
+        if self.kind == "crashed" and self.n_alike >= MOST_CRASHES:
+            return f"its run was killed {self.n_alike} times: {self.message}"
         return ""
 
     @property
@@ -124,14 +132,17 @@ class DropRuns:
         try:
             with reaching_server(), _client() as client:
                 found = client.read_flow_run(UUID(run))
+                has_ended = found.state is not None and found.state.is_final()
+                history = client.read_flow_run_states(UUID(run)) if has_ended else []
         except ObjectNotFound:
             return None
         state = found.state
         if state is None:
-            return RunNow("scheduled", "", "", 0, datetime.now(UTC))
+            return RunNow("scheduled", "", "", 0, 0, datetime.now(UTC))
         text = " ".join((state.message or "").split())
         kind = str(state.type.value).lower()
-        return RunNow(kind, str(state.name), text, found.run_count, state.timestamp)
+        n_alike = _n_alike(state, history)
+        return RunNow(kind, str(state.name), text, found.run_count, n_alike, state.timestamp)
 
     def again(self, run: str) -> None:
         """Let a run that is over be done once more.
@@ -145,6 +156,21 @@ class DropRuns:
 
         with reaching_server(), _client() as client:
             client.set_flow_run_state(UUID(run), AwaitingRetry(scheduled_time=datetime.now(UTC)))
+
+
+def _n_alike(state: State[Any], history: Iterable[State[Any]]) -> int:
+    """How many attempts of a run ended as in this state; Prefect's own count holds those that a service ended too."""
+    in_time = sorted(history, key=lambda each: each.timestamp)
+    ends = [
+        list(streak)
+        for is_end, streak in groupby(in_time, key=lambda each: each.is_final())
+        if is_end
+    ]
+    return sum(
+        (streak[-1].type, streak[-1].name) == (state.type, state.name)
+        and not any(SHUTDOWN in (each.message or "") for each in streak)
+        for streak in ends
+    )
 
 
 def _client() -> Any:
@@ -170,7 +196,8 @@ def reaching_server() -> Iterator[None]:
     except ObjectNotFound:
         raise
     except (PrefectException, httpx.HTTPError, OSError) as error:
-        raise ServiceError(f"the Prefect server cannot be used: {error}") from None
+        reason = public_text(str(error))
+        raise ServiceError(f"the Prefect server cannot be used: {reason}") from None
 
 
 Emit = Callable[[str, dict[str, str]], None]

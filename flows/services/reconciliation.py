@@ -87,7 +87,7 @@ def note_flow_run(folder: RunFolder, flow_run: str, page: str | None) -> None:
     note = notes.get(number)
     if note is not None:
         lasts = note.server != LOCAL or _standing_url(folder) is not None
-        noted = replace(note, flow_run=flow_run, page=page or "" if lasts else "")
+        noted = replace(note, flow_run=flow_run, page=public_address(page or "") if lasts else "")
         write_notes(folder, {**notes, number: noted})
 
 
@@ -100,7 +100,7 @@ def prefect_link(folder: RunFolder) -> str:
     if note is None:
         return ""
     if note.server != LOCAL:
-        return note.page or note.flow_run
+        return public_address(note.page) or note.flow_run
     url = _standing_url(folder)
     return note.flow_run if url is None else f"{url}/runs/flow-run/{note.flow_run}"
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import psutil
 from filelock import Timeout
 
+from automl.addresses import public_address, public_text
 from automl.errors import ServiceError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
@@ -92,7 +93,9 @@ def serve_plans(
         runner.wait_ready()
         close_zombies()
         for plan in plans:
-            say(f"serving {plan.name}: {plan.described}; page {api_url.removesuffix('/api')}")
+            say(
+                f"serving {plan.name}: {plan.described}; page {public_address(api_url).removesuffix('/api')}"
+            )
         _look(watchers, runner, api_url, [_ScheduleProof(p) for p in plans if p.has_schedule])
 
 
@@ -115,7 +118,7 @@ def _look(
                 proof.demand()
             checked_at = time.monotonic()
         if n_lost >= SERVER_LOST_AFTER:
-            raise ServiceError(f"the Prefect server {api_url} no longer answers")
+            raise ServiceError(f"the Prefect server {public_address(api_url)} no longer answers")
         time.sleep(LOOK_SECONDS)
 
 
@@ -182,7 +185,8 @@ class _RunnerThread(threading.Thread):
         try:
             self._context.run(asyncio.run, self._serve())
         except Exception as error:  # noqa: BLE001 - told by the thread that waits
-            self.failure = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            text = public_text(" ".join(str(error).split()))[:300]
+            self.failure = f"{type(error).__name__}: {text}"
         finally:
             self._is_ready.set()
 
@@ -262,7 +266,9 @@ def _api(home: Home, say: Say) -> Iterator[str]:
     given = os.environ.get("PREFECT_API_URL", "").rstrip("/")
     if given:
         if not answers(f"{given}/health", 5.0):
-            raise ServiceError(f"the Prefect server {given} of PREFECT_API_URL does not answer")
+            raise ServiceError(
+                f"the Prefect server {public_address(given)} of PREFECT_API_URL does not answer"
+            )
         yield given
         return
     is_ours = "prefect" not in read_services(home.path)

@@ -132,13 +132,14 @@ def _start_prefect(home: Path, port: int) -> Service:
 def _start_mlflow(home: Path, port: int) -> Service:
     make_private_folder(home / "artifacts")
     command = [sys.executable, "-P", "-m", "mlflow", "server", "--host", HOST, "--port", str(port)]
-    command += ["--backend-store-uri", _tracking_store(home)]
     command += ["--default-artifact-root", (home / "artifacts").as_uri()]
     command += ["--no-serve-artifacts", "--workers", "1"]
     environment = {
         **os.environ,
         **TELEMETRY_OFF,
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        # may name a password, which everybody would see among the arguments of the process
+        "MLFLOW_BACKEND_STORE_URI": _tracking_store(home),
     }
     environment.pop("MLFLOW_TRACKING_URI", None)
     with (home / "mlflow-server.log").open("wb") as log:

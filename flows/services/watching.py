@@ -8,7 +8,7 @@ folder ``failed`` of the place, with its reason beside it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -45,7 +45,7 @@ class Completeness:
     Parameters
     ----------
     settle_seconds : how long it must not change
-    needs_marker : whether ``FILE.done`` must be there, instead
+    needs_marker : whether ``FILE.done`` must be there and be no older than the file, instead
     patience_seconds : after which a file that is not complete is set aside
     """
 
@@ -57,7 +57,10 @@ class Completeness:
         """Why a file is set aside that was not complete in time."""
         waited = f"within {self.patience_seconds:g} s"
         if self.needs_marker:
-            return f"its marker, a file of its name with {DONE} at the end, did not arrive {waited}"
+            return (
+                f"its marker, a file of its name with {DONE} at the end that is no older, "
+                f"did not arrive {waited}"
+            )
         return f"it kept changing and was not complete {waited}"
 
 
@@ -144,7 +147,7 @@ class Watcher:
             self._troubles.pop(what, None)
 
     def _look(self) -> None:
-        drops, names = self.place.listing()
+        drops, written = self.place.listing()
         now = self.clock()
         for name in set(self._waiting) - set(drops):
             self._lost(self._waiting.pop(name).drop)
@@ -156,25 +159,26 @@ class Watcher:
             is_same = before.drop.version == drop.version
             self._waiting[name] = _Waiting(drop, before.since if is_same else now, before.first)
             with self._trying(name):
-                self._judge(self._waiting[name], names, now)
+                self._judge(self._waiting[name], written, now)
 
     def _age(self, drop: Drop) -> float:
         """How long a file has waited for its marker before this process saw it, in seconds."""
         is_known = self.completeness.needs_marker and drop.written > 0
         return max(0.0, time.time() - drop.written) if is_known else 0.0
 
-    def _judge(self, waiting: _Waiting, names: frozenset[str], now: float) -> None:
+    def _judge(self, waiting: _Waiting, written: Mapping[str, float], now: float) -> None:
         drop = waiting.drop
         if drop.fault:
             self._set_aside(drop, f"{drop.name} {drop.fault}", "")
-        elif self._is_complete(waiting, names, now):
+        elif self._is_complete(waiting, written, now):
             self._take(drop)
         elif now - waiting.first >= self.completeness.patience_seconds:
             self._set_aside(drop, f"{drop.name}: {self.completeness.complaint()}", "")
 
-    def _is_complete(self, waiting: _Waiting, names: frozenset[str], now: float) -> bool:
+    def _is_complete(self, waiting: _Waiting, written: Mapping[str, float], now: float) -> bool:
         if self.completeness.needs_marker:
-            return waiting.drop.name + DONE in names
+            marked = written.get(waiting.drop.name + DONE)
+            return marked is not None and marked >= waiting.drop.written
         return now - waiting.since >= self.completeness.settle_seconds
 
     def _take(self, drop: Drop) -> None:

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from tiny_models import tiny_bundle, training_rows
 
+from automl_flows import prediction_folder
+
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
@@ -87,3 +89,63 @@ def test_a_flow_predicts_a_folder(model, drops, tmp_path, own_home):
     outcome = predict.fn(str(model), str(drops), str(tmp_path / "out"), log=True)
     assert json.loads(json.dumps(outcome))["predicted"] == {"a.csv": 60, "b.parquet": 10}
     assert list(own_home.path.glob("monitoring/*/date=*/*.parquet"))
+
+
+def test_probabilities_asked_for_later_are_written(automl, model, drops, tmp_path):
+    out = tmp_path / "out"
+    given = ("predict", model, drops, "-o", out, "--each", "--json")
+    assert automl(*given).json["predicted"] == {"a.csv": 60, "b.parquet": 10}
+    assert automl(*given, "--proba").json["predicted"] == {"a.csv": 60, "b.parquet": 10}
+    assert len(pd.read_csv(out / "a.csv").columns) == 3
+    assert automl(*given, "--proba").json["known"] == ["a.csv", "b.parquet"]
+    for receipt in (out / ".predicted").iterdir():  # as earlier versions wrote them
+        facts = json.loads(receipt.read_text())
+        del facts["proba"]
+        receipt.write_text(json.dumps(facts))
+    assert automl(*given).json["known"] == ["a.csv", "b.parquet"]
+    assert automl(*given, "--proba").json["predicted"] == {"a.csv": 60, "b.parquet": 10}
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("drops/a.csv/out", "output folder drops/a.csv/out cannot be made: Not a directory"),
+        ("/proc/out", "output folder /proc/out cannot be made: "),
+        ("-", "the predictions of a folder need a folder; got -"),
+    ],
+)
+def test_a_folder_that_cannot_be_made_is_refused(automl, model, drops, output, told):
+    outcome = automl("predict", model, drops, "-o", output, "--each")
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"error: {told}")
+    assert not Path("-").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused(automl, model, drops, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "out")
+    outcome = automl("predict", model, drops, "-o", "out", "--each")
+    assert (outcome.code, outcome.err) == (2, "error: output folder out cannot be written\n")
+
+
+def test_a_file_that_cannot_be_read_or_is_gone_fails_alone(
+    automl, model, drops, tmp_path, monkeypatch
+):
+    real = prediction_folder.file_digest
+
+    def digest(file):
+        if file.name == "bad.csv":
+            raise PermissionError(13, "Permission denied")
+        if file.name == "b.parquet":
+            file.unlink(missing_ok=True)
+        return real(file)
+
+    monkeypatch.setattr(prediction_folder, "file_digest", digest)
+    os.utime(drops / "bad.csv", (0, 0))
+    outcome = automl("predict", model, drops, "-o", tmp_path / "out", "--each", "--json").json
+    assert outcome["predicted"] == {"a.csv": 60}
+    assert outcome["failed"] == {
+        "b.parquet": "b.parquet cannot be read: No such file or directory",
+        "bad.csv": "bad.csv cannot be read: Permission denied",
+    }
+    assert (drops / "failed" / "bad.csv").exists()
+    assert (drops / "failed" / "b.parquet.reason.txt").exists()

@@ -57,13 +57,13 @@ class Ledger:
         self.again_of.append(run)
         self.set(run, "scheduled", "AwaitingRetry")
 
-    def set(self, run: str, kind: str, name: str = "", message: str = "", n_begun: int = 1) -> None:
-        state = RunNow(kind, name or kind.title(), message, n_begun, datetime.now(UTC))
+    def set(self, run: str, kind: str, name: str = "", message: str = "") -> None:
+        state = RunNow(kind, name or kind.title(), message, 1, 1, datetime.now(UTC))
         self.now[run] = state
 
-    def end(self, file: str, kind: str, name: str = "", message: str = "", n_begun: int = 1) -> str:
+    def end(self, file: str, kind: str, name: str = "", message: str = "") -> str:
         run = next(digest for digest, table in self.tables.items() if table == file)
-        self.set(run, kind, name, message, n_begun)
+        self.set(run, kind, name, message)
         return run
 
     def _reach(self) -> None:
@@ -280,6 +280,31 @@ def test_with_a_marker_a_file_is_complete_when_it_is_there_and_not_before(
     assert {f for f in service.files if f.startswith("a.")} == set()
 
 
+def test_a_marker_of_an_older_version_does_not_complete_a_newer_one(tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    service = Service(tmp_path / "home", str(inbox), pattern="sales*")
+    service.completeness = Completeness(needs_marker=True, patience_seconds=100.0)
+    service.start()
+    service.put("sales-1.csv")
+    service.put("sales-1.csv.done", "")
+    service.look()
+    assert service.begun == ["sales-1.csv"]
+    half, marker = inbox / "sales-1.csv", inbox / "sales-1.csv.done"
+    half.write_text("a\n1\n2")
+    soon = marker.stat().st_mtime + 10.0
+    os.utime(half, (soon, soon))
+    service.look()
+    assert len(service.runs.tables) == 1
+    half.write_text("a\n1\n2\n3\n")
+    for path in (half, marker):
+        os.utime(path, (soon, soon))
+    service.look()
+    assert len(service.runs.tables) == 2
+    service.look(200.0)
+    assert service.files == {"sales-1.csv", "sales-1.csv.done"}  # no marker is a table
+
+
 def test_a_file_that_goes_on_growing_is_set_aside(service: Service) -> None:
     service.completeness = replace(service.completeness, patience_seconds=20.0)
     service.start()
@@ -357,7 +382,7 @@ def test_a_service_error_and_a_killed_run_are_tried_again_as_the_same_run(
 
 
 def test_a_service_error_is_never_refused(service: Service) -> None:
-    state = RunNow("failed", "Failed", "away", 100, datetime.now(UTC) - timedelta(hours=2))
+    state = RunNow("failed", "Failed", "away", 100, 100, datetime.now(UTC) - timedelta(hours=2))
     assert state.is_due_again
     assert not state.refusal
 
@@ -367,11 +392,11 @@ def test_a_service_error_is_never_refused(service: Service) -> None:
     [("failed", BROKEN, MOST_BROKEN), ("crashed", "Crashed", MOST_CRASHES)],
 )
 def test_what_breaks_each_time_is_set_aside_in_the_end(kind: str, name: str, most: int) -> None:
-    before = RunNow(kind, name, "no luck", most - 1, datetime.now(UTC) - timedelta(hours=2))
+    before = RunNow(kind, name, "no luck", 9, most - 1, datetime.now(UTC) - timedelta(days=2))
     assert before.is_due_again
     assert not before.refusal
-    assert "no luck" in replace(before, n_begun=most).refusal
-    assert not replace(before, n_begun=most).is_due_again
+    assert "no luck" in replace(before, n_alike=most).refusal
+    assert not replace(before, n_alike=most).is_due_again
 
 
 @pytest.mark.parametrize(("message", "is_again"), [(SHUTDOWN, True), ("by hand", False)])

@@ -6,8 +6,10 @@ import dataclasses
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -227,6 +229,20 @@ def test_champion_moves_only_where_the_rule_says_so_and_rolls_back(
 
 
 @pytest.mark.usefixtures("warm_load")
+def test_a_version_whose_run_is_gone_has_no_metrics_and_may_be_the_champion(
+    home: Path, runs: Any, prepared: Path
+) -> None:
+    for _ in range(2):
+        assert complete(Mirror(finished(runs, prepared)), 60)
+    run = open_store(store_address(home)).get_model_version("beans-label", "1").run_id
+    with closing(sqlite3.connect(home / "mlflow.db")) as connection, connection:
+        connection.execute("delete from runs where run_uuid = ?", (run,))
+    assert rollback("beans-label", home) == ("2", "1")
+    found = {each.version: bool(each.metrics) for each in list_versions("beans-label", home)}
+    assert found == {"1": False, "2": True}
+
+
+@pytest.mark.usefixtures("warm_load")
 def test_a_version_that_could_not_be_compared_is_the_challenger_until_it_is_the_champion(
     home: Path, runs: Any, prepared: Path
 ) -> None:
@@ -286,9 +302,18 @@ def test_only_from_a_baseline_a_model_that_is_none_takes_the_alias_unseen(
         folder = finished(runs, prepared, **rule)
         baseline = Baseline("c", 0.3, 0.5, is_constant=not beaten)
         write(folder, result_of(baseline=baseline))
+        if rule is second:
+            write(folder, PromotionRecord(False, "too few fresh rows", "beans-label/1"))
         assert complete(Mirror(folder), 60)
     assert registration(folder).registered == "beans-label/2" + (f"@{alias}" if alias else "")
     assert aliases("beans-label", home)["champion"] == ("2" if is_beaten else "1")
+    version = open_store(store_address(home)).get_model_version("beans-label", "2")
+    stays = "beans-label/1 stays champion: too few fresh rows."
+    takes = "Version 1 is no better than the baseline, and this one is."
+    assert (stays in version.description, takes in version.description) == (
+        not is_beaten,
+        is_beaten,
+    )
 
 
 @pytest.mark.usefixtures("warm_load")
