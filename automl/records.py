@@ -97,6 +97,11 @@ class Configuration:
         """``family/name=value/…``, the context of the numerical hyperparameters."""
         return "/".join((self.family, *self.path))
 
+    @property
+    def preprocessing(self) -> tuple[tuple[str, JsonScalar], ...]:
+        """Names and values that shape the preprocessing, in the order of their names."""
+        return tuple(sorted((k, v) for k, v in self.values.items() if k.startswith("prep.")))
+
     @cached_property
     def id(self) -> str:
         """16 hexadecimal digits, equal for equal family and values."""

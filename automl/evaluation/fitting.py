@@ -16,7 +16,7 @@ from automl.families.registry import get_family
 from automl.inference.model import FittedPipeline
 from automl.preprocessing.pipeline import TablePreprocessor, build_preprocessor
 from automl.randomness import Purpose, integer_seed, stream
-from automl.records import Configuration, IntArray, JsonScalar
+from automl.records import Configuration, IntArray
 
 LOOKING_FOLDS = 2
 """Folds that look for their number of rounds. With one the score is worse where it finds a poor number; see
@@ -106,14 +106,13 @@ def preprocess_fold(
     plan: EvaluationPlan, cache: FoldCache, configuration: Configuration, data: FoldData
 ) -> PreprocessedFold:
     """Matrices of a fold, from the cache where they are there."""
-    choices = preprocessing_of(configuration)
-    key = (data, tuple(sorted(choices.items())))
+    key = (data, configuration.preprocessing)
     cached = cache.get(key)
     if cached is not None:
         return cached
     training, validation = training_rows(plan, data)
     seed = integer_seed(plan.settings.seed, Purpose.ESTIMATOR, data.repeat, data.fold)
-    preprocessor = build_preprocessor(choices, seed=seed)
+    preprocessor = build_preprocessor(dict(configuration.preprocessing), seed=seed)
     learned, judged = (plan.table.frame.iloc[rows] for rows in (training, validation))
     texts = _components(preprocessor, cache, data, learned, judged)
     part = PreprocessedFold(
@@ -161,16 +160,6 @@ def fit_pipeline(
         plan, configuration, part.training, rows, keys, iteration_share=iteration_share
     )
     return FittedPipeline(part.preprocessor, estimator)
-
-
-def preprocessing_of(configuration: Configuration) -> dict[str, JsonScalar]:
-    """Values that shape the preprocessing."""
-    return {k: v for k, v in configuration.values.items() if k.startswith("prep.")}
-
-
-def preprocessing_key(configuration: Configuration) -> tuple[tuple[str, JsonScalar], ...]:
-    """Values that shape the preprocessing, as a key."""
-    return tuple(sorted(preprocessing_of(configuration).items()))
 
 
 def fit_estimator(

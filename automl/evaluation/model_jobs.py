@@ -15,7 +15,6 @@ from automl.evaluation.fitting import (
     fit_estimator,
     fit_fold,
     open_run,
-    preprocessing_of,
 )
 from automl.evaluation.fold_models import save_models
 from automl.inference.model import FittedPipeline
@@ -68,7 +67,7 @@ def refit(context: str, payload: Mapping[str, Any]) -> float:
     started = time.perf_counter()
     rows = np.arange(len(plan.table))
     seed = integer_seed(plan.settings.seed, Purpose.FINAL)
-    preprocessor = build_preprocessor(preprocessing_of(configuration), seed=seed)
+    preprocessor = build_preprocessor(dict(configuration.preprocessing), seed=seed)
     matrix = preprocessor.fit_transform(plan.table.frame, plan.table.y)
     with fitting_within(Allowance(most_rounds=payload.get("most_rounds"))):
         estimator = fit_estimator(plan, configuration, matrix, rows, (REFIT,))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.evaluation.fitting import REFIT, fit_estimator, preprocessing_of
+from automl.evaluation.fitting import REFIT, fit_estimator
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.trial import TrialSummary
@@ -154,7 +154,7 @@ class _SecondLayer:
         stack = StackInputs.fit(inputs)
         preprocessor = features = None
         if self._takes_features:
-            preprocessor = build_preprocessor(preprocessing_of(self._configuration), seed=seed)
+            preprocessor = build_preprocessor(dict(self._configuration.preprocessing), seed=seed)
             features = preprocessor.fit_transform(table.frame.iloc[rows], table.y[rows])
         matrix = stack.transform(inputs, features)
         estimator = fit_estimator(self.plan, self._configuration, matrix, rows, keys)

@@ -6,7 +6,6 @@ from bisect import insort
 from collections.abc import Hashable
 from math import inf
 
-from automl.evaluation.fitting import preprocessing_key
 from automl.records import Configuration, Trial
 
 
@@ -46,7 +45,7 @@ class Standing:
 
 
 def _kind(configuration: Configuration) -> Hashable:
-    return configuration.family, preprocessing_key(configuration)
+    return configuration.family, configuration.preprocessing
 
 
 def _rank(trial: Trial) -> tuple[float, int]:

@@ -24,7 +24,6 @@ from automl.ensembles.member_limits import is_fast_enough, only_effective
 from automl.ensembles.problem import EnsembleProblem
 from automl.ensembles.registry import get_ensemble
 from automl.errors import DataError
-from automl.evaluation.fitting import preprocessing_key
 from automl.evaluation.fold_models import models_mib
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.predictions import PredictionStore
@@ -354,7 +353,7 @@ def library_of(
     return diverse_library(
         np.array([trial.achieved for trial in trials]) if scores is None else scores,
         [trial.configuration.family for trial in trials],
-        [preprocessing_key(trial.configuration) for trial in trials],
+        [trial.configuration.preprocessing for trial in trials],
         size,
     )
 

@@ -26,7 +26,6 @@ from coverage import SameProcess
 from data_sets import data_settings, read_catalog
 
 from automl.data.table import Table
-from automl.evaluation.fitting import preprocessing_of
 from automl.evaluation.fold_models import load_models
 from automl.home import Home
 from automl.inference.model import FittedPipeline
@@ -95,7 +94,7 @@ def facts_of(session: Session, trials: list[Trial], test: Table) -> dict[str, An
         "test_features": np.asarray(preprocessor.transform(test.frame), dtype=np.float32),
         "n_classes": plan.table.n_classes,
         "families": [trial.configuration.family for trial in trials],
-        "preprocessing": [str(sorted(preprocessing_of(t.configuration).items())) for t in trials],
+        "preprocessing": [str(list(t.configuration.preprocessing)) for t in trials],
         "scores": [trial.achieved for trial in trials],
         "order": [trial.index for trial in trials],
         "seconds": [trial.seconds for trial in trials],
