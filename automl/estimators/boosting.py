@@ -7,7 +7,6 @@ that it has (`automl.estimators.allowance`).
 
 from __future__ import annotations
 
-import time
 from typing import Any, Self
 
 import lightgbm as lgb
@@ -18,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from automl.estimators.allowance import current
 from automl.estimators.histograms import useful_bins
-from automl.estimators.holdout import inner_holdout
+from automl.estimators.holdout import IntArray, inner_holdout
+from automl.estimators.rounds import Rounds, look
 from automl.estimators.tables import CategoryCodes
 from automl.estimators.weights import ClassWeight, FloatArray, row_weights
 
-MIN_ROWS_TO_HOLD_OUT = 300
-"""With fewer rows none is held out and the number of trees is fixed: what a few rows say of stopping is
-chance (by judgement)."""
+FEW_ROUNDS = 5.0
+"""Times the learning rate, on fewer than 300 rows; see ``benchmarks/seconds``."""
 #: Objectives under which a constant added to the target is added to the prediction.
 SHIFTED = (None, "regression", "regression_l1", "huber", "fair", "quantile")
 
@@ -39,7 +38,7 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
         stops early, since later rounds change earlier trees).
     n_estimators : >= 0
         Most rounds; a round grows one tree, or one per class for three classes or more. 0 takes
-        25 / learning_rate within [100, 1500].
+        50 / learning_rate within [100, 2000].
     learning_rate, num_leaves, max_depth, min_child_weight, reg_alpha, reg_lambda
         As in LightGBM.
     min_child_samples : >= 1
@@ -56,20 +55,19 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
     objective
         None for the natural one (cross-entropy; squared error), or a LightGBM name.
     holdout_share : in (0, 0.5]
-        Share of the rows kept aside to stop, from `MIN_ROWS_TO_HOLD_OUT` rows upward.
+        Share of the rows kept aside to find the number of rounds, from 300 rows upward;
+        below, it is 5 / learning_rate. All rows are used again for that number, if the time allows.
     patience : rounds
         Rounds without improvement until the end; 0 for 2 / learning_rate within [20, 100].
     max_bin : >= 2
         Most histogram bins of a column; fewer on small tables, see `useful_bins`.
-    refit
-        Whether all rows are used again for the best number of rounds, if the time allows.
     class_weight
         None, ``"balanced"`` or weights by class code.
 
     Notes
     -----
-    Why these defaults (fourteen public tables, at most 3,000 rows, 3 folds): `refit` lowers the
-    loss by 5 % on average for about a third more seconds; 127 bins and a rate of 0.1 change the
+    Why these defaults (fourteen public tables, at most 3,000 rows, 3 folds): to fit all rows again
+    lowers the loss by 5 % on average for about a third more seconds; 127 bins and a rate of 0.1 change the
     mean loss by less than 1 % against 255 bins and 0.05. The rate halves the seconds of the median
     table; the bins save a third of the processor time on 700 to 3,000 rows of continuous columns,
     a seventh on 30,000, and nothing where columns have few values.
@@ -111,7 +109,6 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
         objective: str | None = None,
         holdout_share: float = 0.2,
         patience: int = 0,
-        refit: bool = True,
         class_weight: ClassWeight = None,
         random_state: int = 0,
         n_jobs: int = 1,
@@ -138,7 +135,6 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
         self.objective = objective
         self.holdout_share = holdout_share
         self.patience = patience
-        self.refit = refit
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -173,54 +169,41 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
     def _train_with_holdout(
         self, parameters: dict[str, Any], data: lgb.Dataset, target: NDArray[Any]
     ) -> None:
-        training, held_out = inner_holdout(
+        def grow(training: IntArray, held_out: IntArray) -> tuple[lgb.Booster, int, int]:
+            booster, best = _boost_until_worse(
+                parameters,
+                data.subset(training.tolist()),
+                data.subset(held_out.tolist()),
+                n_rounds=self._rounds.most,
+                patience=self.patience or self._rounds.patience,
+            )
+            return booster, best, booster.current_iteration()
+
+        split = inner_holdout(
             target,
             share=self.holdout_share,
             seed=self.random_state,
             is_classification=isinstance(self, ClassifierMixin),
         )
-        began = time.monotonic()
-        booster, best = _boost_until_worse(
-            parameters,
-            data.subset(training.tolist()),
-            data.subset(held_out.tolist()),
-            n_rounds=self._most_rounds,
-            patience=self.patience or int(np.clip(2.0 / self.learning_rate, 20, 100)),
-        )
-        self.booster_, self.best_iteration_ = booster, best
-        a_round = (time.monotonic() - began) / max(booster.current_iteration(), 1)
-        if not self.refit:
-            return
-        if best * a_round / (1.0 - self.holdout_share) > current().left:
-            current().cut(best)
-            return
-        current().find(best)
-        self.booster_ = _boost(parameters, data, best)
-        self.best_iteration_ = min(best, self.booster_.current_iteration())
+        self.booster_, rounds = look(split, grow)
+        if self.booster_ is None:
+            self.booster_ = _boost(parameters, data, rounds)
+        self.best_iteration_ = min(rounds, self.booster_.current_iteration())
 
     def _settled_rounds(self, n_rows: int) -> int | None:
         """Rounds that are known before the fit; None if held-out rows will tell."""
-        most = current().most_rounds
-        if most is not None:
-            return min(most, self.planned_iterations)
-        if self.boosting == "dart" or n_rows < MIN_ROWS_TO_HOLD_OUT:
-            return self._fixed_rounds()
-        return None
-
-    def _fixed_rounds(self) -> int:
-        """Rounds where none can be held out: dart as told, else about 5 / learning_rate."""
         if self.boosting == "dart":
-            return self.n_estimators or 100
-        return max(1, min(self._most_rounds, round(5.0 / self.learning_rate)))
+            return current().rounds(self.planned_iterations)
+        return self._rounds.settled(n_rows)
 
     @property
     def planned_iterations(self) -> int:
         """Most rounds that `fit` grows."""
-        return self._fixed_rounds() if self.boosting == "dart" else self._most_rounds
+        return self.n_estimators or 100 if self.boosting == "dart" else self._rounds.most
 
     @property
-    def _most_rounds(self) -> int:
-        return self.n_estimators or int(np.clip(25.0 / self.learning_rate, 100, 1500))
+    def _rounds(self) -> Rounds:
+        return Rounds(self.learning_rate, self.n_estimators, FEW_ROUNDS)
 
     def _parameters(self, n_rows: int, n_columns: int) -> dict[str, Any]:
         parameters: dict[str, Any] = {

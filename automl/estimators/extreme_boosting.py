@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, Self
 
 import numpy as np
@@ -12,14 +11,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from automl.estimators.allowance import current
-from automl.estimators.boosting import MIN_ROWS_TO_HOLD_OUT
 from automl.estimators.histograms import useful_bins
-from automl.estimators.holdout import inner_holdout
+from automl.estimators.holdout import IntArray, inner_holdout
+from automl.estimators.rounds import Rounds, look
 from automl.estimators.tables import CategoryCodes
 from automl.estimators.weights import ClassWeight, FloatArray, row_weights
 
 MOST_BINS = 256
 """XGBoost's own default; categories are split apart from it."""
+FEW_ROUNDS = 7.0
+"""Times the learning rate, on fewer than 300 rows; see ``benchmarks/seconds``."""
 
 
 class _XGBoost(BaseEstimator):  # type: ignore[misc]
@@ -27,13 +28,13 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_estimators : >= 1
-        Most rounds.
+    n_estimators : >= 0
+        Most rounds; 0 takes 50 / learning_rate within [100, 2000].
     learning_rate, max_depth, min_child_weight, subsample, colsample, reg_alpha, reg_lambda
         As in XGBoost; `colsample` is per tree.
     holdout_share : in (0, 0.5]
-        Share of the rows kept aside to find the number of rounds, from 300 rows upward; below,
-        it is 5 / learning_rate. All rows are used again for that number.
+        Share of the rows kept aside to find the number of rounds, from 300 rows upward;
+        below, it is 7 / learning_rate. All rows are used again for that number, if the time allows.
     patience : rounds
         0 for 2 / learning_rate within [20, 100].
     """
@@ -46,7 +47,7 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        n_estimators: int = 500,
+        n_estimators: int = 0,
         learning_rate: float = 0.1,
         max_depth: int = 6,
         min_child_weight: float = 1.0,
@@ -81,14 +82,12 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
         array = self.codes_.transform(X)
         self.n_features_in_ = array.shape[1]
         parameters = self._parameters(len(target)) | objective
-        rounds, evaluated = max(1, min(self.n_estimators, round(5.0 / self.learning_rate))), None
-        if current().most_rounds is not None:
-            rounds = current().rounds(self.n_estimators)
-        elif len(target) >= MIN_ROWS_TO_HOLD_OUT:
+        rounds = self._rounds.settled(len(target))
+        if rounds is None:
             evaluated, rounds = self._with_holdout(parameters, array, target, weight)
-        if evaluated is not None:
-            self.booster_, self.best_iteration_ = evaluated, rounds
-            return
+            if evaluated is not None:
+                self.booster_, self.best_iteration_ = evaluated, rounds
+                return
         data = self._matrix(array, target, weight)
         self.booster_ = xgboost.train(parameters, data, rounds, callbacks=[_Clock(rounds)])
         self.best_iteration_ = self.booster_.num_boosted_rounds()
@@ -101,33 +100,40 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
         weight: FloatArray | None,
     ) -> tuple[xgboost.Booster | None, int]:
         """Rounds with the least loss on held-out rows; the model too where no time is left for another."""
-        training, held_out = inner_holdout(
+
+        def grow(training: IntArray, held_out: IntArray) -> tuple[xgboost.Booster, int, int]:
+            parts = [
+                self._matrix(array[rows], target[rows], None if weight is None else weight[rows])
+                for rows in (training, held_out)
+            ]
+            booster = xgboost.train(
+                parameters,
+                parts[0],
+                self.planned_iterations,
+                evals=[(parts[1], "held_out")],
+                early_stopping_rounds=self.patience or self._rounds.patience,
+                verbose_eval=False,
+                callbacks=[_Clock(self.planned_iterations)],
+            )
+            best = int(booster.attr("best_iteration") or 0) + 1  # not there after a single round
+            return booster, best, booster.num_boosted_rounds()
+
+        split = inner_holdout(
             target,
             share=self.holdout_share,
             seed=self.random_state,
             is_classification=isinstance(self, ClassifierMixin),
         )
-        parts = [
-            self._matrix(array[rows], target[rows], None if weight is None else weight[rows])
-            for rows in (training, held_out)
-        ]
-        began = time.monotonic()
-        booster = xgboost.train(
-            parameters,
-            parts[0],
-            self.n_estimators,
-            evals=[(parts[1], "held_out")],
-            early_stopping_rounds=self.patience or int(np.clip(2.0 / self.learning_rate, 20, 100)),
-            verbose_eval=False,
-            callbacks=[_Clock(self.n_estimators)],
-        )
-        best = int(booster.attr("best_iteration") or 0) + 1  # not there after a single round
-        a_round = (time.monotonic() - began) / max(booster.num_boosted_rounds(), 1)
-        if best * a_round / (1.0 - self.holdout_share) <= current().left:
-            current().find(best)
-            return None, best
-        current().cut(best)
-        return booster, best
+        return look(split, grow)
+
+    @property
+    def planned_iterations(self) -> int:
+        """Most rounds that `fit` grows."""
+        return self._rounds.most
+
+    @property
+    def _rounds(self) -> Rounds:
+        return Rounds(self.learning_rate, self.n_estimators, FEW_ROUNDS)
 
     def _matrix(
         self,

@@ -12,10 +12,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from automl.estimators.allowance import current
-from automl.estimators.boosting import MIN_ROWS_TO_HOLD_OUT
-from automl.estimators.holdout import inner_holdout
+from automl.estimators.holdout import IntArray, inner_holdout
+from automl.estimators.rounds import Rounds, look
 from automl.estimators.tables import CategoryCodes
 from automl.estimators.weights import ClassWeight, FloatArray, row_weights
+
+FEW_ROUNDS = 10.0
+"""Times the learning rate, on fewer than 300 rows; see ``benchmarks/seconds``."""
+LEAST_SAMPLED_ROWS = 50
+"""CatBoost ends with an error if a round draws almost none of the rows, as happened with 6 to 15 rows."""
 
 
 class _CatBoost(BaseEstimator):  # type: ignore[misc]
@@ -23,15 +28,17 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_estimators : >= 1
-        Most rounds.
-    learning_rate, depth, l2_leaf_reg, random_strength, subsample
+    n_estimators : >= 0
+        Most rounds; 0 takes 50 / learning_rate within [100, 2000].
+    learning_rate, depth, l2_leaf_reg, random_strength
         As in CatBoost.
+    subsample : in (0, 1]
+        Share of the rows that a round draws, from `LEAST_SAMPLED_ROWS` rows upward.
     colsample : in (0, 1]
         Share of the columns per level.
     holdout_share : in (0, 0.5]
-        Share of the rows kept aside to stop, from 300 rows upward; below, the number of rounds
-        is 5 / learning_rate. The model does not learn from them.
+        Share of the rows kept aside to find the number of rounds, from 300 rows upward;
+        below, it is 10 / learning_rate. All rows are used again for that number, if the time allows.
     """
 
     model_: catboost.CatBoost | None
@@ -41,7 +48,7 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        n_estimators: int = 600,
+        n_estimators: int = 0,
         learning_rate: float = 0.06,
         depth: int = 6,
         l2_leaf_reg: float = 3.0,
@@ -71,27 +78,54 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
         self.codes_ = CategoryCodes().fit(X)
         pool = self._pool(X, target, weight)
         self.n_features_in_ = X.shape[1]
-        rounds = self.n_estimators
-        training, held_out = pool, None
-        if current().most_rounds is not None:
-            rounds = current().rounds(rounds)
-        elif len(target) < MIN_ROWS_TO_HOLD_OUT:
-            rounds = max(1, min(rounds, round(5.0 / self.learning_rate)))
-        else:
-            kept, stopped = inner_holdout(
-                target,
-                share=self.holdout_share,
-                seed=self.random_state,
-                is_classification=isinstance(self, ClassifierMixin),
-            )
-            training, held_out = pool.slice(kept), pool.slice(stopped)
-        self.model_ = catboost.CatBoost(self._parameters(rounds, objective))
-        clock = [_Clock(rounds)] if current().is_limited else None
-        self.model_.fit(training, eval_set=held_out, verbose=False, callbacks=clock)
-        if held_out is not None:
-            current().find(max(int(self.model_.tree_count_), 1))
+        rounds = self._rounds.settled(len(target))
+        if rounds is None:
+            evaluated, rounds = self._with_holdout(pool, target, objective)
+            if evaluated is not None:
+                self.model_ = evaluated
+                return
+        self.model_ = self._grown(pool, None, rounds, objective)
 
-    def _parameters(self, rounds: int, objective: str) -> dict[str, Any]:
+    def _with_holdout(
+        self, pool: catboost.Pool, target: NDArray[Any], objective: str
+    ) -> tuple[catboost.CatBoost | None, int]:
+        """Rounds with the least loss on held-out rows; the model too where no time is left for another."""
+
+        def grow(training: IntArray, held_out: IntArray) -> tuple[catboost.CatBoost, int, int]:
+            model = self._grown(
+                pool.slice(training), pool.slice(held_out), self.planned_iterations, objective
+            )
+            losses = next(iter(model.get_evals_result()["validation"].values()))
+            return model, max(int(model.tree_count_), 1), len(losses)
+
+        split = inner_holdout(
+            target,
+            share=self.holdout_share,
+            seed=self.random_state,
+            is_classification=isinstance(self, ClassifierMixin),
+        )
+        return look(split, grow)
+
+    def _grown(
+        self, pool: catboost.Pool, held_out: catboost.Pool | None, rounds: int, objective: str
+    ) -> catboost.CatBoost:
+        model = catboost.CatBoost(self._parameters(rounds, objective, pool.num_row()))
+        clock = [_Clock(rounds)] if current().is_limited else None
+        return model.fit(pool, eval_set=held_out, verbose=False, callbacks=clock)
+
+    @property
+    def planned_iterations(self) -> int:
+        """Most rounds that `fit` grows."""
+        return self._rounds.most
+
+    @property
+    def _rounds(self) -> Rounds:
+        return Rounds(self.learning_rate, self.n_estimators, FEW_ROUNDS)
+
+    def _parameters(self, rounds: int, objective: str, n_rows: int) -> dict[str, Any]:
+        sampling = {"bootstrap_type": "Bernoulli", "subsample": self.subsample}
+        if n_rows < LEAST_SAMPLED_ROWS:
+            sampling = {"bootstrap_type": "No"}
         return {
             "iterations": rounds,
             "loss_function": objective,
@@ -99,11 +133,10 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
             "depth": self.depth,
             "l2_leaf_reg": self.l2_leaf_reg,
             "random_strength": self.random_strength,
-            "bootstrap_type": "Bernoulli",
-            "subsample": self.subsample,
+            **sampling,
             "rsm": self.colsample,
             "od_type": "Iter",
-            "od_wait": int(np.clip(2.0 / self.learning_rate, 20, 100)),
+            "od_wait": self._rounds.patience,
             "random_seed": self.random_state,
             "thread_count": self.n_jobs,
             "allow_writing_files": False,

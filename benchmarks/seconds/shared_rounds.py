@@ -14,6 +14,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -63,21 +64,17 @@ def loss(y: Any, prediction: FloatArray, *, has_classes: bool) -> float:
 
 
 def measure(
-    plan: EvaluationPlan, test: Table, configuration: Configuration, looking: int
+    plan: EvaluationPlan, test: Table, configuration: Configuration, rounds: SharedRounds
 ) -> dict[str, Any]:
     """Scores of the folds and of the bag on the test rows, and processor seconds of the fits."""
     table, cache, n_classes = plan.table, FoldCache(2**28), plan.table.n_classes or None
     has_classes = bool(n_classes)
     losses, scores, bags, used = [], [], [], 0.0
-    rounds = SharedRounds(None, is_shared=True)
     for repeat, fold in plan.stage("search").first_jobs:
         data = FoldData("search", repeat, fold)
         part = preprocess_fold(plan, cache, configuration, data)
         started = time.process_time()
-        with (
-            mock.patch.object(fitting, "LOOKING_FOLDS", looking),
-            fitting_within(Allowance(most_rounds=rounds.known)) as allowance,
-        ):
+        with fitting_within(Allowance(most_rounds=rounds.known)) as allowance:
             pipeline = fit_pipeline(plan, configuration, part, data, 1.0)
             rounds.learn(allowance.found)
         used += time.process_time() - started
@@ -96,25 +93,39 @@ def measure(
     }
 
 
+@contextmanager
+def prepared(data: Path, name: str) -> Iterator[tuple[EvaluationPlan, Table]]:
+    """Five folds of 70 % of a table's rows, and the other rows."""
+    found = find_data_sets([str(data)])[name]
+    target = target_for(found, read_table(str(found["table"])))
+    given = {**found, "target": target, "folds": ALL, "seed": 1, "test_share": 0.3}
+    with tempfile.TemporaryDirectory() as path:
+        folder = RunFolder(Path(path))
+        prepare(folder, resolve_settings(given, environment={}))
+        yield EvaluationPlan(path), Table.load(folder.test)
+
+
+def completed(plan: EvaluationPlan, family: str, values: Mapping[str, Any]) -> Configuration:
+    """A family's default with other values."""
+    space = get_family(family).space(plan.table.task)
+    return space.complete({**space.default().values, **values})
+
+
 def measured(
     data: Path, tables: list[str], known: set[tuple[Any, ...]]
 ) -> Iterator[dict[str, Any]]:
     """Every table, configuration and number that is not known yet."""
-    sets = find_data_sets([str(data)])
     for name in tables:
-        target = target_for(sets[name], read_table(str(sets[name]["table"])))
-        given = {**sets[name], "target": target, "folds": ALL, "seed": 1, "test_share": 0.3}
-        with tempfile.TemporaryDirectory() as path:
-            folder = RunFolder(Path(path))
-            prepare(folder, resolve_settings(given, environment={}))
-            plan, test = EvaluationPlan(path), Table.load(folder.test)
+        with prepared(data, name) as (plan, test):
             for label, (family, values) in CONFIGURATIONS.items():
-                space = get_family(family).space(plan.table.task)
-                configuration = space.complete({**space.default().values, **values})
+                configuration = completed(plan, family, values)
                 for looking in LOOKING:
-                    if (name, label, looking) not in known:
-                        found = measure(plan, test, configuration, looking)
-                        yield {"table": name, "configuration": label, "looking": looking, **found}
+                    if (name, label, looking) in known:
+                        continue
+                    with mock.patch.object(fitting, "LOOKING_FOLDS", looking):
+                        rounds = SharedRounds(None, is_shared=True)
+                        found = measure(plan, test, configuration, rounds)
+                    yield {"table": name, "configuration": label, "looking": looking, **found}
 
 
 def report(lines: list[dict[str, Any]]) -> Iterator[str]:
@@ -128,10 +139,11 @@ def report(lines: list[dict[str, Any]]) -> Iterator[str]:
                 if label in ("", key[1]) and key[2] == looking and (*key[:2], ALL) in found
             ]
             if len(pairs) > 1:
-                yield f"{label or 'all':<15} {looking} look, {len(pairs)} pairs: {_differences(pairs)}"
+                yield f"{label or 'all':<15} {looking} look, {len(pairs)} pairs: {differences(pairs)}"
 
 
-def _differences(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+def differences(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+    """Of the first to the second of each pair: ratios and differences with standard errors."""
     texts = []
     for name in ("loss", "score", "test_loss", "test_score", "seconds"):
         is_ratio = not name.endswith("score")

@@ -13,6 +13,8 @@ from automl.families.registry import families, get_family
 from automl.spaces.yaml_loader import STOPS
 
 BOOSTERS = [name for name, family in families().items() if family.capabilities.stops]
+LOOKING = ("lightgbm", "xgboost", "catboost")
+"""Those that hold rows out to find their number of rounds."""
 KINDS = ("multiclass", "regression")
 
 
@@ -100,14 +102,44 @@ def test_the_rounds_that_are_kept_are_those_that_were_grown(name: str) -> None:
     assert allowance.kept <= 7
 
 
-def test_a_fit_that_found_its_rounds_but_has_no_time_for_all_rows_keeps_what_it_found() -> None:
-    whole = predicted("lightgbm", "regression")
+@pytest.mark.parametrize("name", LOOKING)
+def test_a_fit_that_found_its_rounds_but_has_no_time_for_all_rows_keeps_them(name: str) -> None:
+    whole = predicted(name, "regression")
     allowance = Spent(rounds=10**6)
-    kept = predicted("lightgbm", "regression", allowance)
+    kept = predicted(name, "regression", allowance)
     assert allowance.kept is not None
     assert allowance.kept > 10  # held-out rows told when to stop, and no round was cut off
     assert not np.allclose(kept, whole)
     assert np.corrcoef(kept, whole)[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("name", LOOKING)
+def test_all_rows_are_used_again_for_the_number_that_was_found(name: str) -> None:
+    looking = Allowance()
+    whole = predicted(name, "regression", looking)
+    assert looking.found is not None
+    assert np.array_equal(
+        whole, predicted(name, "regression", Allowance(most_rounds=looking.found))
+    )
+
+
+@pytest.mark.parametrize("name", LOOKING)
+def test_half_the_rate_may_grow_twice_the_rounds(name: str) -> None:
+    space = get_family(name).space("regression")
+    most = [
+        get_family(name)
+        .build(
+            space.complete({"learning_rate": rate}),
+            task="regression",
+            n_rows=400,
+            n_columns=4,
+            n_classes=0,
+            seed=1,
+        )
+        .planned_iterations
+        for rate in (0.2, 0.1)
+    ]
+    assert most[1] == pytest.approx(2 * most[0], abs=1)
 
 
 def test_the_allowance_ends_with_its_fit() -> None:
