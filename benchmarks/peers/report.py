@@ -3,7 +3,8 @@
 Scores are AMLB's: area under the ROC curve, log loss, root mean squared error on the test rows. A failure counts as
 the constant predictor. Mean ranks and winning frequencies are means over tables, of each table over its
 seeds; the Poisson-binomial test (L14, section 6.2) takes the probability that a system is better on redrawn test rows.
-Its interval is of the bootstrap over tables. Writes ``OUT/scores.csv``.
+Its interval is of the bootstrap over tables. Writes ``OUT/scores.csv``; its
+column `ours_better` is that probability, the mean over seeds.
 """
 
 from __future__ import annotations
@@ -133,7 +134,8 @@ def report(out: Path, seconds: int) -> pd.DataFrame:
     )
     print(_summary(frame, places.to_numpy(), names, systems, better).to_string())
     print(places.T.round(4).to_string())
-    return frame.assign(seconds=seconds)
+    chances = better.stack().rename("ours_better").rename_axis(["table", "system"]).reset_index()
+    return frame.assign(seconds=seconds).merge(chances, on=["table", "system"])
 
 
 def _summary(
