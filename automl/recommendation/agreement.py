@@ -28,7 +28,7 @@ def agreements(known: KnownScores) -> FloatArray:
     counts = is_other @ (weights * has)
     others = is_other @ (weights * np.where(has, Z, 0.0)) / np.where(counts > 0.0, counts, np.nan)
     shared = has & np.isfinite(others)
-    return np.array([_correlation(Z[i, on], others[i, on]) for i, on in enumerate(shared)])
+    return np.array([correlation(Z[i, on], others[i, on]) for i, on in enumerate(shared)])
 
 
 def agreement(known: KnownScores) -> float:
@@ -37,7 +37,8 @@ def agreement(known: KnownScores) -> float:
     return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
 
 
-def _correlation(x: FloatArray, y: FloatArray) -> float:
+def correlation(x: FloatArray, y: FloatArray) -> float:
+    """Of two (n,) arrays; NaN with fewer than `LEAST_SHARED` entries, or if all of one are equal."""
     if len(x) < LEAST_SHARED or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
         return float("nan")
     return float(np.corrcoef(x, y)[0, 1])

@@ -10,7 +10,7 @@ import numpy as np
 
 from automl.acquisition.improvement import expected_improvement
 from automl.origins import KNOWLEDGE
-from automl.recommendation.agreement import LEAST_SCORE
+from automl.recommendation.agreement import LEAST_SCORE, correlation
 from automl.recommendation.configuration_portfolio import KnownScores, expected_seconds
 from automl.recommendation.score_model import ScoreModel
 from automl.records import Configuration, FloatArray, Trial, TrialStatus
@@ -93,6 +93,14 @@ class Guide:
         with np.errstate(divide="ignore"):
             rate = np.log(gain) - (0.0 if self.seconds is None else np.log(self.seconds[free]))
         return self.model.configurations[int(free[np.argmax(rate)])]
+
+    def foresight(self, seen: Sequence[Trial]) -> float:
+        """Correlation of the scores of known configurations with what other data sets let expect.
+
+        NaN if they are fewer than `LEAST_SHARED`, or equal.
+        """
+        scores = {j: score for j, score in self._scores(seen).items() if math.isfinite(score)}
+        return correlation(self.model.mean[list(scores)], np.array(list(scores.values())))
 
     def without_hope(self, seen: Sequence[Trial]) -> list[Configuration]:
         """Known configurations that are hardly expected to improve on the best trial seen."""

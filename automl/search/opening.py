@@ -12,6 +12,9 @@ from automl.search.guide import Guide
 
 ON_TRIAL = 4
 """Learned configurations that have ended until they are judged."""
+LEAST_FORESIGHT = 0.2
+"""Correlation of foreseen and achieved scores with which a guide is trusted although no floor was beaten; see
+``benchmarks/knowledge``."""
 PATIENCE = 100
 """Trials for which families wait that other data sets speak against."""
 
@@ -94,7 +97,7 @@ class Opening:
         seen
             Trials that the decision may know.
         """
-        self._is_misled = self._is_misled or is_misled(seen)
+        self._is_misled = self._is_misled or is_misled(seen, self._guide)
         entry = self._next(seen)
         if entry is not None:
             self._popped.append(entry[0])
@@ -147,10 +150,11 @@ class Opening:
         return self._unknown.popleft() if self._unknown else None
 
 
-def is_misled(seen: Sequence[Trial]) -> bool:
+def is_misled(seen: Sequence[Trial], guide: Guide | None = None) -> bool:
     """Whether none of the learned configurations among the trials is better than the floors.
 
-    A score on few rows tells nothing of that.
+    A score on few rows tells nothing of that. A strong floor is hard to beat: if a guide foresaw how
+    the trials would compare, floors among them, it has not misled.
     """
     learned = [
         trial
@@ -158,7 +162,9 @@ def is_misled(seen: Sequence[Trial]) -> bool:
         if trial.origin in LEARNED and trial.status is not TrialStatus.PARTIAL
     ]
     floor = max((_score(trial) for trial in seen if trial.origin == FLOOR), default=-float("inf"))
-    return len(learned) >= ON_TRIAL and all(_score(trial) <= floor for trial in learned)
+    if len(learned) < ON_TRIAL or any(_score(trial) > floor for trial in learned):
+        return False
+    return guide is None or not guide.foresight(seen) > LEAST_FORESIGHT
 
 
 def _score(trial: Trial) -> float:

@@ -47,7 +47,7 @@ def test_what_is_known_helps(guard, found):
 
 
 def test_the_replay_sees_what_a_bad_history_costs_where_nothing_is_given_up(guard, monkeypatch):
-    monkeypatch.setattr("automl.search.opening.is_misled", lambda seen: False)
+    monkeypatch.setattr("automl.search.opening.is_misled", lambda *_: False)
     problems = list(guard.problems(shipped()))[::8]
     bare = [guard.curves(problem, "portfolio", 1) for problem in problems]
     assert guard.losses(bare, "inverted").mean(axis=0)[0] > 0.02

@@ -131,3 +131,13 @@ def test_a_disastrous_score_does_not_hide_the_differences_of_the_others():
     worse = [*seen[:2], trial(2, -1e200)]
     assert guide().next(worse, []) == guide().next(seen, [])
     assert guide().without_hope(worse) == guide().without_hope(seen)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_foresight_is_the_correlation_with_what_other_data_sets_let_expect(sign):
+    known = guide()
+    expected = known.model.mean
+    seen = [trial(j, float(sign * expected[j]), "floor" if j else "knowledge") for j in range(5)]
+    assert known.foresight(seen) == pytest.approx(sign)
+    assert np.isnan(known.foresight(seen[:4]))
+    assert np.isnan(known.foresight([*seen[:4], trial(4, None)]))

@@ -7,7 +7,7 @@ import pytest
 
 from automl.origins import LEARNED
 from automl.records import Configuration, Trial, TrialStatus
-from automl.search.opening import NOTHING, ON_TRIAL, PATIENCE, Opening
+from automl.search.opening import LEAST_FORESIGHT, NOTHING, ON_TRIAL, PATIENCE, Opening
 
 
 def trial(score, origin, status=TrialStatus.COMPLETE):
@@ -76,6 +76,12 @@ class Counting:
         configurations=(*configurations("guided", 3), *configurations("poor", 1))
     )
 
+    def __init__(self, foresight=0.0):
+        self._foresight = foresight
+
+    def foresight(self, seen):
+        return self._foresight
+
     def without_hope(self, seen):
         return [*self.model.configurations[1:]] if len(seen) < 3 else []
 
@@ -94,6 +100,15 @@ def test_a_guide_that_misled_is_not_asked_again():
     good = [FLOOR, *[trial(0.1, "knowledge")] * (ON_TRIAL - 1)]
     assert [opening.pop(good)[1] for _ in range(4)][-1] == "knowledge"
     assert taken(opening, [*good, trial(0.2, "knowledge")]) == FALLBACK
+
+
+@pytest.mark.parametrize(
+    ("foresight", "is_misled"), [(LEAST_FORESIGHT + 0.1, False), (-0.9, True), (float("nan"), True)]
+)
+def test_a_guide_that_foresaw_a_strong_floor_has_not_misled(foresight, is_misled):
+    opening = Opening((), FALLBACK, Counting(foresight))
+    opening.pop([FLOOR, *[trial(0.1, "knowledge")] * ON_TRIAL])
+    assert opening.is_misled is is_misled
 
 
 def test_a_family_is_discouraged_where_none_of_its_known_configurations_gives_hope():
