@@ -101,7 +101,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        given = {key: inner for key, inner in value.items() if inner}
+        given = {key: inner for key, inner in value.items() if inner not in (None, "", (), [], {})}
         return ", ".join(f"{key} {value_text(inner)}" for key, inner in given.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))

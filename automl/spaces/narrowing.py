@@ -16,11 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 from automl.errors import SettingsError
 from automl.records import JsonScalar
-from automl.spaces.distributions import Categorical, Distribution, Numerical, category_key
+from automl.spaces.distributions import (
+    Categorical,
+    Distribution,
+    LogUniform,
+    Numerical,
+    category_key,
+)
 from automl.spaces.grammar import Place, parse_node
 from automl.spaces.nodes import Choice, Hyperparameter, Signature, value_text
 from automl.spaces.text import nearest, to_mapping, to_text
@@ -154,6 +161,10 @@ def _list_of_numbers(node: Hyperparameter, values: Sequence[Any], place: Place) 
         integer = isinstance(node.distribution, Numerical) and node.distribution.integer
         if isinstance(number, bool) or not isinstance(number, int if integer else int | float):
             place.fail(f"must hold {'integers' if integer else 'numbers'}; got {value!r}")
+        if not isfinite(number):
+            place.fail(f"must hold finite numbers; got {value!r}")
+        if isinstance(node.distribution, LogUniform) and number <= 0:
+            place.fail(f"must hold positive numbers; got {value!r}")
         kept.append(number)
     try:
         distribution = Categorical(tuple(kept))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from automl.errors import SettingsError
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
 from automl.families.registry import families, families_of_packages, get_family
-from automl.records import Configuration
+from automl.records import Configuration, Trial, TrialStatus
 from automl.run.model_storage import needs_trust
 from automl.run.search_spaces import space_of
 from automl.settings import Settings
@@ -91,6 +91,7 @@ def unkept_requests(
     taking_part: Mapping[str, Family],
     refused: Mapping[str, str],
     untried: Mapping[str, str],
+    failed: Mapping[str, str],
 ) -> list[str]:
     """A sentence for each thing that the settings ask of families and that they did not get.
 
@@ -102,6 +103,8 @@ def unkept_requests(
         Families that cannot take part, and why.
     untried
         Families that take part and got no trial, and why.
+    failed
+        Families whose trials failed, every one, and why the last did.
     """
     excluded = dict.fromkeys(settings.exclude, "exclude names it as well")
     reasons = {**untried, **refused, **excluded}
@@ -110,6 +113,11 @@ def unkept_requests(
         for name in dict.fromkeys(settings.families)
         if name in reasons
     ]
+    said += [
+        f"setting families: every trial of {name} failed, the last one with: {failed[name]}"
+        for name in dict.fromkeys(settings.families)
+        if name in failed
+    ]
     unweighted = [name for name, family in taking_part.items() if not _takes_class_weights(family)]
     if settings.class_weight != "none" and unweighted:
         said.append(
@@ -117,6 +125,16 @@ def unkept_requests(
             "were trained without"
         )
     return said
+
+
+def all_failed(trials: Sequence[Trial]) -> dict[str, str]:
+    """Families whose trials failed, every one, and the reason of the last."""
+    failed: dict[str, str] = {}
+    for trial in trials:
+        if trial.status is TrialStatus.FAILED:
+            failed[trial.configuration.family] = trial.reason
+    others = {t.configuration.family for t in trials if t.status is not TrialStatus.FAILED}
+    return {family: reason for family, reason in failed.items() if family not in others}
 
 
 def _takes_class_weights(family: Family) -> bool:

@@ -42,7 +42,12 @@ from automl.stages.arms import arms_of
 from automl.stages.best_trials import BestTrials
 from automl.stages.first_configurations import constant_of, opening_of
 from automl.stages.outlook import Outlook, warm_up
-from automl.stages.participation import defaults_of, unkept_requests, usable_families
+from automl.stages.participation import (
+    all_failed,
+    defaults_of,
+    unkept_requests,
+    usable_families,
+)
 from automl.stages.speed import stored_timings, workload_of
 
 TRIAL_SHARE = 0.4
@@ -300,7 +305,11 @@ class Search:
         self.fall_back()
         record, ledger = self._record(), self.session.ledger
         self.session.warnings += unkept_requests(
-            self.session.settings, self.families, self.refused, record.untried
+            self.session.settings,
+            self.families,
+            self.refused,
+            record.untried,
+            all_failed(self.turns.trials),
         )
         if not record.complete:
             raise AutoMLError(self._nothing_complete())

@@ -56,6 +56,10 @@ def test_an_override_may_name_its_context(space) -> None:
     ("overrides", "message"),
     [
         ({"gama": [1]}, "did you mean 'gamma'"),
+        ({"C": 0}, "positive numbers; got 0"),
+        ({"C": [1.0, -2.0]}, "positive numbers; got -2.0"),
+        ({"C": float("nan")}, "finite numbers; got nan"),
+        ({"C": float("inf")}, "finite numbers; got inf"),
         ({"kernel=pol/gamma": [1]}, "kernel=poly"),
         ({"kernel": ["rbff"]}, "did you mean 'rbf'"),
         ({"kernel": {"low": 1}}, "list of choices"),

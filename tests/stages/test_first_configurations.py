@@ -18,7 +18,7 @@ from automl.run.search_spaces import space_of
 from automl.settings import Settings
 from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.stages import first_configurations as module
-from automl.stages.participation import unkept_requests
+from automl.stages.participation import all_failed, unkept_requests
 from automl.stages.searching import votes_of
 
 FAMILIES = ("lightgbm", "knn", "lda")
@@ -304,18 +304,33 @@ def test_families_that_are_named_begin_with_their_defaults_the_cheap_first(begin
 def test_a_family_that_is_named_and_got_no_trial_is_told_with_its_reason(session_of):
     settings = session_of(families=("knn", "lda", "qda", "svm"), exclude=("svm",)).settings
     untried = {"knn": "no time", "ridge": "no time"}
-    said = unkept_requests(settings, {}, {"qda": "qda has no estimator"}, untried)
+    failed = {"lda": "ValueError: no", "ridge": "ValueError: no"}
+    said = unkept_requests(settings, {}, {"qda": "qda has no estimator"}, untried, failed)
     assert said == [
         "setting families: knn got no trial: no time",
         "setting families: qda got no trial: qda has no estimator",
         "setting families: svm got no trial: exclude names it as well",
+        "setting families: every trial of lda failed, the last one with: ValueError: no",
     ]
+
+
+def test_only_families_of_which_nothing_but_failures_is_known_have_failed():
+    def trial(family, status):
+        return Trial("r", 0, Configuration(family), status, None, reason=f"{family} {status}")
+
+    trials = [
+        trial("svm", TrialStatus.FAILED),
+        trial("lda", TrialStatus.FAILED),
+        trial("lda", TrialStatus.RACED),
+        trial("qda", TrialStatus.COMPLETE),
+    ]
+    assert all_failed(trials) == {"svm": "svm failed"}
 
 
 def test_families_that_cannot_weight_classes_are_told_where_weights_are_asked_for(session_of):
     taking_part = {name: families()[name] for name in ("knn", "lightgbm", "svm")}
-    plain = unkept_requests(session_of().settings, taking_part, {}, {})
-    said = unkept_requests(session_of(class_weight="balanced").settings, taking_part, {}, {})
+    plain = unkept_requests(session_of().settings, taking_part, {}, {}, {})
+    said = unkept_requests(session_of(class_weight="balanced").settings, taking_part, {}, {}, {})
     assert plain == []
     assert said == [
         "setting class_weight: knn cannot weight classes; their models were trained without"
