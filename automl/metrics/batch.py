@@ -165,7 +165,11 @@ class ClassBatch(RowBatch):
         true = (self.y == np.arange(n_classes)[:, None]).T
         weight = np.float32(1) if self.weights is None else self.weights[0][:, None]
         sizes = true * weight  # 32 bits hold the whole numbers of unweighted rows exactly
-        columns = [(self.labels == code).astype(sizes.dtype) @ sizes for code in range(n_classes)]
+        # a product of finite numbers; the BLAS may raise the flag of an invalid one all the same
+        with np.errstate(invalid="ignore"):
+            columns = [
+                (self.labels == code).astype(sizes.dtype) @ sizes for code in range(n_classes)
+            ]
         return np.stack(columns, axis=2).astype(np.float64)
 
 
