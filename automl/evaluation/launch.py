@@ -190,8 +190,11 @@ class SupervisorProcess:
     def _kill_rest(self) -> None:
         """End what a supervisor left that did not end in order."""
         until = time.monotonic() + _LONGEST_KILL_SECONDS
-        while processes.kill_marked(self.marker) and time.monotonic() < until:
+        left = processes.kill_marked(self.marker)
+        while left and time.monotonic() < until:
             time.sleep(0.005)
+            ending = {pid for pid in left if not processes.has_ended(pid)}
+            left = ending | processes.kill_marked(self.marker)
 
 
 def _environment(threads: int, marker: str) -> dict[str, str]:

@@ -80,13 +80,10 @@ def proportional_kib(pid: int) -> int:
     return total
 
 
-def send_signal(pid: int, number: int) -> bool:
-    """Whether the process was there to be signaled."""
-    try:
+def send_signal(pid: int, number: int) -> None:
+    """Signal a process, unless it is gone or not ours."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
 
 
 def kill_tree(root: int) -> None:
@@ -110,20 +107,26 @@ def kill_tree(root: int) -> None:
         send_signal(pid, signal.SIGKILL)
 
 
-def kill_marked(marker: str) -> int:
-    """Kill every process whose environment has the entry `marker`; return how many.
+def kill_marked(marker: str) -> set[int]:
+    """Kill every process whose environment has the entry `marker`; return their numbers.
 
     The last resort after a supervisor that was killed itself: its workers die with it, but
-    children of theirs may not.
+    children of theirs may not. A process that is ending has no environment any more.
     """
-    wanted, own, killed = marker.encode(), os.getpid(), 0
+    wanted, own, killed = marker.encode(), os.getpid(), set()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == own:
             continue
         with contextlib.suppress(OSError):
             if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                killed += send_signal(int(entry.name), signal.SIGKILL)
+                send_signal(int(entry.name), signal.SIGKILL)
+                killed.add(int(entry.name))
     return killed
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or waits only for its parent to collect it."""
+    return status_fields(pid).get(b"State", b"X")[:1] in b"ZX"
 
 
 def _is_running(pid: int) -> bool:

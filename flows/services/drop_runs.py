@@ -109,7 +109,7 @@ class DropRuns:
         """
         from prefect.deployments import run_deployment
 
-        with reaching_server():
+        with reaching_server(missing=f"it has no deployment {self._deployment}"):
             run: Any = run_deployment(
                 self._deployment,
                 parameters={**parameters, "digest": digest},
@@ -129,13 +129,13 @@ class DropRuns:
         """
         from prefect.exceptions import ObjectNotFound
 
-        try:
-            with reaching_server(), _client() as client:
+        with reaching_server(), _client() as client:
+            try:
                 found = client.read_flow_run(UUID(run))
-                has_ended = found.state is not None and found.state.is_final()
-                history = client.read_flow_run_states(UUID(run)) if has_ended else []
-        except ObjectNotFound:
-            return None
+            except ObjectNotFound:
+                return None
+            has_ended = found.state is not None and found.state.is_final()
+            history = client.read_flow_run_states(UUID(run)) if has_ended else []
         state = found.state
         if state is None:
             return RunNow("scheduled", "", "", 0, 0, datetime.now(UTC))
@@ -150,11 +150,11 @@ class DropRuns:
         Raises
         ------
         ServiceError
-            If the Prefect server is away.
+            If the Prefect server is away or does not know the run.
         """
         from prefect.states import AwaitingRetry
 
-        with reaching_server(), _client() as client:
+        with reaching_server(missing=f"it has no flow run {run}"), _client() as client:
             client.set_flow_run_state(UUID(run), AwaitingRetry(scheduled_time=datetime.now(UTC)))
 
 
@@ -180,13 +180,17 @@ def _client() -> Any:
 
 
 @contextmanager
-def reaching_server() -> Iterator[None]:
-    """Errors of Prefect's client become ours, but for what the server does not know.
+def reaching_server(missing: str = "it does not know what was asked for") -> Iterator[None]:
+    """Errors of Prefect's client become ours.
+
+    Parameters
+    ----------
+    missing : what to say if the server answers but does not know what the request names
 
     Raises
     ------
     ServiceError
-        If the Prefect server is away or refuses.
+        If the Prefect server is away, refuses, or does not know what the request names.
     """
     import httpx
     from prefect.exceptions import ObjectNotFound, PrefectException
@@ -194,7 +198,7 @@ def reaching_server() -> Iterator[None]:
     try:
         yield
     except ObjectNotFound:
-        raise
+        raise ServiceError(f"the Prefect server cannot be used: {missing}") from None
     except (PrefectException, httpx.HTTPError, OSError) as error:
         reason = public_text(str(error))
         raise ServiceError(f"the Prefect server cannot be used: {reason}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from prefect import State, flow, get_client
@@ -18,6 +18,7 @@ from prefect.states import (
     Running,
 )
 
+from automl.errors import ServiceError
 from automl_flows.services.drop_runs import MOST_CRASHES, SHUTDOWN, DropRuns, RunNow
 from automl_flows.services.end_states import BROKEN
 
@@ -49,6 +50,17 @@ class OneRun:
         now = DropRuns("counted/x").state(self.id)
         assert now is not None
         return now
+
+
+def test_a_server_that_answers_but_knows_nothing_of_ours_is_waited_for(prefect_url: str) -> None:
+    stranger = str(uuid4())
+    with temporary_settings({PREFECT_API_URL: prefect_url}):
+        runs = DropRuns("nobody/registered-this")
+        with pytest.raises(ServiceError, match="has no deployment nobody/registered-this"):
+            runs.begin("digest", {"table": "a.csv"})
+        with pytest.raises(ServiceError, match=f"has no flow run {stranger}"):
+            runs.again(stranger)
+        assert runs.state(stranger) is None
 
 
 @pytest.fixture

@@ -1,0 +1,26 @@
+"""Ends of processes as the kernel tells them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from uuid import uuid4
+
+from automl.evaluation.processes import has_ended, kill_marked
+
+
+def test_a_killed_process_has_ended_before_its_parent_collects_it() -> None:
+    marker = f"AUTOML_TEST={uuid4().hex}"
+    name, _, value = marker.partition("=")
+    process = subprocess.Popen(["sleep", "60"], env={**os.environ, name: value})
+    assert not has_ended(process.pid)
+    assert kill_marked(marker) == {process.pid}
+    until = time.monotonic() + 10.0
+    while not has_ended(process.pid) and time.monotonic() < until:
+        time.sleep(0.001)
+    assert has_ended(process.pid)
+    assert process.returncode is None
+    assert kill_marked(marker) == set()
+    process.wait()
+    assert has_ended(process.pid)
