@@ -98,8 +98,11 @@ def _n_bootstraps(prediction: NDArray[Any]) -> int:
 
 
 def _interval(values: FloatArray) -> Interval | None:
-    """None if a bootstrap has no value, as the area under a curve of one class."""
-    if not np.isfinite(values).all():
+    """None if a bootstrap has no value, as the area under a curve of one class, or if all have the same.
+
+    Rows that are all predicted right do not tell how often a new one is wrong.
+    """
+    if not np.isfinite(values).all() or np.ptp(values) == 0:
         return None
     low, high = np.percentile(values, TAILS)
     return float(low), float(high)

@@ -168,4 +168,6 @@ def corrected_metric(
     worst, ideal = bounds
     sign = 1.0 if ideal > worst else -1.0
     found = corrected(naive, resampled, shortfalls, gain, most=sign * ideal)
-    return HonestMetric.of(found, lambda score: sign * score, bounds)
+    # 0 - score, since -score of a perfect 0 is shown as -0
+    units = (lambda score: score) if sign > 0 else (lambda score: 0.0 - score)
+    return HonestMetric.of(found, units, bounds)

@@ -29,6 +29,7 @@ class Search(Section):
     families: tuple[str, ...] = setting(
         (),
         help="Only these families",
+        more="floors, which every model has to beat, are tried as well",
         usual="all",
         option=Option(metavar="A,B"),
         form="first",

@@ -30,7 +30,7 @@ from automl.spaces.distributions import (
 )
 from automl.spaces.grammar import Place, parse_node
 from automl.spaces.nodes import Choice, Hyperparameter, Signature, value_text
-from automl.spaces.text import nearest, to_mapping, to_text
+from automl.spaces.text import nearest, number, to_mapping, to_text
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _override(node: Hyperparameter, body: Any, place: Place) -> Hyperparameter:
         return _keep_choices(node, body, place)
     if isinstance(body, list | tuple):
         return _list_of_numbers(node, body, place)
-    if isinstance(body, int | float) and not isinstance(body, bool):
+    if isinstance(body, float) or number(body) is not None:
         return _list_of_numbers(node, (body,), place)
     if isinstance(body, Mapping):
         body = _merged(node, body, place)
@@ -157,15 +157,16 @@ def _merged(node: Hyperparameter, body: Mapping[str, Any], place: Place) -> dict
 def _list_of_numbers(node: Hyperparameter, values: Sequence[Any], place: Place) -> Hyperparameter:
     kept: list[JsonScalar] = []
     for value in values:
-        number = node.coerce(value)
+        read = number(value) if isinstance(value, str) else None
+        found = node.coerce(value if read is None else read)
         integer = isinstance(node.distribution, Numerical) and node.distribution.integer
-        if isinstance(number, bool) or not isinstance(number, int if integer else int | float):
+        if isinstance(found, bool) or not isinstance(found, int if integer else int | float):
             place.fail(f"must hold {'integers' if integer else 'numbers'}; got {value!r}")
-        if not isfinite(number):
+        if not isfinite(found):
             place.fail(f"must hold finite numbers; got {value!r}")
-        if isinstance(node.distribution, LogUniform) and number <= 0:
+        if isinstance(node.distribution, LogUniform) and found <= 0:
             place.fail(f"must hold positive numbers; got {value!r}")
-        kept.append(number)
+        kept.append(found)
     try:
         distribution = Categorical(tuple(kept))
     except SettingsError as error:

@@ -32,6 +32,9 @@ took 0.7 s."""
 
 NO_TIME = "no time to repeat the choice often enough for an honest score"
 UNDEFINED = "the score of the model is not defined on parts of the rows"
+ALL_ALIKE = (
+    "every sample of the rows has the same score, so they do not tell what new rows would have"
+)
 
 
 def estimate(
@@ -65,9 +68,12 @@ def estimate(
     repetition = work.repetition(evidence, session.settings.seed)
     pace = Pace(session.ledger.left_for("honest"))
     blocks = _repeated(session, work, repetition, pace)
-    scores = _believed(repetition.scores(blocks, evidence.gains()), evidence.metric_doubts())
+    repeated = repetition.scores(blocks, evidence.gains())
+    doubts |= {kind: ALL_ALIKE for kind, score in repeated.items() if score.low == score.high}
+    found = {kind: score for kind, score in repeated.items() if kind not in doubts}
+    scores = _believed(found, evidence.metric_doubts())
     session.is_reproducible &= session.is_timed or not pace.is_over
-    if not scores:
+    if not repeated:
         reason = NO_TIME if pace.is_over else UNDEFINED
         session.given_up.append(reason)
         return HonestRecord(chosen=chosen, n_trials=n_trials, reason=reason)
@@ -75,7 +81,7 @@ def estimate(
         single=scores.get("single"),
         ensemble=scores.get("ensemble"),
         chosen=chosen,
-        n_bootstraps=max(score.n_bootstraps for score in scores.values()),
+        n_bootstraps=max(score.n_bootstraps for score in repeated.values()),
         n_trials=n_trials,
         reason="" if chosen in scores else doubts.get(chosen, UNDEFINED),
     )
@@ -84,14 +90,14 @@ def estimate(
 def _believed(
     scores: Mapping[str, HonestScore], doubtful: Mapping[str, frozenset[str]]
 ) -> dict[str, HonestScore]:
-    """The scores without the metrics that a few rows decide."""
+    """The scores without the metrics that a few rows decide, or that are the same on all samples of the rows."""
     return {
         kind: replace(
             score,
             metrics={
                 name: metric
                 for name, metric in score.metrics.items()
-                if name not in doubtful.get(kind, ())
+                if name not in doubtful.get(kind, ()) and metric.low < metric.high
             },
         )
         for kind, score in scores.items()

@@ -61,6 +61,7 @@ class TrialStory:
 
     Parameters
     ----------
+    configuration : values of its hyperparameters, by name
     fresh_scores : on folds that the search never saw; None if it has none
     disposition : None before the selection, and of a trial that was not part of the search
     role : in the model, see `_role`
@@ -72,6 +73,7 @@ class TrialStory:
     trial_id: str
     family: str
     signature: str
+    configuration: Mapping[str, Any]
     status: str
     score: float | None
     fresh_scores: list[float] | None
@@ -98,6 +100,7 @@ def why_trial(choices: RunChoices, trial: Trial) -> TrialStory:
         trial_id=trial.id,
         family=trial.configuration.family,
         signature=trial.configuration.signature,
+        configuration=dict(trial.configuration.values),
         status=str(trial.status),
         score=trial.score,
         fresh_scores=_fresh_scores(choices).get(trial.id),

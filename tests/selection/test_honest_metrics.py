@@ -297,3 +297,12 @@ def test_metrics_that_a_few_rows_decide_have_no_interval():
     found = row_intervals(index, y, prediction, labels=None)
     assert found.metrics == {}
     assert found.score is None
+
+
+def test_metrics_of_which_no_row_is_wrong_have_no_interval():
+    y = np.arange(40) % 2
+    perfect = np.eye(2, dtype=np.float32)[y]
+    index = index_of("accuracy", Task.BINARY, y)
+    found = row_intervals(index, y, perfect, labels=y)
+    assert "accuracy" not in found.metrics
+    assert found.score is None

@@ -37,6 +37,16 @@ def test_numbers_can_be_restricted_to_a_list(space) -> None:
     assert narrowed.estimator_values(narrowed.default())["min_samples_leaf"] == 10
 
 
+@pytest.mark.parametrize(
+    ("quoted", "plain"),
+    [({"leaf": "5", "C": "1e-1"}, {"leaf": 5, "C": 0.1}), ({"leaf": ["1", "5"]}, {"leaf": [1, 5]})],
+)
+def test_quoted_numbers_are_numbers(space, quoted, plain) -> None:
+    for name in plain:
+        found = leaf(space.narrow(quoted), name).distribution
+        assert found == leaf(space.narrow(plain), name).distribution
+
+
 def test_choices_can_be_kept_by_value_or_text(space) -> None:
     narrowed = space.narrow(
         {"kernel": ["linear", "poly"], "max_features": "null", "shrinking": True}

@@ -115,6 +115,21 @@ def test_every_metric_has_a_value_corrected_for_the_choice_and_its_interval(line
     assert found["log_loss"]["value"] == pytest.approx(units(score["score"]), abs=1e-5)
 
 
+def test_rows_that_are_all_predicted_right_have_no_honest_score(tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text("x,y\n" + "".join(f"{i % 2},{'ab'[i % 2]}\n" for i in range(60)))
+    given = {"target": "y", "metric": "accuracy", "ensemble": "none", "families": ["decision_tree"]}
+    line = line_of(tmp_path / "home", table=str(file), trials=4, **given)
+    try:
+        found = record(line, "honest")
+        assert record(line, "ensemble")["score"] == 1
+        assert found["single"] is None
+        assert found["reason"] == honesty.ALL_ALIKE
+    finally:
+        line.session.close()
+        line.session.release()
+
+
 def test_the_same_run_has_the_same_honest_score_again(line, monkeypatch):
     monkeypatch.setattr(honesty, "N_BOOTSTRAPS", 40)
     assert estimate(*arguments(line)) == estimate(*arguments(line))
