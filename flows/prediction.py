@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from automl.errors import DataError, SettingsError
+from automl.evaluation.machine_limits import usable_cores
 from automl.home import Home, RunFolder
 from automl.inference.manifest import MANIFEST, parse_manifest
 from automl.tracking.own_models import FoundBundle, bundle_digest, bundle_of_run, is_run, own_bundle
@@ -114,7 +115,7 @@ class Predictor:
 
             folder = RunFolder(home.runs / found.run_id)
             loaded = model_of_trial(folder, loaded, chosen, trust=trust)
-        loaded.strict = strict
+        loaded.strict, loaded.n_jobs = strict, usable_cores()
         if proba and loaded.task == "regression":
             raise SettingsError("--proba needs a model of classes; this one predicts numbers")
         identity = found.run_id or bundle_digest(found.folder)[:DIGEST_CHARACTERS]
