@@ -300,13 +300,19 @@ def _refits(session: Session, best: Sequence[Trial], *, most: float) -> float:
     """Fit members on all rows, where that is wanted and takes at most so many seconds."""
     if not wants_refits(session):
         return 0.0
+    n_slots = session.pool.n_slots
     seconds = [refit_seconds(session, trial) for trial in _members(session, best)]
-    expected = max(sum(seconds) / session.pool.n_slots, max(seconds, default=0.0))
     if session.settings.data_mode == "halves":
-        return expected
-    if session.plan.stage("search").jobs_per_repeat == 1:
-        return min(expected, most)
+        return _on_slots(seconds, n_slots)
+    if session.plan.stage("search").jobs_per_repeat == 1:  # members are refitted one by one
+        return min(_on_slots([each for each in seconds if each <= most], n_slots), most)
+    expected = _on_slots(seconds, n_slots)
     return expected if expected <= most else 0.0
+
+
+def _on_slots(seconds: Sequence[float], n_slots: int) -> float:
+    """Least seconds of some jobs on the slots."""
+    return max(sum(seconds) / n_slots, max(seconds, default=0.0))
 
 
 def _registration(

@@ -123,6 +123,16 @@ def test_refits_are_planned_only_where_they_are_wanted_and_affordable(session_of
     assert expected_tail(bag, slow)["final"] < 5.0
 
 
+def test_after_a_holdout_time_is_kept_for_those_members_that_can_be_refitted_in_it(
+    session_of, trial_of
+):
+    session = session_of(holdout_above_rows=100)
+    slow = [trial_of(i, 1000.0) for i in range(3)]
+    without = expected_tail(session, slow)["final"]
+    assert without < 5.0
+    assert expected_tail(session, [trial_of(9, 10.0), *slow])["final"] > without + 2.0
+
+
 def test_on_a_busy_machine_everything_is_expected_to_take_longer(session_of, trial_of):
     session = session_of()
     trials = [trial_of(i) for i in range(3)]
