@@ -76,6 +76,9 @@ N_INTERVAL = 400
 
 N_LUCK = 100
 """Drawn rows on which the final choice and the others are scored to tell whose luck a difference is."""
+MANY_ROWS, LEAST_SHARE = 50_000, 0.25
+"""From so many rows on the two numbers above fall in proportion, to a quarter: intervals of many rows are narrow, and
+an error of their ends is a small part of a small number."""
 
 
 Chooser = Callable[[FloatArray, np.random.Generator], Sequence[Mapping[str, Choice]]]
@@ -146,7 +149,7 @@ class Repetition:
     ) -> None:
         self._rows, self._choose, self._seed = rows, choose, seed
         self._n_bootstraps = n_bootstraps
-        drawn = self._draw(N_LUCK, self._generator(LUCK))
+        drawn = self._draw(self._fewer(N_LUCK), self._generator(LUCK))
         self._finals = {kind: _Final(rows, choice, drawn) for kind, choice in final.items()}
 
     @property
@@ -189,7 +192,7 @@ class Repetition:
         n_done = sum(map(self._size, range(len(blocks))))
         if n_done < min(LEAST_BOOTSTRAPS, self._n_bootstraps):
             return {}
-        resampled = self._draw(N_INTERVAL, self._generator(INTERVAL))
+        resampled = self._draw(self._fewer(N_INTERVAL), self._generator(INTERVAL))
         by_kind = {kind: [s for block in blocks for s in block[kind]] for kind in self._finals}
         return {
             kind: self._finals[kind].corrected(resampled, found, (gains or {}).get(kind, Gain()))
@@ -199,6 +202,10 @@ class Repetition:
 
     def _size(self, number: int) -> int:
         return min(BLOCK, self._n_bootstraps - BLOCK * number)
+
+    def _fewer(self, n: int) -> int:
+        """Drawn rows that are worth their time."""
+        return round(n * min(max(MANY_ROWS / len(self._rows.y), LEAST_SHARE), 1.0))
 
     def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
         return draw(len(self._rows.y), n, rng=rng, groups=self._rows.groups)
