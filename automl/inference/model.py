@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.calibration import Calibration, calibrated
@@ -351,7 +352,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
             chunk = typed.iloc[start : start + CHUNK_ROWS].reset_index(drop=True)
             out[start : start + CHUNK_ROWS] = self._blend(chunk, n_classes)
 
-        with ThreadPoolExecutor(self.n_jobs) as threads:
+        # threads of the numerical libraries would wait for each other
+        with threadpool_limits(1), ThreadPoolExecutor(self.n_jobs) as threads:
             list(threads.map(predict_chunk, range(0, len(typed), CHUNK_ROWS)))
         return out
 
