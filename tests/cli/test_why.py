@@ -187,7 +187,8 @@ def test_the_numbers_behind_the_sentences_are_in_the_json(automl, finished):
     assert disposition["test"].startswith("corrected t")
     assert disposition["pvalue"] < 0.05 < disposition["statistic"]
     assert (disposition["cluster"], disposition["cluster_size"]) == (3, 1)
-    assert automl("why", RUN_ID, "0", "--json").json["configuration"] == {"alpha": 0}
+    configuration = automl("why", RUN_ID, "0", "--json").json["configuration"]
+    assert configuration == {"alpha": 0, "prep.scaling": "standard"}
     assert automl("why", RUN_ID, "6", "--json").json["role"] == "ensemble member"
     assert automl("why", RUN_ID, "0", "--json").json["role"] == "champion"
     assert len(automl("why", RUN_ID, "4", "--json").json["fresh_scores"]) == 10

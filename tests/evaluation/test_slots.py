@@ -590,6 +590,8 @@ def test_a_driver_killed_while_its_supervisor_starts_leaves_nothing(tmp_path: Pa
 
 def test_an_unguarded_script_runs_once_survives_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
     script = """
+    import signal
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     print("imported", __name__, flush=True)
     from automl.evaluation.slots import Job
     from automl.evaluation.worker_pool import WorkerPool

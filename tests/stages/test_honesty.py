@@ -117,7 +117,7 @@ def test_every_metric_has_a_value_corrected_for_the_choice_and_its_interval(line
 
 def test_rows_that_are_all_predicted_right_have_no_honest_score(tmp_path):
     file = tmp_path / "table.csv"
-    file.write_text("x,y\n" + "".join(f"{i % 2},{'ab'[i % 2]}\n" for i in range(60)))
+    file.write_text("x,y\n" + "".join(f"{i * 7 % 10},{'ab'[i * 7 % 10 > 4]}\n" for i in range(60)))
     given = {"target": "y", "metric": "accuracy", "ensemble": "none", "families": ["decision_tree"]}
     line = line_of(tmp_path / "home", table=str(file), trials=4, **given)
     try:
