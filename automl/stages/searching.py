@@ -14,16 +14,13 @@ from automl.evaluation.partial_predictions import PartialPredictions
 from automl.experience.harvest import data_set_facts
 from automl.families.registry import families
 from automl.forecasts.forecast import Forecast
-from automl.forecasts.timings import KnownTimings
-from automl.optimizers.fidelities import ETA, FULL
-from automl.optimizers.protocol import Proposal
 from automl.optimizers.registry import get_optimizer
-from automl.origins import DEFAULT, FLOOR, GIVEN
+from automl.origins import GIVEN
 from automl.randomness import Purpose, stream
 from automl.recommendation.meta_vote import MetaVote, vote_on
 from automl.recommendation.methods import obstacle
 from automl.recommendation.transfer_sources import sources_of
-from automl.records import Configuration, Fidelity, Trial, TrialStatus
+from automl.records import Configuration, Trial, TrialStatus
 from automl.run.choices import check_only_family, reads_clock
 from automl.run.fold_plan import kept_repeats
 from automl.run.search_spaces import spaces_of
@@ -31,7 +28,6 @@ from automl.run.session import Session
 from automl.run_records.search import FamilyFindings, SearchRecord
 from automl.search.opening import Opening
 from automl.search.proposing import Proposer
-from automl.search.rungs import Rungs
 from automl.search.runner import TrialRunner, work
 from automl.search.spells import Spell
 from automl.search.turns import Turn, Turns
@@ -48,28 +44,8 @@ from automl.stages.participation import (
     unkept_requests,
     usable_families,
 )
-from automl.stages.speed import stored_timings, workload_of
+from automl.stages.search_time import LOOK_SECONDS, SearchTime, known_timings
 
-TRIAL_SHARE = 0.4
-"""Share of the search's time that one trial may take: two slow ones must not be the whole search (by
-judgement)."""
-FLOOR_SHARE = 0.5
-"""Share of the time that nothing has claimed, for a floor that comes late (by judgement)."""
-LOOK_SECONDS = 0.2
-"""Between looks whether workers can begin; and the least limit of a floor."""
-LEAST_TRIAL_SECONDS = 10.0
-"""However short the search: a lower limit would end trials that only met a busy machine (by judgement)."""
-SLOW_SHARE = 1 / 40
-"""Share of the search's slot seconds from which a trial on one large holdout begins on few rows: forty such trials
-would be the whole search (by judgement)."""
-FEW_ROWS = ETA**-2
-"""Share of the rows on which slow trials begin; the best third goes on to all rows."""
-FITS_FACTOR = 1.2
-"""On a trial's forecast: every other forecast is too short, and a trial that is ended has cost its time (by
-judgement)."""
-DEFAULTS_SHARE = 0.1
-"""Share of the search's time for defaults that run to their end though they look poor: they
-say what the search was good for, and are seldom members of the model."""
 OUT_OF_TIME = frozenset({TrialStatus.TIMED_OUT, TrialStatus.KILLED})
 N_KEPT = 64
 """Trials whose fold models are kept for the final model: the 60 that an ensemble chooses from, and some for which
@@ -98,7 +74,6 @@ class Search:
         settings, plan = session.settings, session.plan
         self.families, self.refused = usable_families(settings, plan)
         self._defaults = defaults_of(settings, plan, self.families)
-        self._default_seconds = 0.0
         self._is_attached = threading.Event()
         self.failure: BaseException | None = None
         check_only_family(settings, self.families.__contains__)
@@ -112,6 +87,7 @@ class Search:
             n_folds=len(plan.stage("search").jobs),
             seed=settings.seed,
         )
+        self.time = SearchTime(session, self._forecast)
         opening = opening_of(session, self.families)
         proposer = Proposer(
             arms_of(
@@ -129,12 +105,12 @@ class Search:
             opening=opening,
             seed=settings.seed,
             races=settings.racing,
-            fits=self._fits,
-            has_time=self._has_time,
+            fits=self.time.fits,
+            has_time=self.time.is_left,
             defaults=self._owed_defaults(),
-            affords=self._affords,
-            seconds=self._expected_seconds,
-            rungs=self._rungs(),
+            affords=self.time.affords,
+            seconds=self.time.expected_seconds,
+            rungs=self.time.rungs(),
         )
         self.turns = Turns(
             proposer,
@@ -154,7 +130,7 @@ class Search:
         self._best_predictions, self._partial_predictions = self._begin_predictions()
         for trial in session.earlier:
             self._keep_models(trial)
-            self._time(trial)
+            self.time.add(trial)
         self.runner = TrialRunner(
             session.pool,
             session.run_id,
@@ -187,7 +163,7 @@ class Search:
         """
 
         def is_enough() -> bool:
-            return self._is_late() or (until is not None and until())
+            return self.time.is_late() or (until is not None and until())
 
         def look() -> None:
             if see is not None and family is not None:
@@ -199,21 +175,21 @@ class Search:
                     self.turns,
                     self.runner,
                     commit=self._commit,
-                    limit_seconds=self._limit,
+                    limit_seconds=self.time.limit,
                     family=family,
                     until=is_enough,
                     look=look,
                 )
-            if self._is_late():
+            if self.time.is_late():
                 self.turns.end()
 
     def families_in_turn(self) -> Iterator[str]:
         """Families as they need a thread, which calls `run` with the family; until the search is over."""
-        if not self._workers_come(self._is_late):
+        if not self._workers_come(self.time.is_late):
             return
         while True:
             with self._failing():
-                family = self.turns.next_family(until=self._is_late)
+                family = self.turns.next_family(until=self.time.is_late)
             if family is None:
                 return
             yield family
@@ -236,7 +212,7 @@ class Search:
                 self.run(until=self._is_attached.is_set)
 
         threads = [threading.Thread(target=run, daemon=True)]
-        if not self._is_late():  # else it would only take the core from the one model that is left
+        if not self.time.is_late():  # else it would take the core from the one model that is left
             threads.append(threading.Thread(target=warm_up, daemon=True))
         for thread in threads:
             thread.start()
@@ -371,7 +347,7 @@ class Search:
         allocator = allocator_name(self.session.settings.chosen_allocator)
         self.session.commit(trial, sees=sees, allocator=allocator, ask_seconds=ask_seconds)
         self._keep_models(trial)
-        self._time(trial)
+        self.time.add(trial)
         self._best_predictions.add(trial)
         self._partial_predictions.add(trial)
         self._outlook.refresh()
@@ -379,11 +355,6 @@ class Search:
     def _keep_models(self, trial: Trial) -> None:
         if trial.stage == "search":
             self._best_models.add(trial)
-
-    def _time(self, trial: Trial) -> None:
-        if self.session.is_timed and trial.stage == "search":
-            self._forecast.add(trial)
-            self._default_seconds += trial.spent_seconds if trial.origin == DEFAULT else 0.0
 
     def _begin_predictions(self) -> tuple[BestTrials, PartialPredictions]:
         """Stores that keep predictions within their quota, with room for those under way."""
@@ -404,30 +375,6 @@ class Search:
                 unfinished.add(trial)
         return best, unfinished
 
-    # --- time ---------------------------------------------------------------------------------
-
-    def _left(self) -> float | None:
-        return self.session.ledger.left_for("search") if self.session.ledger.planned else None
-
-    def _limit(self, turn: Turn) -> float | None:
-        settings, left = self.session.settings, self._left()
-        limits = [settings.trial_seconds] if settings.trial_seconds is not None else []
-        if left is not None:
-            if turn.origin == FLOOR:
-                spare = self.session.ledger.spare
-                limits.append(max(left, FLOOR_SHARE * spare, LOOK_SECONDS))
-            else:
-                limits.append(min(max(left, 0.1), self._longest))
-        return min(limits, default=None)
-
-    def _is_late(self) -> bool:
-        """Whether a budget of seconds has ended a search that counts trials, or any search at all."""
-        session, left = self.session, self._left()
-        is_late = session.is_late if session.is_timed else left is not None and left <= 0
-        if is_late:
-            session.is_reproducible = False
-        return is_late
-
     def _workers_come(self, until: Callable[[], bool]) -> bool:
         """Wait until workers can be started; whether that was before `until` held.
 
@@ -439,64 +386,6 @@ class Search:
             if self.session.pool.is_ready(LOOK_SECONDS):
                 return True
         return False
-
-    def _has_time(self) -> bool:
-        left = self._left()
-        return left is None or not self.session.is_timed or left > 0
-
-    def _fits(self, proposal: Proposal, earlier: Trial | None) -> bool:
-        left = self._left()
-        if left is None or not self.session.is_timed:
-            return True
-        seconds = self._expected_seconds(proposal, earlier) or 0.0
-        return left > 0 and FITS_FACTOR * seconds <= min(left, self._longest)
-
-    def _expected_seconds(self, proposal: Proposal, earlier: Trial | None) -> float | None:
-        """Forecast of a trial's own seconds.
-
-        None in a run that counts trials, which must not read the clock, and in one that is late.
-        """
-        if not self.session.is_timed or self.session.is_late:
-            return None
-        return self._forecast.seconds(proposal.configuration, proposal.fidelity, earlier)
-
-    def _rungs(self) -> Rungs | None:
-        """Few rows first, where a trial is one fit on a large table and nothing but time counts."""
-        session = self.session
-        n_folds = len(session.plan.stage("search").jobs)
-        if not session.settings.racing or not session.is_timed or n_folds > 1:
-            return None
-        return Rungs((Fidelity(row_share=FEW_ROWS), FULL), self._is_slow)
-
-    def _is_slow(self, configuration: Configuration) -> bool:
-        planned = self.session.ledger.planned.get("search", 0.0) * self.session.pool.n_slots
-        seconds = self._forecast.seconds(configuration) or 0.0
-        return seconds > SLOW_SHARE * planned
-
-    def _affords(self, proposal: Proposal) -> bool:
-        """Whether a default may take all its folds' seconds, beside those of the others."""
-        if not self.session.is_timed or not self.session.ledger.planned:
-            return True
-        seconds = self._forecast.seconds(proposal.configuration, proposal.fidelity) or 0.0
-        allowance = (
-            DEFAULTS_SHARE * self.session.pool.n_slots * self.session.ledger.planned["search"]
-        )
-        return self._default_seconds + seconds <= allowance
-
-    @property
-    def _longest(self) -> float:
-        """Most seconds of a trial that is not a floor."""
-        return max(TRIAL_SHARE * self.session.ledger.planned["search"], LEAST_TRIAL_SECONDS)
-
-
-def known_timings(session: Session) -> KnownTimings:
-    """Forecast before the first trial.
-
-    Timings of other runs count under a time budget only: under trials no decision may depend on
-    seconds. A run that is late begins none.
-    """
-    reads = session.is_timed and not session.is_late
-    return stored_timings(session) if reads else KnownTimings(workload_of(session))
 
 
 def votes_of(

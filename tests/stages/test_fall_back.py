@@ -21,7 +21,7 @@ from automl.run_records.result import RunResult
 from automl.run_records.search import SearchRecord
 from automl.settings import Settings
 from automl.stages.line import Line
-from automl.stages.searching import FLOOR_SHARE
+from automl.stages.search_time import FLOOR_SHARE
 
 SETTINGS = Settings(
     table="sklearn:iris",
@@ -84,10 +84,10 @@ def test_a_floor_has_half_of_what_is_left_beside_the_end_of_the_run(tmp_path):
         for slowness in (1.0, 3.0):
             ledger.slowness = slowness
             expected = FLOOR_SHARE * (10.0 - LEAST_TAIL_SECONDS * slowness)
-            assert search._limit(turn) == pytest.approx(expected, abs=0.3)
-        assert not search._is_late()
+            assert search.time.limit(turn) == pytest.approx(expected, abs=0.3)
+        assert not search.time.is_late()
         ledger.slowness = 20.0
-        assert search._is_late()
+        assert search.time.is_late()
 
 
 def test_a_resumed_run_takes_the_constant_over(tmp_path):

@@ -18,7 +18,8 @@ from automl.optimizers.protocol import Proposal
 from automl.record_files import StageRecords
 from automl.records import FoldResult, Trial, TrialStatus
 from automl.run.ledger import Ledger
-from automl.stages.searching import Search, known_timings
+from automl.stages.search_time import known_timings
+from automl.stages.searching import Search
 
 FAMILIES = ("lightgbm", "knn", "ridge")
 PER_COST = {"base": "smac", "acquisition": "ei_per_cost"}
@@ -81,7 +82,7 @@ def turns_of(search, n, seconds=0.1):
     ):
         configuration = turn.proposal.configuration
         trial = finished(search.session.run_id, turn.index, configuration, seconds)
-        search._time(trial)
+        search.time.add(trial)
         search.turns.finish(trial)
         given.append(turn)
     return given
@@ -95,9 +96,9 @@ def test_a_time_budget_leaves_out_what_earlier_runs_say_cannot_finish(search_of,
 def test_a_time_budget_leaves_out_what_its_own_trials_say_cannot_finish(search_of):
     search = search_of()
     knn = get_family("knn").space("classification").default()
-    assert search._fits(Proposal(knn), None)
-    search._time(finished("run", 0, knn, 5 * 3600.0))
-    assert not search._fits(Proposal(knn), None)
+    assert search.time.fits(Proposal(knn), None)
+    search.time.add(finished("run", 0, knn, 5 * 3600.0))
+    assert not search.time.fits(Proposal(knn), None)
 
 
 def test_a_turn_says_what_its_trial_is_expected_to_take(search_of, slow_knn):
@@ -106,7 +107,7 @@ def test_a_turn_says_what_its_trial_is_expected_to_take(search_of, slow_knn):
     assert first.expected_seconds > 0  # by the earlier run and the floor
     assert last.expected_seconds == pytest.approx(0.1)  # as long as its trials take
     knn = Proposal(get_family("knn").space("classification").default())
-    assert search_of()._expected_seconds(knn, None) > 3600
+    assert search_of().time.expected_seconds(knn, None) > 3600
 
 
 def test_nothing_is_expected_where_nothing_is_known_or_trials_are_counted(search_of, request):
