@@ -17,18 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from automl.estimators.allowance import current
 from automl.estimators.histograms import useful_bins
-from automl.estimators.holdout import IntArray, inner_holdout
-from automl.estimators.rounds import Rounds, look
+from automl.estimators.holdout import IntArray
+from automl.estimators.rounds import EarlyStopped
 from automl.estimators.tables import CategoryCodes
 from automl.estimators.weights import ClassWeight, FloatArray, row_weights
 
-FEW_ROUNDS = 5.0
-"""Times the learning rate, on fewer than 300 rows; see ``benchmarks/seconds``."""
 #: Objectives under which a constant added to the target is added to the prediction.
 SHIFTED = (None, "regression", "regression_l1", "huber", "fair", "quantile")
 
 
-class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
+class _EarlyStoppingLightGBM(EarlyStopped, BaseEstimator):  # type: ignore[misc]
     """Common part of `LightGBMClassifier` and `LightGBMRegressor`.
 
     Parameters
@@ -79,6 +77,7 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
     n_features_in_ : number of columns
     """
 
+    FEW_ROUNDS = 5.0
     booster_: lgb.Booster | None
     best_iteration_: int
     n_features_in_: int
@@ -179,13 +178,7 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
             )
             return booster, best, booster.current_iteration()
 
-        split = inner_holdout(
-            target,
-            share=self.holdout_share,
-            seed=self.random_state,
-            is_classification=isinstance(self, ClassifierMixin),
-        )
-        self.booster_, rounds = look(split, grow)
+        self.booster_, rounds = self._look(target, grow)
         if self.booster_ is None:
             self.booster_ = _boost(parameters, data, rounds)
         self.best_iteration_ = min(rounds, self.booster_.current_iteration())
@@ -199,11 +192,9 @@ class _EarlyStoppingLightGBM(BaseEstimator):  # type: ignore[misc]
     @property
     def planned_iterations(self) -> int:
         """Most rounds that `fit` grows."""
-        return self.n_estimators or 100 if self.boosting == "dart" else self._rounds.most
-
-    @property
-    def _rounds(self) -> Rounds:
-        return Rounds(self.learning_rate, self.n_estimators, FEW_ROUNDS)
+        if self.boosting == "dart":
+            return self.n_estimators or 100
+        return super().planned_iterations
 
     def _parameters(self, n_rows: int, n_columns: int) -> dict[str, Any]:
         parameters: dict[str, Any] = {

@@ -12,18 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from automl.estimators.allowance import current
 from automl.estimators.histograms import useful_bins
-from automl.estimators.holdout import IntArray, inner_holdout
-from automl.estimators.rounds import Rounds, look
+from automl.estimators.holdout import IntArray
+from automl.estimators.rounds import EarlyStopped
 from automl.estimators.tables import CategoryCodes
 from automl.estimators.weights import ClassWeight, FloatArray, row_weights
 
 MOST_BINS = 256
 """XGBoost's own default; categories are split apart from it."""
-FEW_ROUNDS = 7.0
-"""Times the learning rate, on fewer than 300 rows; see ``benchmarks/seconds``."""
 
 
-class _XGBoost(BaseEstimator):  # type: ignore[misc]
+class _XGBoost(EarlyStopped, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifier and the regressor.
 
     Parameters
@@ -39,6 +37,7 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
         0 for 2 / learning_rate within [20, 100].
     """
 
+    FEW_ROUNDS = 7.0
     booster_: xgboost.Booster | None
     best_iteration_: int
     codes_: CategoryCodes
@@ -99,8 +98,6 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
         target: NDArray[Any],
         weight: FloatArray | None,
     ) -> tuple[xgboost.Booster | None, int]:
-        """Rounds with the least loss on held-out rows; the model too where no time is left for another."""
-
         def grow(training: IntArray, held_out: IntArray) -> tuple[xgboost.Booster, int, int]:
             parts = [
                 self._matrix(array[rows], target[rows], None if weight is None else weight[rows])
@@ -118,22 +115,7 @@ class _XGBoost(BaseEstimator):  # type: ignore[misc]
             best = int(booster.attr("best_iteration") or 0) + 1  # not there after a single round
             return booster, best, booster.num_boosted_rounds()
 
-        split = inner_holdout(
-            target,
-            share=self.holdout_share,
-            seed=self.random_state,
-            is_classification=isinstance(self, ClassifierMixin),
-        )
-        return look(split, grow)
-
-    @property
-    def planned_iterations(self) -> int:
-        """Most rounds that `fit` grows."""
-        return self._rounds.most
-
-    @property
-    def _rounds(self) -> Rounds:
-        return Rounds(self.learning_rate, self.n_estimators, FEW_ROUNDS)
+        return self._look(target, grow)
 
     def _matrix(
         self,

@@ -12,18 +12,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from automl.estimators.allowance import current
-from automl.estimators.holdout import IntArray, inner_holdout
-from automl.estimators.rounds import Rounds, look
+from automl.estimators.holdout import IntArray
+from automl.estimators.rounds import EarlyStopped
 from automl.estimators.tables import CategoryCodes
 from automl.estimators.weights import ClassWeight, FloatArray, row_weights
 
-FEW_ROUNDS = 10.0
-"""Times the learning rate, on fewer than 300 rows; see ``benchmarks/seconds``."""
 LEAST_SAMPLED_ROWS = 50
 """CatBoost ends with an error if a round draws almost none of the rows, as happened with 6 to 15 rows."""
 
 
-class _CatBoost(BaseEstimator):  # type: ignore[misc]
+class _CatBoost(EarlyStopped, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifier and the regressor.
 
     Parameters
@@ -41,6 +39,7 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
         below, it is 10 / learning_rate. All rows are used again for that number, if the time allows.
     """
 
+    FEW_ROUNDS = 10.0
     model_: catboost.CatBoost | None
     codes_: CategoryCodes
     n_features_in_: int
@@ -89,8 +88,6 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
     def _with_holdout(
         self, pool: catboost.Pool, target: NDArray[Any], objective: str
     ) -> tuple[catboost.CatBoost | None, int]:
-        """Rounds with the least loss on held-out rows; the model too where no time is left for another."""
-
         def grow(training: IntArray, held_out: IntArray) -> tuple[catboost.CatBoost, int, int]:
             model = self._grown(
                 pool.slice(training), pool.slice(held_out), self.planned_iterations, objective
@@ -98,13 +95,7 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
             losses = next(iter(model.get_evals_result()["validation"].values()))
             return model, max(int(model.tree_count_), 1), len(losses)
 
-        split = inner_holdout(
-            target,
-            share=self.holdout_share,
-            seed=self.random_state,
-            is_classification=isinstance(self, ClassifierMixin),
-        )
-        return look(split, grow)
+        return self._look(target, grow)
 
     def _grown(
         self, pool: catboost.Pool, held_out: catboost.Pool | None, rounds: int, objective: str
@@ -112,15 +103,6 @@ class _CatBoost(BaseEstimator):  # type: ignore[misc]
         model = catboost.CatBoost(self._parameters(rounds, objective, pool.num_row()))
         clock = [_Clock(rounds)] if current().is_limited else None
         return model.fit(pool, eval_set=held_out, verbose=False, callbacks=clock)
-
-    @property
-    def planned_iterations(self) -> int:
-        """Most rounds that `fit` grows."""
-        return self._rounds.most
-
-    @property
-    def _rounds(self) -> Rounds:
-        return Rounds(self.learning_rate, self.n_estimators, FEW_ROUNDS)
 
     def _parameters(self, rounds: int, objective: str, n_rows: int) -> dict[str, Any]:
         sampling = {"bootstrap_type": "Bernoulli", "subsample": self.subsample}

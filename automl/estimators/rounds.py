@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from automl.estimators.allowance import current
-from automl.estimators.holdout import IntArray
+from automl.estimators.holdout import IntArray, inner_holdout
 
 Model = TypeVar("Model")
 MIN_ROWS_TO_HOLD_OUT = 300
@@ -85,3 +87,40 @@ def look(
         return model, best
     current().find(best)
     return None, best
+
+
+class EarlyStopped:
+    """What the boosted estimators share: how many rounds they grow, and on which rows they look.
+
+    Attributes
+    ----------
+    FEW_ROUNDS
+        Rounds times the learning rate, on too few rows to hold any out; see ``benchmarks/seconds``.
+    """
+
+    FEW_ROUNDS: ClassVar[float]
+    learning_rate: float
+    n_estimators: int
+    holdout_share: float
+    random_state: int
+
+    @property
+    def planned_iterations(self) -> int:
+        """Most rounds that `fit` grows."""
+        return self._rounds.most
+
+    @property
+    def _rounds(self) -> Rounds:
+        return Rounds(self.learning_rate, self.n_estimators, self.FEW_ROUNDS)
+
+    def _look(
+        self, target: NDArray[Any], grow: Callable[[IntArray, IntArray], tuple[Model, int, int]]
+    ) -> tuple[Model | None, int]:
+        """Rounds with the least loss on held-out rows; the model too where no time is left for another."""
+        split = inner_holdout(
+            target,
+            share=self.holdout_share,
+            seed=self.random_state,
+            is_classification=is_classifier(self),
+        )
+        return look(split, grow)

@@ -22,11 +22,18 @@ import kept_lines
 import numpy as np
 from shared_rounds import completed, differences, measure, prepared
 
-from automl.estimators import boosting, extreme_boosting, oblivious_boosting, rounds
+from automl.estimators import rounds
 from automl.estimators.allowance import current
+from automl.estimators.boosting import LightGBMClassifier, LightGBMRegressor
+from automl.estimators.extreme_boosting import XGBoostClassifier, XGBoostRegressor
+from automl.estimators.oblivious_boosting import CatBoostEarlyClassifier, CatBoostEarlyRegressor
 from automl.evaluation.fitting import SharedRounds
 
-MODULES = {"catboost": oblivious_boosting, "xgboost": extreme_boosting, "lightgbm": boosting}
+CLASSES = {
+    "catboost": (CatBoostEarlyClassifier, CatBoostEarlyRegressor),
+    "xgboost": (XGBoostClassifier, XGBoostRegressor),
+    "lightgbm": (LightGBMClassifier, LightGBMRegressor),
+}
 KEYS = ("table", "configuration", "rule")
 TABLES = (
     "sonar", "tae", "auto-price", "pyrimidines", "heart-statlog", "triazines", "servo", "colic", "housing",
@@ -92,13 +99,13 @@ CONFIGURATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 @contextmanager
 def following(rule: Rule, family: str) -> Iterator[None]:
     """Fits of a family go by a rule."""
-    module = MODULES[family]
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(rounds, "REACH", rule.reach))
         stack.enter_context(mock.patch.object(rounds, "CEILING", rule.ceiling))
-        stack.enter_context(mock.patch.object(module, "FEW_ROUNDS", rule.few))
+        for one in CLASSES[family]:
+            stack.enter_context(mock.patch.object(one, "FEW_ROUNDS", rule.few))
         if not rule.again:
-            stack.enter_context(mock.patch.object(module, "look", _look))
+            stack.enter_context(mock.patch.object(rounds, "look", _look))
         yield
 
 
