@@ -9,7 +9,7 @@ from automl.reports.figure import number
 from automl.reports.figures.boxes import default_against_optimized
 from automl.reports.page import Figures, Items, Paragraph, Part, Section
 from automl.reports.run_choices import RunChoices
-from automl.selection.defaults import boost_row_of_run
+from automl.selection.defaults import BoostRow, boost_row_of_run
 
 KEY, TITLE = "defaults", "Default against optimized"
 
@@ -33,10 +33,8 @@ def _parts(choices: RunChoices) -> Iterator[Part]:
             if row.score < row.best:
                 side = "below"
             yield Paragraph(
-                f"On the folds of the search the best default of {row.n_defaults} families is "
-                f"{row.best_default} with a score of {number(row.best)}, the worst {row.worst_default} with "
-                f"{number(row.worst)}. The champion, {row.family}, has {number(row.score)}: "
-                f"{abs(row.score - row.best):.4f} {side} the best default{gain}."
+                f"On the folds of the search {_scores_of(row)}. The champion, {row.family}, has "
+                f"{number(row.score)}: {abs(row.score - row.best):.4f} {side} the best default{gain}."
             )
         else:
             yield Paragraph("No family's default has a score.")
@@ -48,3 +46,13 @@ def _parts(choices: RunChoices) -> Iterator[Part]:
         yield Items(
             tuple(f"{family}: {reason or 'unknown'}." for family, reason in missing.items())
         )
+
+
+def _scores_of(row: BoostRow) -> str:
+    """The best and the worst default, or the only one with a score."""
+    if row.n_defaults == 1:
+        return f"{row.best_default} alone has a default with a score, {number(row.best)}"
+    return (
+        f"the best default of {row.n_defaults} families is {row.best_default} with a score of "
+        f"{number(row.best)}, the worst {row.worst_default} with {number(row.worst)}"
+    )
