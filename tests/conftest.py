@@ -62,6 +62,16 @@ def prefect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server.stop()
 
 
+@pytest.fixture(scope="session")
+def own_ports() -> Iterator[None]:
+    """Standing services of this process take any free port: tests at the same moment would meet at the usual ones."""
+    from automl_flows.services import standing
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(standing, "USUAL_PORTS", dict.fromkeys(standing.USUAL_PORTS, 0))
+        yield
+
+
 @pytest.fixture
 def _with_server(prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands of the test find a server that is up."""

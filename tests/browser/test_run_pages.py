@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from command_line import Command
+from command_line import Command, any_ports
 from page_visits import DESK, PHONE, visit
+from waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, FrameLocator, Page
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 DEPLOYMENTS = Path(__file__).parents[2] / "deployments" / "prefect.yaml"
 PROBLEM = "tumors"
@@ -72,7 +73,7 @@ class Standing:
 
 @pytest.fixture(scope="module")
 def run(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
-    command = Command(tmp_path_factory.mktemp("home"))
+    command = Command(tmp_path_factory.mktemp("home"), any_ports())
     pages = command.json("up")
     try:
         result = command.json("train", "sklearn:breast_cancer", *OPTIONS, PROBLEM, *FAMILIES)
@@ -200,6 +201,7 @@ def test_mlflows_run_page_shows_the_report_inside(run, browser, screenshots):
     with visit(browser, f"{path}/artifacts/report.html?{query}", screenshots) as visited:
         frame = visited.page.frame_locator("iframe")
         frame.get_by_role("heading", name="The answer").wait_for()
+        frame.locator("h2").nth(len(SECTIONS) - 1).wait_for()
         visited.shoot("mlflow-report")
         assert frame.locator("h2").all_inner_texts() == SECTIONS
         assert _pictures(frame) >= len(PICTURES)
@@ -215,7 +217,7 @@ def test_mlflows_lists_show_the_best_first_by_name_and_score(run, browser, scree
         visited.check(NO_USERS)
     with visit(browser, run.links["trials"], screenshots) as visited:
         cells = visited.page.get_by_role("link", name=re.compile(r"^-?0\.\d+ \w+ · s\d+$"))
-        cells.first.wait_for()
+        cells.nth(run.result["complete_trials"] - 1).wait_for()
         visited.shoot("mlflow-trials")
         names = cells.all_inner_texts()
         scores = [float(name.split()[0]) for name in names]
@@ -287,7 +289,8 @@ def test_prefects_form_of_a_training_run_explains_its_fields(run, browser, scree
         ["deploy", "--prefect-file", str(DEPLOYMENTS), "--name", "train"],
     ):
         subprocess.run([*prefect, *words], env=environment, check=True, capture_output=True)
-    found = httpx.get(f"{run.prefect}/api/deployments/name/automl-train/train").json()
+    path = f"{run.prefect}/api/deployments/name/automl-train/train"
+    found = httpx.get(path, timeout=PATIENCE_SECONDS).json()
     address = f"{run.prefect}/deployments/deployment/{found['id']}"
     with visit(browser, address, screenshots) as visited:
         visited.page.get_by_text("Description", exact=True).click()
@@ -302,5 +305,6 @@ def test_prefects_form_of_a_training_run_explains_its_fields(run, browser, scree
 
 def _flow_run(run: Standing) -> str:
     asked = {"flow_runs": {"tags": {"all_": [run.result["run_id"]]}}}
-    found = httpx.post(f"{run.prefect}/api/flow_runs/filter", json=asked).json()
+    path = f"{run.prefect}/api/flow_runs/filter"
+    found = httpx.post(path, json=asked, timeout=PATIENCE_SECONDS).json()
     return str(found[0]["id"])

@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import psutil
 import pytest
+from waiting import PATIENCE_SECONDS, until
 
 from automl.flow_run_notes import LOCAL, FlowRunNote, latest_note, write_notes
 from automl.home import Home
@@ -50,7 +51,7 @@ def probe():
 
 with server.connected():
     assert probe() == 380
-    assert server.drain(20)
+    assert any(server.drain(20) for _ in range(5))  # False: not in time
 """
 
 DRIVER = """
@@ -67,7 +68,7 @@ time.sleep(60)
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     with LocalServer(tmp_path_factory.mktemp("home") / "prefect") as started:
-        started.wait_ready(60)
+        started.wait_ready()
         yield started
 
 
@@ -75,20 +76,20 @@ def post(server, path):
     request = urllib.request.Request(
         f"{server.api_url}/{path}", data=b"{}", headers={"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=10) as response:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
         return json.load(response)
 
 
 def test_every_task_run_is_in_the_database_after_draining(server):
     before = post(server, "task_runs/count")
-    subprocess.run([sys.executable, "-c", FLOW, server.folder, server.url], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", FLOW, server.folder, server.url], check=True)
     assert post(server, "task_runs/count") - before == 20
     assert {run["state_type"] for run in post(server, "flow_runs/filter")} == {"COMPLETED"}
 
 
 def test_the_server_has_its_own_session_and_its_page(server):
     assert os.getsid(server.pid) == server.pid
-    assert answers(f"{server.url}/ui-settings", timeout=5)
+    assert answers(f"{server.url}/ui-settings", timeout=PATIENCE_SECONDS)
     assert psutil.Process(server.pid).net_connections("tcp")[0].laddr.ip == "127.0.0.1"
 
 
@@ -112,7 +113,7 @@ def told():
 
 
 def test_an_address_may_name_a_user(told):
-    assert answers(f"http://ann:a%20b@127.0.0.1:{told}/health")
+    assert answers(f"http://ann:a%20b@127.0.0.1:{told}/health", timeout=PATIENCE_SECONDS)
     assert not answers(f"http://127.0.0.1:{told}/health")
     assert not answers("http://127.0.0.1:PORT/health")
 
@@ -137,7 +138,7 @@ def test_the_server_ends_with_its_driver_however_that_ends(tmp_path, end):
         server = psutil.Process(int(driver.stdout.readline()))
         driver.send_signal(end)
         driver.wait()
-        server.wait(15)
+        server.wait(PATIENCE_SECONDS)
 
 
 def test_stop_ends_the_process_and_may_be_repeated(tmp_path):
@@ -158,8 +159,8 @@ def test_a_server_that_dies_during_its_start_is_reported(tmp_path):
     os.kill(server.pid, signal.SIGKILL)
     began = time.monotonic()
     with pytest.raises(ServiceError, match="ended during its start"):
-        server.wait_ready(30)
-    assert time.monotonic() - began < 10
+        server.wait_ready(150)
+    assert time.monotonic() - began < 50
     server.stop()
 
 
@@ -273,21 +274,13 @@ def test_what_cannot_be_told_now_is_told_by_the_next_command(server):
 
 
 def test_a_server_is_silent_when_it_lives_and_has_not_answered_for_long(server, monkeypatch):
-    monkeypatch.setattr("automl_flows.services.server.SILENT_SECONDS", 0.3)
-    monkeypatch.setattr("automl_flows.services.server.ASK_SECONDS", 0.1)
-    time.sleep(0.2)
-    assert not server.is_silent()
+    monkeypatch.setattr("automl_flows.services.server.SILENT_SECONDS", 2.0)
+    until(lambda: not server.is_silent())  # it may be busy, but answers
     process = psutil.Process(server.pid)
     process.suspend()
     try:
-        deadline = time.monotonic() + 10
-        while not server.is_silent() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert server.is_silent()
+        until(server.is_silent)
         assert server.is_alive()
     finally:
         process.resume()
-    deadline = time.monotonic() + 10
-    while server.is_silent() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not server.is_silent()
+    until(lambda: not server.is_silent())

@@ -7,23 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from distributed import Client
+from waiting import until
 
 SABOTEURS = Path(__file__).parents[1] / "evaluation"
 START_SECONDS = 120.0
-
-
-def wait_until(condition, seconds=START_SECONDS):
-    """Wait for a condition; fails after `seconds`."""
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "too late"
-        time.sleep(0.02)
 
 
 class Cluster:
@@ -35,7 +27,7 @@ class Cluster:
         self.scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)
         )
-        wait_until(lambda: file.exists() and file.stat().st_size)
+        until(lambda: file.exists() and file.stat().st_size, START_SECONDS)
         self.address = json.loads(file.read_text())["address"]
 
     def worker(self, *, threads=1, hides="", **environment) -> subprocess.Popen:
@@ -80,11 +72,13 @@ class Cluster:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A scheduler with two workers of one thread."""
     found = Cluster(tmp_path_factory.mktemp("cluster"))
-    for _ in range(2):
-        found.worker()
-    found.wait_for_workers(2)
-    yield found
-    found.close()
+    try:
+        for _ in range(2):
+            found.worker()
+        found.wait_for_workers(2)
+        yield found
+    finally:
+        found.close()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from automl.errors import AutoMLError, StorageError
 from automl.evaluation.slots import Job
@@ -35,9 +36,7 @@ def slots(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(SABOTEURS))
         made = make_slots(tmp_path_factory.mktemp("slots") / "20260101-000000-abcd", address)
-        until = time.monotonic() + 240.0
-        while not made.is_ready(0.5):
-            assert time.monotonic() < until
+        until(lambda: made.is_ready(0.5), 240.0)
         yield made
         made.close()
 
@@ -125,9 +124,13 @@ def test_an_exception_of_who_listens_ends_the_job(slots, slot):
 def test_cancel_ends_the_running_job_only(slots, slot):
     slots.cancel(slot)  # nothing runs
     assert_next_works(slots, slot)
-    timer = threading.Timer(0.5, slots.cancel, [slot])
-    timer.start()
-    outcome = slots.run(slot, job("hang"), limit_seconds=None)
+    runs = threading.Event()
+    canceller = threading.Thread(target=lambda: runs.wait(LONG) and slots.cancel(slot))
+    canceller.start()
+    outcome = slots.run(
+        slot, job("stream_then_hang", n=1), limit_seconds=None, on_result=lambda _: runs.set()
+    )
+    canceller.join()
     assert outcome.is_cancelled
     assert outcome.reason == "cancelled"
     assert_next_works(slots, slot)
@@ -140,9 +143,7 @@ def test_a_full_disk_is_no_fault_of_the_job(slots, slot):
 
 
 def test_slots_are_taken_one_by_one(slots):
-    until = time.monotonic() + LONG
-    while slots.n_slots < 2 and time.monotonic() < until:
-        time.sleep(0.1)
+    until(lambda: slots.n_slots >= 2)
     taken = [slots.acquire(LONG), slots.acquire(LONG)]
     assert len(set(taken)) == 2
     with pytest.raises(TimeoutError):
@@ -162,9 +163,7 @@ def test_close_ends_jobs_of_other_threads(slots, request, tmp_path):
         target=lambda: outcomes.append(others.run(slot, job("hang"), limit_seconds=None))
     )
     run.start()
-    until = time.monotonic() + 240.0
-    while not others.is_ready(0.5):
-        assert time.monotonic() < until
+    until(lambda: others.is_ready(0.5), 240.0)
     time.sleep(0.5)
     others.close()
     run.join(LONG)

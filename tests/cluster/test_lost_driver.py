@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 SABOTEURS = Path(__file__).parents[1] / "evaluation"
-WAIT_SECONDS = 120.0
 DRIVER = """
 import sys
 from pathlib import Path
@@ -38,13 +37,6 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def wait_until(condition):
-    until = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < until, "too late"
-        time.sleep(0.05)
-
-
 def test_a_driver_that_is_killed_leaves_nothing_on_the_workers(cluster, tmp_path):
     folder, pids = tmp_path / "20260101-000000-abcd", tmp_path / "pids"
     folder.mkdir()
@@ -54,10 +46,10 @@ def test_a_driver_that_is_killed_leaves_nothing_on_the_workers(cluster, tmp_path
         env={**os.environ, "PYTHONPATH": str(SABOTEURS)},
     )
     try:
-        wait_until(lambda: len(pids.read_text().split()) >= 2)
+        until(lambda: len(pids.read_text().split()) >= 2)
     finally:
         driver.kill()
         driver.wait()
     begun = [int(pid) for pid in pids.read_text().split()]
     assert any(map(is_alive, begun))
-    wait_until(lambda: not any(map(is_alive, begun)))
+    until(lambda: not any(map(is_alive, begun)))

@@ -8,6 +8,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from waiting import until
 
 from automl.errors import ServiceError
 from automl.evaluation.journal import read as read_journal
@@ -23,8 +24,6 @@ from automl.stages import honesty
 from automl.stages.line import Line, close_line
 from automl_tasks.cluster import connection, watching
 from automl_tasks.run_slots import run_slots
-
-from .conftest import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
@@ -76,7 +75,7 @@ def stopped(folder, address):
     session = begin(settings, Home(folder), make_slots=run_slots)
     line = Line(session)
     line.search.start()
-    wait_until(lambda: n_trials(session) >= 2)
+    until(lambda: n_trials(session) >= 2, pause=0.02)
     close_line(line)
     session.release()
     assert n_trials(session) < SETTINGS.trials, "the run was over before it was stopped"
@@ -153,7 +152,7 @@ def test_a_worker_that_is_killed_and_one_that_joins_change_nothing(empty_cluster
     killed = []
 
     def disturb(session):
-        wait_until(lambda: n_trials(session) >= 2)
+        until(lambda: n_trials(session) >= 2, pause=0.02)
         empty_cluster.stop(first)
         killed.append(n_trials(session))
         empty_cluster.worker(threads=2)

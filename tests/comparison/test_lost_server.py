@@ -26,7 +26,7 @@ def logs() -> Iterator[None]:
             logger.disabled = False
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(150)
 @pytest.mark.usefixtures("logs")
 def test_the_results_do_not_wait_for_a_server_that_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -115,7 +115,7 @@ def test_threads_that_append_at_once_share_one_sync(
 
     def slow_sync(descriptor: int) -> None:
         syncs.append(descriptor)
-        time.sleep(0.02)
+        time.sleep(0.2)  # long enough for every other thread to append meanwhile
 
     monkeypatch.setattr(module.os, "fdatasync", slow_sync)
     journal = Journal(tmp_path)

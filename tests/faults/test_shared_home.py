@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Command, decisions
+from command_line import PATIENT, Command, decisions
 from disturbed import NAME, TABLE, TRAIN, Undisturbed, complete, predictions
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
@@ -82,7 +82,7 @@ def test_a_database_that_another_process_keeps_locked_costs_no_model(
 def test_two_runs_of_one_problem_at_once_are_two_versions_and_one_champion(
     home: Path, undisturbed: Undisturbed
 ) -> None:
-    command = Command(home)
+    command = Command(home, PATIENT)
     results = at_once(command, TRAIN, TRAIN)
     for result in results:
         complete(home, result["run_id"])
@@ -100,7 +100,7 @@ def test_a_retraining_that_is_started_twice_is_done_once(home: Path, tmp_path: P
     frame = load_breast_cancer(as_frame=True).frame.sample(frac=1.0, random_state=0)
     for n_rows in (200, 569):
         frame.iloc[:n_rows].to_csv(tmp_path / f"{n_rows}.csv", index=False)
-    command = Command(home)
+    command = Command(home, PATIENT)
     command.json("train", str(tmp_path / "200.csv"), *TRAIN[2:])
     again = ["retrain", NAME, str(tmp_path / "569.csv")]
     outcomes = at_once(command, again, again)

@@ -51,7 +51,7 @@ form = {"table": "sklearn:iris", "target": "target", "trials": 13, "preset": "fa
         "families": ["gaussian_nb", "slow", "once"], "allocator": "uniform", "optimizer": "random",
         "ensemble": "none", "resources": {"workers": 1}}
 told = {"run": train_flow(form)["run_id"], "tasks": {}}
-server.drain()
+drained()
 with get_client(sync_client=True) as client:
     for run in client.read_task_runs():
         states = client.read_task_run_states(run.id)

@@ -150,7 +150,7 @@ Secret(value=sys.argv[2]).save("wine")
 form = {"table": "secret:wine", "target": "target", "trials": 3, "families": ["ridge", "knn"],
         "ensemble": "none", "resources": {"workers": 1}}
 print(train_flow(form)["model"]["registered"])
-server.drain()
+drained()
 with get_client(sync_client=True) as client:
     for run in client.read_flow_runs():
         print("flow run", run.name, run.state.name, run.parameters)

@@ -8,19 +8,19 @@ import runpy
 import signal
 import subprocess
 import sys
-import time
 import venv
 from pathlib import Path
 
-import psutil
 import pytest
-from command_line import decisions, journal_trials, processes_with
+from command_line import children_with, decisions, journal_trials, processes_with
+from disturbed import assert_gone
+from waiting import until
 
 from automl.evaluation.journal import read
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of SQLAlchemy, through MLflow
 ]
 OPTIONS = runpy.run_path(str(Path(__file__).with_name("conftest.py")))["OPTIONS"]
@@ -28,15 +28,14 @@ TABLE = "sklearn:breast_cancer"
 SHARE = ["--test-share", "0.3"]
 
 
-def wait_for_trials(home: Path, n_trials: int, seconds: float = 60) -> str:
+def wait_for_trials(home: Path, n_trials: int) -> str:
     """Run id of the only run, as soon as its journal holds some trials."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        for folder in (home / "runs").glob("*"):
-            if len(read(folder / "journal")) >= n_trials:
-                return folder.name
-        time.sleep(0.05)
-    pytest.fail(f"no {n_trials} trials within {seconds} s")
+
+    def begun() -> str:
+        folders = (home / "runs").glob("*")
+        return next((f.name for f in folders if len(read(f / "journal")) >= n_trials), "")
+
+    return until(begun)
 
 
 def wait_for_more_trials(home: Path, run_id: str) -> None:
@@ -85,7 +84,7 @@ def test_a_run_that_is_stopped_killed_and_loses_its_server_decides_what_another_
     process = command.start("train", TABLE, *OPTIONS, *SHARE, "--workers", "1")
     run_id = wait_for_trials(tmp_path, 3)
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=170)
     assert process.returncode == 143, err
     assert processes_with(str(tmp_path)) == []
     assert all(t.reason != "cancelled" for t in journal_trials(tmp_path, run_id))
@@ -96,15 +95,11 @@ def test_a_run_that_is_stopped_killed_and_loses_its_server_decides_what_another_
     wait_for_more_trials(tmp_path, run_id)
     process.kill()
     process.communicate()
-    deadline = time.monotonic() + 10
-    while processes_with(str(tmp_path)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert processes_with(str(tmp_path)) == []
+    assert_gone(tmp_path)
 
     process = command.start("resume", run_id, "--json")
     wait_for_more_trials(tmp_path, run_id)
-    children = psutil.Process(process.pid).children(recursive=True)
-    servers = [c for c in children if "server_process" in " ".join(c.cmdline())]
+    servers = children_with(process.pid, "server_process")
     assert servers
     for server in servers:
         server.kill()
@@ -189,6 +184,6 @@ def test_saboteur_families_cost_their_own_trials_only(tmp_path) -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=400,
     )
     assert process.returncode == 0, process.stdout + process.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from ports import free_port
 from tiny_models import tiny_bundle, tiny_model
 
 from automl.tracking.packaging import save_pyfunc
@@ -62,12 +62,6 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:

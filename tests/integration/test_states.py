@@ -11,7 +11,6 @@ import json
 import os
 import signal
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from typing import Any
 
 import psutil
 import pytest
-from command_line import Command
+from command_line import PATIENT, Command, children_with
+from waiting import until
 
 from automl.home import Home, RunFolder
 from automl.run_state import Attempt, state_of
@@ -29,7 +29,7 @@ from automl_flows.services.reconciliation import FINAL_TYPES
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of SQLAlchemy, through MLflow
 ]
 TRIALS = ["--trials", "4", "--workers", "1"]
@@ -147,21 +147,7 @@ def ended(process: Any) -> dict[str, Any]:
 @contextmanager
 def server_of(process: Any) -> Iterator[psutil.Process]:
     """The Prefect server of a command, as soon as there is one."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        for child in psutil.Process(process.pid).children(recursive=True):
-            if "server_process" in " ".join(child.cmdline()):
-                yield child
-                return
-        time.sleep(0.02)
-    pytest.fail("no server was started")
-
-
-def wait_until(is_true: Any, seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    yield until(lambda: children_with(process.pid, "server_process"), pause=0.02)[0]
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +168,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def views(tmp_path_factory: pytest.TempPathFactory, tables: dict[str, Path]) -> Views:
     """A home after all that may come over a server and a driver, and one command more."""
     home = tmp_path_factory.mktemp("home")
-    command = Command(home)
+    command = Command(home, PATIENT)
     lose_server(command, tables["small"])
     come_too_late(command, tables["small"])
     run_id = stop_driver(command, tables["small"])
@@ -196,7 +182,7 @@ def lose_server(command: Any, table: Path) -> None:
     """A run whose server is killed when the flow has begun; nothing can tell the page of its end."""
     process = train(command, table, "lost", *TRIALS)
     with server_of(process) as server:
-        wait_until(lambda: flows_begun(command.home) == 1)
+        until(lambda: flows_begun(command.home) == 1)
         server.kill()
     result = ended(process)
     assert any("its server ended" in text for text in result["warnings"])
@@ -214,7 +200,7 @@ def flows_begun(home: Path) -> int:
 
 def come_too_late(command: Any, table: Path) -> None:
     """A run of a few seconds whose server does not come up; it has no flow run then."""
-    process = train(command, table, "late", "--budget", "20s", *TRIALS)
+    process = train(command, table, "late", "--budget", "60s", *TRIALS)
     with server_of(process) as server:
         server.suspend()
         result = ended(process)
@@ -226,9 +212,9 @@ def stop_driver(command: Any, table: Path) -> str:
     """A run that SIGTERM stops when its flow has begun; the page knows it at the command's end."""
     before = flows_begun(command.home)
     process = train(command, table, "tumors", *TRIALS)
-    wait_until(lambda: flows_begun(command.home) > before)
+    until(lambda: flows_begun(command.home) > before)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=200)
     run_id = Home(command.home).run_folders()[-1].run_id
     (flow_run,) = Views(command.home).flow_runs(run_id)
     assert flow_run["state_type"] == "CANCELLED"
@@ -239,7 +225,7 @@ def kill_driver(command: Any, run_id: str) -> None:
     """The same run, resumed by a process that is killed when the flow has begun."""
     before = flows_begun(command.home)
     process = command.start("resume", run_id)
-    wait_until(lambda: flows_begun(command.home) > before)
+    until(lambda: flows_begun(command.home) > before)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     assert state_of(Home(command.home).run(run_id)).status == "interrupted"
@@ -259,7 +245,7 @@ def test_after_a_lost_a_late_and_a_resumed_run_all_views_agree(views: Views) -> 
 def test_the_same_table_once_more_does_not_take_the_alias_unseen(
     views: Views, tables: dict[str, Path]
 ) -> None:
-    command = Command(views.home)
+    command = Command(views.home, PATIENT)
     result = ended(train(command, tables["small"], "tumors", *TRIALS))
     assert result["model"]["registered"] == "tumors/2@challenger"
     assert result["promotion"]["promote"] is False
@@ -273,7 +259,7 @@ def test_the_same_table_once_more_does_not_take_the_alias_unseen(
 def test_after_a_retraining_and_a_rollback_one_version_is_the_champion(
     views: Views, tables: dict[str, Path]
 ) -> None:
-    command = Command(views.home)
+    command = Command(views.home, PATIENT)
     outcome = command.json("retrain", "tumors", str(tables["grown"]), "--trials", "4")
     assert outcome["result"]["promotion"]["rows"] > 30
     assert outcome["promoted"] == (outcome["registered"] == "tumors/3@champion")

@@ -148,7 +148,7 @@ def test_it_is_quick_enough_for_the_trial_loop(n_rows, n_each, most_ms):
         frame[f"c{i}"] = pd.Categorical(rng.choice([f"v{k}" for k in range(5 + i)], n_rows))
     seconds = []
     for _ in range(7):
-        start = time.perf_counter()
+        start = time.process_time()
         build_preprocessor({"prep.scaler": "standard"}, seed=1).fit_transform(frame)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert 1000 * min(seconds) < most_ms

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 from command_line import Command, journal_trials
+from waiting import until
 
 from automl.home import Home
 
@@ -27,7 +27,9 @@ def test_a_killed_retraining_goes_on_with_its_trials(
     again = ["retrain", "tumors", str(versions["second"]), "--trials", str(TRIALS)]
     process = command.start(*again)
     try:
-        killed = _run_with_trials(home, 3, besides=trained["run_id"])
+        killed = until(
+            lambda: _run_with_trials(home, 3, besides=trained["run_id"]), PATIENCE_SECONDS
+        )
     finally:
         process.kill()
         process.communicate(timeout=PATIENCE_SECONDS)
@@ -46,11 +48,8 @@ def _searched(home: Home, run_id: str) -> list[str]:
 
 
 def _run_with_trials(home: Home, n_trials: int, *, besides: str) -> str:
-    """Id of the other run, as soon as it has so many trials."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        for folder in home.run_folders():
-            if folder.run_id != besides and len(_searched(home, folder.run_id)) >= n_trials:
-                return folder.run_id
-        time.sleep(0.05)
-    pytest.fail("the retraining made no trials")
+    """Id of the other run; empty until it has so many trials."""
+    for folder in home.run_folders():
+        if folder.run_id != besides and len(_searched(home, folder.run_id)) >= n_trials:
+            return folder.run_id
+    return ""

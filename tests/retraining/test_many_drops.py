@@ -204,7 +204,9 @@ class Setting:
 
 
 @pytest.fixture
-def setting(inbox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Setting]:
+def setting(
+    inbox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_ports: None
+) -> Iterator[Setting]:
     home = Home(tmp_path / "home")
     yield Setting(home, inbox, monkeypatch)
     stop_services(home.path)

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from prefect import flow
 from run_records import model_of, result_of, write
+from waiting import until
 
 from automl.home import Home
 from automl.run_records.promotion import PromotionRecord
@@ -20,6 +21,9 @@ from automl_flows.retrain_flows import retrain_flow, retraining_state
 from automl_flows.retraining import Retraining
 from automl_flows.services.server import LocalServer
 from automl_flows.services.standing import start_services, stop_services
+
+ANSWER_SECONDS = 60.0
+"""For one answer of a server on a busy machine."""
 
 
 def outcome(status: Any, *, promoted: bool) -> Retraining:
@@ -87,7 +91,8 @@ def finished(home: Home, registered: str, **promotion: Any) -> dict[str, Any]:
 
 
 @pytest.mark.integration
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
+@pytest.mark.usefixtures("own_ports")
 def test_a_promotion_is_an_event_and_every_model_is_in_the_history(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     service = start_services(home.path, ("prefect",))["prefect"]
@@ -101,8 +106,9 @@ def test_a_promotion_is_an_event_and_every_model_is_in_the_history(tmp_path: Pat
             )  # fmt: skip
             flow(tell_promotion, validate_parameters=False)(kept, home, key="beans")
             flow(tell_promotion, validate_parameters=False)(taken, home, key="beans")
-            events = _events(server.api_url)
-            artifact = httpx.get(f"{server.api_url}/artifacts/retrainings-beans/latest").json()
+            events = until(lambda: _events(server.api_url), pause=0.5)
+            address = f"{server.api_url}/artifacts/retrainings-beans/latest"
+            artifact = httpx.get(address, timeout=ANSWER_SECONDS).json()
     finally:
         stop_services(home.path)
     (event,) = events
@@ -116,12 +122,7 @@ def test_a_promotion_is_an_event_and_every_model_is_in_the_history(tmp_path: Pat
 
 
 def _events(api: str) -> list[dict[str, Any]]:
-    """Events of promotions that the server has kept, as soon as there are any."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        chosen = {"filter": {"event": {"name": [PROMOTED_EVENT]}}}
-        found = httpx.post(f"{api}/events/filter", json=chosen).json()["events"]
-        if found:
-            return list(found)
-        time.sleep(0.5)
-    pytest.fail("no event came")
+    """Events of promotions that the server has kept."""
+    chosen = {"filter": {"event": {"name": [PROMOTED_EVENT]}}}
+    answer = httpx.post(f"{api}/events/filter", json=chosen, timeout=ANSWER_SECONDS)
+    return list(answer.json()["events"])

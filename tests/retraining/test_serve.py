@@ -7,15 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import psutil
 import pytest
+from waiting import until
 
 from automl.data.digests import digest_frame
 from automl.data.table import Table
@@ -36,7 +35,7 @@ _PATIENCE = 200.0
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
+def home(tmp_path: Path, own_ports: None) -> Iterator[Home]:
     home = Home(tmp_path / "home")
     start_services(home.path, ("prefect",))
     yield home
@@ -45,14 +44,6 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 def automl(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "automl_flows.commands.cli", *arguments]
-
-
-def wait_for(condition: Callable[[], Any], service: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while not condition():
-        assert service.poll() is None, "the service ended"
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.2)
 
 
 @pytest.mark.skipif(
@@ -94,16 +85,18 @@ def test_a_schedule_and_a_dropped_file_retrain_and_nothing_is_left_running(
         reason = tmp_path / "inbox" / "failed" / "bad.csv.reason.txt"
 
         def is_done() -> bool:
+            assert service.poll() is None, "the service ended"
             digests = {table_digest(run) for run in finished_runs(home, "tumors")}
             return reason.exists() and {second, third} <= digests
 
-        wait_for(is_done, service)
+        until(is_done, _PATIENCE, pause=0.2)
         family = psutil.Process(service.pid).children(recursive=True)
     finally:
         os.kill(service.pid, signal.SIGTERM)
-        _, said = service.communicate(timeout=40)
+        _, said = service.communicate(timeout=_PATIENCE)
     assert service.returncode == 143, said
-    assert not [process for process in family if process.is_running()]
+    _, left = psutil.wait_procs(family, timeout=_PATIENCE)
+    assert not left
     assert said.count("bad.csv: set aside in failed/bad.csv: bad.csv, line 2: 1 fields") == 1
     assert "third.csv: a run has begun" in said
     assert {path.name for path in reason.parent.iterdir()} == {"bad.csv", "bad.csv.reason.txt"}

@@ -8,7 +8,7 @@ from automl.records import Configuration
 from automl.search.runner import work
 from automl.search.spells import LEAST_GAP_SECONDS, Spell, Spells
 
-JOIN_SECONDS = 20.0
+JOIN_SECONDS = 120.0
 
 
 def test_trials_side_by_side_are_one_spell_and_a_short_gap_ends_none():

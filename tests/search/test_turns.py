@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from waiting import PATIENCE_SECONDS
 
 from automl.bandits.registry import ALLOCATORS
 from automl.bandits.uniform import Uniform
@@ -383,7 +384,7 @@ def test_results_are_taken_and_turns_handed_out_while_an_optimizer_thinks(simula
     class Slow:
         def ask(self, *, pending, rng):
             thinking.set()
-            assert may_answer.wait(10)
+            assert may_answer.wait(PATIENCE_SECONDS)
             return Proposal(space.sample(rng))
 
         def tell(self, trial):
@@ -396,13 +397,13 @@ def test_results_are_taken_and_turns_handed_out_while_an_optimizer_thinks(simula
     turns._decide(turns._due())  # a turn that waits for its thread
     thread = threading.Thread(target=turns.take, args=["beta"])
     thread.start()
-    assert thinking.wait(10)
+    assert thinking.wait(PATIENCE_SECONDS)
     turns.finish(simulation.trial(first))
     assert [trial.index for trial in turns.trials] == [0]
     assert turns.take("alpha").index == 1
     may_answer.set()
     turns.end()
-    thread.join(timeout=10)
+    thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive()
 
 
@@ -479,7 +480,7 @@ def test_a_turn_tells_what_its_decision_took(simulation):
 
     class Thinks:
         def ask(self, *, pending, rng):
-            time.sleep(0.03)
+            time.sleep(1.0)
             return Proposal(space.sample(rng))
 
         def tell(self, trial):
@@ -491,7 +492,7 @@ def test_a_turn_tells_what_its_decision_took(simulation):
     first = simulation.take_now(turns)
     turns.finish(simulation.trial(first))
     second = simulation.take_now(turns)
-    assert first.ask_seconds < 0.03 <= second.ask_seconds
+    assert first.ask_seconds < 1.0 <= second.ask_seconds
 
 
 def test_failed_trials_are_results_like_others(simulation):
@@ -563,7 +564,7 @@ def test_the_end_does_not_wait_for_an_optimizer_that_is_thinking(simulation):
     class Slow:
         def ask(self, *, pending, rng):
             thinking.set()
-            may_answer.wait(10)
+            may_answer.wait(PATIENCE_SECONDS)
             return Proposal(space.sample(rng))
 
         def tell(self, trial):
@@ -576,11 +577,11 @@ def test_the_end_does_not_wait_for_an_optimizer_that_is_thinking(simulation):
     taken = []
     thread = threading.Thread(target=lambda: taken.append(turns.take()))
     thread.start()
-    assert thinking.wait(10)
+    assert thinking.wait(PATIENCE_SECONDS)
     turns.end()
     assert not taken
     may_answer.set()
-    thread.join(timeout=10)
+    thread.join(PATIENCE_SECONDS)
     assert taken == [None]
 
 
@@ -594,7 +595,7 @@ def test_the_end_waits_for_what_any_thread_still_runs_and_for_nothing_else(simul
         pass
     assert waiting.is_alive()
     turns.finish(simulation.trial(running))
-    waiting.join(timeout=10)
+    waiting.join(PATIENCE_SECONDS)
     assert not waiting.is_alive()
     other = turns.take()
     turns.wait_for_taken(unless=lambda: True)

@@ -12,7 +12,7 @@ from automl.experience.data_set import KnownTrial
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.search.runner import TrialRunner, work
 
-JOIN_SECONDS = 20.0
+JOIN_SECONDS = 120.0
 
 
 class Runner:

@@ -335,8 +335,8 @@ def test_one_draw_takes_less_than_a_hundred_microseconds(space) -> None:
     space.sample(rng)
     seconds = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(200):
             space.sample(rng)
-        seconds.append((time.perf_counter() - start) / 200)
+        seconds.append((time.process_time() - start) / 200)
     assert min(seconds) < 1e-4

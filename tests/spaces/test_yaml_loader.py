@@ -330,8 +330,8 @@ def test_thirty_files_load_in_less_than_a_hundred_and_fifty_milliseconds(load) -
     load(GOOD)
     seconds = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(30):
             load(GOOD)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 0.15

@@ -15,6 +15,11 @@ from automl.home import Home, default_home
 from automl_flows.services.server import LocalServer
 home = Home(default_home())
 home.prepare()
+
+def drained():
+    # a busy server is not ready each time, or not done in time
+    assert any(server.drain(60.0) for _ in range(5)), "the server does not keep what it is told"
+
 with LocalServer(home.path / "prefect") as server:
     server.wait_ready()
     with server.connected():
@@ -31,7 +36,7 @@ def run_beside_server(
     Parameters
     ----------
     arguments
-        `sys.argv[2:]` of the code.
+        `sys.argv[2:]` of the code, which calls `drained()` before it looks at what the server knows.
     """
     return subprocess.run(
         [sys.executable, "-c", BEGINNING, code, *arguments],

@@ -7,13 +7,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
+from ports import free_port
 
 from automl.evaluation.journal import read
 from automl.records import Trial
+
+PATIENT = {
+    "automl_flows.services.local_server.CLOSE_SECONDS": 60.0,
+    "automl_flows.services.local_server.DRAIN_SECONDS": 20.0,
+}
+"""Constants of a command that does not end before its Prefect server knows all, as it does where it is not starved."""
 
 
 class Command:
@@ -25,7 +33,7 @@ class Command:
         Values that constants of modules have in its processes, by dotted name.
     """
 
-    def __init__(self, home: Path, constants: Mapping[str, float] | None = None) -> None:
+    def __init__(self, home: Path, constants: Mapping[str, object] | None = None) -> None:
         self.home = home
         self._constants = constants or {}
 
@@ -63,6 +71,12 @@ class Command:
         return json.loads(out)
 
 
+def any_ports() -> dict[str, object]:
+    """Constants of a command whose standing services do not meet those of a test at the same moment."""
+    usual = {"prefect": 0, "mlflow": free_port()}  # MLflow takes its port some seconds later
+    return {"automl_flows.services.standing.USUAL_PORTS": usual}
+
+
 def decisions(result: dict[str, Any]) -> list[tuple[Any, ...]]:
     """What must be equal in two runs with equal seeds."""
     run_id = result["run_id"]
@@ -76,6 +90,16 @@ def decisions(result: dict[str, Any]) -> list[tuple[Any, ...]]:
 def journal_trials(home: Path, run_id: str) -> list[Trial]:
     records = read(home / "runs" / run_id / "journal")
     return [Trial.from_json(record["trial"]) for record in records if record["type"] == "trial"]
+
+
+def children_with(pid: int, text: str) -> list[psutil.Process]:
+    """Processes below a process whose command line holds a text; without those that end meanwhile."""
+    found = []
+    for child in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.Error):
+            if text in " ".join(child.cmdline()):
+                found.append(child)
+    return found
 
 
 def processes_with(text: str) -> list[psutil.Process]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import pwd
-import random
 import re
 import secrets
 import shutil
@@ -19,13 +18,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import compose
 import psutil
+from ports import free_port
 
 from automl_flows.services.prefect_api import PrefectAPI, answers
 
@@ -126,7 +125,7 @@ class FullStack:
             "MLFLOW_USER": "owner",
             "PREFECT_AUTH": f"owner:{secrets.token_hex(12)}",
         }
-        self._ports = {port: str(_free_port()) for port in PORTS.values()}
+        self._ports = {port: str(free_port()) for port in PORTS.values()}
         self._declared = self._local(compose.services(self.secrets))
         self.services = {
             "postgres": self._postgres(),
@@ -356,15 +355,6 @@ def postgres_program(name: str) -> str:
 def database_user() -> int | None:
     """User that PostgreSQL runs as: its own where this is root, who may not run it."""
     return pwd.getpwnam("postgres").pw_uid if os.geteuid() == 0 else None
-
-
-def _free_port() -> int:
-    """A port that nobody has and that the system gives to nobody who asks for any."""
-    while True:
-        port = random.randrange(20_000, 30_000)
-        with socket.socket() as listener, suppress(OSError):
-            listener.bind(("127.0.0.1", port))
-            return port
 
 
 def _listens(address: str) -> bool:

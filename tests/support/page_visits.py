@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from waiting import PATIENCE_SECONDS
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
@@ -118,6 +120,7 @@ def visit(
     options: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
     options |= {"java_script_enabled": scripts, "has_touch": width == PHONE}
     context = browser.new_context(viewport={"width": width, "height": HEIGHT}, **options)
+    context.set_default_timeout(1000 * PATIENCE_SECONDS)
     page = context.new_page()
     visited = Visit(page, folder)
     page.on("console", visited.heard)

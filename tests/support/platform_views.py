@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import waiting
 from full_stack import LONGEST_SECONDS, FullStack
 
 from automl.tracking.layout import KIND_TAG, RUN_ID_TAG, TRIAL_ID_TAG
@@ -18,12 +18,8 @@ OVER = ("COMPLETED", "FAILED", "CRASHED")
 
 
 def until(condition: Callable[[], Any], seconds: float = LONGEST_SECONDS) -> Any:
-    """What `condition` gives as soon as that is true."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.5)
-    return found
+    """What `condition` gives as soon as that is true; it asks services, which is not done often."""
+    return waiting.until(condition, seconds, pause=0.5)
 
 
 def flow_runs(

@@ -7,6 +7,7 @@ import time
 from prefect import flow, get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from waiting import PATIENCE_SECONDS, until
 
 from automl.progress import Best, Progress
 from automl_flows import progress_artifact
@@ -25,16 +26,13 @@ def told(key: str) -> list[float]:
 
 def test_the_page_follows_and_ends_at_the_whole(prefect_url, monkeypatch):
     monkeypatch.setattr(progress_artifact, "UPDATE_SECONDS", 0.2)
-    monkeypatch.setattr(progress_artifact, "END_SECONDS", 20.0)
+    monkeypatch.setattr(progress_artifact, "END_SECONDS", PATIENCE_SECONDS)
     seen = []
 
     @flow(name="watched")
     def watched() -> None:
         with ProgressArtifact("progress-beans", lambda: STATE):
-            until = time.monotonic() + 30
-            while not seen and time.monotonic() < until:
-                time.sleep(0.1)
-                seen.extend(told("progress-beans"))
+            seen.extend(until(lambda: told("progress-beans")))
 
     with temporary_settings({PREFECT_API_URL: prefect_url}):
         watched()

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from run_records import TEST, final_of, write
 from sklearn.linear_model import Ridge
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
+from waiting import until
 
 from automl.errors import AutoMLWarning, ServiceError, StoreBusyError
 from automl.home import RunFolder
@@ -29,7 +31,13 @@ from automl.inference.schema import TableSchema
 from automl.installation import make_key
 from automl.preprocessing import build_preprocessor
 from automl.tracking import synchronization
-from automl.tracking.mirror import Mirror, complete, only_mirror
+from automl.tracking.mirror import (
+    FIRST_PAUSE_SECONDS,
+    LONGEST_PAUSE_SECONDS,
+    Mirror,
+    complete,
+    only_mirror,
+)
 from automl.tracking.mirror_process import MirrorProcess, complete_apart, registration
 from automl.tracking.model_registry import find_bundle, list_versions
 from automl.tracking.outbox import Outbox
@@ -113,17 +121,26 @@ def test_a_store_that_is_locked_for_a_while_only_delays_the_registration(
     home: Path, runs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = finished(runs)
-    attempts: list[Path] = []
+    attempts: list[tuple[float, float]] = []
     attempt = Mirror._attempt
 
-    def counted(self: Mirror, *given: Any, **named: Any) -> bool:
-        attempts.append(self.folder.path)
-        return attempt(self, *given, **named)
+    with locked(home) as is_over:
 
-    monkeypatch.setattr(Mirror, "_attempt", counted)
-    with locked(home, 2.0):
+        def watched(self: Mirror, *given: Any, **named: Any) -> bool:
+            began = time.monotonic()
+            if len(attempts) == 3:
+                is_over.set()
+            try:
+                return attempt(self, *given, **named)
+            finally:
+                attempts.append((began, time.monotonic()))
+
+        monkeypatch.setattr(Mirror, "_attempt", watched)
         assert complete(Mirror(folder), 60)
-    assert 2 < len(attempts) < 9  # the pauses grow
+    assert len(attempts) > 3
+    pauses = [later[0] - earlier[1] for earlier, later in pairwise(attempts)]
+    wanted = [min(FIRST_PAUSE_SECONDS * 2**i, LONGEST_PAUSE_SECONDS) for i in range(len(pauses))]
+    assert all(pause >= least for pause, least in zip(pauses, wanted, strict=True))  # they grow
     assert registration(folder).registered == "beans-label/1@champion"
     assert [each.version for each in list_versions("beans-label", home)] == ["1"]
     assert running(home) == []
@@ -257,7 +274,7 @@ def test_no_copy_of_a_model_stays_behind_a_mirror_that_ended_amid_it(
     folder = runs.make(1)
     process = MirrorProcess(folder)
     process.start()
-    wait_for(folder.mirror.is_dir)
+    until(folder.mirror.is_dir)
     (folder.mirror / "half").mkdir()
     if number is not None:
         assert process.pid is not None
@@ -279,15 +296,8 @@ def test_a_detached_mirror_completes_the_run_and_ends(home: Path, runs: Any) -> 
     process = MirrorProcess(folder)
     process.detach(60.0)
     process.stop()
-    wait_for(lambda: Outbox.load(folder.path / "outbox.json").status == "done")
-    with FileLock(folder.path / "mirror.lock").acquire(timeout=20):
+    until(lambda: Outbox.load(folder.path / "outbox.json").status == "done")
+    with FileLock(folder.path / "mirror.lock").acquire(timeout=60):
         assert not folder.mirror.exists()
     assert running(home) == []
     assert sync(home).trials == 0
-
-
-def wait_for(condition: Any, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

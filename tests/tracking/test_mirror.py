@@ -10,13 +10,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from run_records import TEST, ensemble_of, final_of, write
+from waiting import until
 
 from automl.errors import ServiceError
 from automl.home import Home, RunFolder
@@ -304,8 +304,8 @@ def test_a_store_that_is_away_leaves_everything_pending_until_sync(
     runs.finish(folder)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     began = time.monotonic()
-    assert not complete(Mirror(folder), 60)
-    assert time.monotonic() - began < 10
+    assert not complete(Mirror(folder), 180)
+    assert time.monotonic() - began < 30
     assert "does not answer" in registration(folder).reason
     assert folder.run_id in sync(home).pending
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
@@ -402,7 +402,7 @@ def test_a_mirror_ends_what_killed_runs_left_running(
     assert "RUNNING" in statuses(home, gone)
     with driven.lock(), own.lock(), MirrorProcess(own) as process:
         process.finish(60)
-        wait_for(lambda: statuses(home, gone) == {"FINISHED", "KILLED"})
+        until(lambda: statuses(home, gone) == {"FINISHED", "KILLED"})
         assert "RUNNING" in statuses(home, driven)
         assert end_killed_runs(Home(home)) == []
     assert len(trial_ids(home)) == 3 + 3 + 1
@@ -416,7 +416,7 @@ def test_the_followed_journal_is_written_while_the_run_goes_on(home: Path, runs:
     folder = runs.make(3)
     write(folder, SearchRecord(trials=3, complete=3))
     with MirrorProcess(folder) as process:
-        wait_for(lambda: len(Outbox.load(folder.path / "outbox.json").trials) == 3)
+        until(lambda: len(Outbox.load(folder.path / "outbox.json").trials) == 3)
         runs.append(folder, range(3, 6))
         runs.finish(folder)
         assert process.finish(60) == "done"
@@ -432,7 +432,7 @@ def test_a_mirror_that_dies_while_it_is_told_leaves_the_run_pending(
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
     monkeypatch.setattr(MirrorProcess, "start", lambda _: None)
-    wait_for(lambda: process.pid is None)
+    until(lambda: process.pid is None)
     assert process.finish(5) == "pending"
     process.stop()
 
@@ -460,7 +460,7 @@ def test_the_mirror_ends_with_its_driver(runs: Any) -> None:
     driver.kill()
     driver.wait()
     driver.stdout.close()
-    wait_for(lambda: not Path(f"/proc/{pid}").exists() or is_zombie(pid))
+    until(lambda: not Path(f"/proc/{pid}").exists() or is_zombie(pid))
 
 
 def test_links_are_pages_when_a_server_is_known_and_ids_otherwise(home: Path, runs: Any) -> None:
@@ -482,10 +482,3 @@ def is_zombie(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
         return True
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

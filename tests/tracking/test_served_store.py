@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from ports import free_port
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
@@ -64,9 +64,7 @@ def clean_environment(**more: str) -> dict[str, str]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a server."""
     folder = tmp_path_factory.mktemp("server")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     arguments = ["--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
     store = ["--backend-store-uri", f"sqlite:///{folder}/server.db"]
     artifacts = ["--artifacts-destination", str(folder / "artifacts"), "--serve-artifacts"]
