@@ -16,6 +16,8 @@ from automl.search.spells import Spell
 WAITING = "Waiting for a turn"
 LEAST_STEP = timedelta(microseconds=1)
 """Between two states: Prefect keeps a state only if it is later than the one before."""
+SAME_MOMENT_SECONDS = 1e-3
+"""Between readings of two clocks: in more the process has waited for a core, and they differ by that."""
 
 
 class FamilyState:
@@ -74,4 +76,9 @@ def _set_state(task_run: TaskRun, state: State[None], moment: float) -> None:
 
 
 def _wall_clock(moment: float) -> datetime:
-    return datetime.now(UTC) - timedelta(seconds=time.monotonic() - moment)
+    """A moment of `time.monotonic` by the calendar; both clocks are read until they belong together."""
+    while True:
+        before = time.monotonic()
+        now = datetime.now(UTC)
+        if time.monotonic() - before < SAME_MOMENT_SECONDS:
+            return now - timedelta(seconds=before - moment)

@@ -73,7 +73,8 @@ class LocalServer:
         `PREFECT_HOME` of the server: its database, its log.
     url
         Base URL of a server that is already running; then start and stop do nothing.
-    port : 0 for any free one
+    port
+        Where it listens if that is free, else anywhere; 0 for any free one.
     embedded
         Without the services that only deployments need, and ended together with this process.
     is_idle
@@ -146,7 +147,7 @@ class LocalServer:
         try:
             make_private_folder(self.folder)
             ensure_database(self.folder)
-            with listen(self._port) as listener:
+            with listen_at_best(self._port) as listener:
                 self.url = f"http://{HOST}:{listener.getsockname()[1]}"
                 self._spawn(listener)
         except OSError as error:
@@ -231,9 +232,9 @@ class LocalServer:
         -------
         Whether the last task run reached the database in time; False when the server is away.
         """
-        if not self.is_ready():
-            return False
         deadline = time.monotonic() + timeout
+        if not self.is_ready(ASK_SECONDS):
+            return False
         flush_clients(timeout)
         seen: tuple[int, int] | None = None
         while time.monotonic() < deadline:
@@ -340,6 +341,20 @@ def listen(port: int) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+def listen_at_best(port: int) -> socket.socket:
+    """Listening socket at a port, or at any free one where another program has it.
+
+    Raises
+    ------
+    OSError
+        If no port is free.
+    """
+    try:
+        return listen(port)
+    except OSError:
+        return listen(0)
 
 
 def flush_clients(timeout: float) -> None:

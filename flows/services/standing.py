@@ -19,7 +19,7 @@ from automl.errors import ServiceError
 from automl.privacy import UMASK, make_private_folder
 from automl_flows.environment import TELEMETRY_OFF
 from automl_flows.services.prefect_api import answers
-from automl_flows.services.server import HOST, READY_SECONDS, LocalServer, listen
+from automl_flows.services.server import HOST, READY_SECONDS, LocalServer, listen_at_best
 
 SERVICE_NAMES = ("prefect", "mlflow")
 USUAL_PORTS = {"prefect": 4200, "mlflow": 5000}
@@ -61,6 +61,16 @@ class Service:
             return None
         return process if same and alive else None
 
+    def has_its_port(self) -> bool:
+        """Whether it is this process, or a child of it, that listens there, and no other program's."""
+        process = self.process()
+        try:
+            family = [process, *process.children(recursive=True)] if process else []
+            found = (c for member in family for c in member.net_connections(kind="tcp"))
+            return any(c.status == psutil.CONN_LISTEN and c.laddr.port == self.port for c in found)
+        except psutil.Error:
+            return False
+
 
 def services_file(home: Path) -> Path:
     """Where the standing services of a home are written down."""
@@ -91,7 +101,7 @@ def start_services(home: Path, names: tuple[str, ...] = SERVICE_NAMES) -> dict[s
         started: list[Service] = []
         try:
             for name in (name for name in names if name not in standing):
-                service = _STARTERS[name](home, _usual_or_free_port(name))
+                service = _STARTERS[name](home, USUAL_PORTS[name])
                 started += [service]  # at once: whatever fails next, it is stopped again
             for service in [*standing.values(), *started]:
                 _wait_healthy(service, home)
@@ -131,7 +141,7 @@ def _start_prefect(home: Path, port: int) -> Service:
 
 def _start_mlflow(home: Path, port: int) -> Service:
     make_private_folder(home / "artifacts")
-    command = [sys.executable, "-P", "-m", "mlflow", "server", "--host", HOST, "--port", str(port)]
+    command = [sys.executable, "-P", "-m", "mlflow", "server", "--host", HOST]
     command += ["--default-artifact-root", (home / "artifacts").as_uri()]
     command += ["--no-serve-artifacts", "--workers", "1"]
     environment = {
@@ -142,6 +152,12 @@ def _start_mlflow(home: Path, port: int) -> Service:
         "MLFLOW_BACKEND_STORE_URI": _tracking_store(home),
     }
     environment.pop("MLFLOW_TRACKING_URI", None)
+    try:
+        with listen_at_best(port) as listener:  # closed again: the server takes none that is open
+            port = int(listener.getsockname()[1])
+    except OSError as error:
+        raise ServiceError(f"no free port on {HOST} for mlflow: {error}") from None
+    command += ["--port", str(port)]
     with (home / "mlflow-server.log").open("wb") as log:
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=log,
@@ -171,20 +187,10 @@ def _identified(name: str, pid: int, port: int) -> Service:
     return Service(name, pid, port, psutil.Process(pid).create_time())
 
 
-def _usual_or_free_port(name: str) -> int:
-    for port in (USUAL_PORTS[name], 0):
-        try:
-            with listen(port) as listener:
-                return int(listener.getsockname()[1])
-        except OSError:
-            continue
-    raise ServiceError(f"no free port on {HOST} for {name}")
-
-
 def _wait_healthy(service: Service, home: Path) -> None:
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline:
-        if answers(service.health_url):
+        if answers(service.health_url) and service.has_its_port():
             return
         if service.process() is None:
             break

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import time
 
 import psutil
@@ -17,7 +18,7 @@ from automl.remembered_schema import schema_text
 from automl_flows.commands.doctor import Finding, examine, exit_code
 from automl_flows.services import server_schema, standing
 from automl_flows.services.local_server import local_server
-from automl_flows.services.server import LocalServer
+from automl_flows.services.server import LocalServer, listen_at_best
 from automl_flows.services.standing import Service, read_services, services_file, stop_services
 
 LEVELS = {"ok", "warn", "fail"}
@@ -58,6 +59,21 @@ def test_a_living_service_is_found_but_not_used_unless_it_answers(own_home):
     server = local_server(own_home.path)
     assert server is not None
     assert server.is_owned
+
+
+def test_a_port_that_another_program_has_is_no_service_of_ours(own_home):
+    started = psutil.Process().create_time()
+    with listen_at_best(0) as listener:
+        port = listener.getsockname()[1]
+        assert Service("mlflow", os.getpid(), port, started).has_its_port()
+        with listen_at_best(port) as other:
+            assert other.getsockname()[1] != port
+        with subprocess.Popen(["sleep", "60"]) as stranger:
+            began = psutil.Process(stranger.pid).create_time()
+            assert not Service("mlflow", stranger.pid, port, began).has_its_port()
+            stranger.kill()
+    assert not Service("mlflow", os.getpid(), port, started).has_its_port()
+    assert not Service("mlflow", 2**22 - 1, port, started).has_its_port()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"name": 3}]', "{}"])
