@@ -1,4 +1,4 @@
-"""Tables of `peers.py`: ``report.py OUT [--seconds 60]``.
+"""Tables of `peers.py`: ``report.py OUT [--seconds 60] [--systems ours autogluon]``.
 
 Scores are AMLB's: area under the ROC curve, log loss, root mean squared error on the test rows. A failure counts as
 the constant predictor. Mean ranks and winning frequencies are means over tables, of each table over its
@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from peers import SYSTEMS
 from sklearn.metrics import log_loss, roc_auc_score
 
 from automl.comparison.poisson_binomial import poisson_binomial_test, winning_probabilities
@@ -108,15 +110,18 @@ def rows_of(
     return rows, winning_probabilities(risks[np.isfinite(risks).all(axis=1)])
 
 
-def report(out: Path, seconds: int) -> pd.DataFrame:
-    """All rows of a budget; prints the tables."""
-    folders = sorted(path.parent for path in out.glob(f"*/seed-*/{seconds}s"))
+def report(out: Path, seconds: int, wanted: Collection[str] | None = None) -> pd.DataFrame:
+    """All rows of a budget, of all systems or of those that are wanted; prints the tables."""
+    folders = sorted(out.glob(f"*/seed-*/{seconds}s"))
     finished = [
-        {path.parent.name for path in folder.glob(f"{seconds}s/*/cell.json")} for folder in folders
+        {path.parent.name for path in folder.glob("*/cell.json")} & set(wanted or SYSTEMS)
+        for folder in folders
     ]
     systems = sorted(set.union(*finished), key=lambda s: (s != "ours", s))
     whole = [
-        folder for folder, names in zip(folders, finished, strict=True) if names == set(systems)
+        folder.parent
+        for folder, names in zip(folders, finished, strict=True)
+        if names == set(systems)
     ]
     found = [rows_of(folder, f"{seconds}s", systems) for folder in whole]
     frame = pd.DataFrame([row for rows, _ in found for row in rows])
@@ -184,8 +189,11 @@ def main() -> None:
     )
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=int, nargs="+", default=[60])
+    parser.add_argument(
+        "--systems", nargs="+", help="only these; a table counts where all have run"
+    )
     arguments = parser.parse_args()
-    frames = [report(arguments.out, seconds) for seconds in arguments.seconds]
+    frames = [report(arguments.out, seconds, arguments.systems) for seconds in arguments.seconds]
     pd.concat(frames).to_csv(arguments.out / "scores.csv", index=False)
 
 
