@@ -53,12 +53,12 @@ class Ensemble(Section):
         ),
     )
     ensemble_alpha: float = setting(
-        0.5,
+        0.8,
         help="The ensemble replaces the champion if the paired test's p-value is below this",
-        more="at 0.5 a better mean is enough; smaller values demand more evidence",
+        more="at 0.5 its mean must be better; smaller values demand more evidence, greater ones evidence against it",
         idle=(_NONE,),
         gt=0,
-        le=0.5,
+        le=1,
     )
     ensemble_members: int | None = setting(
         None,

@@ -124,7 +124,7 @@ def test_what_a_preset_or_a_default_says_is_never_refused(preset, given):
 
 def test_a_file_or_the_environment_may_repeat_what_holds_anyway(tmp_path):
     file = tmp_path / "settings.yaml"
-    file.write_text("normality: kolmogorov_smirnov\nensemble_alpha: 0.5\nensemble: none\n")
+    file.write_text("normality: kolmogorov_smirnov\nensemble_alpha: 0.8\nensemble: none\n")
     resolve_settings(TABLE, file=file, environment={"AUTOML_LOOKBACK": "4"})
     with pytest.raises(SettingsError, match="setting lookback: '3' has no effect"):
         resolve_settings(TABLE, file=file, environment={"AUTOML_LOOKBACK": "3"})
