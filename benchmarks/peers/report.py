@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from peers import SYSTEMS
 from sklearn.metrics import log_loss, roc_auc_score
 
 from automl.comparison.poisson_binomial import poisson_binomial_test, winning_probabilities
@@ -114,7 +113,11 @@ def report(out: Path, seconds: int, wanted: Collection[str] | None = None) -> pd
     """All rows of a budget, of all systems or of those that are wanted; prints the tables."""
     folders = sorted(out.glob(f"*/seed-*/{seconds}s"))
     finished = [
-        {path.parent.name for path in folder.glob("*/cell.json")} & set(wanted or SYSTEMS)
+        {
+            path.parent.name
+            for path in folder.glob("*/cell.json")
+            if wanted is None or path.parent.name in wanted
+        }
         for folder in folders
     ]
     systems = sorted(set.union(*finished), key=lambda s: (s != "ours", s))

@@ -141,7 +141,8 @@ def _start_prefect(home: Path, port: int) -> Service:
 
 def _start_mlflow(home: Path, port: int) -> Service:
     make_private_folder(home / "artifacts")
-    command = [sys.executable, "-P", "-m", "mlflow", "server", "--host", HOST]
+    port = _port_at_best(port)
+    command = [sys.executable, "-P", "-m", "mlflow", "server", "--host", HOST, "--port", str(port)]
     command += ["--default-artifact-root", (home / "artifacts").as_uri()]
     command += ["--no-serve-artifacts", "--workers", "1"]
     environment = {
@@ -152,12 +153,6 @@ def _start_mlflow(home: Path, port: int) -> Service:
         "MLFLOW_BACKEND_STORE_URI": _tracking_store(home),
     }
     environment.pop("MLFLOW_TRACKING_URI", None)
-    try:
-        with listen_at_best(port) as listener:  # closed again: the server takes none that is open
-            port = int(listener.getsockname()[1])
-    except OSError as error:
-        raise ServiceError(f"no free port on {HOST} for mlflow: {error}") from None
-    command += ["--port", str(port)]
     with (home / "mlflow-server.log").open("wb") as log:
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=log,
@@ -165,6 +160,15 @@ def _start_mlflow(home: Path, port: int) -> Service:
         )  # fmt: skip
     process.returncode = 0  # it stays; no warning when the handle is collected
     return _identified("mlflow", process.pid, port)
+
+
+def _port_at_best(port: int) -> int:
+    """A port that is free at this moment: MLflow's server takes a number, no open socket."""
+    try:
+        with listen_at_best(port) as listener:
+            return int(listener.getsockname()[1])
+    except OSError as error:
+        raise ServiceError(f"no free port on {HOST} for mlflow: {error}") from None
 
 
 def _tracking_store(home: Path) -> str:

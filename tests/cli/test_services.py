@@ -76,6 +76,15 @@ def test_a_port_that_another_program_has_is_no_service_of_ours(own_home):
     assert not Service("mlflow", 2**22 - 1, port, started).has_its_port()
 
 
+def test_a_stranger_that_answers_at_the_port_is_not_taken_for_the_service(own_home, monkeypatch):
+    monkeypatch.setattr(standing, "answers", lambda _url: True)
+    with listen_at_best(0) as stranger, subprocess.Popen(["sleep", "0.5"]) as ours:
+        began = psutil.Process(ours.pid).create_time()
+        service = Service("mlflow", ours.pid, stranger.getsockname()[1], began)
+        with pytest.raises(ServiceError, match="did not become healthy"):
+            standing._wait_healthy(service, own_home.path)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"name": 3}]', "{}"])
 def test_a_broken_state_file_means_that_nothing_stands(own_home, text):
     own_home.path.mkdir()
