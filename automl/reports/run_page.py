@@ -8,6 +8,7 @@ from pathlib import Path
 from automl.durable import write_whole
 from automl.evaluation.plan import EvaluationPlan
 from automl.home import RunFolder
+from automl.inference.model import TableModel
 from automl.reports.figure import number
 from automl.reports.judged import plan_of
 from automl.reports.page import Page, render
@@ -24,12 +25,15 @@ from automl.reports.sections.usage import usage
 from automl.run_records.report import PATIENT_SECONDS
 
 
-def run_page(folder: RunFolder, *, seconds: float = PATIENT_SECONDS) -> Page:
+def run_page(
+    folder: RunFolder, *, seconds: float = PATIENT_SECONDS, model: TableModel | None = None
+) -> Page:
     """What there is to say about a run, as far as it got.
 
     Parameters
     ----------
     seconds : that looking at the deployed model may take
+    model : the deployed model; None reads it from its bundle
     """
     choices = choices_of(folder)
     plan, reason = plan_of(folder)
@@ -42,7 +46,7 @@ def run_page(folder: RunFolder, *, seconds: float = PATIENT_SECONDS) -> Page:
             defaults(choices),
             data(choices, folder, plan, reason),
             tried(choices),
-            behavior(choices, folder, plan, reason=reason, seconds=seconds),
+            behavior(choices, folder, plan, reason=reason, seconds=seconds, model=model),
             ensemble(choices, folder, plan),
             usage(choices, folder),
             repeating(choices, folder),
@@ -54,19 +58,25 @@ def run_page(folder: RunFolder, *, seconds: float = PATIENT_SECONDS) -> Page:
     )
 
 
-def write_report(folder: RunFolder, file: Path, *, seconds: float = PATIENT_SECONDS) -> None:
+def write_report(
+    folder: RunFolder,
+    file: Path,
+    *,
+    seconds: float = PATIENT_SECONDS,
+    model: TableModel | None = None,
+) -> None:
     """Write the report of a run; a file that is there is replaced when the new one is whole.
 
     Parameters
     ----------
-    seconds : see `run_page`
+    seconds, model : see `run_page`
 
     Raises
     ------
     StorageError
         If it cannot be written.
     """
-    text = render(run_page(folder, seconds=seconds))
+    text = render(run_page(folder, seconds=seconds, model=model))
     write_whole(file, [text.encode()], "the report")
 
 

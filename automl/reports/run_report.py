@@ -27,7 +27,12 @@ def make_report(session: Session, _trials: Sequence[Trial]) -> ReportRecord:
     if left is not None and left < LEAST_SECONDS * session.ledger.slowness:
         return ReportRecord(reason=f"no time was left for the report; {_later(session.folder)}")
     try:
-        write_report(session.folder, session.folder.report, seconds=_look_seconds(session))
+        write_report(
+            session.folder,
+            session.folder.report,
+            seconds=_look_seconds(session),
+            model=session.model,
+        )
     except AutoMLError as error:
         reason = error.message
     except Exception as error:  # noqa: BLE001 - a finished model is worth more than a page about it

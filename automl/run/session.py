@@ -19,6 +19,7 @@ from automl.experience.cleaning import learnable
 from automl.experience.data_set import Experience
 from automl.experience.harvest import remember
 from automl.home import Home, RunFolder
+from automl.inference.model import TableModel
 from automl.record_files import StageRecords
 from automl.records import Trial
 from automl.run.ledger import Ledger, is_late
@@ -51,6 +52,8 @@ class Session:
         What was shortened or left out, one sentence each.
     warnings
         What the user should know, one sentence each.
+    model
+        The final model; None where another process has built it, which left its bundle.
     """
 
     settings: Settings
@@ -67,6 +70,7 @@ class Session:
     is_reproducible: bool = True
     is_closing: bool = False
     is_remembered: bool = False
+    model: TableModel | None = None
     stage_lock: threading.RLock = field(default_factory=threading.RLock)
     held: ExitStack = field(default_factory=ExitStack)
 

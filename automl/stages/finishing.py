@@ -101,6 +101,7 @@ def build_final(session: Session, trials: Sequence[Trial], ensemble: EnsembleRec
     model.reference = _reference(session, model)
     with storing(session.folder.bundle, "the model"):
         write_bundle(model, session.folder.bundle, extra={"run": session.run_id}, key=make_key())
+    session.model = model
     speeds = {t.id: t.predict_milliseconds for t in (*trials, *(part.trial for part in parts))}
     expected = sum(speeds[m.trial] * len(m.pipelines) for m in members)
     # as many threads as a trial has: more would wait for each other beside the tracking mirror

@@ -189,9 +189,9 @@ class _Page:
         found = self._api.post("flow_runs/filter", here)
         flow_runs = found or [self._new(folder, facts, tags)]
         for flow_run in flow_runs:
+            message = f"{attempt.status}, as {folder.path} says; the flow could not tell"
+            self._end_tasks(flow_run["id"], wanted[0], message)
             if flow_run["state_type"] not in wanted:
-                message = f"{attempt.status}, as {folder.path} says; the flow could not tell"
-                self._end_tasks(flow_run["id"], wanted[0], message)
                 self._set_state(flow_run["id"], wanted[0], message)
             if self.name == LOCAL and not _has_times(flow_run, attempt):
                 self._set_times(flow_run["id"], attempt)

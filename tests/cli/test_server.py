@@ -253,6 +253,37 @@ def test_a_flow_that_has_deployed_a_killed_run_lives_on(server):
     assert server.api.get(f"flow_runs/{caller}")["state_type"] == "RUNNING"
 
 
+def test_tasks_that_a_completed_flow_left_open_end_with_it(server):
+    home = Home(server.folder.parent)
+    now = time.time()
+    folder = a_run(home, Attempt(now - 100, now - 10, "finished"))
+    folder.write_facts({**folder.read_facts(), "status": "finished"})
+    flow = server.api.post("flows/", {"name": "automl-train"})["id"]
+    tags = [folder.run_id, "attempt 1"]
+    flow_run = server.api.post("flow_runs/", {"flow_id": flow, "tags": tags})["id"]
+    server.api.post(
+        f"flow_runs/{flow_run}/set_state", {"state": {"type": "COMPLETED"}, "force": True}
+    )
+    states = {"0": "RUNNING", "1": "FAILED"}
+    tasks = {
+        key: server.api.post(
+            "task_runs/",
+            {
+                "flow_run_id": flow_run,
+                "task_key": "family",
+                "dynamic_key": key,
+                "state": {"type": state},
+            },
+        )["id"]
+        for key, state in states.items()
+    }
+    assert reconcile(home, server.api) == 1
+    ended = {
+        key: server.api.get(f"task_runs/{task}")["state_type"] for key, task in tasks.items()
+    }
+    assert ended == {"0": "COMPLETED", "1": "FAILED"}
+
+
 def test_a_run_of_another_server_is_left_alone(server):
     home = Home(server.folder.parent)
     folder = a_run(home, Attempt(1_000.0, 1_010.0, "interrupted"))

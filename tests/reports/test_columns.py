@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from automl.data.table import Table
+from automl.errors import AutoMLError
 from automl.home import RunFolder
 from automl.inference.bundle import load_bundle
 from automl.installation import read_key
@@ -141,6 +144,23 @@ def test_a_slow_model_is_looked_at_on_request(
     assert "The deployed model, looked at on 40 test rows" in page(PATIENT_SECONDS)
     monkeypatch.setattr(LookedAt, "row_seconds", 1.0)
     assert "--seconds 1000" in page(PATIENT_SECONDS)
+
+
+def test_a_run_looks_at_the_model_that_it_has_built_and_reads_no_bundle(
+    make: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AutoMLError("the bundle is read")
+
+    monkeypatch.setattr("automl.reports.sections.behavior.load_bundle", refuse)
+    x = np.random.default_rng(0).normal(size=100)
+    folder = make(pd.DataFrame({"x": x, "y": np.where(x > 0, "a", "b")}), trials=4)
+    page = folder.report.read_text(encoding="utf-8")
+    assert "The deployed model, looked at on" in page
+    assert "the bundle is read" not in page
+    plan, _ = plan_of(folder)
+    later = behavior(choices_of(folder), folder, plan, reason="", seconds=SECONDS)
+    assert "the bundle is read" in "".join(p.text for p in later.parts if isinstance(p, Paragraph))
 
 
 def test_a_page_tells_whether_more_seconds_would_help() -> None:

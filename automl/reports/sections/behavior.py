@@ -50,6 +50,7 @@ def behavior(
     *,
     reason: str,
     seconds: float,
+    model: TableModel | None = None,
 ) -> Section:
     """Figures of out-of-fold predictions, and of the deployed model.
 
@@ -58,10 +59,11 @@ def behavior(
     plan : table, folds and score; None where they cannot be read
     reason : why not
     seconds : that looking at the deployed model may take
+    model : the deployed model; None reads it from its bundle
     """
     if plan is None:
         return Section(KEY, TITLE, (Paragraph(f"Nothing can be shown: {reason}."),))
-    parts = (*_judged(choices, folder, plan), *_deployed(choices, folder, plan, seconds))
+    parts = (*_judged(choices, folder, plan), *_deployed(choices, folder, plan, seconds, model))
     return Section(KEY, TITLE, parts)
 
 
@@ -114,14 +116,19 @@ def _figures(rows: JudgedRows) -> Iterator[Figure]:
 
 
 def _deployed(
-    choices: RunChoices, folder: RunFolder, plan: EvaluationPlan, seconds: float
+    choices: RunChoices,
+    folder: RunFolder,
+    plan: EvaluationPlan,
+    seconds: float,
+    model: TableModel | None,
 ) -> Iterator[Part]:
     """What the deployed model makes of its columns."""
     if choices.final is None or not (folder.bundle / MANIFEST).is_file():
         return
     yield Heading("What it makes of the columns")
     try:
-        model = load_bundle(folder.bundle, key=read_key(), run=folder.run_id)
+        if model is None:
+            model = load_bundle(folder.bundle, key=read_key(), run=folder.run_id)
     except AutoMLError as error:
         yield Paragraph(f"The deployed model is not looked at: {error.message}.")
         return
