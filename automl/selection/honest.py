@@ -278,7 +278,7 @@ class _Final:
     def _scores(
         self, blends: Sequence[NDArray[Any]], rule: DecisionRule | None, counts: FloatArray
     ) -> FloatArray:
-        return np.array([self._rows.score_under(blends, drawn, rule) for drawn in counts])
+        return self._rows.scores_under(blends, counts, rule)
 
 
 class _FinalMetrics:

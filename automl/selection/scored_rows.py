@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from automl.inference.calibration import Calibration, calibrated
 from automl.inference.combining import Combine, combined
 from automl.inference.decision import DecisionRule
+from automl.metrics.intervals import BLOCK_CELLS
 from automl.records import FloatArray, IntArray
 from automl.selection.natural_metrics import NaturalMetrics
 
@@ -27,6 +29,19 @@ class WeightedScore(Protocol):
         *,
         labels: IntArray | None = None,
     ) -> float: ...
+
+
+class WeightedScores(Protocol):
+    """Scores of one prediction, (1, n, K) or (1, n), under N weightings, (N, n); labels are (1, n)."""
+
+    def __call__(
+        self,
+        y: NDArray[Any],
+        predictions: NDArray[Any],
+        weights: FloatArray,
+        *,
+        labels: IntArray | None = None,
+    ) -> FloatArray: ...
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,8 @@ class ScoredRows:
         Whether `score` takes weights; else a row drawn twice is scored twice.
     metrics
         What is scored beside it, in natural units; None for nothing.
+    scores
+        `score` under many weightings at once, which is several times as fast; None scores one after another.
     """
 
     versions: Sequence[Sequence[NDArray[Any]]]
@@ -77,6 +94,7 @@ class ScoredRows:
     groups: IntArray | None = None
     takes_weights: bool = True
     metrics: NaturalMetrics | None = None
+    scores: WeightedScores | None = None
 
     def of(self, rows: IntArray) -> ScoredRows:
         """Some of the rows, without predictions."""
@@ -108,6 +126,19 @@ class ScoredRows:
         except ValueError:
             return float("nan")
 
+    def scores_under(
+        self,
+        predictions: Sequence[NDArray[Any]],
+        counts: FloatArray,
+        rule: DecisionRule | None = None,
+    ) -> FloatArray:
+        """(N,) as `score_under`, where row i occurs `counts[:, i]` times."""
+        if self.scores is not None and self.takes_weights:
+            with suppress(ValueError):  # undefined under some of them
+                by_version = [self._scores(version, counts, rule) for version in predictions]
+                return np.asarray(np.mean(by_version, axis=0))
+        return np.array([self.score_under(predictions, drawn, rule) for drawn in counts])
+
     def metrics_under(
         self,
         predictions: Sequence[NDArray[Any]],
@@ -128,6 +159,17 @@ class ScoredRows:
         return self.metrics.values(
             self.y, predictions, counts, rule, self.sample_weight, without=without
         )
+
+    def _scores(
+        self, prediction: NDArray[Any], counts: FloatArray, rule: DecisionRule | None
+    ) -> FloatArray:
+        assert self.scores is not None
+        labels = None if rule is None else rule.codes(prediction)[None]
+        weights = counts if self.sample_weight is None else counts * self.sample_weight
+        n_together = max(1, BLOCK_CELLS // prediction.size)
+        blocks = (weights[i : i + n_together] for i in range(0, len(weights), n_together))
+        scored = [self.scores(self.y, prediction[None], block, labels=labels) for block in blocks]
+        return np.concatenate(scored)
 
     def _score(
         self,

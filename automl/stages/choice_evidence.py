@@ -208,6 +208,7 @@ def _scored_rows(
         groups,
         takes_weights=index.takes_weights,
         metrics=NaturalMetrics(index),
+        scores=index.scores,
     )
 
 

@@ -338,6 +338,6 @@ class Evidence:
     ) -> FloatArray:
         rows = rows or self.rows
         if not self.index.takes_weights:
-            return np.array([rows.score_under([prediction], drawn) for drawn in counts])
+            return rows.scores_under([prediction], counts)
         weights = counts if rows.sample_weight is None else counts * rows.sample_weight
         return self.index.learned_scores(rows.y, prediction[None], weights)
