@@ -120,12 +120,16 @@ def report(out: Path, seconds: int, wanted: Collection[str] | None = None) -> pd
         }
         for folder in folders
     ]
-    systems = sorted(set.union(*finished), key=lambda s: (s != "ours", s))
+    systems = sorted(set().union(*finished), key=lambda s: (s != "ours", s))
     whole = [
         folder.parent
         for folder, names in zip(folders, finished, strict=True)
-        if names == set(systems)
+        if names == set(systems) and (folder / CONSTANT / "answer.csv").exists()
     ]
+    if not whole:
+        raise SystemExit(
+            f"{out}: no split has answers of the constant and of all of {', '.join(systems) or 'the systems'} after {seconds} s"
+        )
     found = [rows_of(folder, f"{seconds}s", systems) for folder in whole]
     frame = pd.DataFrame([row for rows, _ in found for row in rows])
     places = frame.pivot_table("risk", "system", ["table", "seed"], dropna=False).loc[systems]

@@ -278,9 +278,7 @@ def test_tasks_that_a_completed_flow_left_open_end_with_it(server):
         for key, state in states.items()
     }
     assert reconcile(home, server.api) == 1
-    ended = {
-        key: server.api.get(f"task_runs/{task}")["state_type"] for key, task in tasks.items()
-    }
+    ended = {key: server.api.get(f"task_runs/{task}")["state_type"] for key, task in tasks.items()}
     assert ended == {"0": "COMPLETED", "1": "FAILED"}
 
 
