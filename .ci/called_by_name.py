@@ -58,6 +58,9 @@ _.n_library, _.champion_score, _.difference_standard_error, _.complete_trials, _
 _.notices, _.best_trial, _.cluster_size, _.cluster_best, _.naive_low, _.naive_high, _.equivalent
 _.created_at, _.data_digest
 
+# Estimators that the family file of a benchmark names.
+_.AdditiveSplinesClassifier, _.AdditiveSplinesRegressor
+
 # Attributes of sys that a benchmark sets.
 _.pycache_prefix, _.dont_write_bytecode
 
