@@ -24,17 +24,14 @@ sys.path.append(str(Path(__file__).parents[1] / "seconds"))
 sys.path.append(str(Path(__file__).parent / "splines"))
 
 import kept_lines
-from shared_rounds import completed, prepared
+from shared_rounds import completed, fitted_folds, prepared
 
 from automl.data.table import Table
 from automl.ensembles.problem import EnsembleProblem
 from automl.ensembles.registry import get_ensemble
-from automl.estimators.allowance import Allowance, fitting_within
-from automl.evaluation.cache import FoldCache
-from automl.evaluation.fitting import FoldData, SharedRounds, fit_pipeline, preprocess_fold
+from automl.evaluation.fitting import SharedRounds
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.registry import get_family, load_families
-from automl.inference.prediction import raw_prediction
 from automl.metrics.building import build_index
 from automl.records import Configuration, FloatArray
 
@@ -55,19 +52,11 @@ def predictions(
     plan: EvaluationPlan, test: Table, configuration: Configuration
 ) -> tuple[FloatArray, FloatArray]:
     """Out of fold, and of the bag on the test rows."""
-    table, cache, n_classes = plan.table, FoldCache(2**28), plan.table.n_classes or None
+    table, n_classes, bags = plan.table, plan.table.n_classes or None, []
     found = np.zeros((len(table), n_classes) if n_classes else len(table))
-    bags, rounds = [], SharedRounds.of(plan, None)
-    for repeat, fold in plan.stage("search").first_jobs:
-        data = FoldData("search", repeat, fold)
-        part = preprocess_fold(plan, cache, configuration, data)
-        with fitting_within(Allowance(most_rounds=rounds.known)) as allowance:
-            pipeline = fit_pipeline(plan, configuration, part, data, 1.0)
-            rounds.learn(allowance.found)
-        found[plan.rows_of("search", repeat, fold)[1]] = raw_prediction(
-            pipeline.estimator, part.validation, n_classes
-        )
-        bags.append(pipeline.predict(test.frame, n_classes))
+    for fold in fitted_folds(plan, test, configuration, SharedRounds.of(plan, None)):
+        found[fold.rows] = fold.prediction
+        bags.append(fold.on_test)
     return found, np.mean(bags, axis=0)
 
 

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -33,7 +34,7 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.families.registry import get_family
 from automl.home import RunFolder
 from automl.inference.prediction import raw_prediction
-from automl.records import Configuration, FloatArray
+from automl.records import Configuration, FloatArray, IntArray
 from automl.run.preparation import prepare
 from automl.settings.sources import resolve_settings
 from automl.table_studies.facts import target_for
@@ -63,13 +64,28 @@ def loss(y: Any, prediction: FloatArray, *, has_classes: bool) -> float:
     return float(-np.mean(np.log(np.clip(prediction[np.arange(len(y)), y], 1e-15, 1.0))))
 
 
-def measure(
+@dataclass(frozen=True)
+class FittedFold:
+    """Predictions of one fold's model, and the processor seconds of its fit.
+
+    Parameters
+    ----------
+    rows : of the table, which the model has not seen
+    prediction : of these rows
+    on_test : of the test rows
+    """
+
+    rows: IntArray
+    prediction: FloatArray
+    on_test: FloatArray
+    seconds: float
+
+
+def fitted_folds(
     plan: EvaluationPlan, test: Table, configuration: Configuration, rounds: SharedRounds
-) -> dict[str, Any]:
-    """Scores of the folds and of the bag on the test rows, and processor seconds of the fits."""
-    table, cache, n_classes = plan.table, FoldCache(2**28), plan.table.n_classes or None
-    has_classes = bool(n_classes)
-    losses, scores, bags, used = [], [], [], 0.0
+) -> Iterator[FittedFold]:
+    """A configuration on each fold of the search, as in a run."""
+    cache, n_classes = FoldCache(2**28), plan.table.n_classes or None
     for repeat, fold in plan.stage("search").first_jobs:
         data = FoldData("search", repeat, fold)
         part = preprocess_fold(plan, cache, configuration, data)
@@ -77,12 +93,26 @@ def measure(
         with fitting_within(Allowance(most_rounds=rounds.known)) as allowance:
             pipeline = fit_pipeline(plan, configuration, part, data, 1.0)
             rounds.learn(allowance.found)
-        used += time.process_time() - started
-        prediction = raw_prediction(pipeline.estimator, part.validation, n_classes)
-        y = table.y[plan.rows_of("search", repeat, fold)[1]]
-        losses.append(loss(y, prediction, has_classes=has_classes))
-        scores.append(plan.index.score(y, prediction, None))
-        bags.append(pipeline.predict(test.frame, n_classes))
+        yield FittedFold(
+            rows=plan.rows_of("search", repeat, fold)[1],
+            seconds=time.process_time() - started,
+            prediction=raw_prediction(pipeline.estimator, part.validation, n_classes),
+            on_test=pipeline.predict(test.frame, n_classes),
+        )
+
+
+def measure(
+    plan: EvaluationPlan, test: Table, configuration: Configuration, rounds: SharedRounds
+) -> dict[str, Any]:
+    """Scores of the folds and of the bag on the test rows, and processor seconds of the fits."""
+    has_classes = bool(plan.table.n_classes)
+    losses, scores, bags, used = [], [], [], 0.0
+    for fold in fitted_folds(plan, test, configuration, rounds):
+        y = plan.table.y[fold.rows]
+        losses.append(loss(y, fold.prediction, has_classes=has_classes))
+        scores.append(plan.index.score(y, fold.prediction, None))
+        bags.append(fold.on_test)
+        used += fold.seconds
     bag = np.mean(bags, axis=0)
     return {
         "loss": float(np.mean(losses)),
