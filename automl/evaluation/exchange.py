@@ -11,6 +11,9 @@ from automl.evaluation import channel as messages
 from automl.evaluation.seats import Seat
 from automl.records import TrialStatus
 
+OVER = "ended because the time that the run had for it was over"
+"""Reason of a job that ended before its own time limit."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -66,12 +69,17 @@ class Exchange:
     ----------
     seat
         Attached and held by this thread.
-    on_result
-        Called with every result as it arrives.
+    on_result, is_over
+        See `automl.evaluation.slots.Slots.run`.
     """
 
-    def __init__(self, seat: Seat, on_result: Callable[[Any], object] | None) -> None:
-        self._seat, self._on_result = seat, on_result
+    def __init__(
+        self,
+        seat: Seat,
+        on_result: Callable[[Any], object] | None,
+        is_over: Callable[[], bool] | None,
+    ) -> None:
+        self._seat, self._on_result, self._is_over = seat, on_result, is_over
         self._results: list[Any] = []
         self._ending: dict[str, Any] | None = None
         self._unreadable = ""
@@ -90,13 +98,15 @@ class Exchange:
             if self._broken and event is None:
                 reason = f"the job broke the channel of its worker: {self._broken}"
                 event = seat.last_words() or seat.kill("crashed", reason)
+            if event is None and self._ending is None and self._is_over and self._is_over():
+                event = seat.kill("timed_out", OVER)
         if event is None:
             event = seat.end()
         if event[0] == "dead" and not seat.is_about_this_job(event):
             seat.fork()
             return None
         outcome = self._conclude(event, limit_kib)
-        if outcome.status is TrialStatus.TIMED_OUT:
+        if outcome.status is TrialStatus.TIMED_OUT and outcome.reason != OVER:
             return replace(outcome, reason=f"over the time limit of {limit_seconds:g} s")
         return outcome
 

@@ -20,6 +20,8 @@ _OVERDUE_SECONDS = 3.0
 later."""
 _LAST_WORDS_SECONDS = 0.25
 """For the supervisor's line on a worker whose channel has ended; both end at the same moment."""
+_LOOK_SECONDS = 0.2
+"""Between two looks whether a job's time is over."""
 _MESSAGE_BYTES = 1 << 16
 _numbers = itertools.count(1)
 
@@ -129,7 +131,7 @@ class Seat:
         return event
 
     def wait(self) -> list[Any] | None:
-        """Wait until the worker has sent something or the line says that it is dead.
+        """Wait for a moment until the worker has sent something or the line says that it is dead.
 
         Returns
         -------
@@ -143,7 +145,7 @@ class Seat:
         """
         assert self._line is not None
         assert self._channel is not None
-        ready = self._poll(self._line, self._channel)
+        ready = self._poll(self._line, self._channel, seconds=_LOOK_SECONDS)
         return self._event() if self._line.fileno() in ready else None
 
     def last_words(self) -> list[Any] | None:

@@ -44,6 +44,7 @@ class Slots(Protocol):
         job: Job,
         *,
         limit_seconds: float | None,
+        is_over: Callable[[], bool] | None = None,
         on_result: Callable[[Any], object] | None = None,
     ) -> JobOutcome:
         """Run a job in a slot and wait for its end.
@@ -58,6 +59,8 @@ class Slots(Protocol):
         job
             Its payload must pickle.
         limit_seconds : wall seconds; None for no limit
+        is_over
+            Asked in this thread at least once a second; the job is TIMED_OUT as soon as it holds.
         on_result
             Called in this thread with every result as it arrives, and from the first result again where
             the job is begun once more.

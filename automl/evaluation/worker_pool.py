@@ -163,6 +163,7 @@ class WorkerPool:
         job: Job,
         *,
         limit_seconds: float | None,
+        is_over: Callable[[], bool] | None = None,
         on_result: Callable[[Any], object] | None = None,
     ) -> JobOutcome:
         """See `Slots.run`."""
@@ -170,11 +171,12 @@ class WorkerPool:
         started = time.monotonic()
         with self._seats[slot].occupied():
             self._refuse_if_closed()
-            outcome = self._run_once(slot, on_result, frames, limit_seconds)
+            exchange = partial(Exchange, self._seats[slot], on_result, is_over)
+            outcome = self._run_once(slot, exchange, frames, limit_seconds)
             left = limit_seconds and limit_seconds - (time.monotonic() - started)
             if outcome.status is TrialStatus.KILLED and (left is None or left > 0):
                 started = time.monotonic()
-                outcome = self._run_once(slot, on_result, frames, left)
+                outcome = self._run_once(slot, exchange, frames, left)
             return replace(outcome, seconds=time.monotonic() - started)
 
     def cancel(self, slot: int) -> None:
@@ -202,7 +204,7 @@ class WorkerPool:
     def _run_once(
         self,
         slot: int,
-        on_result: Callable[[Any], object] | None,
+        exchange: Callable[[], Exchange],
         frames: list[Any],
         limit_seconds: float | None,
     ) -> JobOutcome:
@@ -214,8 +216,7 @@ class WorkerPool:
             If it reached none.
         """
         for _ in range(_MOST_RETRIES):
-            exchange = Exchange(self._seats[slot], on_result)
-            outcome = self._try(slot, exchange, frames, limit_seconds)
+            outcome = self._try(slot, exchange(), frames, limit_seconds)
             if outcome is not None:
                 return outcome
         raise AutoMLError(f"slot {slot} lost its idle worker {_MOST_RETRIES} times in a row")

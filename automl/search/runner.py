@@ -42,9 +42,10 @@ class TrialRunner:
     races
         Whether hopeless trials end early; floors and the portfolio never do, since what is poor
         alone may still help an ensemble.
-    gives_up
-        Whether trials end as soon as their folds cannot end within their time limit, but for the
-        defaults of boosters, which keep the rounds that they have; that reads the clock.
+    has_time
+        Whether the search has time left, where it is measured by seconds. Trials then end as soon as their
+        folds cannot end within their time limit, and trials but floors when the search has no time left; not the
+        defaults of boosters, which keep the rounds that they have.
     stoppable
         Families whose fits can end after any round.
     """
@@ -56,7 +57,7 @@ class TrialRunner:
     aggregate: Callable[[Sequence[float], Sequence[float]], float]
     keeps_models: bool = False
     races: bool = False
-    gives_up: bool = False
+    has_time: Callable[[], bool] | None = None
     stoppable: frozenset[str] = frozenset()
 
     def run_turn(self, turn: Turn, *, limit_seconds: float | None) -> Trial:
@@ -73,6 +74,7 @@ class TrialRunner:
         keeps = self.keeps_models and fidelity.is_full and earlier is None
         is_stretchable = turn.origin in STRETCHED and fidelity.is_full and earlier is None
         keeps_rounds = is_stretchable and turn.family in self.stoppable
+        gives_up = self.has_time is not None and not keeps_rounds
         return self._run(
             blank,
             jobs,
@@ -81,7 +83,8 @@ class TrialRunner:
             save_as=blank.id if fidelity.has_full_fits else None,
             keep_models_above=turn.keep_above if keeps else None,
             earlier=earlier,
-            gives_up=self.gives_up and not keeps_rounds,
+            gives_up=gives_up,
+            has_time=self.has_time if gives_up and turn.origin != FLOOR else None,
             keeps_rounds=keeps_rounds,
         )
 
@@ -130,13 +133,22 @@ class TrialRunner:
         outcome = JobOutcome(TrialStatus.COMPLETE, results, seconds=seconds)
         return self._trial(replace(blank, started_at=started_at), outcome)
 
-    def run_job(self, blank: Trial, job: Job, *, limit_seconds: float | None) -> Trial:
+    def run_job(
+        self,
+        blank: Trial,
+        job: Job,
+        *,
+        limit_seconds: float | None,
+        has_time: Callable[[], bool] | None = None,
+    ) -> Trial:
         """Trial of a job that gives fold results and a summary, on a slot of its own.
 
         Parameters
         ----------
         blank
             The trial without what the job finds out.
+        has_time
+            The trial ends when this no longer holds.
 
         Raises
         ------
@@ -146,7 +158,12 @@ class TrialRunner:
         slot = self.pool.acquire()
         started_at = time.time()
         try:
-            outcome = self.pool.run(slot, job, limit_seconds=limit_seconds)
+            outcome = self.pool.run(
+                slot,
+                job,
+                limit_seconds=limit_seconds,
+                is_over=None if has_time is None else lambda: not has_time(),
+            )
         finally:
             self.pool.release(slot)
         if outcome.is_cancelled:
@@ -176,6 +193,7 @@ class TrialRunner:
         keep_models_above: float | None = None,
         earlier: Trial | None = None,
         gives_up: bool = False,
+        has_time: Callable[[], bool] | None = None,
         keeps_rounds: bool = False,
         most_rounds: int | None = None,
     ) -> Trial:
@@ -190,7 +208,9 @@ class TrialRunner:
             keeps_within=limit_seconds if keeps_rounds else None,
             most_rounds=most_rounds,
         )
-        trial = self.run_job(blank, Job(JOB, payload), limit_seconds=limit_seconds)
+        trial = self.run_job(
+            blank, Job(JOB, payload), limit_seconds=limit_seconds, has_time=has_time
+        )
         if earlier is not None and _are_reused(earlier.folds, trial.folds):
             whole = trial.seconds + earlier.seconds
             trial = replace(trial, seconds=whole, reused_seconds=earlier.seconds)

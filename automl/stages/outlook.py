@@ -41,14 +41,14 @@ PROBE_WEIGHT = 0.2
 GREATEST_SLOWNESS = 3.0
 """A look at a worse moment counts as this: else one could give the tail all that is left."""
 
-CANDIDATES_SHARE = 0.45
-"""Share of the reserve that scoring candidates may take at most: by judgement under a half, since an
-ensemble and a model must follow."""
+CANDIDATES_SHARE = 0.6
+"""Share of the reserve that scoring candidates may take at most: 7.2 s of 60 pay for ten paired scores of two
+trials of three slot seconds, of which a search of 60 s has 28."""
 REFIT_SHARE = 0.3
 """Share of the reserve that refitting may take at most; a bag of fold models is nearly as good and costs
 nothing more."""
 
-ENSEMBLE_SECONDS = 1.0
+ENSEMBLE_SECONDS = 0.5
 """For predictions and evidence, beside what the bags take."""
 ENSEMBLE_SHARE = 0.04
 """Share of the budget that bags beyond the first may take: they make weights steadier, a longer search
@@ -63,6 +63,10 @@ REPORT_SHARE = 0.01
 HONEST_SHARE = 0.02
 """Share of the budget kept for some 200 repetitions of the choice: 5 s among 60 trials on 700 rows of two
 classes."""
+
+LIKELY_MEMBERS = 8
+"""Members of the final model at most: three quarters of 55 runs of 60 to 600 s deployed no more, half of
+them five."""
 
 STACK_SHARE = 0.1
 """Share of the budget that the second layer may take at most."""
@@ -271,7 +275,8 @@ def _ensemble(session: Session, best: Sequence[Trial]) -> float:
 def _members(session: Session, best: Sequence[Trial]) -> Sequence[Trial]:
     """Trials that are likely to become the final model."""
     settings = session.settings
-    return best[: most_members(settings) if settings.ensemble != "none" else 1]
+    n = min(most_members(settings), LIKELY_MEMBERS) if settings.ensemble != "none" else 1
+    return best[:n]
 
 
 def _final(session: Session, best: Sequence[Trial]) -> float:

@@ -139,7 +139,7 @@ class Search:
             plan.index.aggregate,
             keeps_models=keeps_models and plan.settings.keep_models,
             races=settings.racing and not plan.settings.n_bootstraps,
-            gives_up=session.is_timed,
+            has_time=self.time.is_left if session.is_timed else None,
             stoppable=frozenset(n for n, f in families().items() if f.capabilities.stops),
         )
 

@@ -164,6 +164,7 @@ class DaskSlots:
         job: Job,
         *,
         limit_seconds: float | None,
+        is_over: Callable[[], bool] | None = None,
         on_result: Callable[[Any], object] | None = None,
     ) -> JobOutcome:
         """See `Slots.run`; a job whose worker is lost is begun again on another one.
@@ -179,7 +180,7 @@ class DaskSlots:
         with seat.lock:
             seat.is_busy, seat.is_cancelled = True, False
             try:
-                return self._run_on_members(seat, job, limit_seconds, on_result)
+                return self._run_on_members(seat, job, limit_seconds, is_over, on_result)
             finally:
                 seat.is_busy = False
 
@@ -203,6 +204,7 @@ class DaskSlots:
         seat: Seat,
         job: Job,
         limit_seconds: float | None,
+        is_over: Callable[[], bool] | None,
         on_result: Callable[[Any], object] | None,
     ) -> JobOutcome:
         started = time.monotonic()
@@ -211,7 +213,9 @@ class DaskSlots:
         for _ in range(MOST_LOSSES):
             if left is not None and left <= 0:
                 break
-            answer = self._errands.attempt(seat, job, message, left, on_result)
+            answer = self._errands.attempt(
+                seat, job, message, left, is_over=is_over, on_result=on_result
+            )
             if answer is not None:
                 return self._conclude(answer, job)
             if seat.is_cancelled or self._is_closed:

@@ -6,7 +6,8 @@ import contextlib
 import pickle
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -14,6 +15,7 @@ from uuid import uuid4
 
 from distributed import Client, Future
 
+from automl.evaluation.exchange import OVER
 from automl.evaluation.slots import Job, JobOutcome
 from automl.records import TrialStatus
 from automl_tasks.cluster import worker as far
@@ -80,6 +82,8 @@ class Errands:
         job: Job,
         message: bytes,
         limit_seconds: float | None,
+        *,
+        is_over: Callable[[], bool] | None,
         on_result: Callable[[Any], object] | None,
     ) -> Answer | None:
         """Answer of the seat's worker; None if it was lost."""
@@ -96,7 +100,7 @@ class Errands:
         with self._under_way(seat, order):
             while True:
                 asked_at = time.monotonic()
-                answer = self._await_answer(seat, order, on_result)
+                answer = self._await_answer(seat, order, is_over, on_result)
                 if answer is None or not answer.missing:
                     return answer
                 if not self._send(member, order, answer, asked_at):
@@ -133,13 +137,15 @@ class Errands:
                 seat.number = 0
 
     def _await_answer(
-        self, seat: Seat, order: Order, on_result: Callable[[Any], object] | None
+        self,
+        seat: Seat,
+        order: Order,
+        is_over: Callable[[], bool] | None,
+        on_result: Callable[[Any], object] | None,
     ) -> Answer | None:
         """Submit an order and listen until it is answered; None if its worker was lost."""
         future = self._submit(seat, order)
-        if seat.is_cancelled:
-            self.cancel(seat)
-        heard, n_heard = time.monotonic(), 0
+        heard, n_heard, is_ended = time.monotonic(), 0, False
         while True:
             with contextlib.suppress(TimeoutError):
                 event = _next(seat)
@@ -153,14 +159,15 @@ class Errands:
                 if isinstance(event, bytes) and on_result is not None:
                     n_heard += 1
                     on_result(pickle.loads(event))
-            limit = order.limit_seconds
-            if limit is not None and time.monotonic() > heard + limit + OVERDUE_SECONDS:
+            if not is_ended and is_over is not None and is_over():
+                is_ended = True
+                self.cancel(seat)
+            if _is_overdue(order, heard):
                 self.cancel(seat)
                 return None
-        answer = self._answer(seat, future)
-        if answer is not None and answer.outcome is not None and on_result is not None:
-            unheard = answer.n_told - n_heard
-            for value in answer.outcome.results[-unheard:] if unheard > 0 else ():
+        answer = self._answer(seat, future, is_ended=is_ended)
+        if on_result is not None:
+            for value in _unheard(answer, n_heard):
                 on_result(value)
         return answer
 
@@ -176,10 +183,18 @@ class Errands:
             pure=False,
         )
         future.add_done_callback(lambda done: seat.inbox.put(done.key))
+        if seat.is_cancelled:  # before there was a job to cancel
+            self.cancel(seat)
         return future
 
-    def _answer(self, seat: Seat, future: Future) -> Answer | None:
-        """What the worker has answered; None if it ended, or ended the job without being asked to."""
+    def _answer(self, seat: Seat, future: Future, *, is_ended: bool) -> Answer | None:
+        """What the worker has answered; None if it ended, or ended the job without being asked to.
+
+        Parameters
+        ----------
+        is_ended
+            Whether it was asked to, since the job's time was over.
+        """
         try:
             answer: Answer = future.result(timeout=ANSWER_SECONDS)
         except Exception as error:  # noqa: BLE001 - whatever Dask raises for a task that it gave up
@@ -188,8 +203,13 @@ class Errands:
         if answer.failure:
             self._doubt(seat.member.address, answer.failure)
             return None
-        is_unasked = answer.outcome is not None and answer.outcome.is_cancelled
-        return None if is_unasked and not seat.is_cancelled else answer
+        outcome = answer.outcome
+        if outcome is None or not outcome.is_cancelled or seat.is_cancelled:
+            return answer
+        if not is_ended:
+            return None
+        outcome = replace(outcome, status=TrialStatus.TIMED_OUT, reason=OVER, is_cancelled=False)
+        return replace(answer, outcome=outcome)
 
     def _number(self) -> int:
         with self._state:
@@ -221,6 +241,20 @@ class Errands:
             seat = self._seats.get(message["job"])
             if seat is not None:
                 seat.inbox.put(message["value"])
+
+
+def _is_overdue(order: Order, heard: float) -> bool:
+    """Whether a worker that was heard of last at that time should have answered."""
+    limit = order.limit_seconds
+    return limit is not None and time.monotonic() > heard + limit + OVERDUE_SECONDS
+
+
+def _unheard(answer: Answer | None, n_heard: int) -> Sequence[Any]:
+    """Results that were told as they arrived, but not heard."""
+    if answer is None or answer.outcome is None:
+        return ()
+    n = answer.n_told - n_heard
+    return answer.outcome.results[-n:] if n > 0 else ()
 
 
 def lose(seats: list[Seat]) -> None:

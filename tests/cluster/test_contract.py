@@ -10,6 +10,7 @@ import pytest
 from waiting import until
 
 from automl.errors import AutoMLError, StorageError
+from automl.evaluation.exchange import OVER
 from automl.evaluation.slots import Job
 from automl.home import RunFolder
 from automl.records import TrialStatus
@@ -100,6 +101,29 @@ def test_results_arrive_one_by_one_and_stay_when_the_job_is_ended(slots, slot):
     assert outcome.is_cancelled
     assert outcome.status is TrialStatus.FAILED
     assert_next_works(slots, slot)
+
+
+def test_a_job_ends_when_its_time_is_over_before_its_limit(slots, slot):
+    stream, seen, asked = job("stream_then_hang", n=2), [], []
+
+    def is_over():
+        asked.append(len(seen))
+        return len(seen) == 2
+
+    started = time.monotonic()
+    outcome = slots.run(slot, stream, limit_seconds=LONG, is_over=is_over, on_result=seen.append)
+    assert time.monotonic() - started < LONG
+    assert asked
+    assert outcome.status is TrialStatus.TIMED_OUT
+    assert outcome.reason == OVER
+    assert not outcome.is_cancelled
+    assert seen == outcome.results == [0, 1]
+    assert_next_works(slots, slot)
+
+
+def test_a_job_that_ends_in_time_is_complete(slots, slot):
+    outcome = slots.run(slot, job("echo"), limit_seconds=LONG, is_over=lambda: False)
+    assert outcome.status is TrialStatus.COMPLETE
 
 
 def test_an_exception_of_the_job_has_its_traceback(slots, slot):

@@ -59,7 +59,7 @@ class OneSlot:
     def release(self, slot):
         pass
 
-    def run(self, slot, job, *, limit_seconds=None):
+    def run(self, slot, job, *, limit_seconds=None, is_over=None):
         assert job.target == "automl.evaluation.trial:evaluate"
         started = time.perf_counter()
         results = list(evaluation.evaluate(self.context, job.payload))

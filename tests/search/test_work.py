@@ -168,8 +168,8 @@ class Pool:
     def release(self, slot):
         self.released.append(slot)
 
-    def run(self, slot, job, *, limit_seconds=None, on_result=None):
-        self.job, self.limit_seconds = job, limit_seconds
+    def run(self, slot, job, *, limit_seconds=None, is_over=None):
+        self.job, self.limit_seconds, self.is_over = job, limit_seconds, is_over
         return self.outcome
 
 
@@ -234,18 +234,47 @@ def test_a_raced_trial_keeps_its_folds_and_says_why(turn):
 
 def test_a_trial_that_was_given_up_has_timed_out_and_keeps_its_folds(turn):
     summary = TrialSummary({}, TrialStatus.TIMED_OUT, "given up")
-    runner = runner_of(outcome_of(TrialStatus.COMPLETE, [*FOLDS[:1], summary]), gives_up=True)
+    runner = runner_of(
+        outcome_of(TrialStatus.COMPLETE, [*FOLDS[:1], summary]), has_time=lambda: True
+    )
     trial = runner.run_turn(turn, limit_seconds=7.0)
     assert (trial.status, trial.reason) == (TrialStatus.TIMED_OUT, "given up")
     assert (len(trial.folds), trial.score) == (1, None)
 
 
 @pytest.mark.parametrize("origin", ["floor", "knowledge", "gp_sampled"])
-@pytest.mark.parametrize(("gives_up", "told"), [(True, 7.0), (False, None)])
-def test_nothing_is_given_up_where_the_clock_may_not_be_read(turn, gives_up, told, origin):
-    runner = runner_of(outcome_of(TrialStatus.COMPLETE, FOLDS), gives_up=gives_up)
+@pytest.mark.parametrize(("has_time", "told"), [(lambda: True, 7.0), (None, None)])
+def test_nothing_is_given_up_where_the_clock_may_not_be_read(turn, has_time, told, origin):
+    runner = runner_of(outcome_of(TrialStatus.COMPLETE, FOLDS), has_time=has_time)
     runner.run_turn(replace(turn, origin=origin), limit_seconds=7.0)
     assert runner.pool.job.payload["limit_seconds"] == told
+
+
+@pytest.mark.parametrize(
+    ("family", "origin", "ends"),
+    [
+        ("ridge", "gp_sampled", True),
+        ("ridge", "default", True),
+        ("lightgbm", "gp_sampled", True),
+        ("lightgbm", "default", False),
+        ("constant", "floor", False),
+    ],
+)
+def test_a_trial_ends_with_the_time_of_the_search(turn, family, origin, ends):
+    left = [True]
+    runner = runner_of(
+        outcome_of(TrialStatus.COMPLETE, FOLDS),
+        has_time=lambda: left[0],
+        stoppable=frozenset({"lightgbm"}),
+    )
+    proposal = replace(turn.proposal, configuration=Configuration(family))
+    runner.run_turn(replace(turn, origin=origin, proposal=proposal), limit_seconds=7.0)
+    is_over = runner.pool.is_over
+    assert (is_over is not None) == ends
+    if is_over is not None:
+        assert not is_over()
+        left[0] = False
+        assert is_over()
 
 
 @pytest.mark.parametrize(
@@ -262,7 +291,7 @@ def test_the_defaults_of_boosters_keep_their_rounds_and_are_not_given_up(
 ):
     stoppable = frozenset({"lightgbm", "hist_gradient_boosting"})
     outcome = outcome_of(TrialStatus.COMPLETE, FOLDS)
-    runner = runner_of(outcome, gives_up=True, stoppable=stoppable)
+    runner = runner_of(outcome, has_time=lambda: True, stoppable=stoppable)
     proposal = replace(turn.proposal, configuration=Configuration(family))
     runner.run_turn(replace(turn, origin=origin, proposal=proposal), limit_seconds=7.0)
     payload = runner.pool.job.payload

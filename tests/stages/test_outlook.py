@@ -178,6 +178,17 @@ def test_before_enough_trials_have_finished_the_plan_counts_those_to_come(sessio
     assert planned(enough, 50.0) == planned(enough, None)
 
 
+def test_the_final_model_is_expected_to_have_a_likely_number_of_members(session_of, trial_of):
+    def expected(n_trials, **given):
+        trials = [trial_of(i) for i in range(n_trials)]
+        return expected_tail(session_of(budget_seconds=1000.0, **given), trials)["final"]
+
+    likely = outlook.LIKELY_MEMBERS
+    assert expected(likely - 1) < expected(likely) == expected(likely + 4)
+    assert expected(likely, ensemble_members=3) == expected(3)
+    assert expected(likely, ensemble="none") == expected(1)
+
+
 def test_slowness_is_a_bounded_factor():
     found = [measured_slowness(n_slots) for n_slots in (1, 2, 10**6)]
     assert all(1.0 <= value <= outlook.GREATEST_SLOWNESS for value in found)

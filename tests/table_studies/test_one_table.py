@@ -45,7 +45,7 @@ class OneSlot:
     def close(self):
         pass
 
-    def run(self, slot, job, *, limit_seconds=None):
+    def run(self, slot, job, *, limit_seconds=None, is_over=None):
         started = time.perf_counter()
         results = list(evaluate(self.context, job.payload))
         return JobOutcome(TrialStatus.COMPLETE, results, "", time.perf_counter() - started, 1.0)
