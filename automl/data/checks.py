@@ -76,7 +76,7 @@ class CheckedTable:
     frame : (n_rows, n_features)
         Typed features.
     groups
-        Codes of the group column, or of equal rows if there is none and equal rows exist.
+        Codes of the group column or, if there is none, of equal rows that look like copies.
     target_reading
         How the numbers of the target are read, where they are more than plain numbers.
     """
@@ -168,7 +168,8 @@ def check_table(
     digests = used_row_digests(raw, schema, target.texts_or_values)
     note_other_targets(typed, digests, findings)
     if groups is None:
-        groups = equal_rows(digests, min_rows, findings, in_time_order=time is not None)
+        classes = target.y if target.task.is_classification else None
+        groups = equal_rows(digests, classes, min_rows, findings, in_time_order=time is not None)
     return CheckedTable(
         frame=typed,
         schema=schema,

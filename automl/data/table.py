@@ -48,7 +48,7 @@ class Table:
         Position of the positive class of a binary target; None otherwise.
     weights : (n_rows,), >= 0
     groups : (n_rows,), codes from 0
-        Rows to be kept together: those of one group or, where no group column is given, equal rows.
+        Rows to be kept together: those of one group or, where no group column is given, equal rows that look like copies.
     time : (n_rows,)
         Orders the rows: the column's number, or days since 1970-01-01.
     row_digests : (n_rows,), uint64

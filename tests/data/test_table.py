@@ -240,9 +240,35 @@ def test_equal_rows_share_a_group_and_are_counted():
     assert np.array_equal(table.groups[60:67], table.groups[:7])
     assert np.array_equal(table.groups[67:], table.groups[:2])
     assert len(np.unique(table.groups)) == 60
-    assert any(
-        "9 of 69 rows repeat an earlier row; equal rows are kept together" in n for n in table.notes
+    assert (
+        "9 of 69 rows repeat an earlier row and look like copies; equal rows are kept together in "
+        "one fold"
+    ) in table.notes
+
+
+def test_rows_that_are_equal_by_chance_are_counted_and_not_kept_together():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.integers(0, 9, 300) for name in "abc"})
+    frame["y"] = rng.choice(["u", "v"], 300)
+    table = prepare_table(frame, target="y")
+    assert table.groups is None
+    (note,) = (n for n in table.notes if "repeat" in n)
+    n_repeated = int(frame.duplicated().sum())
+    assert n_repeated > 10
+    assert note == (
+        f"{n_repeated} of 300 rows repeat an earlier row, as rows to come are expected to"
     )
+
+
+def test_copies_of_a_rare_class_in_any_order_are_kept_together():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    frame["y"] = np.where(np.arange(300) < 30, "rare", "usual")
+    drawn = frame.iloc[rng.integers(0, 30, 90)]
+    oversampled = pd.concat([frame, drawn]).sample(frac=1.0, random_state=0)
+    table = prepare_table(oversampled, target="y")
+    assert len(np.unique(table.groups)) == 300
+    assert any("look like copies" in note for note in table.notes)
 
 
 def test_equal_rows_do_not_join_given_groups_or_rows_in_time_order():
