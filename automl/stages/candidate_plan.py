@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -60,7 +61,12 @@ class CandidatePlan:
 
 
 def likely_seconds(
-    session: Session, best: Sequence[Trial], *, most: float, to_come: Sequence[float] = ()
+    session: Session,
+    best: Sequence[Trial],
+    *,
+    most: float,
+    left: float = math.inf,
+    to_come: Sequence[float] = (),
 ) -> float:
     """Seconds that scoring the candidates will take, while the search goes on.
 
@@ -69,6 +75,8 @@ def likely_seconds(
     best
         Complete trials so far, best first.
     most : seconds that may be spent
+    left : seconds that would be left if the search ended now
+        Where they are too few there will be no fresh folds, and the search may as well have them.
     to_come
         Expected seconds of a fold of each trial that is still to come; as many of them count as
         there are too few complete ones.
@@ -80,7 +88,7 @@ def likely_seconds(
         )
     fold_seconds = [*map(fold_seconds_of, best), *to_come][:limit]
     near = _stand_ins(session, best[:limit])
-    plan = plan_candidates(session, fold_seconds, most - _headroom(most), near)
+    plan = plan_candidates(session, fold_seconds, min(most - _headroom(most), left), near)
     return min(plan.seconds + _headroom(plan.seconds), most)
 
 

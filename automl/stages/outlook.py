@@ -227,7 +227,11 @@ def expected_tail(
     )
     expected = {
         "candidates": likely_seconds(
-            session, best, most=CANDIDATES_SHARE * reserve, to_come=to_come
+            session,
+            best,
+            most=CANDIDATES_SHARE * reserve,
+            left=ledger.left_for("candidates") or 0.0,
+            to_come=to_come,
         ),
         "ensemble": _ensemble(session, best),
         "honest": max(HONEST_SECONDS * ledger.slowness, HONEST_SHARE * ledger.total),

@@ -1,5 +1,6 @@
 """A session without processes: a prepared run folder, its plan and a ledger."""
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,7 +32,7 @@ def session_of(tmp_path):
             plan=EvaluationPlan(tmp_path),
             folder=folder,
             records=StageRecords(folder.stages),
-            ledger=Ledger(settings.seconds, settings.reserve, 0.0),
+            ledger=Ledger(settings.seconds, settings.reserve, time.monotonic()),
             pool=SimpleNamespace(n_slots=2),
             is_timed=settings.trials is None,
             is_late=False,

@@ -85,6 +85,16 @@ def test_what_is_likely_is_never_more_than_may_be_spent(session, trial_of):
     assert likely_seconds(session, [], most=5.0) == 0.0
 
 
+def test_a_search_goes_on_where_too_little_is_left_for_fresh_folds(session, trial_of):
+    trials = [trial_of(i, 3.0) for i in range(20)]
+    whole = likely_seconds(session, trials, most=40.0)
+    needed = whole - HEADROOM_SECONDS
+    assert likely_seconds(session, trials, most=40.0, left=1.001 * needed) == pytest.approx(whole)
+    assert 0 < likely_seconds(session, trials, most=40.0, left=0.9 * needed) < whole
+    assert likely_seconds(session, trials, most=40.0, left=0.1 * needed) == 0.0
+    assert likely_seconds(session, trials, most=40.0, left=-1.0) == 0.0
+
+
 def test_trials_that_are_still_to_come_count_as_far_as_there_are_too_few(session, trial_of):
     few, enough = ([trial_of(i, 3.0) for i in range(n)] for n in (4, 10))
     alone, followed = (likely_seconds(session, few, most=1e9, to_come=c) for c in ([], [0.6] * 6))
