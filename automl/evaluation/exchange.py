@@ -100,6 +100,7 @@ class Exchange:
                 event = seat.last_words() or seat.kill("crashed", reason)
             if event is None and self._ending is None and self._is_over and self._is_over():
                 event = seat.kill("timed_out", OVER)
+                self._listen()
         if event is None:
             event = seat.end()
         if event[0] == "dead" and not seat.is_about_this_job(event):

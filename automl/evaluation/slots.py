@@ -60,7 +60,7 @@ class Slots(Protocol):
             Its payload must pickle.
         limit_seconds : wall seconds; None for no limit
         is_over
-            Asked in this thread at least once a second; the job is TIMED_OUT as soon as it holds.
+            Asked in this thread about once a second while the job runs; it is TIMED_OUT once this holds.
         on_result
             Called in this thread with every result as it arrives, and from the first result again where
             the job is begun once more.

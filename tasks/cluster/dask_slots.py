@@ -211,7 +211,7 @@ class DaskSlots:
         message = pickle.dumps((job.target, dict(job.payload)), protocol=5)
         left = limit_seconds
         for _ in range(MOST_LOSSES):
-            if left is not None and left <= 0:
+            if (left is not None and left <= 0) or (is_over is not None and is_over()):
                 break
             answer = self._errands.attempt(
                 seat, job, message, left, is_over=is_over, on_result=on_result

@@ -256,7 +256,8 @@ def test_rows_that_are_equal_by_chance_are_counted_and_not_kept_together():
     n_repeated = int(frame.duplicated().sum())
     assert n_repeated > 10
     assert note == (
-        f"{n_repeated} of 300 rows repeat an earlier row, as rows to come are expected to"
+        f"{n_repeated} of 300 rows repeat an earlier row; taken for chance, they may be in different "
+        "folds"
     )
 
 
