@@ -85,7 +85,7 @@ def are_copied_in_order(codes: IntArray) -> bool:
     earlier = first[codes]
     is_repeat = earlier < np.arange(len(codes))
     follows = is_repeat[1:] & is_repeat[:-1] & (np.diff(earlier) == 1)
-    return bool(follows.sum() >= COPIED_SHARE * is_repeat.sum())
+    return bool(follows.any() and follows.sum() >= COPIED_SHARE * is_repeat.sum())
 
 
 def is_doubled(codes: IntArray) -> bool:
