@@ -46,8 +46,8 @@ MOST_SINGLES = 60
 EVALUATIONS = 2_500
 """Blends that a bag of 60 members tries."""
 CELL_SECONDS = 1e-9
-"""For a cell of a blend to be added and divided, on an idle core. A bag takes .2 to .8 of what is planned, on
-2,200 to 3,400 rows of log loss or area under the curve."""
+"""For a cell of a blend to be added and divided, on an idle core. A bag takes 0.4 to 1.0 of what is
+planned, on 1,600 to 3,400 rows of log loss or area under the curve."""
 PROBED = 4
 """Made-up blends whose scoring is timed: two milliseconds for the area under the curve of 10,000 rows."""
 

@@ -65,7 +65,7 @@ HONEST_SHARE = 0.02
 classes."""
 
 LIKELY_MEMBERS = 8
-"""Members of the final model at most: three quarters of 55 runs of 60 to 600 s deployed no more, half of
+"""Members of the final model at most: three quarters of 65 runs of 60 to 600 s deployed no more, half of
 them five."""
 
 STACK_SHARE = 0.1

@@ -25,6 +25,7 @@ from uuid import uuid4
 from distributed import Client
 
 from automl.errors import AutoMLError, StorageError
+from automl.evaluation.exchange import OVER
 from automl.evaluation.job_files import adopt_outputs
 from automl.evaluation.predictions import PredictionStore
 from automl.evaluation.slots import Job, JobOutcome
@@ -211,7 +212,7 @@ class DaskSlots:
         message = pickle.dumps((job.target, dict(job.payload)), protocol=5)
         left = limit_seconds
         for _ in range(MOST_LOSSES):
-            if (left is not None and left <= 0) or (is_over is not None and is_over()):
+            if left is not None and left <= 0:
                 break
             answer = self._errands.attempt(
                 seat, job, message, left, is_over=is_over, on_result=on_result
@@ -220,6 +221,8 @@ class DaskSlots:
                 return self._conclude(answer, job)
             if seat.is_cancelled or self._is_closed:
                 return cancelled("cancelled")
+            if is_over is not None and is_over():
+                return JobOutcome(TrialStatus.TIMED_OUT, [], OVER, time.monotonic() - started)
             self._move(seat)
             left = limit_seconds and limit_seconds - (time.monotonic() - started)
         reason = "its Dask worker was lost or did not answer"

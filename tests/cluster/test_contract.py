@@ -126,6 +126,20 @@ def test_a_job_that_ends_in_time_is_complete(slots, slot):
     assert outcome.status is TrialStatus.COMPLETE
 
 
+def test_a_job_that_ends_before_it_can_be_ended_is_complete(slots, slot):
+    asked = []
+
+    def is_over():
+        asked.append(time.sleep(3.0))  # the job ends meanwhile
+        return True
+
+    outcome = slots.run(slot, job("pause", seconds=1.5), limit_seconds=LONG, is_over=is_over)
+    assert asked
+    assert outcome.status is TrialStatus.COMPLETE, outcome
+    assert outcome.results == ["done"]
+    assert_next_works(slots, slot)
+
+
 def test_an_exception_of_the_job_has_its_traceback(slots, slot):
     seen = []
     outcome = slots.run(slot, job("stream_then_raise"), limit_seconds=LONG, on_result=seen.append)

@@ -26,6 +26,11 @@ def echo(context: str, payload: dict[str, Any]) -> Any:
     return context, payload
 
 
+def pause(_: str, payload: dict[str, Any]) -> str:
+    time.sleep(payload["seconds"])
+    return "done"
+
+
 def note(payload: dict[str, Any]) -> None:
     """Write down this process, so that the test can see whether it is left."""
     with Path(payload["pids"]).open("a") as file:
