@@ -1,4 +1,6 @@
-"""Tables of `peers.py`: ``report.py OUT [--seconds 60] [--systems ours autogluon]``.
+"""Tables of `peers.py`: ``report.py OUT [--seconds 60 300] [--systems ours autogluon]``.
+
+With several budgets it also compares ours after each with every system, ours among them, after each longer one.
 
 Scores are AMLB's: area under the ROC curve, log loss, root mean squared error on the test rows. A failure counts as
 the constant predictor. Mean ranks and winning frequencies are means over tables, of each table over its
@@ -11,7 +13,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +29,8 @@ N_DRAWS = 200
 """Redrawn test sets: a probability of one half is known to 0.035."""
 N_RESAMPLES = 500
 """Of the tables, for an interval: its ends are known to about 2 %."""
+BEYOND = 2.0
+"""Standard errors of a difference that redrawn test rows explain in one of twenty cases."""
 SMALLEST = 1e-15
 """Probability below which log loss counts no smaller one, as scikit-learn's."""
 CONSTANT = "constant"
@@ -76,23 +81,31 @@ class Test:
             return np.nan
         return float(1 - roc_auc_score(y == self.labels[1], answer[:, 1]))
 
+    def redrawn(self, answers: Sequence[FloatArray]) -> FloatArray:
+        """(draws, answers) risks on test rows drawn with replacement."""
+        rng = np.random.default_rng(0)
+        drawn = [rng.integers(len(self.y), size=len(self.y)) for _ in range(N_DRAWS)]
+        risks = np.array([[self.risk(answer, rows) for answer in answers] for rows in drawn])
+        return risks[np.isfinite(risks).all(axis=1)]
+
+
+def answer_of(test: Test, budget: Path, system: str) -> FloatArray:
+    """What a system answered after a budget; a failure counts as the constant."""
+    is_done = json.loads((budget / system / "cell.json").read_text())["is_done"]
+    return test.answer(budget / (system if is_done else CONSTANT) / "answer.csv")
+
 
 def rows_of(
     split: Path, seconds: str, systems: list[str]
 ) -> tuple[list[dict[str, object]], FloatArray]:
     """Facts of each system, and (systems, systems) probabilities that row is better than column."""
     test = Test(split)
-    constant = test.answer(split / seconds / CONSTANT / "answer.csv")
     answers, rows = [], []
     for system in systems:
         folder = split / seconds / system
         record = json.loads((folder / "cell.json").read_text())
-        answer, times = constant, {}
-        if record["is_done"]:
-            answer, times = (
-                test.answer(folder / "answer.csv"),
-                json.loads((folder / "answer.json").read_text()),
-            )
+        times = json.loads((folder / "answer.json").read_text()) if record["is_done"] else {}
+        answer = answer_of(test, folder.parent, system)
         answers.append(answer)
         label = {
             "table": split.parent.name,
@@ -103,10 +116,7 @@ def rows_of(
         rows.append(
             {**label, "risk": test.risk(answer), **record, **times, "test_rows": len(test.y)}
         )
-    rng = np.random.default_rng(0)
-    drawn = [rng.integers(len(test.y), size=len(test.y)) for _ in range(N_DRAWS)]
-    risks = np.array([[test.risk(answer, rows) for answer in answers] for rows in drawn])
-    return rows, winning_probabilities(risks[np.isfinite(risks).all(axis=1)])
+    return rows, winning_probabilities(test.redrawn(answers))
 
 
 def report(out: Path, seconds: int, wanted: Collection[str] | None = None) -> pd.DataFrame:
@@ -190,6 +200,55 @@ def _tested(probabilities: FloatArray) -> str:
     return f"{poisson_binomial_test(probabilities).probability:.2f} [{low:.2f}, {high:.2f}]"
 
 
+def across(out: Path, earlier: int, later: int, system: str) -> pd.DataFrame:
+    """Ours after the earlier budget beside a system after the later one, where both have answers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each split: both risks, the second minus the first, its standard error over redrawn
+        test rows, and the probability that the first is the lower one there.
+    """
+    rows = []
+    for folder in sorted(out.glob("*/seed-*")):
+        pair = (folder / f"{earlier}s", "ours"), (folder / f"{later}s", system)
+        if all((budget / name / "cell.json").exists() for budget, name in pair):
+            test = Test(folder)
+            answers = [answer_of(test, budget, name) for budget, name in pair]
+            redrawn = test.redrawn(answers)
+            ours, other = (test.risk(answer) for answer in answers)
+            rows.append(
+                {
+                    "table": folder.parent.name,
+                    "seed": folder.name,
+                    f"ours, {earlier} s": ours,
+                    f"{system}, {later} s": other,
+                    "difference": other - ours,
+                    "error": float((redrawn[:, 1] - redrawn[:, 0]).std(ddof=1)),
+                    "ours_better": winning_probabilities(redrawn)[0, 1],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _told_across(found: pd.DataFrame) -> str:
+    first, second = found.columns[2:4]
+    beyond = found["difference"].abs() > BEYOND * found["error"]
+    lower, higher = found["difference"] < 0, found["difference"] > 0
+    by_table = found.groupby("table")["ours_better"].mean().to_numpy()
+    return (
+        f"\n{first} is better than {second} on {higher.sum()} of {len(found)} splits, "
+        f"PB test {_tested(by_table)}\n"
+        f"by more than {BEYOND:g} errors better: {_names(found[beyond & higher])}; "
+        f"worse: {_names(found[beyond & lower])}\n"
+        f"{found.round(4).to_string(index=False)}"
+    )
+
+
+def _names(found: pd.DataFrame) -> str:
+    return ", ".join(sorted(set(found["table"]))) or "none"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -202,6 +261,11 @@ def main() -> None:
     arguments = parser.parse_args()
     frames = [report(arguments.out, seconds, arguments.systems) for seconds in arguments.seconds]
     pd.concat(frames).to_csv(arguments.out / "scores.csv", index=False)
+    for earlier, later in combinations(sorted(arguments.seconds), 2):
+        for system in pd.concat(frames)["system"].unique():
+            found = across(arguments.out, earlier, later, system)
+            if system != CONSTANT and len(found):
+                print(_told_across(found))
 
 
 if __name__ == "__main__":

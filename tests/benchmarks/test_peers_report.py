@@ -1,0 +1,86 @@
+"""What the report of the peers says of answers whose risks are known."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "peers"
+N_ROWS = 200
+
+
+@pytest.fixture(scope="module")
+def peers_report() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(FOLDER))
+    yield importlib.import_module("report")
+    sys.path.remove(str(FOLDER))
+    del sys.modules["report"]
+
+
+def split_with(out: Path, answers: dict[tuple[int, str], float | None]) -> Path:
+    """A regression split whose answers are off by so much on every row; `None` is a failure."""
+    y = np.random.default_rng(0).normal(size=N_ROWS)
+    folder = out / "table" / "seed-1"
+    folder.mkdir(parents=True)
+    pd.DataFrame({"y": y}).to_csv(folder / "test.csv", index=False)
+    (folder / "split.json").write_text(json.dumps({"task": "regression", "target": "y"}))
+    times = {"fit_seconds": 1.0, "predict_seconds": 1.0}
+    record = {"reason": "", "process_seconds": 1.0, "peak_mib": 1.0, "load": 0.0}
+    for (seconds, system), off in answers.items():
+        cell = folder / f"{seconds}s" / system
+        cell.mkdir(parents=True)
+        (cell / "cell.json").write_text(json.dumps({"is_done": off is not None, **record}))
+        if off is not None:
+            pd.DataFrame({"prediction": y + off}).to_csv(cell / "answer.csv", index=False)
+            (cell / "answer.json").write_text(json.dumps(times))
+    return out
+
+
+def test_a_short_run_is_compared_with_a_longer_one_of_another_system(
+    peers_report: ModuleType, tmp_path: Path
+) -> None:
+    out = split_with(tmp_path, {(60, "ours"): 0.5, (300, "rival"): 0.75, (300, "constant"): 9.0})
+    found = peers_report.across(out, 60, 300, "rival").iloc[0]
+    assert (found["ours, 60 s"], found["rival, 300 s"]) == pytest.approx((0.5, 0.75))
+    assert found["difference"] == pytest.approx(0.25)
+    assert found["error"] == pytest.approx(0, abs=1e-12)
+    assert found["ours_better"] == 1
+
+
+def test_a_failure_counts_as_the_constant_of_its_budget(
+    peers_report: ModuleType, tmp_path: Path
+) -> None:
+    out = split_with(tmp_path, {(60, "ours"): 0.5, (300, "rival"): None, (300, "constant"): 9.0})
+    assert peers_report.across(out, 60, 300, "rival")["rival, 300 s"].item() == pytest.approx(9.0)
+
+
+def test_a_budget_that_one_of_them_lacks_is_not_compared(
+    peers_report: ModuleType, tmp_path: Path
+) -> None:
+    out = split_with(tmp_path, {(60, "ours"): 0.5, (60, "rival"): 0.75, (60, "constant"): 9.0})
+    assert peers_report.across(out, 60, 300, "rival").empty
+
+
+def test_the_report_compares_each_budget_with_each_longer_one(
+    peers_report: ModuleType,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    risks = {"ours": 0.5, "rival": 0.75, "constant": 9.0}
+    answers = {(seconds, name): risk for seconds in (60, 300) for name, risk in risks.items()}
+    out = split_with(tmp_path, {**answers, (300, "ours"): 0.25})
+    monkeypatch.setattr(sys, "argv", ["report.py", str(out), "--seconds", "60", "300"])
+    peers_report.main()
+    told = capsys.readouterr().out
+    assert "ours, 60 s is better than rival, 300 s on 1 of 1 splits" in told
+    assert "ours, 60 s is better than ours, 300 s on 0 of 1 splits" in told
+    assert set(pd.read_csv(out / "scores.csv")["seconds"]) == {60, 300}
