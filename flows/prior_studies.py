@@ -1,4 +1,4 @@
-"""The flow that learns priors of hyperparameters from what is known of many tables (SPEC O2)."""
+"""The flow that learns priors of hyperparameters from what is known of many tables (B14, chapter 4)."""
 
 from __future__ import annotations
 

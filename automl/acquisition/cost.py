@@ -1,4 +1,4 @@
-"""Cost of a trial, for criteria per second (SPEC E5).
+"""Cost of a trial, for criteria per second (H18, sections 5.2 and 5.4.4).
 
 H18 divides by c = ln(seconds), which changes sign below one second and reverses the order of
 configurations there. The cost used here is positive for every number of seconds and grows slowly:

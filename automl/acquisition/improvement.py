@@ -1,4 +1,4 @@
-"""Improvement over the best score, as closed forms of a normal prediction (SPEC E1-E4).
+"""Improvement over the best score, as closed forms of a normal prediction (X20, section V-B).
 
 Notation
 --------

@@ -1,6 +1,6 @@
 """Curves of methods over trials: ranks, hyperparameter ranks, distance to the best known.
 
-SPEC L5 to L7. Scores here are risks, which are minimized; for scores that are maximized negate
+Scores here are risks, which are minimized; for scores that are maximized negate
 them. A curve is over trials, or over any other grid that all methods share, such as seconds.
 """
 
@@ -60,7 +60,7 @@ def rank_curves(risks: ArrayLike) -> FloatArray:
 
     References
     ----------
-    .. [1] S15, section 4.3, average rank, and figure 3; SPEC L5.
+    .. [1] S15, section 4.3, average rank, and figure 3.
     """
     return method_ranks(best_so_far(check_risks(risks, n_dimensions=3)))
 
@@ -88,7 +88,7 @@ def hyperparameter_ranks(chosen: ArrayLike, tested: Sequence[ArrayLike]) -> Floa
 
     References
     ----------
-    .. [1] S15, section 4.3, average hyperparameter rank, and figures 2 and 4; SPEC L6.
+    .. [1] S15, section 4.3, average hyperparameter rank, and figures 2 and 4.
     """
     given = check_risks(chosen, n_dimensions=3)
     if len(tested) != given.shape[1]:
@@ -131,7 +131,7 @@ def against_best(
 
     References
     ----------
-    .. [1] H18, figures 5.4 and 5.8; SPEC L7.
+    .. [1] H18, figures 5.4 and 5.8.
     """
     given = check_risks(risks, n_dimensions=3)
     lowest = np.asarray(best, dtype=np.float64)[np.newaxis, :, np.newaxis]

@@ -1,4 +1,4 @@
-"""Poisson-binomial test: which method wins on more than half of the data sets (SPEC L4).
+"""Poisson-binomial test: which method wins on more than half of the data sets (L14, section 6.2).
 
 On data set d the test rows are reweighted repeatedly, as a sample of what other test rows
 might have said; p_d is the share of the draws in which method A has the lower risk. Wins on
@@ -103,7 +103,7 @@ def poisson_binomial_test(probabilities: ArrayLike) -> PoissonBinomialTest:
     ----------
     .. [1] Lacoste, Laviolette and Marchand (2012), Bayesian comparison of machine learning
        algorithms on single and multiple datasets.
-    .. [2] L14, section 6.2; SPEC L4.
+    .. [2] L14, section 6.2.
     """
     given = np.asarray(probabilities, dtype=np.float64)
     wins = number_of_wins(given)

@@ -1,4 +1,4 @@
-"""Expected ranks and winning frequencies of methods on many data sets (SPEC L1, L2).
+"""Expected ranks and winning frequencies of methods on many data sets (L14, section 6.2).
 
 Notation of this package: K methods, P places (a data set with one seed), L data sets, T trials.
 Risks are minimized; a method that failed in a place has the risk infinity there. The places of one
@@ -153,7 +153,7 @@ def expected_rank(risks: ArrayLike, *, data_sets: ArrayLike | None = None) -> Ex
 
     References
     ----------
-    .. [1] L14, section 6.2, E[Rank]; SPEC L1.
+    .. [1] L14, section 6.2, E[Rank].
     """
     ranks = data_set_means(method_ranks(check_risks(risks)), data_sets)
     return ExpectedRank(ranks.mean(axis=1), ranks)
@@ -175,7 +175,7 @@ def winning_frequency(risks: ArrayLike, *, data_sets: ArrayLike | None = None) -
 
     References
     ----------
-    .. [1] L14, section 6.2, winning frequency and footnote 4; SPEC L2.
+    .. [1] L14, section 6.2, winning frequency and footnote 4.
     """
     given = check_risks(risks)
     row, column = given[:, np.newaxis], given[np.newaxis]

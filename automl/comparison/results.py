@@ -1,4 +1,4 @@
-"""Results of a comparison: every statement of SPEC L1 to L7, from the records of its cells."""
+"""Results of a comparison: ranks, wins, tests and curves, from the records of its cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sign test of two methods over data sets (SPEC L3)."""
+"""Sign test of two methods over data sets (L14, section 6.2)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def sign_test(
 
     References
     ----------
-    .. [1] L14, section 6.2; Demsar (2006), section 3.1.3, two-sided; SPEC L3.
+    .. [1] L14, section 6.2; Demsar (2006), section 3.1.3, two-sided.
     """
     wins = winning_frequency(np.stack([first, second]), data_sets=data_sets).wins[0, 1]
     return sign_test_of_wins(wins)

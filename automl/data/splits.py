@@ -1,4 +1,4 @@
-"""Which rows do what: test rows, the halves S and H, and the folds (SPEC C1 to C3).
+"""Which rows do what: test rows, the halves S and H, and the folds (B14, section 3.3).
 
 Everything here deals out rows to *bins* (folds, halves, training and test rows) by one rule: groups stay
 whole, every class is spread in proportion, and bin sizes stay as equal as the groups allow.
@@ -26,7 +26,7 @@ TRAINING_ONLY = -1
 
 
 class HalvesMode(StrEnum):
-    """How the halves S and H of B14, section 3.3, share the rows (SPEC C2)."""
+    """How the halves S and H of B14, section 3.3, share the rows."""
 
     DISJOINT = "disjoint"
     BOOTSTRAP = "bootstrap"
@@ -80,7 +80,7 @@ def make_folds(
     holdout
         Keep one validation fold only, fold 0, with 1 / `n_folds` of the rows (in time order the last).
     target_bins : at least 2
-        Stratify a regression target by this many quantile bins (SPEC C1); default: plain folds.
+        Stratify a regression target by this many quantile bins (B14, section 3.3); default: plain folds.
     labels : (n_classes,)
         What a warning calls the classes; default: their codes.
 
@@ -228,7 +228,7 @@ def split_halves(
     groups: IntArray | None = None,
     time: FloatArray | None = None,
 ) -> Halves:
-    """S for optimizing and H for model selection (B14, section 3.3; SPEC C2).
+    """S for optimizing and H for model selection (B14, section 3.3).
 
     Parameters
     ----------

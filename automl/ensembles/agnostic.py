@@ -1,4 +1,4 @@
-"""Agnostic Bayes by bootstrap: members weighted by how often each is the best (SPEC K1, K2).
+"""Agnostic Bayes by bootstrap: members weighted by how often each is the best (L14, section 3).
 
 Each bootstrap of the validation rows represents a draw of the true risks; the member with the
 least risk on it is drawn into the ensemble (L14 section 3, eq. 5 and 6). The weight of a member is
@@ -15,7 +15,7 @@ from automl.metrics.bootstraps import DrawnRows, bootstrap_multiplicities
 from automl.records import FloatArray, IntArray
 
 N_BOOTSTRAPS = 50
-"""L14's N (SPEC K1)."""
+"""L14's N."""
 TIE = 1e-9
 """Scores this near to the best one are equal to it: sums in another order differ by less."""
 

@@ -1,4 +1,4 @@
-"""Greedy ensemble selection with replacement and sorted start (SPEC K4); one bag of it.
+"""Greedy ensemble selection with replacement and sorted start (H18, section 2.5.3); one bag of it.
 
 References
 ----------

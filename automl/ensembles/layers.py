@@ -1,4 +1,4 @@
-"""The models whose predictions a second layer learns from (SPEC K5)."""
+"""The models whose predictions a second layer learns from (H18, section 2.5.3)."""
 
 from __future__ import annotations
 

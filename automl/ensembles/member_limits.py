@@ -1,4 +1,4 @@
-"""Limits on an ensemble: how many members, how long a prediction may take (SPEC K6).
+"""Limits on an ensemble: how many members, how long a prediction may take.
 
 A member of a second layer needs the members whose predictions it takes, so these count as well,
 each once.

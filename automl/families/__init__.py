@@ -1,4 +1,4 @@
-"""Algorithm families: one text file each, and the registry that reads them (SPEC N, A4)."""
+"""Algorithm families: one text file each, and the registry that reads them (B14, appendix A)."""
 
 from automl.families.family import Family
 from automl.families.portfolio import portfolio

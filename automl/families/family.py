@@ -79,12 +79,12 @@ class Family:
 
     @property
     def simplicity(self) -> float:
-        """In [0, 1], more is simpler (SPEC J5)."""
+        """In [0, 1], more is simpler (B14, section 3.5.3)."""
         return self.text.simplicity
 
     @property
     def interpretability(self) -> float:
-        """In [0, 1], more is easier to explain (SPEC J5)."""
+        """In [0, 1], more is easier to explain (B14, section 3.5.3)."""
         return self.text.interpretability
 
     @property

@@ -120,7 +120,7 @@ class Confusion:
 
     @cached_property
     def counts(self) -> FloatArray:
-        """(B, K, K) counts whose errors are multiplied by their costs (SPEC B4)."""
+        """(B, K, K) counts whose errors are multiplied by their costs (B14, section 6.1)."""
         factors = self.parameters.error_weights
         return self.raw_counts if factors is None else self.raw_counts * factors
 

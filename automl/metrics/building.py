@@ -1,4 +1,4 @@
-"""A performance index for a target: what is asked for is checked, and the baselines are fixed (SPEC B2).
+"""A performance index for a target: what is asked for is checked, and the baselines are fixed (B14, section 3.2).
 
 The baselines are those of all rows of the scoring set, so that a fold is scored by the same
 scale as all of them.

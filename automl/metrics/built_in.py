@@ -1,4 +1,4 @@
-"""The metrics that every installation has (SPEC B1, B2)."""
+"""The metrics that every installation has (B14, section 3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Misclassification costs (B14, section 6.1; SPEC B4).
+"""Misclassification costs (B14, section 6.1).
 
 What a cost matrix does: every confusion count is multiplied by a weight, 1 for correct rows and
 the scaled cost for errors, and accuracy, balanced accuracy, F-beta and MCC are computed from the

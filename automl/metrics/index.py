@@ -2,7 +2,7 @@
 
 A homogenized metric is (m - baseline) / (ideal - baseline): 0 is the baseline, 1 is ideal, negative
 is worse than the baseline and never clipped. The baseline is fixed once from all rows of the
-scoring set, never per fold (SPEC B2).
+scoring set, never per fold (B14, section 3.2).
 
 Labels are what the problem's decision rule makes of probabilities. Where the rule is a threshold that has to
 be learned, whoever scores says which labels are meant: `automl.metrics.decisions` learns the

@@ -1,4 +1,4 @@
-"""Definition of a metric: one record with one kernel, which computes its values for a batch (SPEC B1, B2)."""
+"""Definition of a metric: one record with one kernel, which computes its values for a batch (B14, section 3.2)."""
 
 from __future__ import annotations
 

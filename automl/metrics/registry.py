@@ -39,7 +39,7 @@ DEFAULT_WEIGHTS: Mapping[bool, Mapping[str, float]] = MappingProxyType(
         False: MappingProxyType({"r2": 0.5, "mae": 0.5}),
     }
 )
-"""Weights of the performance index by whether the target has classes (SPEC B3)."""
+"""Weights of the performance index by whether the target has classes (B14, section 3.2)."""
 
 
 def register_metric(metric: Metric) -> Metric:

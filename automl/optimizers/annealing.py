@@ -1,4 +1,4 @@
-"""Simulated annealing on the tree of hyperparameters (SPEC D9).
+"""Simulated annealing on the tree of hyperparameters (B14, section 6.1).
 
 No kept library has simulated annealing with ask and tell (SciPy's `dual_annealing` calls the
 objective itself), so this one is ours.

@@ -1,4 +1,4 @@
-"""Evolutionary search: CatCMA with margin, from the library `cmaes` (SPEC D9)."""
+"""Evolutionary search: CatCMA with margin, from the library `cmaes` (B14, section 6.1)."""
 
 from __future__ import annotations
 

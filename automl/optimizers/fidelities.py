@@ -1,4 +1,4 @@
-"""Ladders of fidelities, from the cheapest to a complete trial (SPEC D10).
+"""Ladders of fidelities, from the cheapest to a complete trial (H18, section 8.2).
 
 A ladder is a tuple whose last entry is the full fidelity; each step is `eta` times the one before.
 """

@@ -1,4 +1,4 @@
-"""Successive halving, Hyperband and BOHB over a ladder of fidelities (SPEC D10).
+"""Successive halving, Hyperband and BOHB over a ladder of fidelities (H18, section 8.2).
 
 Notation
 --------

@@ -19,11 +19,11 @@ from automl.records import Configuration, FloatArray, JsonScalar, Trial, TrialSt
 from automl.spaces.tree import SpaceTree
 
 INITIAL_SIDE = 0.5
-"""SPEC D3."""
+"""By judgement; B14, algorithm 1, leaves it open."""
 SHRINK = 0.95
-"""SPEC D3."""
+"""By judgement; B14, algorithm 1, leaves it open."""
 THRESHOLD = 0.01
-"""SPEC D3: a cube with a smaller side is started again elsewhere."""
+"""A cube with a smaller side is started again elsewhere (by judgement)."""
 GREATEST_SIDE = 2.0
 """A cube of this side covers the unit cube wherever its center is."""
 DRAW_ATTEMPTS = 20

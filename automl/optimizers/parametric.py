@@ -1,4 +1,4 @@
-"""Draws from learned priors, for as long as the scores agree with them (SPEC D4).
+"""Draws from learned priors, for as long as the scores agree with them (B14, sections 3.4.3 and 4.2).
 
 Notation
 --------
@@ -36,7 +36,7 @@ TOLERANCE = 0.1
 """Mean difference of the distribution functions at which a prior agrees by 1 / e, beyond chance (by
 judgement)."""
 THRESHOLD = 0.5
-"""Agreement below which the uniform alternative is drawn from (SPEC D4; the value by judgement)."""
+"""Agreement below which the uniform alternative is drawn from (B14, section 3.4.3; the value by judgement)."""
 LEAST_VALUES = 8
 """Evaluated values of a number before its prior can be doubted; the functions of fewer differ by chance."""
 CHANCE = 2 / 3

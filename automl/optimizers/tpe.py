@@ -1,4 +1,4 @@
-"""The tree-structured Parzen estimator (SPEC D7).
+"""The tree-structured Parzen estimator (X20, section VII).
 
 Notation
 --------
@@ -25,7 +25,7 @@ from automl.records import Configuration, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
 
 GOOD_SHARE = 0.15
-"""X20's gamma (SPEC D7)."""
+"""X20's gamma."""
 N_STARTUP = 10
 """Random draws before there are densities; as many as Optuna's."""
 N_CANDIDATES = 64

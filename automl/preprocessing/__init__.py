@@ -1,4 +1,4 @@
-"""Typed frame to matrix (SPEC M1 to M6): encode, impute, filter, scale, reduce.
+"""Typed frame to matrix (X20, section II-A; B14, section 6.1): encode, impute, filter, scale, reduce.
 
 Every step is a scikit-learn transformer that also works alone on any DataFrame;
 `TablePreprocessor` runs them in that order on blocks of numbers, category codes and texts.

@@ -1,4 +1,4 @@
-"""Facts of a table for a learner with a kernel: the size and the spread of its numbers (SPEC A5)."""
+"""Facts of a table for a learner with a kernel: the size and the spread of its numbers (H18, section 3.1.1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def matrix_facts(frame: pd.DataFrame) -> dict[str, float]:
 
     References
     ----------
-    .. [1] van Hoof (2019), section 3.1.1, parameter specific imputing.
+    .. [1] van Hoof (2018), section 3.1.1, parameter specific imputing.
     """
     rows = np.linspace(0, len(frame) - 1, min(len(frame), SAMPLE_ROWS)).astype(int)
     preprocessor = build_preprocessor({"prep.scaler": "standard"}, seed=0)

@@ -41,7 +41,7 @@ _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
 
 
 class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]
-    """Encode, impute, filter, scale, reduce (SPEC M5) on blocks of numbers and codes.
+    """Encode, impute, filter, scale, reduce on blocks of numbers and codes.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Priors of hyperparameters that many data sets teach (SPEC O1, O2)."""
+"""Priors of hyperparameters that many data sets teach (B14, chapter 4)."""

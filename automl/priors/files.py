@@ -1,4 +1,4 @@
-"""Priors as plain text that people read and edit (SPEC A4, O1).
+"""Priors as plain text that people read and edit (B14, chapter 4).
 
 ::
 

@@ -1,4 +1,4 @@
-"""General priors of numerical hyperparameters, learned from many data sets (SPEC O1; B14 Alg. 4).
+"""General priors of numerical hyperparameters, learned from many data sets (B14 Alg. 4).
 
 For each number of each signature, and each data set by itself: a value of the hyperparameter is
 drawn uniformly from its range, looked up, and accepted with a probability that grows with its

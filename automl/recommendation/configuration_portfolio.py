@@ -18,7 +18,7 @@ References
 .. [1] Nemhauser, Wolsey and Fisher (1978), An analysis of approximations for maximizing submodular
    set functions; Streeter and Golovin (2008), An online algorithm for maximizing submodular
    functions (costs).
-.. [2] Feurer et al. (2022), Auto-sklearn 2.0 (portfolios that are built greedily); SPEC H6.
+.. [2] Feurer et al. (2022), Auto-sklearn 2.0 (portfolios that are built greedily).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ META_STARTS: dict[str, Callable[[FloatArray], IntArray]] = {
     "delta": delta_start,
     "order": meta_order,
 }
-"""Which configurations are tried, by what the meta-learner predicts for them (SPEC H4)."""
+"""Which configurations are tried, by what the meta-learner predicts for them (H18, chapter 6)."""
 ADAPTIVE = "adaptive"
 """The way whose next configuration depends on what the others scored; see `automl.search.guide`."""
 WAYS = (ADAPTIVE, "portfolio", "nearest", *META_STARTS)
@@ -78,8 +78,8 @@ def recommended(experiences: Sequence[Experience], target: Target, way: str) -> 
     experiences
         Of any kinds of target, whatever history it came with.
     way
-        Any but `adaptive`. `portfolio`: good on many data sets (SPEC H6); `nearest`: the best of the
-        nearest data sets; `best`, `delta`, `order`: those that a meta-learner prefers (SPEC H4).
+        Any but `adaptive`. `portfolio`: good on many data sets; `nearest`: the best of the
+        nearest data sets; `best`, `delta`, `order`: those that a meta-learner prefers (H18, chapter 6).
     """
     usable = _usable_scores(experiences, target)
     if usable is None:

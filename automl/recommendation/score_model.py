@@ -18,7 +18,7 @@ References
 ----------
 .. [1] Fusi, Sheth and Elibol (2018), Probabilistic matrix factorization for automated machine
    learning: the next of known pipelines by expected improvement, from a matrix with gaps.
-.. [2] SPEC H6, of whose portfolio this is the form that heeds what it sees.
+.. [2] Feurer et al. (2022), Auto-sklearn 2.0, of whose portfolio this is the form that heeds what it sees.
 """
 
 from __future__ import annotations

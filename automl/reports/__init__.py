@@ -1,1 +1,1 @@
-"""Tables and pictures made from records (SPEC P); matplotlib is imported only while one is drawn."""
+"""Tables and pictures made from records; matplotlib is imported only while one is drawn."""

@@ -1,4 +1,4 @@
-"""What optimizing gained over the defaults, a row for each data set (B14, table 5.1; SPEC P4)."""
+"""What optimizing gained over the defaults, a row for each data set (B14, table 5.1)."""
 
 from __future__ import annotations
 

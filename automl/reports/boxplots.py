@@ -1,4 +1,4 @@
-"""Box plots of families, with their defaults and optimized (B14, figures 5.1 and 5.2; SPEC P1)."""
+"""Box plots of families, with their defaults and optimized (B14, figures 5.1 and 5.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of methods compared over many data sets (L14, figures 1 and 2; S15, figures 3 and 4; SPEC P6)."""
+"""Pictures of methods compared over many data sets (L14, figures 1 and 2; S15, figures 3 and 4)."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def performance(made: Curves) -> Figure:
 
     References
     ----------
-    .. [1] S15, section 4.3 and figures 3 and 4; H18, figures 5.4 and 5.8; SPEC L5 to L7.
+    .. [1] S15, section 4.3 and figures 3 and 4; H18, figures 5.4 and 5.8.
     """
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Pictures of what a meta-learner predicts, and of searches that begin with it (H18, figures 6.1 to 6.7; SPEC P5)."""
+"""Pictures of what a meta-learner predicts, and of searches that begin with it (H18, figures 6.1 to 6.7)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def error_and_correlation(flows: Mapping[str, Sequence[LeftOut]]) -> Figure:
 
     References
     ----------
-    .. [1] van Hoof (2019), figure 6.1.
+    .. [1] van Hoof (2018), figure 6.1.
     """
     figure, every = _panels(flows, rows=2)
     for column, (flow, measured) in enumerate(flows.items()):
@@ -108,7 +108,7 @@ def gain_of_standardizing(flows: Mapping[str, Sequence[LeftOut]]) -> Figure:
 
     References
     ----------
-    .. [1] van Hoof (2019), figure 6.2.
+    .. [1] van Hoof (2018), figure 6.2.
     """
     figure, (every,) = _panels(flows, rows=1)
     for axes, (flow, measured) in zip(every, flows.items(), strict=True):
@@ -134,7 +134,7 @@ def important_features(flows: Mapping[str, Mapping[str, float]]) -> Figure:
 
     References
     ----------
-    .. [1] van Hoof (2019), figure 6.3.
+    .. [1] van Hoof (2018), figure 6.3.
     """
     figure, (every,) = _panels(flows, rows=1)
     for axes, (flow, importances) in zip(every, flows.items(), strict=True):
@@ -154,7 +154,7 @@ def against_nearest(flows: Mapping[str, Sequence[LeftOut]]) -> Figure:
 
     References
     ----------
-    .. [1] van Hoof (2019), figure 6.4.
+    .. [1] van Hoof (2018), figure 6.4.
     """
     figure, (every,) = _panels(flows, rows=1)
     for axes, (flow, measured) in zip(every, flows.items(), strict=True):
@@ -179,7 +179,7 @@ def ranking_and_loss(searches: Sequence[Searches], methods: Mapping[str, str]) -
 
     References
     ----------
-    .. [1] van Hoof (2019), figures 6.5 and 6.6.
+    .. [1] van Hoof (2018), figures 6.5 and 6.6.
     """
     from matplotlib.figure import Figure
 
@@ -208,7 +208,7 @@ def loss_by_start(flows: Mapping[str, Sequence[Searches]], methods: Mapping[str,
 
     References
     ----------
-    .. [1] van Hoof (2019), figure 6.7.
+    .. [1] van Hoof (2018), figure 6.7.
     """
     figure, (every,) = _panels(flows, rows=1)
     for axes, (flow, searches) in zip(every, flows.items(), strict=True):

@@ -1,4 +1,4 @@
-"""Pictures of learned priors (B14, figure 5.3; SPEC O3)."""
+"""Pictures of learned priors (B14, figure 5.3)."""
 
 from __future__ import annotations
 

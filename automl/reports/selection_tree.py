@@ -1,4 +1,4 @@
-"""The selection tree with box plots of the candidates at every node (B14, figure 3.4; SPEC P3)."""
+"""The selection tree with box plots of the candidates at every node (B14, figure 3.4)."""
 
 from __future__ import annotations
 

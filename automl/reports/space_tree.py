@@ -1,4 +1,4 @@
-"""The tree of a family's hyperparameters, as text and drawn (B14, figure 3.3; SPEC P2)."""
+"""The tree of a family's hyperparameters, as text and drawn (B14, figure 3.3)."""
 
 from __future__ import annotations
 

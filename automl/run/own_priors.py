@@ -1,4 +1,4 @@
-"""Priors that a run learns itself, from what it knows of other data sets (SPEC O1)."""
+"""Priors that a run learns itself, from what it knows of other data sets (B14, chapter 4)."""
 
 from __future__ import annotations
 

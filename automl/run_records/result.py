@@ -33,7 +33,7 @@ class Baseline:
     """The final model beside the constant, which learns nothing from the columns.
 
     On the scale of the scores 0 is what labels drawn at random by the class frequencies achieve
-    (SPEC B2). The constant takes the most frequent class, which is right more often than random
+    (B14, section 3.2). The constant takes the most frequent class, which is right more often than random
     labels wherever the classes are unequal, so that it may score above 0. Whether a model has
     learned anything is therefore asked of the constant's own trial, not of 0.
 

@@ -1,4 +1,4 @@
-"""Candidates: the best configuration of each k-means cluster of one signature (B14, 3.5.1; SPEC J1)."""
+"""Candidates: the best configuration of each k-means cluster of one signature (B14, 3.5.1)."""
 
 from __future__ import annotations
 

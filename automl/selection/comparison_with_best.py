@@ -1,4 +1,4 @@
-"""The multiple comparison with the best candidate (B14, algorithm 2; SPEC J3, J4)."""
+"""The multiple comparison with the best candidate (B14, algorithm 2)."""
 
 from __future__ import annotations
 

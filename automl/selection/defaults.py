@@ -1,4 +1,4 @@
-"""Scores of the families' defaults beside the chosen configuration (B14, table 5.1; SPEC P1, P4)."""
+"""Scores of the families' defaults beside the chosen configuration (B14, table 5.1)."""
 
 from __future__ import annotations
 

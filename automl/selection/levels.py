@@ -1,4 +1,4 @@
-"""Selection over the levels of the tree: leaf, category, family, root (B14, algorithm 3; SPEC J6).
+"""Selection over the levels of the tree: leaf, category, family, root (B14, algorithm 3).
 
 At each node the members are compared with the best of them; those that are not significantly worse
 are ranked, and the top n go on to the node above. A node with a single branch and no members of its

@@ -1,4 +1,4 @@
-"""How often a test may err: which comparisons share one significance level (SPEC J4).
+"""How often a test may err: which comparisons share one significance level.
 
 The members of a node are those that the nodes below promoted, by the same scores. Their best is
 therefore the best of *all* candidates below the node, and a test that counts only the members drops

@@ -1,4 +1,4 @@
-"""Ranking of candidates that the tests cannot tell apart (B14, section 3.5.3; SPEC J5)."""
+"""Ranking of candidates that the tests cannot tell apart (B14, section 3.5.3)."""
 
 from __future__ import annotations
 

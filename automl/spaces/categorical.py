@@ -1,4 +1,4 @@
-"""The categorical distribution (SPEC A1; B14 eq. 3.1)."""
+"""The categorical distribution (B14 eq. 3.1)."""
 
 from __future__ import annotations
 

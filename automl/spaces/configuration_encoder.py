@@ -1,4 +1,4 @@
-"""Configurations as arrays for surrogates and clustering (SPEC A5; H18 section 3.1.1).
+"""Configurations as arrays for surrogates and clustering (H18 section 3.1.1).
 
 From a space (or several) the encoder derives *features* by the types of H18 table 3.1:
 

@@ -1,4 +1,4 @@
-"""Distributions of single hyperparameters (SPEC A1; B14 section 3.1.1, eqs. 3.1-3.6).
+"""Distributions of single hyperparameters (B14 section 3.1.1, eqs. 3.1-3.6).
 
 ==================  =====================================================================
 text name           class and parameters

@@ -1,4 +1,4 @@
-"""From the mappings of a family's text to nodes, with errors that name the key (SPEC A4).
+"""From the mappings of a family's text to nodes, with errors that name the key.
 
 How a tree is written (docs/families.md explains it to users)::
 
@@ -41,7 +41,7 @@ sets the same `argument`; the deepest one wins::
 
 so `estimator_values` gives ``max_features="sqrt"`` or ``max_features=0.37``, and never the word
 ``share``. ``sets: false`` on a choice leaves the argument out (the estimator's own default).
-`encode` is what the numeric column of a surrogate holds for that choice (SPEC A5).
+`encode` is what the numeric column of a surrogate holds for that choice (H18, section 3.1.1).
 
 Rules and encodings are expressions (`automl.spaces.expressions`) over hyperparameters and the
 facts ``n_rows n_columns n_classes n_encoded variance``; a rule with an inactive or unknown name holds.

@@ -1,4 +1,4 @@
-"""Truncated normal, log-normal and mixture distributions (SPEC A1; B14 eqs. 3.3, 3.5, 3.6)."""
+"""Truncated normal, log-normal and mixture distributions (B14 eqs. 3.3, 3.5, 3.6)."""
 
 from __future__ import annotations
 

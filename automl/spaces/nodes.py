@@ -34,7 +34,7 @@ class Choice:
     weight : relative probability, positive
     children : hyperparameters that are active under this choice
     sets : whether the choice gives the constructor argument a value
-    encode : number that represents the choice in the numeric column of its argument (SPEC A5)
+    encode : number that represents the choice in the numeric column of its argument (H18, section 3.1.1)
     """
 
     value: JsonScalar
@@ -56,7 +56,7 @@ class Hyperparameter:
     branch : whether the choices form the path; other categorical nodes are leaves
     virtual : guides the tree only and is never given to the estimator
     argument : the constructor argument that the value sets
-    encode : replaces a number in the encoding (SPEC A5); reads ``value`` and facts
+    encode : replaces a number in the encoding (H18, section 3.1.1); reads ``value`` and facts
     """
 
     name: str

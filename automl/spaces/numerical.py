@@ -1,4 +1,4 @@
-"""What all numerical distributions share, and the uniform ones (SPEC A1; B14 eqs. 3.2, 3.4).
+"""What all numerical distributions share, and the uniform ones (B14 eqs. 3.2, 3.4).
 
 A subclass describes a continuous distribution on `_support`; the integer variants, bounds and maps
 to the unit interval are derived from it here.

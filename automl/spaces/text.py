@@ -1,4 +1,4 @@
-"""Plain-text forms of distributions: a YAML mapping and one line (SPEC A1, A4).
+"""Plain-text forms of distributions: a YAML mapping and one line.
 
 >>> from automl.spaces.distributions import LogUniform
 >>> to_text(LogUniform(0.001, 1000))

@@ -1,4 +1,4 @@
-"""The search space of one family: a tree of hyperparameters (SPEC A2-A4; B14 section 3.1).
+"""The search space of one family: a tree of hyperparameters (B14 section 3.1).
 
 `automl.spaces.grammar` and, with examples, docs/families.md explain how a tree is written.
 
@@ -43,7 +43,7 @@ class SpaceTree:
     nodes : roots of the tree in the order of the text, then the `prep.*` leaves
     rules : expressions that legal configurations satisfy
     facts : known numbers about the data that rules may read
-    priors : distributions that replace a leaf's in one signature (SPEC O1), by (path, name)
+    priors : distributions that replace a leaf's in one signature (B14, chapter 4), by (path, name)
     """
 
     family: str
@@ -343,7 +343,7 @@ class SpaceTree:
     def axes(
         self, signature: Signature | Sequence[str] | str, points: int | Mapping[str, int]
     ) -> dict[str, tuple[JsonScalar, ...]]:
-        """Values of a grid for each leaf of a signature (SPEC D1).
+        """Values of a grid for each leaf of a signature (X20, section III).
 
         Parameters
         ----------

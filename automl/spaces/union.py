@@ -1,4 +1,4 @@
-"""Several families as one search space: the family is the root choice (SPEC D11; X20 II-D)."""
+"""Several families as one search space: the family is the root choice (X20 II-D)."""
 
 from __future__ import annotations
 

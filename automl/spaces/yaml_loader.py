@@ -1,4 +1,4 @@
-"""Family text files: one YAML file per algorithm family, checked key by key (SPEC A4).
+"""Family text files: one YAML file per algorithm family, checked key by key.
 
 The grammar is described in docs/families.md. Files are read by the rules of YAML 1.2, which has
 fewer surprises than PyYAML's 1.1. Only ``true`` and ``false`` are booleans, ``1e-5`` is a number,

@@ -36,7 +36,7 @@ def arms_of(
     families
         Those that take part.
     joined
-        One arm whose space is the union of all families (SPEC D11), in place of one for each.
+        One arm whose space is the union of all families (X20, section II-D), in place of one for each.
     timings
         What the run knows of seconds, for optimizers that divide by them.
     sources

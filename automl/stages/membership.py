@@ -26,7 +26,7 @@ def method_of(settings: Settings) -> EnsembleMethod:
 
 
 def n_bootstraps_of(settings: Settings) -> int:
-    """Bootstraps of an agnostic Bayes ensemble: those of the optimizer's histories (SPEC K3), else 50."""
+    """Bootstraps of an agnostic Bayes ensemble: those of the optimizer's histories (L14, section 4), else 50."""
     return get_optimizer(settings.optimizer).n_bootstraps or N_BOOTSTRAPS
 
 

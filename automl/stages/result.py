@@ -107,7 +107,7 @@ def beside_defaults(search: SearchRecord, champion: Trial) -> BesideDefaults | N
 
     References
     ----------
-    .. [1] Bermúdez-Chacón, table 5.1 (SPEC P4).
+    .. [1] Bermúdez-Chacón, table 5.1.
     """
     if not search.defaults:
         return None

@@ -41,7 +41,7 @@ def ranks_by_expected_speed(session: Session) -> bool:
 
 
 def expected_seconds(session: Session, configurations: Sequence[Configuration]) -> list[float]:
-    """Seconds of a fold of each configuration by stored timings, the same in equal runs (SPEC J5).
+    """Seconds of a fold of each configuration by stored timings, the same in equal runs (B14, section 3.5.3).
 
     The runtime models of the families are fitted to the timings in the run's snapshot of
     experience. Where it holds none, the relative costs in the families' text files take their

@@ -1,4 +1,4 @@
-"""The second layer: models that learn from out-of-fold predictions of the search's trials (SPEC K5)."""
+"""The second layer: models that learn from out-of-fold predictions of the search's trials (H18, section 2.5.3)."""
 
 from __future__ import annotations
 

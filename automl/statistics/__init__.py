@@ -1,1 +1,1 @@
-"""Statistical tests as pure functions that return results, not prose (SPEC J3, J4)."""
+"""Statistical tests as pure functions that return results, not prose (B14, algorithm 2)."""

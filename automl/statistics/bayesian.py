@@ -1,4 +1,4 @@
-"""Posterior of the difference of two models on the same folds (SPEC J4)."""
+"""Posterior of the difference of two models on the same folds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hsu's multiple comparisons with the best, on scores of the same folds (SPEC J4)."""
+"""Hsu's multiple comparisons with the best, on scores of the same folds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of scores on the same folds (SPEC J4)."""
+"""Comparisons of scores on the same folds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of independent groups of scores: does any differ, and which pairs (SPEC J3)."""
+"""Comparisons of independent groups of scores: does any differ, and which pairs (B14, algorithm 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The random forest of SMAC (SPEC D6).
+"""The random forest of SMAC (H18, section 2.5.2; X20, section VI).
 
 Notation
 --------

@@ -1,4 +1,4 @@
-"""A Gaussian process with constant mean and Matérn 5/2 kernel (SPEC D5).
+"""A Gaussian process with constant mean and Matérn 5/2 kernel (L14, section 2).
 
 The notation is that of `automl.surrogates.matern`.
 """

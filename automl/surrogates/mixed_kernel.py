@@ -1,4 +1,4 @@
-"""MKL-GP: a Gaussian process whose kernel knows how far data sets are from each other (SPEC G5).
+"""MKL-GP: a Gaussian process whose kernel knows how far data sets are from each other (S15, section 4.4).
 
 Notation
 --------

@@ -1,4 +1,4 @@
-"""SCoT: one ranking of the configurations of all data sets, then a process on it (SPEC G5)."""
+"""SCoT: one ranking of the configurations of all data sets, then a process on it (S15, section 4.4)."""
 
 from __future__ import annotations
 

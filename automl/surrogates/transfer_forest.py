@@ -1,4 +1,4 @@
-"""SMAC++: the random forest over configurations and meta-features of all data sets (SPEC G5)."""
+"""SMAC++: the random forest over configurations and meta-features of all data sets (S15, section 4.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what was tried on tables to a file of priors (SPEC O2)."""
+"""From what was tried on tables to a file of priors (B14, chapter 4)."""
 
 from __future__ import annotations
 

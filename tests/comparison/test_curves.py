@@ -1,4 +1,4 @@
-"""Curves over trials: ranks, hyperparameter ranks, distance to the best known (SPEC L5 to L7)."""
+"""Curves over trials: ranks, hyperparameter ranks, distance to the best known (S15, section 4.3; H18, figures 5.4 and 5.8)."""
 
 from __future__ import annotations
 

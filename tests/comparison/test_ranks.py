@@ -1,4 +1,4 @@
-"""Expected ranks, winning frequencies and the sign test (SPEC L1 to L3)."""
+"""Expected ranks, winning frequencies and the sign test (L14, section 6.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Greedy selection, honest scores, decisions and limits (SPEC K4, K6)."""
+"""Greedy selection, honest scores, decisions and limits (H18, section 2.5.3)."""
 
 from __future__ import annotations
 

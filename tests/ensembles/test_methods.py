@@ -1,4 +1,4 @@
-"""Every ensemble method by name: the contract, and what is known of each (SPEC K1, K4, K5)."""
+"""Every ensemble method by name: the contract, and what is known of each (L14, section 3; H18, section 2.5.3)."""
 
 from __future__ import annotations
 

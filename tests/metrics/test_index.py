@@ -1,4 +1,4 @@
-"""The performance index (SPEC B2, B3)."""
+"""The performance index (B14, section 3.2)."""
 
 from __future__ import annotations
 

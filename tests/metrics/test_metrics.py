@@ -1,4 +1,4 @@
-"""Metrics against scikit-learn and closed forms (SPEC B1, B2, B4)."""
+"""Metrics against scikit-learn and closed forms (B14, sections 3.2 and 6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grid search (SPEC D1)."""
+"""Grid search (X20, section III)."""
 
 from math import prod
 

@@ -1,4 +1,4 @@
-"""Successive halving, Hyperband and BOHB (SPEC D10)."""
+"""Successive halving, Hyperband and BOHB (H18, section 8.2)."""
 
 import numpy as np
 import pytest

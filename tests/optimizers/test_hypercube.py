@@ -1,4 +1,4 @@
-"""Algorithm 1 of Bermúdez-Chacón (SPEC D3)."""
+"""Algorithm 1 of Bermúdez-Chacón."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Learned priors that are held against the scores (SPEC D4)."""
+"""Learned priors that are held against the scores (B14, sections 3.4.3 and 4.2)."""
 
 import numpy as np
 import pytest

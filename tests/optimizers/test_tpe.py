@@ -1,4 +1,4 @@
-"""The tree-structured Parzen estimator (SPEC D7)."""
+"""The tree-structured Parzen estimator (X20, section VII)."""
 
 import numpy as np
 import pytest

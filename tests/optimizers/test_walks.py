@@ -1,4 +1,4 @@
-"""Simulated annealing and evolutionary search (SPEC D9)."""
+"""Simulated annealing and evolutionary search (B14, section 6.1)."""
 
 import numpy as np
 import pytest

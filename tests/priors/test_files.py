@@ -1,4 +1,4 @@
-"""Priors as text (SPEC A4, O1): round trips, use, and what is refused."""
+"""Priors as text (B14, chapter 4): round trips, use, and what is refused."""
 
 import numpy as np
 import pytest

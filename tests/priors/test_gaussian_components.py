@@ -1,4 +1,4 @@
-"""Mixtures that grow by values and are merged (SPEC O1; B14 eqs. 4.1 to 4.8)."""
+"""Mixtures that grow by values and are merged (B14 eqs. 4.1 to 4.8)."""
 
 import numpy as np
 import pytest

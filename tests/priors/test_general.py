@@ -1,4 +1,4 @@
-"""Priors of hyperparameters from the trials of many data sets (SPEC O1; B14 Alg. 4)."""
+"""Priors of hyperparameters from the trials of many data sets (B14 Alg. 4)."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""One arm of several families: the optimizer chooses the family (SPEC D11)."""
+"""One arm of several families: the optimizer chooses the family (X20, section II-D)."""
 
 import pytest
 

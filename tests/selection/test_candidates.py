@@ -1,4 +1,4 @@
-"""Candidates, ranking and screening (SPEC J1, J5)."""
+"""Candidates, ranking and screening (B14, sections 3.5.1 and 3.5.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selection over the levels of the tree (SPEC J3, J4, J6)."""
+"""Selection over the levels of the tree (B14, algorithms 2 and 3)."""
 
 from __future__ import annotations
 

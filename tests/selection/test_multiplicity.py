@@ -1,4 +1,4 @@
-"""Which comparisons share one significance level, and what that guarantees (SPEC J4)."""
+"""Which comparisons share one significance level, and what that guarantees."""
 
 from __future__ import annotations
 

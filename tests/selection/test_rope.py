@@ -1,4 +1,4 @@
-"""Selection by posteriors with a region of practical equivalence (SPEC J4)."""
+"""Selection by posteriors with a region of practical equivalence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several families as one space (SPEC D11)."""
+"""Several families as one space (X20, section II-D)."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Tests against scipy, scikit-posthocs and published values (SPEC J3, J4)."""
+"""Tests against scipy, scikit-posthocs and published values (B14, algorithm 2)."""
 
 from __future__ import annotations
 

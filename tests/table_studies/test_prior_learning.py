@@ -1,4 +1,4 @@
-"""From what is known of tables to a file of priors (SPEC O2)."""
+"""From what is known of tables to a file of priors (B14, chapter 4)."""
 
 import dataclasses
 import inspect

@@ -1,6 +1,6 @@
 """Box plots of fold scores: families with their defaults and optimized, and the selection tree.
 
-SPEC P1 and P3; B14, figures 5.1, 5.2 and 3.4.
+B14, figures 5.1, 5.2 and 3.4.
 """
 
 from __future__ import annotations
