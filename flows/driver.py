@@ -58,7 +58,7 @@ def train(
     Parameters
     ----------
     server
-        Local orchestrator that is starting; None to use the one that `PREFECT_API_URL` names.
+        Local orchestrator that is starting; None to use the one of a flow that calls us, or of `PREFECT_API_URL`.
     on_progress
         Called about twice a second from a thread of its own.
     frame

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from automl.home import Home
-from automl_flows.services.prefect_api import CALL_SECONDS, PrefectAPI, answers
+from automl_flows.services.prefect_api import CALL_SECONDS, PrefectAPI, answers, given_url
 from automl_flows.services.reconciliation import reconcile
 from automl_flows.services.server import ASK_SECONDS, DRAIN_SECONDS, LocalServer, flush_clients
 from automl_flows.services.standing import read_services
@@ -29,10 +28,10 @@ def local_server(home: Path, *, has_time: bool = True) -> LocalServer | None:
 
     Returns
     -------
-    None when `PREFECT_API_URL` names another one; the standing one of `automl up` when it lives;
-    else a new one.
+    None when a flow calls us or `PREFECT_API_URL` names another one; the standing one of `automl up`
+    when it lives; else a new one.
     """
-    if os.environ.get("PREFECT_API_URL"):
+    if given_url():
         return None
     standing = read_services(home).get("prefect")
     if standing is not None and answers(f"{standing.url}/api/health"):
@@ -44,7 +43,7 @@ def local_server(home: Path, *, has_time: bool = True) -> LocalServer | None:
 def settle(home: Home) -> None:
     """Inform the running server about the home's runs; none is started for that."""
     standing = read_services(home.path).get("prefect")
-    url = os.environ.get("PREFECT_API_URL") or (f"{standing.url}/api" if standing else "")
+    url = given_url() or (f"{standing.url}/api" if standing else "")
     if url and answers(f"{url}/health", CALL_SECONDS):
         reconcile(home, PrefectAPI(url))
 
@@ -61,18 +60,18 @@ def running(server: LocalServer | None, home: Home) -> Iterator[None]:
     try:
         yield
     finally:
-        closing = threading.Thread(target=_close, args=(server, home), daemon=True)
+        api = PrefectAPI(given_url()) if server is None else server.api  # a thread knows no flow
+        closing = threading.Thread(target=_close, args=(server, api, home), daemon=True)
         closing.start()
         closing.join(CLOSE_SECONDS)
         if server is not None:
             server.stop()
 
 
-def _close(server: LocalServer | None, home: Home) -> None:
+def _close(server: LocalServer | None, api: PrefectAPI, home: Home) -> None:
     """Let everything that clients and run folders know get into the server's database."""
     if server is not None and server.is_idle:
         return
-    api = PrefectAPI(os.environ["PREFECT_API_URL"]) if server is None else server.api
     if not answers(f"{api.url}/health", ASK_SECONDS):
         return
     flush_clients(DRAIN_SECONDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import urllib.request
 from http.client import HTTPException
 from typing import Any
@@ -54,6 +55,16 @@ class PrefectAPI:
             elif key:
                 request.add_header("Authorization", f"Bearer {key}")
         return request
+
+
+def given_url() -> str:
+    """API of the flow or task that calls us, else that of `PREFECT_API_URL`; empty without both."""
+    context = sys.modules.get("prefect.context")  # not there: nothing of Prefect calls us
+    if context is not None:
+        run = context.FlowRunContext.get() or context.TaskRunContext.get()
+        if run is not None:
+            return str(run.client.api_url).rstrip("/")
+    return os.environ.get("PREFECT_API_URL", "").rstrip("/")
 
 
 def answers(url: str, timeout: float = 1.0) -> bool:

@@ -10,7 +10,6 @@ that had called it in the same process are over as well. What was settled is not
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -35,7 +34,7 @@ from automl.run_state import (
     state_of,
 )
 from automl.tracking.layout import problem_name
-from automl_flows.services.prefect_api import PrefectAPI
+from automl_flows.services.prefect_api import PrefectAPI, given_url
 from automl_flows.services.server import OPEN_STATES
 from automl_flows.services.standing import read_services
 
@@ -112,8 +111,8 @@ def _standing_url(folder: RunFolder) -> str | None:
 
 
 def server_name(home: Home, api: PrefectAPI | None = None) -> str:
-    """`LOCAL` if this API, by default that of the environment, stores into the home's database."""
-    api = api or PrefectAPI(os.environ.get("PREFECT_API_URL", ""))
+    """`LOCAL` if this API, by default the one that is given, stores into the home's database."""
+    api = api or PrefectAPI(given_url())
     with suppress(OSError, TypeError, ValueError, KeyError):
         if api.get("automl/folder")["folder"] == str(home.path / "prefect"):
             return LOCAL

@@ -1,7 +1,7 @@
 """The local Prefect server of a run, and how to use one that is already running.
 
 A `LocalServer` is one process in its own session (Ctrl-C does not reach it) that ends with the
-process that started it. `local_server` decides whether one is needed: not when `PREFECT_API_URL`
+process that started it. `local_server` decides whether one is needed: not when a flow calls us or `PREFECT_API_URL`
 is set, not when `automl up` keeps one standing for this home, and not for a run whose time is over
 before it has begun.
 """

@@ -21,14 +21,15 @@ from waiting import PATIENCE_SECONDS, until
 from automl.flow_run_notes import LOCAL, FlowRunNote, latest_note, write_notes
 from automl.home import Home
 from automl.run_state import Attempt
-from automl_flows.services.prefect_api import PrefectAPI, answers
+from automl_flows.services.local_server import local_server
+from automl_flows.services.prefect_api import PrefectAPI, answers, given_url
 from automl_flows.services.reconciliation import (
     note_attempt,
     note_flow_run,
     reconcile,
     server_name,
 )
-from automl_flows.services.server import LocalServer
+from automl_flows.services.server import LocalServer, flush_clients
 
 pytestmark = pytest.mark.integration
 
@@ -70,6 +71,30 @@ def server(tmp_path_factory):
     with LocalServer(tmp_path_factory.mktemp("home") / "prefect") as started:
         started.wait_ready()
         yield started
+
+
+@pytest.fixture
+def no_address(monkeypatch):
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+
+
+@pytest.mark.usefixtures("no_address")
+def test_inside_a_flow_its_own_server_is_used_and_none_is_started(server, tmp_path):
+    """Its address may come from Prefect's profile, or be that of a temporary server."""
+    from prefect import flow, task
+
+    def asked():
+        return given_url(), local_server(tmp_path)
+
+    @flow
+    def own():
+        return asked(), task(asked)()
+
+    with server.connected():
+        assert own() == ((server.api_url, None), (server.api_url, None))
+        flush_clients(PATIENCE_SECONDS)
+    assert given_url() == ""
+    assert local_server(tmp_path) is not None
 
 
 def post(server, path):
