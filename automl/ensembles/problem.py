@@ -86,9 +86,14 @@ class EnsembleProblem:
         return np.asarray(prediction if self.rows is None else prediction[self.rows])
 
     def scores(self, predictions: NDArray[Any]) -> FloatArray:
-        """Scores, (m,), of predictions of the rows to learn from, (m, n, K) or (m, n)."""
+        """Scores, (m,), of predictions of the rows to learn from, (m, n, K) or (m, n); -inf where undefined."""
         weights = None if self.weight is None else self.weight[None]
-        return self.index.learned_scores(self.truth, predictions, weights)
+        try:
+            return self.index.learned_scores(self.truth, predictions, weights)
+        except ValueError:
+            if len(predictions) == 1:
+                return np.array([-np.inf])
+            return np.concatenate([self.scores(prediction[None]) for prediction in predictions])
 
     def only_weighted_rows(self) -> EnsembleProblem:
         """The problem without rows of zero weight, because a bootstrap might consist of these alone."""
@@ -98,8 +103,13 @@ class EnsembleProblem:
         return replace(self, rows=rows[self.weight > 0])
 
     def sample(self, n_rows: int) -> EnsembleProblem:
-        """Some of the rows, drawn without replacement."""
-        chosen = np.sort(self.rng.choice(len(self.truth), size=n_rows, replace=False))
+        """So many of the rows, drawn without replacement, and one of each class that is not among them."""
+        chosen = self.rng.choice(len(self.truth), size=n_rows, replace=False)
+        if self.index.n_classes:
+            missed = np.setdiff1d(self.truth, self.truth[chosen])
+            added = [self.rng.choice(np.flatnonzero(self.truth == code)) for code in missed]
+            chosen = np.concatenate([chosen, np.array(added, dtype=chosen.dtype)])
+        chosen.sort()
         return replace(self, rows=chosen if self.rows is None else self.rows[chosen])
 
     def members_of(self, bag: int) -> IntArray:

@@ -20,7 +20,7 @@ from automl.evaluation.fitting import (
     open_run,
     preprocess_fold,
 )
-from automl.evaluation.fold_models import save_models
+from automl.evaluation.fold_models import remove_models, save_models
 from automl.evaluation.lateness import lateness
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.racing import why_raced
@@ -320,3 +320,5 @@ class _FoldRunner:
         score = self._plan.index.aggregate([r.score for r in results], [r.rows for r in results])
         if score >= least:
             save_models(self._plan.folder, self._payload["save_as"], self._pipelines)
+        else:  # an attempt that was lost with its process may have left some
+            remove_models(self._plan.folder, self._payload["save_as"])

@@ -213,7 +213,8 @@ def _try_metric(
     except SettingsError as error:
         raise SettingsError(f"{complaint}{error.message}") from None
     except (Exception, SystemExit) as error:
-        raise SettingsError(f"{complaint}{type(error).__name__}: {error}") from error
+        cause = error.__cause__ or error  # of the metric itself
+        raise SettingsError(f"{complaint}{type(cause).__name__}: {cause}") from error
     if values.shape != (2,):
         raise SettingsError(
             f"{complaint}its kernel must return one value for each prediction, shape (2,) for a batch of two; "

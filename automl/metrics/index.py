@@ -255,7 +255,7 @@ class PerformanceIndex:
                 continue
             try:
                 values[name] = self._metrics[name].values(batch)
-            except (ArithmeticError, LookupError, ValueError):
+            except ValueError:
                 values[name] = np.full(batch.size, np.nan)
         return values
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
+from automl.errors import AutoMLError
 from automl.inference.decision import DecisionRule
 from automl.metrics.batch import (
     ClassBatch,
@@ -105,10 +106,21 @@ class Metric:
         return self.bounds[self.is_maximized]
 
     def values(self, batch: RowBatch | Confusion) -> FloatArray:
-        """(B,) values for a batch of rows; counts are enough for a metric of labels."""
-        if self.needs == "labels" and isinstance(batch, ClassBatch):
-            return self.kernel(batch.confusion)
-        return self.kernel(batch)
+        """(B,) values for a batch of rows; counts are enough for a metric of labels.
+
+        Raises
+        ------
+        ValueError
+            If the kernel raises anything, as one of a user may on rows without some class.
+        """
+        try:
+            if self.needs == "labels" and isinstance(batch, ClassBatch):
+                return self.kernel(batch.confusion)
+            return self.kernel(batch)
+        except (AutoMLError, ValueError):
+            raise
+        except Exception as error:
+            raise ValueError(f"metric {self.name}: {type(error).__name__}: {error}") from error
 
     def of_many(
         self,

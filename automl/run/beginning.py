@@ -25,6 +25,7 @@ from automl.run.memory import recall_snapshot, take_snapshot
 from automl.run.own_priors import keep_own_priors
 from automl.run.preparation import prepare, versions
 from automl.run.session import Session
+from automl.run.stage_table import unknown_tail
 from automl.run.table_description import describe_table
 from automl.run.workers import check_workers
 from automl.run_state import (
@@ -196,7 +197,7 @@ def reopen(
     before = _earlier_attempts(folder, facts)
     used = sum(attempt.seconds for attempt in before)
     total = session.ledger.total
-    session.ledger.started -= used if total is None else min(used, total)
+    session.ledger.started -= used if total is None else min(used, _most_used(total))
     facts["attempts"] = [attempt.to_json() for attempt in (*before, Attempt(time.time()))]
     facts["processes"] = [*facts.get("processes", ()), process_facts(session)]
     facts |= {"pid": os.getpid(), "status": RUNNING}
@@ -206,6 +207,11 @@ def reopen(
     else:
         _take_table(session, session.settings, facts)
     return session
+
+
+def _most_used(total: float) -> float:
+    """Seconds of a budget, without what the stages after a search need."""
+    return max(total - sum(unknown_tail().values()), 0.0)
 
 
 def process_facts(session: Session) -> dict[str, float | int]:

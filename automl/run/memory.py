@@ -32,7 +32,7 @@ def take_snapshot(session: Session) -> tuple[Experience, ...]:
         return snapshot.record
 
     session.record(ExperienceRecord, make)
-    return snapshot.experiences
+    return snapshot.experiences or recall_snapshot(session)
 
 
 def recall_snapshot(session: Session) -> tuple[Experience, ...]:

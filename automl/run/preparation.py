@@ -111,6 +111,7 @@ def prepare(
         decision=settings.decision,
     )
     _check_decision(settings, index)
+    _check_weights(settings, table, index, stages["search"])
     keep_priors(folder, settings)
     table.write(folder.table)
     if test is not None:
@@ -159,6 +160,23 @@ def _check_decision(settings: Settings, index: PerformanceIndex) -> None:
             f"none here",
             setting="decision",
         )
+
+
+def _check_weights(
+    settings: Settings, table: Table, index: PerformanceIndex, stage: StageRows
+) -> None:
+    if table.weights is None or not index.takes_weights:
+        return
+    weights = table.weights[stage.rows]
+    for repeat, fold in stage.jobs:
+        rows = stage.folds[repeat] == fold
+        if not weights[rows].any():
+            raise DataError(
+                f"weights column {settings.weights!r}: all {rows.sum()} rows of fold {fold + 1} of "
+                f"{stage.jobs_per_repeat} have the weight 0, so no model can be scored on it; weights above 0 "
+                "are needed there, or other folds",
+                column=settings.weights,
+            )
 
 
 def _notes_on_weights(table: Table, index: PerformanceIndex) -> list[str]:

@@ -99,6 +99,12 @@ class Session:
         """Whether a budget of seconds leaves no trial any time; what only serves a search is saved then."""
         return is_late(self.settings, self.ledger)
 
+    def cut_short(self, text: str = "") -> None:
+        """Note that the clock decided: another run with these settings may do more; `text` tells the user."""
+        self.is_reproducible = False
+        if text:
+            self.given_up.append(text)
+
     def record(self, kind: type[R], make: Callable[[], R]) -> R:
         """Record of a stage: the existing one at once, else made now and written.
 

@@ -240,11 +240,15 @@ class Turns:
     def end(self) -> None:
         """Decide nothing more; threads that wait return.
 
-        An optimizer that is thinking is not waited for; what it proposes is not tried.
+        An optimizer that is thinking is not waited for; what it proposes is not tried. Trials of an
+        earlier process count, whether or not their decisions were made again.
         """
         with self._condition:
             self._is_over = True
             self._queues.clear()
+            self._next = max([self._next, *(index + 1 for index in self._replay)])
+            self._results.update(self._replay)
+            self._replay.clear()
             self._condition.notify_all()
 
     def wake(self) -> None:
@@ -275,10 +279,10 @@ class Turns:
             return [self._results[i] for i in sorted(self._results)]
 
     @property
-    def n_given(self) -> int:
-        """Turns that have been given; the next index."""
+    def index_behind(self) -> int:
+        """Behind all turns, those that are not given among them: a decision never has it."""
         with self._condition:
-            return self._next
+            return max(self._next, self._n_trials or 0)
 
     @property
     def is_over(self) -> bool:

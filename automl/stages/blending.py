@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -217,7 +218,7 @@ class Blender:
             return np.array([i for i in stacked if self._is_fast(i)], dtype=int)
         rebuilt = rebuildable(session, self.members[: self._n_first])
         if len(rebuilt) < self._n_first:
-            session.given_up.append(
+            session.cut_short(
                 f"{self._n_first - len(rebuilt)} of {self._n_first} trials have no weight in the "
                 "ensemble: no time to fit again the fold models that were not kept"
             )
@@ -245,7 +246,7 @@ class Blender:
             bags.append(bag)
             longest = max(longest, time.monotonic() - started)
         if len(bags) < self._method.n_bags:
-            self._session.given_up.append(
+            self._session.cut_short(
                 f"the ensemble's weights are means of {counted(len(bags), 'bag')}, not {self._method.n_bags}"
             )
         return np.stack([self._limited(w) for w in np.mean(bags, axis=0)]), len(bags)
@@ -256,6 +257,8 @@ class Blender:
         for place, rows in enumerate(parts):
             own = deadline.share(1 / (len(parts) - place))
             weights[place, self._eligible] = self._learn(number, place, rows, own)
+            if not own.has_time():
+                self._session.cut_short()
         return weights
 
     def _learn(self, bag: int, place: int, rows: IntArray, deadline: Deadline) -> FloatArray:
@@ -336,7 +339,8 @@ def evaluation_seconds(plan: EvaluationPlan) -> float:
     seconds = []
     for _ in range(2):  # the first pass may import
         started = time.thread_time()
-        plan.index.learned_scores(y, made_up.astype(np.float32))
+        with suppress(ValueError):  # undefined on these rows
+            plan.index.learned_scores(y, made_up.astype(np.float32))
         seconds.append((time.thread_time() - started) / PROBED)
     return min(seconds)
 

@@ -274,7 +274,7 @@ def _refits(session: Session, parts: Sequence[Part]) -> set[str]:
             capacity -= seconds
     if affordable == everything:
         return everything
-    session.given_up.append(
+    session.cut_short(
         f"no time to refit all {len(everything)} members on all rows; fold models are kept instead"
     )
     return affordable if session.plan.stage("search").jobs_per_repeat == 1 else set()
@@ -378,13 +378,14 @@ def _last_resort(session: Session, trials: Sequence[Trial]) -> list[Member]:
         if trial.configuration.family != CONSTANT:
             return []
         refit(str(session.folder.path), job.payload)
-    session.given_up.append(f"{trial.id} is the final model alone: there was no time for more")
+    session.cut_short(f"{trial.id} is the final model alone: there was no time for more")
     return _members(session, [part], {trial.id})
 
 
 def fitted(session: Session, job: Job, left: float | None) -> bool:
     """Whether a worker slot has done a job of fitting within `left` seconds."""
     if left is not None and left <= 0:
+        session.cut_short()
         return False
     slot = session.pool.acquire()
     try:
@@ -441,7 +442,7 @@ def _test_intervals(
     """Intervals of the test scores; none where there is no time to draw the rows often enough."""
     left = session.ledger.left_for("final")
     if left is not None and bootstrap_seconds(prediction) > left:
-        session.given_up.append("no time for the intervals of the test scores")
+        session.cut_short("no time for the intervals of the test scores")
         return Intervals()
     return row_intervals(
         session.plan.index,

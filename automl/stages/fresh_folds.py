@@ -124,6 +124,7 @@ class FreshFolds:
         deadline = session.ledger.left_for("candidates")
         expected = len(self._jobs[repeat]) * candidate.seconds / max(len(candidate.folds), 1)
         if deadline is not None and deadline < expected:
+            session.cut_short()
             return None  # what cannot end in time would cost those after it theirs
         trial = self._runner.run_folds(
             candidate.configuration,

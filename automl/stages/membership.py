@@ -31,7 +31,7 @@ def n_bootstraps_of(settings: Settings) -> int:
 
 
 def most_members(settings: Settings) -> int:
-    """What `ensemble_members` says, else 12; of bootstraps each may have a winner of its own (K1)."""
+    """What `ensemble_members` says, else 12; of bootstraps each may have a winner of its own."""
     if settings.ensemble_members is not None:
         return settings.ensemble_members
     draws = settings.ensemble != "none" and get_ensemble(settings.ensemble).draws_bootstraps

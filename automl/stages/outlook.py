@@ -138,7 +138,7 @@ class Outlook:
             return
         try:
             if ledger.elapsed >= self._next:
-                slowness = measured_slowness(self._session.pool.n_slots)
+                slowness = measured_slowness(_slots_here(self._session))
                 ledger.slowness += PROBE_WEIGHT * (slowness - ledger.slowness)
                 trials = self._trials()
                 to_come = self._to_come(trials)
@@ -248,7 +248,7 @@ def measured_slowness(n_slots: int) -> float:
 
     Parameters
     ----------
-    n_slots : trials at a time
+    n_slots : trials at a time on this machine
     """
     block = bytes(2**18)
     wall, own = time.monotonic(), time.thread_time()
@@ -306,11 +306,15 @@ def _writing_seconds(mib: float) -> float:
 
 
 def _refits(session: Session, best: Sequence[Trial], *, most: float) -> float:
-    """Fit members on all rows, where that is wanted and takes at most so many seconds."""
+    """Fit members on all rows, where that is wanted and takes at most so many seconds.
+
+    Else fit again the fold models that were not kept, as those of trials that took over partial ones.
+    """
+    n_slots, members = session.pool.n_slots, _members(session, best)
     if not wants_refits(session):
-        return 0.0
-    n_slots = session.pool.n_slots
-    seconds = [refit_seconds(session, trial) for trial in _members(session, best)]
+        missing = [t.seconds for t in members if not models_mib(session.folder.path, t.id)]
+        return min(_on_slots(missing, n_slots), most)
+    seconds = [refit_seconds(session, trial) for trial in members]
     if session.settings.data_mode == "halves":
         return _on_slots(seconds, n_slots)
     if session.plan.stage("search").jobs_per_repeat == 1:  # members are refitted one by one
@@ -336,7 +340,7 @@ def _registration(
     """
     outbox = Outbox.load(session.folder.path / "outbox.json")
     missing = sum(trial.id not in outbox.trials for trial in trials)
-    slowness = max(session.ledger.slowness, _mirror_slowness(outbox, session.pool.n_slots))
+    slowness = max(session.ledger.slowness, _mirror_slowness(outbox, _slots_here(session)))
     copying = (0.0 if outbox.parent else STORE_SECONDS) + TRIAL_SECONDS * missing
     left = (
         slowness * copying - expected["ensemble"] - expected["final"],
@@ -354,6 +358,11 @@ def _mirror_slowness(outbox: Outbox, n_slots: int) -> float:
     """
     opening = outbox.seconds.get("opening", 0.0)
     return max(opening / STORE_SECONDS / _beside_trials(n_slots), 1.0)
+
+
+def _slots_here(session: Session) -> int:
+    """Slots that work on this machine; those of a cluster do not slow the driver down."""
+    return 0 if session.settings.cluster else session.pool.n_slots
 
 
 def _beside_trials(n_slots: int) -> float:

@@ -245,7 +245,7 @@ class Search:
         ends = {t.status for t in trials if t.configuration.id == configuration.id}
         if any(trial.is_complete for trial in trials) or not ends <= OUT_OF_TIME:
             return
-        index = self.turns.n_given
+        index = self.turns.index_behind
         try:
             trial = self.runner.run_here(session.folder.path, configuration, index=index)
         except StorageError:
@@ -255,8 +255,7 @@ class Search:
                 f"not even the constant could be scored: {type(error).__name__}: {error}"
             )
             return
-        session.is_reproducible = False
-        session.given_up.append("no worker completed a trial in time: the constant is the model")
+        session.cut_short("no worker completed a trial in time: the constant is the model")
         self._keep(trial, sees=0, ask_seconds=0.0)
         self.turns.finish(trial)
 

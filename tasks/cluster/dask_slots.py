@@ -43,6 +43,8 @@ from automl_tasks.cluster.watching import Watch, call
 
 CLOSE_SECONDS = 5.0
 """For what a client and its workers end by themselves; closing took 0.2 to 0.3 s on one machine."""
+LOOK_SECONDS = 0.5
+"""Between two looks at the time of a job that waits for a worker."""
 MOST_LOSSES = 3
 """Workers that one job may lose: more often the job is to blame than the cluster."""
 
@@ -210,23 +212,29 @@ class DaskSlots:
     ) -> JobOutcome:
         started = time.monotonic()
         message = pickle.dumps((job.target, dict(job.payload)), protocol=5)
-        left = limit_seconds
+
+        def left() -> float | None:
+            return limit_seconds and limit_seconds - (time.monotonic() - started)
+
+        def is_late() -> bool:
+            seconds = left()
+            return (is_over is not None and is_over()) or (seconds is not None and seconds <= 0)
+
         for _ in range(MOST_LOSSES):
-            if left is not None and left <= 0:
-                break
             answer = self._errands.attempt(
-                seat, job, message, left, is_over=is_over, on_result=on_result
+                seat, job, message, left(), is_over=is_over, on_result=on_result
             )
             if answer is not None:
                 return self._conclude(answer, job)
             if seat.is_cancelled or self._is_closed:
                 return cancelled("cancelled")
-            if is_over is not None and is_over():
-                return JobOutcome(TrialStatus.TIMED_OUT, [], OVER, time.monotonic() - started)
-            self._move(seat)
-            left = limit_seconds and limit_seconds - (time.monotonic() - started)
+            if is_late() or not self._move(seat, unless=is_late):
+                break
+        took = time.monotonic() - started
+        if is_over is not None and is_over():
+            return JobOutcome(TrialStatus.TIMED_OUT, [], OVER, took)
         reason = "its Dask worker was lost or did not answer"
-        return JobOutcome(TrialStatus.KILLED, [], reason, time.monotonic() - started)
+        return JobOutcome(TrialStatus.KILLED, [], reason, took)
 
     def _conclude(self, answer: Answer, job: Job) -> JobOutcome:
         """Outcome of an answer whose files are here.
@@ -242,22 +250,29 @@ class DaskSlots:
         adopt_outputs(self._folder, job.payload, answer.files, self._store)
         return answer.outcome
 
-    def _move(self, seat: Seat) -> None:
-        """Find another slot for a job whose worker was lost.
+    def _move(self, seat: Seat, *, unless: Callable[[], bool]) -> bool:
+        """Find another slot for a job whose worker was lost; whether there was one before `unless` held.
 
         Raises
         ------
         AutoMLError
             If there is none any more.
         """
+
+        def is_due() -> bool:
+            return self._is_ended or self._members.free() is not None
+
         with self._state:
             self._n_moving += 1
             try:
-                self._state.wait_for(lambda: self._is_ended or self._members.free() is not None)
+                while not self._state.wait_for(is_due, LOOK_SECONDS):
+                    if unless():
+                        return False
                 self._refuse_if_ended()
                 member = self._members.free()
                 assert member is not None
                 self._members.move(seat, member)
+                return True
             finally:
                 self._n_moving -= 1
                 self._state.notify_all()

@@ -210,3 +210,27 @@ def test_close_ends_jobs_of_other_threads(slots, request, tmp_path):
     with pytest.raises(AutoMLError, match="closed"):
         others.acquire()
     assert not list((tmp_path / "20260101-000001-abcd").glob(".cluster-*"))
+
+
+def test_a_job_that_waits_for_another_worker_ends_with_its_time(
+    empty_cluster, tmp_path, monkeypatch
+):
+    monkeypatch.syspath_prepend(str(SABOTEURS))
+    worker = empty_cluster.worker()
+    empty_cluster.wait_for_workers(1)
+    made = make_slots(tmp_path / "20260101-000000-abcd", empty_cluster.address)
+    try:
+        taken = made.acquire(LONG)
+        lost = threading.Timer(2.0, empty_cluster.stop, [worker])
+        lost.start()
+        over = time.monotonic() + 8.0
+        outcome = made.run(
+            taken,
+            job("pause", seconds=2 * LONG),
+            limit_seconds=2 * LONG,
+            is_over=lambda: not made._members.addresses and time.monotonic() > over,
+        )
+        assert over < time.monotonic() < over + LONG / 2
+    finally:
+        made.close()
+    assert (outcome.status, outcome.reason) == (TrialStatus.TIMED_OUT, OVER)

@@ -61,8 +61,8 @@ def generator():
 class OneByOne:
     """An index that scores predictions one at a time, by a function."""
 
-    def __init__(self, score):
-        self.score = score
+    def __init__(self, score, n_classes=2):
+        self.score, self.n_classes = score, n_classes
 
     def learned_scores(self, y, predictions, weights=None):
         assert weights is None
@@ -106,7 +106,7 @@ def test_blends_that_are_scored_together_give_the_same_selection(n_classes, max_
     for combine in ("mean", "median")[: 1 if n_classes else 2]:
         found = [
             greedy(predictions, y, how, rows=rows, max_rows=max_rows, combine=combine)
-            for how in (OneByOne(index.learned_score), index)
+            for how in (OneByOne(index.learned_score, n_classes), index)
         ]
         assert (found[0] == found[1]).all()
 
@@ -181,6 +181,38 @@ def test_the_sample_of_rows_finds_the_member_that_helps_though_it_is_the_worst_a
     index = build_index(task=Task.REGRESSION, y_all=y)
     weights = greedy([*alike, y - 1.2 * error], y, index, max_rows=200)
     assert weights[-1] == pytest.approx(1 / 2.2, abs=0.05)
+
+
+def recall_over_predicted(y, prediction):
+    """Precision, undefined where nothing is predicted, and where there is nothing to find."""
+    found = prediction[:, 1] > 0.5
+    return float((found & (y == 1)).sum()) / int(found.sum()) * int((y == 1).any())
+
+
+def test_a_blend_that_a_users_scorer_cannot_score_is_the_worst_and_no_error():
+    y, predictions = library(4)
+    nothing = np.tile(np.array([1.0, 0.0], dtype=np.float32), (len(y), 1))
+    index = index_of(y, f"{__file__}:recall_over_predicted")
+    problem = EnsembleProblem([*predictions, nothing], y, index, generator())
+    scores = problem.scores(np.stack(problem.predictions))
+    assert np.isfinite(scores[:4]).all()
+    assert scores[4] == -np.inf
+    weights = greedy_selection(problem)
+    assert weights.sum() == pytest.approx(1)
+    assert problem.scores(blend(problem.predictions, weights)[None]) >= scores.max()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sample_of_rows_has_every_class(seed):
+    y = np.zeros(40_000, dtype=int)
+    y[[5, 17, 30_000]] = 1, 1, 2
+    prediction = np.full((len(y), 3), 1 / 3, dtype=np.float32)
+    index = build_index("accuracy", task=Task.MULTICLASS, y_all=y, n_classes=3, decision="given")
+    problem = EnsembleProblem([prediction], y, index, np.random.default_rng(seed))
+    sample = problem.sample(5_000)
+    assert set(sample.truth) == {0, 1, 2}
+    assert 5_000 <= len(sample.rows) == len(set(sample.rows)) <= 5_002
+    assert (np.diff(sample.rows) > 0).all()
 
 
 def test_the_library_keeps_the_best_of_each_family():

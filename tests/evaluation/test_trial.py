@@ -15,7 +15,7 @@ from automl.evaluation import fitting
 from automl.evaluation import trial as module
 from automl.evaluation.cache import FoldCache, PreprocessedFold
 from automl.evaluation.fitting import fit_fold
-from automl.evaluation.fold_models import load_models
+from automl.evaluation.fold_models import load_models, save_models
 from automl.evaluation.lateness import lateness
 from automl.evaluation.model_jobs import fit_folds, refit
 from automl.evaluation.plan import EvaluationPlan
@@ -544,6 +544,7 @@ def test_a_trial_is_scored_on_the_bootstraps_that_its_optimizer_wants(tmp_path):
 
 
 def test_models_are_kept_of_good_trials_only(plan):
+    save_models(plan.folder, "run-s00002", {})  # of an attempt that was killed
     run(plan, configuration_of("ridge"), save_as="run-s00002", keep_models_above=2.0)
     assert load_models(plan.folder, "run-s00002") is None
 

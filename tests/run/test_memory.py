@@ -122,6 +122,28 @@ def test_a_resumed_run_knows_what_it_knew_though_the_store_has_changed(home, sto
     ended(other)
 
 
+def test_a_run_killed_between_its_experience_and_its_facts_knows_what_it_knew(
+    home, store, frame, monkeypatch
+):
+    store.add(known("a"))
+    table = home.path.parent / "beans.csv"
+    frame.to_csv(table, index=False)
+    on_file = settings().model_copy(update={"table": str(table)})
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "keep_own_priors", killed)
+        patched.setattr(module, "_remove", lambda _: None)
+        with pytest.raises(KeyboardInterrupt):
+            begin(on_file, home)
+    (folder,) = home.run_folders()
+    again = reopen(folder.run_id, home)
+    assert ids(again) == ["a"]
+    ended(again)
+
+
 @pytest.mark.parametrize("damage", ["missing", "torn"])
 def test_a_resumed_run_says_that_it_lost_what_it_knew(home, store, frame, damage):
     for identity in ("a", "b"):

@@ -15,7 +15,9 @@ from automl.home import Home
 from automl.installation import make_key
 from automl.run import beginning as module
 from automl.run.beginning import begin, reopen
+from automl.run.stage_table import unknown_tail
 from automl.run_records.honest import HonestRecord
+from automl.run_state import Attempt
 from automl.settings import Settings
 from automl.training_request import TrainingRequest
 
@@ -91,6 +93,21 @@ def test_a_run_killed_while_it_read_its_table_reads_it_when_it_is_resumed(home, 
     once_more = reopen(folder.run_id, home)
     once_more.close()
     once_more.release()
+
+
+def test_a_run_that_used_up_its_budget_still_has_the_seconds_of_its_last_stages(home, monkeypatch):
+    monkeypatch.setattr(module, "prepare", lambda *_, **__: DATA)
+    timed = SETTINGS.model_copy(update={"trials": None, "budget_seconds": 60.0})
+    session = begin(timed, home)
+    session.close()
+    session.release()
+    facts = session.folder.read_facts()
+    facts["attempts"] = [Attempt(0.0, 59.0, "killed").to_json()]
+    session.folder.write_facts(facts)
+    again = reopen(session.run_id, home)
+    assert again.ledger.left == pytest.approx(sum(unknown_tail().values()), abs=1.0)
+    again.close()
+    again.release()
 
 
 def test_a_table_from_memory_cannot_be_read_once_more(home, monkeypatch):

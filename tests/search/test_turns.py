@@ -140,6 +140,25 @@ def test_replay_of_an_interrupted_run_gives_the_same_decisions(
     assert resumed.trials == whole.trials
 
 
+def test_known_trials_count_where_the_time_ends_before_they_are_decided_again(simulation):
+    first = simulation.turns()
+    simulation.run(first, 2, stop_after=17)
+    known = {trial.index: trial for trial in first.trials}
+    resumed = simulation.turns(replay=known)
+    resumed.end()
+    assert {trial.index: trial for trial in resumed.trials} == known
+    assert resumed.take() is None
+
+
+def test_a_floor_behind_the_turns_is_no_turn_of_a_resumed_search(simulation):
+    first = simulation.turns()
+    simulation.run(first, 2, stop_after=5)
+    floor = dataclasses.replace(first.trials[0], index=first.index_behind)
+    resumed = simulation.turns(replay={floor.index: floor})
+    simulation.run(resumed, 2)
+    assert [trial.index for trial in resumed.trials] == [*range(30), floor.index]
+
+
 def test_a_replay_with_other_settings_is_refused(simulation):
     first = simulation.turns()
     simulation.run(first, 1, stop_after=6)

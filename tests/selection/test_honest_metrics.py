@@ -13,7 +13,7 @@ from automl.metrics.building import build_index
 from automl.metrics.custom import load_place
 from automl.records import Task
 from automl.run_records.honest import HonestRecord
-from automl.selection import natural_metrics
+from automl.selection import honest, natural_metrics
 from automl.selection.correction import WIDENING, HonestScore, corrected_metric
 from automl.selection.honest import N_INTERVAL, Gain, Repetition
 from automl.selection.natural_metrics import NaturalMetrics
@@ -187,6 +187,19 @@ def test_errors_are_minimized_and_a_gain_makes_them_less():
     assert plain["r2"].value < plain["r2"].naive
     assert better["rmse"].value == pytest.approx(plain["rmse"].value - 0.01)
     assert better["r2"].value == pytest.approx(plain["r2"].value + 0.01)
+
+
+def test_slow_metrics_of_a_large_table_have_fewer_drawings_and_the_others_all(monkeypatch):
+    rows = rows_of("index", Task.MULTICLASS, 12)
+    whole = estimate(rows).metrics
+    monkeypatch.setattr(honest, "SLOW_CELLS", 50 * rows.versions[0][0].size)
+    fewer = estimate(rows).metrics
+    slow = rows.metrics.index.slow
+    assert slow < set(whole) == set(fewer)
+    for name in whole:
+        assert fewer[name].value == whole[name].value
+        assert (fewer[name] == whole[name]) == (name not in slow)
+        assert fewer[name].low == pytest.approx(whole[name].low, abs=0.05)
 
 
 def broken(_):

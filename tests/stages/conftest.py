@@ -1,7 +1,7 @@
 """A session without processes: a prepared run folder, its plan and a ledger."""
 
 import time
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from automl.record_files import StageRecords
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.run.ledger import Ledger
 from automl.run.preparation import prepare
+from automl.run.session import Session
 from automl.settings import Settings
 
 
@@ -27,7 +28,7 @@ def session_of(tmp_path):
         folder = RunFolder(tmp_path)
         data = prepare(folder, settings, frame=frame)
         folder.write_facts({"settings": settings.model_dump(mode="json"), "data": data})
-        return SimpleNamespace(
+        made = SimpleNamespace(
             settings=settings,
             plan=EvaluationPlan(tmp_path),
             folder=folder,
@@ -40,6 +41,8 @@ def session_of(tmp_path):
             given_up=[],
             experience=(),
         )
+        made.cut_short = MethodType(Session.cut_short, made)
+        return made
 
     return make
 

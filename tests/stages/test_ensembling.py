@@ -324,8 +324,10 @@ def test_what_is_deployed_was_compared_however_short_the_time(run_of, monkeypatc
     assert check_ensemble(json.loads(json.dumps(record)), champion.id, final) == []
     if record["evidence"]["n_bags"] < 5:
         assert "not 5" in session.given_up[-1]
+        assert not session.is_reproducible
     else:
         assert record["learned"] == whole["learned"]
+        assert session.is_reproducible
     assert record["score"] >= session.plan.index.score(
         session.plan.table.y, np.asarray(session.store.load(champion.id))
     )
@@ -388,6 +390,7 @@ def test_only_trials_whose_models_can_be_there_in_time_have_weight(run_of):
     assert record["replaced_champion"]
     assert {member["trial_id"] for member in record["learned"]} <= kept | set(fitted)
     assert session.given_up[0].startswith("1 of 8 trials have no weight in the ensemble")
+    assert not session.is_reproducible
     session.settings = session.settings.model_copy(update={"final": "refit"})
     session.given_up.clear()
     build_ensemble(session, trials, champion.id)

@@ -105,4 +105,5 @@ def test_a_run_without_time_for_its_final_model_still_has_one(tmp_path, monkeypa
     best = max(line.trials, key=lambda trial: trial.score)
     assert [member["trial_id"] for member in made["members"]] == [best.id]
     assert any("no time for more" in text for text in session.given_up)
+    assert not session.is_reproducible
     assert len(load_bundle(made["bundle"]).members) == 1

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from run_records import final_of, model_of, result_of, write
 
+from automl.evaluation.fold_models import models_mib
 from automl.home import Home
 from automl.metrics.building import build_index
 from automl.records import Task
@@ -23,6 +24,33 @@ from automl.stages.outlook import (
     measured_slowness,
 )
 from automl.tracking.outbox import Outbox
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch):
+    """Trials have fold models of no size, unless a test writes them or lets `kept` forget."""
+    facts = {"all": True}
+    monkeypatch.setattr(
+        outlook, "models_mib", lambda *one: models_mib(*one) or (1e-9 if facts["all"] else 0.0)
+    )
+    return facts
+
+
+def test_fold_models_that_were_not_kept_are_fitted_again_in_time_that_is_planned(
+    session_of, trial_of, kept
+):
+    session, trials = session_of(), [trial_of(i) for i in range(3)]
+    with_models = expected_tail(session, trials)["final"]
+    kept["all"] = False
+    assert expected_tail(session, trials)["final"] == pytest.approx(with_models + 1.5)
+    write_models(session, trials[0], 1e-6)
+    assert expected_tail(session, trials)["final"] == pytest.approx(with_models + 1.0, abs=0.01)
+
+
+def test_slots_of_a_cluster_do_not_slow_this_machine_down(session_of):
+    here, away = session_of(), session_of(cluster="tcp://host:8786")
+    here.pool.n_slots = away.pool.n_slots = 64
+    assert [outlook._slots_here(session) for session in (here, away)] == [64, 0]
 
 
 def write_models(session, trial, mib):
@@ -229,6 +257,24 @@ def test_metrics_that_sort_the_rows_are_expected_to_take_longer():
         )
         found[metric] = evaluation_seconds(plan)
     assert 0 < found["accuracy"] < found["roc_auc"]
+
+
+def inverse_of_class_2(y, prediction):
+    return 1 / np.bincount(y, minlength=3).tolist()[2]
+
+
+def test_a_scorer_that_is_undefined_on_the_probed_rows_ends_no_search():
+    y = np.array([0, 1] * 50)
+    scorer = f"{__file__}:inverse_of_class_2"
+    index = build_index(scorer, task=Task.MULTICLASS, y_all=np.array([*y, 2]))
+    with pytest.raises(ValueError, match="inverse_of_class_2: ZeroDivisionError"):
+        index.learned_scores(y, np.full((1, len(y), 3), 1 / 3))
+    plan = Plan(
+        stage=lambda _: SimpleNamespace(rows=np.arange(len(y))),
+        table=SimpleNamespace(y=y, n_classes=3),
+        index=index,
+    )
+    assert evaluation_seconds(plan) >= 0
 
 
 def make_registered(home, seconds, mib):

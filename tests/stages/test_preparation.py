@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from automl.errors import AutoMLWarning, SettingsError
+from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.experience.harvest import data_set_facts
+from automl.home import Home
 from automl.recommendation.meta_learner import encoding_facts
+from automl.run.preparation import prepare
 from automl.run.workers import check_workers, n_slots
 from automl.settings import Settings
 
@@ -21,6 +25,26 @@ def test_rules_and_encodings_know_the_table_and_its_matrix(session_of):
     facts = {"n_rows": 200, "n_columns": 1, "n_classes": 2, "n_encoded": 1.0}
     assert session.plan.facts == {**facts, "variance": pytest.approx(1.0)}
     assert encoding_facts(data_set_facts(session.folder)) == session.plan.facts
+
+
+def test_a_fold_without_any_weight_is_refused_by_the_name_of_the_column(tmp_path):
+    n, rng = 60, np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "day": pd.date_range("2026-01-01", periods=n),
+            "w": (np.arange(n) < 45).astype(float),
+            "y": [0, 1] * (n // 2),
+        }
+    )
+    settings = Settings(table="t.csv", target="y", time="day", weights="w", folds=3)
+    folder = Home(tmp_path).create_run()
+    with pytest.raises(
+        DataError, match=r"weights column 'w': all 15 rows of fold 3 of 3 have the weight 0"
+    ):
+        prepare(folder, settings, frame=frame)
+    settings = settings.model_copy(update={"time": None})
+    assert prepare(Home(tmp_path).create_run(), settings, frame=frame)
 
 
 def with_workers(n_workers, n_threads=1):
