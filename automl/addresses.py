@@ -6,20 +6,31 @@ import json
 import os
 import re
 from base64 import b64encode
+from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import Request
+
+from automl.errors import SettingsError
 
 ENVIRONMENT = "AUTOML_TABLE_ADDRESSES"
 """Variable with the whole addresses that this process and those it starts know, by public address."""
 
 _USER = re.compile(r"(?<=://)[^/\s]*@")
+_DATABASE_USER = re.compile(
+    r"^((?:postgresql|postgres|mysql|mariadb|mssql|oracle)(?:\+\w+)?://)\S*@", re.IGNORECASE
+)
 _QUERY = re.compile(r"[?#].*?(?=::|$)")
 _URI = re.compile(r"[^\s'\"]+://[^\s'\"]+")
 
 
 def public_address(source: str) -> str:
-    """A URI without user, password, query and fragment; anything else as it is."""
-    return _QUERY.sub("", _USER.sub("", source)) if "://" in source else source
+    """A URI without user, password, query and fragment; anything else as it is.
+
+    A password in the address of a database may hold slashes.
+    """
+    if "://" not in source:
+        return source
+    return _QUERY.sub("", _USER.sub("", _DATABASE_USER.sub(r"\1", source)))
 
 
 def public_text(text: str) -> str:
@@ -33,6 +44,23 @@ def entrust(source: str) -> str:
     if public != source:
         os.environ[ENVIRONMENT] = json.dumps({**_entrusted(), public: source})
     return public
+
+
+def check_told_apart(sources: Iterable[str]) -> None:
+    """Refuse tables of one process whose addresses differ in nothing but what may be a secret.
+
+    Raises
+    ------
+    SettingsError
+        With the public form of the two.
+    """
+    known: dict[str, str] = {}
+    for source in sources:
+        if known.setdefault(public_address(source), source) != source:
+            raise SettingsError(
+                f"two tables have the address {public_address(source)} and differ only in user, password or "
+                "query, which are not kept: use one process for each, or a path that tells them apart"
+            )
 
 
 def whole_address(source: str) -> str:

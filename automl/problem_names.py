@@ -16,6 +16,8 @@ from automl.addresses import public_address
 
 MOST_CHARACTERS = 100
 """With an ending and a digest a file name stays far below the 255 bytes of file systems (by judgement)."""
+MOST_BYTES = 200
+"""Of a name in UTF-8, for the same reason: 100 characters may be 400 bytes."""
 _FORBIDDEN = frozenset("/\\:.%@#?\"'")
 _RUN_ID_START = re.compile(r"\d{8}[0-9a-f-]*")
 
@@ -44,13 +46,14 @@ def has_other_origin(settings: Mapping[str, Any], other: Mapping[str, Any]) -> b
 def clean_name(name: str) -> str:
     """Name without the characters that a registered model, a reference to it or a file may not have.
 
-    A longer name than `MOST_CHARACTERS` ends in a digest of the whole.
+    A longer name than `MOST_CHARACTERS` or `MOST_BYTES` ends in a digest of the whole.
     """
     cleaned = "".join("-" if _is_forbidden(c) else c for c in name.strip()) or "model"
-    if len(cleaned) <= MOST_CHARACTERS:
+    if _is_short(cleaned):
         return cleaned
     digest = hashlib.blake2b(cleaned.encode("utf-8", "replace"), digest_size=4).hexdigest()
-    return f"{cleaned[: MOST_CHARACTERS - 9]}-{digest}"
+    start = cleaned[: MOST_CHARACTERS - 9].encode("utf-8", "replace")[: MOST_BYTES - 9]
+    return f"{start.decode('utf-8', 'ignore')}-{digest}"
 
 
 def name_problem(name: str) -> str:
@@ -61,9 +64,16 @@ def name_problem(name: str) -> str:
         return f"a name must not contain {shown}; got {name!r}"
     if len(name) > MOST_CHARACTERS:
         return f"a name must have at most {MOST_CHARACTERS} characters; got {len(name)}"
+    if not _is_short(name):
+        size = len(name.encode("utf-8", "replace"))
+        return f"a name must have at most {MOST_BYTES} bytes in UTF-8; got {size}"
     if _RUN_ID_START.fullmatch(name):
         return f"a name must not look like a run id; got {name!r}"
     return ""
+
+
+def _is_short(name: str) -> bool:
+    return len(name) <= MOST_CHARACTERS and len(name.encode("utf-8", "replace")) <= MOST_BYTES
 
 
 def _is_forbidden(character: str) -> bool:

@@ -36,6 +36,8 @@ FINISHED, RUNNING, INTERRUPTED, FAILED, EMPTY = (
     "empty",
 )
 KILLED = "killed"
+HOST = "host"
+"""Key of `run.json`: the machine whose process drives the run."""
 """Status of an attempt that could not say how it ended."""
 
 

@@ -44,9 +44,9 @@ def joined(
     frame = features(X).reset_index(drop=True)
     names: dict[str, str] = {}
     if y is None:
-        names["target"] = str(target)
+        names["target"] = str(target).strip()
     else:
-        names["target"] = _free_name(getattr(y, "name", None) or "target", frame)
+        names["target"] = _free_name(str(getattr(y, "name", None) or "").strip() or "target", frame)
         frame[names["target"]] = _column(y, "y", len(frame))
     if sample_weight is not None:
         names["weights"] = _free_name(WEIGHTS, frame)

@@ -242,9 +242,8 @@ def find_model(model: str, home: Home) -> FoundBundle:
             f"a model is a run id, NAME@ALIAS, a model URI or a bundle folder; got {named}"
         )
     if folder.is_dir():
-        return FoundBundle(
-            folder, model, str(parse_manifest(folder / MANIFEST)[1].extra.get("run", ""))
-        )
+        run = str(parse_manifest(folder / MANIFEST)[1].extra.get("run", ""))
+        return FoundBundle(folder, model, run if is_run(run) else "")
     _check_run(model, home)
     if is_run(model):
         return bundle_of_run(model, home.path)

@@ -165,6 +165,7 @@ def retrain(
         for sentence in settled:
             tell(sentence)
         frame, digest = _read(table, read)
+        runs = [run for run in runs if run.path.is_dir()]  # another process may delete old ones
         same = next((run for run in reversed(runs) if digest == table_digest(run)), None)
         if same is not None and not force:
             done = "; ".join(settled) or "nothing to do"

@@ -9,7 +9,7 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 
-from automl.addresses import entrust
+from automl.addresses import check_told_apart, entrust
 from automl.errors import ServiceError
 from automl.home import Home
 from automl.table_studies.conditions import Conditions
@@ -81,6 +81,7 @@ def run_learning(
     folder = LearnedFolder(home)
     check_measures(folder, data_sets, Conditions(**conditions))
     server = local_server(home.path)
+    check_told_apart(str(data["table"]) for data in data_sets.values())
     given = {
         name: {**data, "table": entrust(str(data["table"]))} for name, data in data_sets.items()
     }

@@ -28,6 +28,7 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.trial import TrialSummary, evaluate, folds_of, search_payload
 from automl.families.registry import get_family
 from automl.home import RunFolder
+from automl.inference.columns import with_table_names
 from automl.inference.combining import Combine, check_combination
 from automl.inference.labels import encode_labels
 from automl.inference.model import TableModel
@@ -305,9 +306,10 @@ def score(
     AutoMLWarning
         With the number of rows without a target.
     """
-    findings = Findings("the frame")
-    if model.target not in frame.columns:
-        findings.problems.append(f"there is no target column {model.target!r}")
+    findings, frame = Findings("the frame"), with_table_names(frame)
+    for part, name in (("target", model.target), ("weights", weights)):
+        if name is not None and name not in frame.columns:
+            findings.problems.append(f"there is no {part} column {name!r}")
     findings.raise_problems()
     raw = labelled(RawTable.of(frame.reset_index(drop=True)), model.target, model.task, findings)
     findings.raise_problems()

@@ -9,10 +9,17 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from automl.addresses import ENVIRONMENT, entrust, public_address, public_text, whole_address
+from automl.addresses import (
+    ENVIRONMENT,
+    check_told_apart,
+    entrust,
+    public_address,
+    public_text,
+    whole_address,
+)
 from automl.data.readers import read_table
 from automl.data.remote import fetch
-from automl.errors import AutoMLError, DataError, ServiceError
+from automl.errors import AutoMLError, DataError, ServiceError, SettingsError
 from automl.home import Home
 from automl.problem_names import problem_name
 from automl.run.beginning import begin, reopen
@@ -27,6 +34,11 @@ from automl.settings import Settings
         ("https://anna:s?c#ret@host/beans.csv", "https://host/beans.csv"),
         ("https://host/beans.csv?token=a/b@c#part", "https://host/beans.csv"),
         ("https://host?token=s3cret", "https://host"),
+        ("https://host/a@b/beans.csv", "https://host/a@b/beans.csv"),
+        (
+            "postgresql+psycopg://mlflow:ab/c@d@db:5432/mlflow",
+            "postgresql+psycopg://db:5432/mlflow",
+        ),
         ("zip://beans.csv::https://a:b@host/x.zip?sig=1", "zip://beans.csv::https://host/x.zip"),
         ("simplecache::s3://key:secret@bucket/beans.csv", "simplecache::s3://bucket/beans.csv"),
         ("s3://bucket/beans.csv", "s3://bucket/beans.csv"),
@@ -37,6 +49,12 @@ from automl.settings import Settings
 def test_the_public_form_of_an_address(source, public):
     assert public_address(source) == public
     assert public_address(public) == public
+
+
+def test_tables_that_only_a_secret_tells_apart_are_refused():
+    check_told_apart(["https://host/a?t=1", "https://host/b?t=1", "https://host/a?t=1"])
+    with pytest.raises(SettingsError, match="two tables have the address https://host/export and"):
+        check_told_apart(["https://host/export?table=a", "https://host/export?table=b"])
 
 
 def test_a_text_keeps_its_words():

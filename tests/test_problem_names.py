@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from automl.errors import SettingsError
-from automl.problem_names import MOST_CHARACTERS, clean_name, derived_name, name_problem
+from automl.problem_names import MOST_BYTES, MOST_CHARACTERS, clean_name, derived_name, name_problem
 from automl.settings import Settings
 from automl.settings.sources import resolve_settings
 
@@ -18,6 +18,7 @@ FORBIDDEN = "/\\:.%@#?\"'\t\n\0 "
 def test_clean_names_have_no_forbidden_characters_and_stay_as_they_are(name):
     cleaned = clean_name(name)
     assert 0 < len(cleaned) <= MOST_CHARACTERS
+    assert len(cleaned.encode("utf-8", "replace")) <= MOST_BYTES
     assert not set(FORBIDDEN) & set(cleaned)
     assert clean_name(cleaned) == cleaned
 
@@ -41,6 +42,7 @@ def test_long_names_stay_different():
         ("my beans", "must not contain white space"),
         ("a@b.c", "must not contain '@', '.'"),
         ("n" * 101, "at most 100 characters; got 101"),
+        ("豆" * 90, "at most 200 bytes in UTF-8; got 270"),
         ("20260102", "must not look like a run id"),
     ],
 )

@@ -171,6 +171,7 @@ def _judge(session: Session, plan: ComparisonPlan, cell: Cell) -> PerformanceInd
         task=table.task,
         y_all=table.y,
         n_classes=table.n_classes or None,
+        beta=plan.beta,
         positive=table.positive if data.get("positive") is not None else None,
         sample_weight=table.weights,
         cost_matrix=data.get("cost_matrix"),

@@ -90,6 +90,12 @@ class ComparisonPlan:
             raise SettingsError(f"method {cell.method}: {error.message}", **error.fields) from None
 
     @property
+    def beta(self) -> float:
+        """Weight of recall in the F-beta that all methods are judged by: theirs, or 1 where they differ."""
+        betas = {float(settings.get("beta", 1.0)) for settings in self.methods.values()}
+        return betas.pop() if len(betas) == 1 else 1.0
+
+    @property
     def public(self) -> ComparisonPlan:
         """The same without what may be a secret in the addresses of the tables."""
         return replace(self, data_sets={k: _public(v) for k, v in self.data_sets.items()})

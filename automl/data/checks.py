@@ -209,9 +209,7 @@ def check_later_table(
         table, columns.target, task, class_labels, reading=target_reading, findings=findings
     )
     typed = _transformed(raw, schema, findings)
-    weights = None
-    if columns.weights in raw:
-        weights = read_weights(raw, columns.weights, findings)
+    weights = _later_weights(raw, columns.weights, findings)
     if typed is None or target is None or findings.problems:
         findings.raise_problems()
         raise AssertionError("a table without typed frame or target has a problem")
@@ -222,7 +220,7 @@ def check_later_table(
         target=replace(target, positive=positive),
         row_digests=used_row_digests(raw, schema, target.texts_or_values),
         weights=weights,
-        groups=None,
+        groups=_later_groups(raw, columns.groups),
         time=None,
         notes=tuple(findings.notes),
         target_reading=target_reading,
@@ -272,14 +270,30 @@ def check_labels(
     raw, target = _labelled(
         table, columns.target, task, class_labels, reading=target_reading, findings=findings
     )
-    weights = None
-    if columns.weights in raw:
-        weights = read_weights(raw, columns.weights, findings)
+    n_before = len(findings.notes)
+    weights = _later_weights(raw, columns.weights, findings)
     findings.raise_problems()
+    for note in findings.notes[n_before:]:
+        warnings.warn(note, AutoMLWarning, stacklevel=2)
     if target is None:
         raise AssertionError("a table without target has a problem")
     rows: IntArray = raw[columns.target].series.index.to_numpy()
     return Labelled(rows, target, weights)
+
+
+def _later_weights(raw: RawTable, column: str | None, findings: Findings) -> FloatArray | None:
+    if column is not None and column not in raw:
+        text = f"there is no weights column {column!r}"
+        findings.take(f"{text}: all rows count alike", text)
+    return read_weights(raw, column, findings)
+
+
+def _later_groups(raw: RawTable, column: str | None) -> IntArray | None:
+    """Codes of the groups of later rows, where the table has them: rows of a group are no evidence of their own."""
+    if column is None or column not in raw:
+        return None
+    codes, _ = pd.factorize(raw[column].series, use_na_sentinel=False)
+    return codes.astype(np.int64)
 
 
 def _labelled(
@@ -366,6 +380,8 @@ def _check_names(table: RawTable, columns: Columns, findings: Findings) -> Colum
 def _target_values(column: Column, *, has_gaps: bool) -> Column:
     series = column.series
     if has_gaps and series.dtype.kind == "f" and are_whole(series.to_numpy()):
+        if series.abs().max() >= 2.0**63:
+            return column
         # pandas reads whole numbers with gaps as floats
         return Column(series.astype(np.int64), column.name)
     return column

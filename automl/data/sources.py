@@ -120,9 +120,15 @@ class TableSource:
         if self.mode == "partition":
             return read_partitions(self.files, _read, source="the folder")
         if self.mode == "replace":
-            return _read(addresses[-1])
+            return _read(self.files[max(self.files, key=_by_numbers)])
         frame = joined({address: _read(address) for address in addresses})
         return frame if self.window is None else self.window.last_rows(frame, "the joined table")
+
+
+def _by_numbers(name: str) -> list[tuple[int, str]]:
+    """Sorts ``part-10`` behind ``part-2``."""
+    parts = re.split(r"(\d+)", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def source_at(

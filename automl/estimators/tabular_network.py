@@ -45,6 +45,8 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.95, 1e-8
 """Of Adam, as published."""
 CYCLES = 4
 """Of the learning rate, as published."""
+FARTHEST = 1e6
+"""Scaled units: what is farther is bent to the same number, and its square must be a number of 32 bits."""
 CLIP_SCALE = 3.0
 """Where the smooth clipping ends, in scaled units, as published."""
 TURN = np.float32(2.0 * np.pi)
@@ -65,7 +67,8 @@ def scaling(X: FloatArray) -> tuple[Float32, Float32]:
 
 def smoothly_clipped(X: FloatArray, center: Float32, factor: Float32) -> Float32:
     """Scaled columns, bent into (-CLIP_SCALE, CLIP_SCALE)."""
-    scaled = ((X - center) * factor).astype(np.float32)
+    with np.errstate(over="ignore"):
+        scaled = np.clip((X - center) * factor, -FARTHEST, FARTHEST).astype(np.float32)
     return np.asarray(scaled / np.sqrt(1.0 + (scaled / CLIP_SCALE) ** 2), dtype=np.float32)
 
 

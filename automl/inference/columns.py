@@ -202,6 +202,12 @@ def unique_names(names: Sequence[str]) -> list[str]:
     return unique
 
 
+def with_table_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the names that its columns have in a table: texts without outer blanks, each once."""
+    names = unique_names([str(name) for name in frame.columns])
+    return frame if names == list(frame.columns) else frame.set_axis(names, axis=1)
+
+
 def short(value: object) -> str:
     """A value in a message: quoted, its middle left out where it is long."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
@@ -211,6 +217,8 @@ def short(value: object) -> str:
 
 
 def _number_text(value: Any, stored: str) -> str | None:
+    if type(value) is int and value not in (0, 1):
+        return str(value)  # as large as it is
     if np.isnan(value):
         return None
     if value in (0, 1) and (stored == "boolean" or isinstance(value, (bool, np.bool_))):

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.calibration import Calibration, calibrated
+from automl.inference.columns import with_table_names
 from automl.inference.combining import Combine, check_combination, combined
 from automl.inference.constant import is_constant
 from automl.inference.decision import DecisionRule, cost_threshold
@@ -317,6 +318,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         AutoMLWarning
             Once, with the columns that were left out.
         """
+        X = with_table_names(X) if isinstance(X, pd.DataFrame) else X
         absent = self._absent(X)
         frame = self._without_target(X)
         if absent:
@@ -338,7 +340,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
             Typed frame of the same rows, where it is there already.
         """
         typed = self.typed(X) if typed is None else typed
-        return deviations_of(self.schema, self.reference, typed, self._absent(X))
+        named = with_table_names(X) if isinstance(X, pd.DataFrame) else X
+        return deviations_of(self.schema, self.reference, typed, self._absent(named))
 
     def raw_typed(self, typed: pd.DataFrame) -> NDArray[np.float32]:
         """As `raw`, for a frame that the schema has typed already."""
@@ -399,7 +402,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         """Columns that are left out and may be; none for a strict model, whose schema refuses them."""
         if not isinstance(X, pd.DataFrame) or self.strict:
             return []
-        there = set(map(str, X.columns))
+        there = set(X.columns)
         absent = [name for name in self.schema.names if name not in there]
         if absent and len(absent) == len(self.schema.names):
             shown = ", ".join(map(repr, absent[:MOST_NAMED]))
@@ -409,7 +412,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
     def _without_target(self, X: pd.DataFrame) -> pd.DataFrame:
         if not isinstance(X, pd.DataFrame) or self.target in self.schema.names:
             return X
-        return X.loc[:, [str(name) != self.target for name in X.columns]]
+        return X.loc[:, [name != self.target for name in X.columns]]
 
     def _check(self) -> None:
         if self.task not in TASKS:

@@ -8,6 +8,7 @@ no such form is refused, unless the training table had words among its values: t
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -121,7 +122,7 @@ def _table(distinct: list[Any], texts: list[str | None], form: Form) -> FloatArr
     numeric = [
         i for i, value in enumerate(distinct) if texts[i] is None and _is_number(value, form)
     ]
-    table[numeric] = [float(distinct[i]) for i in numeric]
+    table[numeric] = [_number(distinct[i]) for i in numeric]
     parsed = [i for i, text in enumerate(texts) if text and text.lower() not in NUMBER_MARKERS]
     if parsed:
         table[parsed] = form.parse([str(texts[i]) for i in parsed])
@@ -129,6 +130,13 @@ def _table(distinct: list[Any], texts: list[str | None], form: Form) -> FloatArr
         for i in (i for i in parsed if isinstance(distinct[i], dt.date | np.datetime64)):
             table[i] = DateForm().parse([str(texts[i])])[0]
     return table
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _is_strange(text: str | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from automl.run.stage_table import unknown_tail
 from automl.run.table_description import describe_table
 from automl.run.workers import check_workers
 from automl.run_state import (
+    HOST,
     KILLED,
     RUNNING,
     Attempt,
@@ -103,6 +105,7 @@ def begin(
             "started_at": began,
             "attempts": [Attempt(began).to_json()],
             "pid": os.getpid(),
+            HOST: socket.gethostname(),
             "versions": versions(),
             "seed": settings.seed,
             "status": "preparing",
@@ -200,7 +203,7 @@ def reopen(
     session.ledger.started -= used if total is None else min(used, _most_used(total))
     facts["attempts"] = [attempt.to_json() for attempt in (*before, Attempt(time.time()))]
     facts["processes"] = [*facts.get("processes", ()), process_facts(session)]
-    facts |= {"pid": os.getpid(), "status": RUNNING}
+    facts |= {"pid": os.getpid(), HOST: socket.gethostname(), "status": RUNNING}
     if "data" in facts:
         folder.write_facts(facts)
         session.experience = recall_snapshot(session)

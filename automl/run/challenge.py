@@ -130,9 +130,18 @@ def hold_back(
         challenge, held = _compare_to_champion(folder, settings, raw, table, test)
     except AutoMLError as error:
         reason = f"the champion cannot be compared: {error.message}"
-        challenge, held = Challenge(reason=reason), NO_ROWS
+        challenge, held = _uncompared(folder, settings, reason), NO_ROWS
     challenge.write(records)
     return held
+
+
+def _uncompared(folder: RunFolder, settings: Settings, reason: str) -> Challenge:
+    """The challenge where the champion's model is not there: only `promotion: always` replaces it."""
+    if settings.promotion != "always":
+        return Challenge(reason=reason)
+    version = holders(settings.problem, folder.path.parents[1]).champion
+    label = f"{settings.problem}/{version}" if version else ""
+    return Challenge(label, promote=bool(version), reason=reason)
 
 
 def n_held_back(n_fresh: int, n_rows: int) -> int:

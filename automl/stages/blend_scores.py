@@ -36,3 +36,9 @@ def describe_blend(
     blend = OutOfFold(plan.index, y, predictions, stage.folds[0], weights)
     score, metrics = blend.pooled()
     return BlendScores(blend.rule(), score, metrics)
+
+
+def normalized(shares: Mapping[str, float]) -> dict[str, float]:
+    """Weights by trial whose sum is 1, as a model takes them."""
+    whole = sum(shares.values())
+    return {name: weight / whole for name, weight in shares.items()}

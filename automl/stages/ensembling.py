@@ -45,6 +45,12 @@ def build_ensemble(
     store = session.plan.predictions
     if not store.has(champion.id):
         session.warnings.append("the champion's predictions were not kept; there is no ensemble")
+        rule = session.plan.index.rule
+        if session.plan.index.learns_threshold and rule is not None:
+            session.warnings.append(
+                "the champion's score is by thresholds that were learned fold by fold; the model decides "
+                f"at {rule.threshold:g}"
+            )
         return _alone(champion, session.plan.index)
     library = _library(session, trials, champion, store)
     base, stack = _second_layer(session, library)

@@ -32,7 +32,7 @@ from automl.run.session import Session
 from automl.run_records.ensemble import BlendScores, EnsembleRecord
 from automl.run_records.final import FinalMember, FinalRecord, UntouchedScore
 from automl.selection.row_intervals import row_intervals
-from automl.stages.blend_scores import describe_blend
+from automl.stages.blend_scores import describe_blend, normalized
 from automl.stages.first_configurations import CONSTANT
 from automl.stages.stacking import stack_payload
 
@@ -176,8 +176,11 @@ def _validated(
     shares = {member.trial: member.weight for member in members if member.weight > 0}
     if ensemble.is_made_of(shares):
         return ensemble.scores
-    described = describe_blend(session.plan, shares, combine)
+    described = describe_blend(session.plan, normalized(shares), combine)
     if described is not None:
+        session.warnings.append(
+            "the final model lacks members: the honest score is that of the whole ensemble"
+        )
         return described
     session.warnings.append(
         "the final model lacks members and the predictions of the others were not kept: its score is that of "
@@ -189,7 +192,7 @@ def _validated(
 def _reference(session: Session, model: TableModel) -> TrainingReference:
     """Reference for later rows and predictions: the training table and the out-of-fold predictions."""
     table = session.plan.table
-    shares = {m.trial: m.weight for m in model.members if m.weight > 0}
+    shares = normalized({m.trial: m.weight for m in model.members if m.weight > 0})
     raw = session.plan.predictions.blend(shares, model.combine, model.calibration)
     found = {} if raw is None else prediction_references(raw, model.rule_, table.class_labels)
     return TrainingReference.fit(table.schema, table.frame, found)

@@ -12,7 +12,7 @@ from automl.run.session import Session
 from automl.run_records.ensemble import EnsembleRecord, Share
 from automl.run_records.final import FinalRecord
 from automl.run_records.recipe import Recipe
-from automl.stages.blend_scores import describe_blend
+from automl.stages.blend_scores import describe_blend, normalized
 from automl.stages.first_configurations import constant_of, give_configurations
 
 
@@ -76,8 +76,7 @@ def weighted(session: Session, trials: Sequence[Trial], recipe: Recipe) -> Ensem
             shares[trial.id] = shares.get(trial.id, 0.0) + weight
     is_whole = all(each.id in by_configuration for each in recipe.configurations)
     calibration = recipe.calibration if is_whole else None
-    whole = sum(shares.values())
-    shares = {name: weight / whole for name, weight in shares.items()}
+    shares = normalized(shares)
     scores = describe_blend(session.plan, shares, recipe.combine, calibration) if shares else None
     if scores is None:
         return None

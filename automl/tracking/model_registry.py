@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -366,7 +366,7 @@ def _local_copy(address: StoreAddress, model_id: str, location: str) -> Path:
     """Folder of a logged model; from a server it is downloaded once, since it never changes."""
     parts = urlsplit(location)
     if parts.scheme in ("", "file"):
-        return Path(parts.path if parts.scheme else location)
+        return Path(unquote(parts.path) if parts.scheme else location)
     target = address.home / "downloads" / model_id
     if not target.is_dir():
         from mlflow.artifacts import download_artifacts
@@ -377,7 +377,11 @@ def _local_copy(address: StoreAddress, model_id: str, location: str) -> Path:
             source = download_artifacts(
                 artifact_uri=location, dst_path=str(partial), tracking_uri=address.uri
             )
-            Path(source).replace(target)
+            try:
+                Path(source).replace(target)
+            except OSError:
+                if not target.is_dir():  # else another process had the same
+                    raise
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     return target

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from automl.addresses import public_address
 from automl.listing import counted
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import open_home
@@ -51,7 +52,7 @@ def evaluate(
     predictor = Predictor.open(model, state, trust=trust, strict=strict)
     found = predictor.evaluate(table, state, trust=trust)
     if as_json:
-        emit_json({"model": model, "table": table, **found.to_json()})
+        emit_json({"model": model, "table": public_address(table), **found.to_json()})
     else:
         _show(found, dict([predictor.validated(state)]))
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import psutil
 import typer
 
 from automl.errors import AutoMLError, SettingsError
 from automl.home import Home, RunFolder
 from automl.reports.run_status import describe
+from automl.run_state import HOST
 from automl_flows.retention import reason_to_keep
+
+CLOCK_SECONDS = 2.0
+"""By which the kernel's and the run's clocks may differ."""
 
 
 def stop_run(folder: RunFolder, *, timeout: float) -> None:
@@ -29,9 +36,18 @@ def stop_run(folder: RunFolder, *, timeout: float) -> None:
     if not folder.is_driven():
         status = describe(folder).status
         raise SettingsError(f"run {folder.run_id} is not running; its status is {status}")
-    pid = folder.read_facts().get("pid")
+    facts = folder.read_facts()
+    pid, host = facts.get("pid"), facts.get(HOST, socket.gethostname())
     if not isinstance(pid, int) or pid <= 1 or pid == os.getpid():
         raise AutoMLError(f"run {folder.run_id} does not say which process drives it")
+    if host != socket.gethostname():
+        raise AutoMLError(
+            f"run {folder.run_id} is driven by process {pid} of {host}: stop it there"
+        )
+    if _began_after(pid, facts):
+        raise AutoMLError(
+            f"run {folder.run_id} does not say yet which process drives it now; try again in a second"
+        )
     try:
         os.kill(pid, signal.SIGTERM)
     except ProcessLookupError:
@@ -47,6 +63,17 @@ def stop_run(folder: RunFolder, *, timeout: float) -> None:
         if time.monotonic() >= deadline:
             raise AutoMLError(f"run {folder.run_id} has not stopped within {timeout:g} s")
         time.sleep(0.05)
+
+
+def _began_after(pid: int, facts: Mapping[str, Any]) -> bool:
+    """Whether a process is younger than the driver that is written down: its number was given once more."""
+    driven_since = [process["started_at"] for process in facts.get("processes", ())][-1:]
+    try:
+        return any(
+            psutil.Process(pid).create_time() > since + CLOCK_SECONDS for since in driven_since
+        )
+    except psutil.Error:
+        return False
 
 
 def choose_runs(

@@ -186,7 +186,8 @@ class DropPlace:
             system.pipe_file(f"{root}/{aside}{REASON}", f"{reason}\n".encode())
             path = f"{root}/{name}"
             if version is not None and _version_of(system, path) == version:
-                system.mv(path, f"{root}/{aside}")
+                system.cp_file(path, f"{root}/{aside}")  # `mv` would take a name for a pattern
+                system.rm_file(path)
                 if system.exists(path + DONE):
                     system.rm_file(path + DONE)
             elif copy is not None and copy.exists():

@@ -12,6 +12,7 @@ from automl.data.sources import check_mode
 from automl.errors import DataError, SettingsError
 from automl.home import Home
 from automl.run.finished_runs import finished_runs
+from automl.training_request import TrainingRequest
 from automl_flows.retraining_ways import check_limits
 from automl_flows.services.drop_place import DropPlace
 from automl_flows.services.watching import Completeness
@@ -87,10 +88,18 @@ class Plan:
         check_limits(self.how, self.overrides)
         if self.drops is not None:
             self._check_drops(self.drops)
-        if not finished_runs(home, self.name):
+        self._check_overrides(home)
+
+    def _check_overrides(self, home: Home) -> None:
+        """Refuse what the first retraining would refuse, and blame its file for."""
+        runs = finished_runs(home, self.name)
+        if not runs:
             raise SettingsError(
                 f"there is no finished run of problem {self.name!r} in {home.path}; train it first"
             )
+        if self.overrides:
+            request = TrainingRequest.of(runs[-1])
+            request.with_overrides(self.overrides).settings_for(request.settings["table"])
 
     @property
     def _appends(self) -> bool:
@@ -125,7 +134,7 @@ class Plan:
         """Parameters of the flows, in their own words."""
         seconds = self.overrides.get("budget_seconds")
         return {
-            "budget": "" if seconds is None else f"{seconds:g}s",
+            "budget": "" if seconds is None else f"{seconds}s",
             "trials": self.overrides.get("trials"),
             "seed": self.overrides.get("seed"),
             "mode": self.mode,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import psutil
 from filelock import Timeout
 
-from automl.addresses import public_address, public_text
+from automl.addresses import check_told_apart, public_address, public_text
 from automl.errors import ServiceError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
@@ -77,6 +77,7 @@ def serve_plans(
     ServiceError
         If the Prefect server cannot be started, or is lost.
     """
+    check_told_apart(plan.table for plan in plans if plan.table is not None)
     for plan in plans:
         plan.check(home)
     with ExitStack() as stack:

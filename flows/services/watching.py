@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from automl.errors import ServiceError
+from automl.errors import DataError, ServiceError
 from automl_flows.services.drop_place import DONE, Drop, DropChangedError, DropPlace
 from automl_flows.services.drop_runs import Emit, RunNow
 from automl_flows.services.drop_store import DropStore
@@ -139,7 +139,7 @@ class Watcher:
         """Tell once of a service that is away; other files go on."""
         try:
             yield
-        except ServiceError as error:
+        except (DataError, ServiceError) as error:
             if self._troubles.get(what) != error.message:
                 self.say(f"waiting: {error.message}")
             self._troubles[what] = error.message

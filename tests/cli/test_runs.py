@@ -213,6 +213,22 @@ def test_stop_ends_the_driver_and_waits(automl, driven):
     assert not folder.is_driven()
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"host": "another"}, "of another: stop it there"),
+        ({"processes": [{"started_at": 1.0}]}, "does not say yet which process drives it now"),
+    ],
+)
+def test_stop_signals_no_process_that_may_be_another(automl, driven, changed, said):
+    folder, driver = driven
+    folder.write_facts({**folder.read_facts(), **changed})
+    outcome = automl("stop", folder.run_id, "--timeout", 1)
+    assert outcome.code != 0
+    assert said in outcome.err
+    assert driver.poll() is None
+
+
 def test_stop_of_a_run_without_a_driver_signals_nobody(automl, runs):
     outcome = automl("stop", runs[0].run_id)
     assert outcome.code == 2

@@ -178,6 +178,8 @@ def test_all_tables_of_a_folder_are_the_source(tmp_path: Path) -> None:
     assert len(source_at(str(tmp_path), "window", "5 rows").read()) == 5
     assert list(source_at(str(tmp_path), "replace").read()["whole"]) == list(range(20, 30))
     assert len(source_at(str(tmp_path / "1.csv"), "append").read()) == 10
+    written(frame_of(5), tmp_path / "10.csv")
+    assert len(source_at(str(tmp_path), "replace").read()) == 5
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="a directory that holds no table"):
         source_at(str(tmp_path / "empty"), "append")

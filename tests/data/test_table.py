@@ -297,6 +297,25 @@ def test_weights_groups_and_time_are_read():
     assert "color" not in grouped.schema.names
 
 
+def test_a_whole_number_of_any_size_survives_a_gap_in_the_target():
+    y = np.arange(40) * 2e18
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=40), "y": y})
+    frame.loc[3, "y"] = np.nan
+    assert prepare_table(frame, target="y").y == pytest.approx(np.delete(y, 3))
+
+
+def test_groups_of_a_test_table_are_read_and_missing_weights_are_noted():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=60), "who": np.arange(60) // 3, "w": 1.0, "y": ["a", "b"] * 30}
+    )
+    table = prepare_table(frame, target="y", groups="who", weights="w", n_folds=3)
+    test = prepare_test_table(frame.head(9).drop(columns="w"), table)
+    assert test.groups.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert "there is no weights column 'w': all rows count alike" in test.notes
+    assert prepare_test_table(frame.head(9).drop(columns="who"), table).groups is None
+
+
 def test_a_test_table_gets_the_same_columns_and_labels():
     table = prepare_table(good_frame(), target="sold", weights="weight", positive="no")
     later = good_frame(45).iloc[::-1].assign(extra=1)[lambda f: f.columns[::-1]]
@@ -320,6 +339,7 @@ def test_a_test_table_may_lack_weights_and_classes_and_tells_of_training_rows():
     assert test.weights is None
     assert set(test.y) == {1}
     assert test.notes == (
+        "there is no weights column 'weight': all rows count alike",
         f"{len(rows)} of {len(rows)} test rows are also among the training rows",
         "column 'sold' is distributed differently in the test rows: 0% are 'no', 48% in the training rows",
     )

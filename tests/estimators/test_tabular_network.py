@@ -186,3 +186,11 @@ def test_a_learning_rate_that_is_far_too_high_is_named():
         pytest.raises(ValueError, match="a lower learning_rate may help"),
     ):
         TabularNetworkRegressor(**SMALL, epochs=3, learning_rate=1e30).fit(X, y)
+
+
+def test_values_of_any_size_are_bent_to_the_ends_and_never_to_the_middle():
+    X = np.array([[0.0], [1.0], [2.0], [1e20], [-1e30], [1.7e308]])
+    center, factor = scaling(X[:3] * 1e-6)
+    found = smoothly_clipped(X, center, factor)[:, 0]
+    assert np.isfinite(found).all()
+    assert found[3:].tolist() == pytest.approx([CLIP_SCALE, -CLIP_SCALE, CLIP_SCALE], rel=1e-5)

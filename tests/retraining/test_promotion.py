@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from automl.data.table import Table, prepare_table
-from automl.errors import SettingsError
+from automl.errors import ServiceError, SettingsError
 from automl.home import Home, RunFolder
 from automl.inference.model import TableModel
 from automl.metrics.building import build_index
@@ -263,6 +263,23 @@ def test_always_takes_the_alias_and_holds_nothing_back(duel: Duel) -> None:
     assert (len(left), record["held_rows"], record["rows"]) == (500, 0, 0)
     assert record["promote"]
     assert RegistrationRule.of(duel.folder).compared_with == "3"
+
+
+@pytest.mark.parametrize(("rule", "promotes"), [("always", True), ("not_worse", False)])
+def test_a_champion_whose_bundle_is_gone_is_replaced_by_always_alone(
+    duel: Duel, monkeypatch: pytest.MonkeyPatch, rule: str, *, promotes: bool
+) -> None:
+    def gone(*_: object) -> None:
+        raise ServiceError("the bundle of p/3 is gone")
+
+    monkeypatch.setattr(challenge, "champion_bundle", gone)
+    duel.under(promotion=rule)
+    duel.begin(frame_of(200), frame_of(500))
+    record = duel.end()
+    assert record["promote"] == promotes
+    assert "cannot be compared: the bundle of p/3 is gone" in record["reason"]
+    if promotes:
+        assert RegistrationRule.of(duel.folder).compared_with == "3"
 
 
 def test_always_leaves_an_alias_that_was_moved_meanwhile(duel: Duel) -> None:

@@ -275,3 +275,12 @@ def test_a_service_that_cannot_work_is_refused(
     runs.add()
     with pytest.raises(SettingsError, match=message):
         Plan("other", **plan).check(runs.home)
+
+
+def test_limits_that_no_retraining_would_take_are_refused_before_a_file_is_blamed(
+    runs: Runs,
+) -> None:
+    name = runs.add().read_facts()["settings"]["name"]
+    with pytest.raises(SettingsError, match="budget_seconds"):
+        Plan(name, drops="/tmp", overrides={"budget_seconds": 5.0}).check(runs.home)
+    Plan(name, drops="/tmp", overrides={"budget_seconds": 1.2e6}).check(runs.home)

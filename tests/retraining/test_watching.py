@@ -230,6 +230,17 @@ def test_a_bad_file_is_set_aside_with_its_reason_and_an_event(service: Service) 
     assert not list(service.store.folder.glob("*/bad.csv"))
 
 
+def test_only_the_bad_file_is_set_aside_whatever_its_name_would_match(service: Service) -> None:
+    service.put("sales[1].csv")
+    service.put("sales1.csv", "a\n2\n")
+    service.look()
+    service.runs.end("sales[1].csv", "failed", REFUSED, "there is no target column")
+    service.look()
+    assert {"sales1.csv", "failed/sales[1].csv"} <= service.files
+    assert "sales[1].csv" not in service.files
+    assert service.system.cat_file(f"{service.root}/failed/sales[1].csv") == b"a\n1\n"
+
+
 def test_a_bad_file_that_arrives_again_is_set_aside_again(service: Service) -> None:
     for number in range(2):
         service.put("bad.csv")

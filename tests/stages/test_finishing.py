@@ -1,5 +1,7 @@
 """Decisions on the way to the final model."""
 
+from types import SimpleNamespace
+
 import pytest
 from stage_json import build_final
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -10,6 +12,7 @@ from automl.inference.bundle import load_bundle
 from automl.inference.model import TableModel
 from automl.run.beginning import begin
 from automl.run.ledger import Ledger
+from automl.run_records.ensemble import BlendScores, EnsembleRecord, Share
 from automl.settings import Settings
 from automl.stages import finishing
 from automl.stages.finishing import prediction_seconds, sample_size, wants_refits
@@ -107,3 +110,24 @@ def test_a_run_without_time_for_its_final_model_still_has_one(tmp_path, monkeypa
     assert any("no time for more" in text for text in session.given_up)
     assert not session.is_reproducible
     assert len(load_bundle(made["bundle"]).members) == 1
+
+
+def test_a_model_that_lost_members_is_described_by_the_weights_it_has(monkeypatch):
+    asked = []
+
+    def described(plan, shares, combine):
+        asked.append(shares)
+        return BlendScores(None, 0.5, {})
+
+    monkeypatch.setattr(finishing, "describe_blend", described)
+    session = SimpleNamespace(plan=None, warnings=[])
+    members = [SimpleNamespace(trial=name, weight=0.3) for name in ("a", "b")]
+    whole = EnsembleRecord(
+        members=tuple(Share(n, w) for n, w in (("a", 0.3), ("b", 0.3), ("c", 0.4)))
+    )
+    found = finishing._validated(session, members, "mean", whole)
+    assert found.score == 0.5
+    assert asked == [{"a": 0.5, "b": 0.5}]
+    assert session.warnings == [
+        "the final model lacks members: the honest score is that of the whole ensemble"
+    ]

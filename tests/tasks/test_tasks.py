@@ -1,6 +1,7 @@
 """The reusable tasks, as plain functions: ``task.fn`` needs no Prefect server."""
 
 import inspect
+import warnings
 from typing import get_args
 
 import numpy as np
@@ -8,10 +9,11 @@ import pandas as pd
 import pytest
 from prefect import Task
 from prefect.cache_policies import NO_CACHE
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.bundle import write_bundle
+from automl.inference.columns import with_table_names
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.settings import Settings
 from automl.significance import Procedure
@@ -376,6 +378,39 @@ def test_a_model_is_loaded_used_and_scored(bundle, frame, features):
     assert both["score"] == pytest.approx((2 * parts["auc"] + parts["accuracy"]) / 3)
     weighted = models.score.fn(model, rows.assign(w=1.0), weights="w")
     assert weighted["accuracy"] == pytest.approx(found["accuracy"])
+
+
+@pytest.mark.parametrize("names", [["x", "x"], [" x", "z "], ["x", " "]])
+def test_a_model_takes_the_very_names_it_was_trained_with(names):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(80, 2))
+    rows = pd.DataFrame(values, columns=names)
+    table = with_table_names(rows)
+    schema = data.fit_schema.fn(table, data.detect_roles.fn(table))
+    typed = data.type_columns.fn(table, schema)
+    y = values @ [1.0, 5.0]
+    preprocessor = preprocessing.fit_preprocessor.fn(typed, y)
+    matrix = preprocessing.apply_preprocessor.fn(preprocessor, typed)
+    pipeline = FittedPipeline(preprocessor, LinearRegression().fit(matrix, y))
+    model = TableModel(schema, [Member(1.0, [pipeline])], task="regression", target="y")
+    assert model.predict(rows) == pytest.approx(y, abs=1e-4)
+    assert model.deviations(rows).filled == ()
+
+
+def test_weights_that_are_not_there_are_named(bundle, frame):
+    model = models.load_model.fn(bundle)
+    with pytest.raises(DataError, match="there is no weights column 'nope'"):
+        models.score.fn(model, frame, weights="nope")
+
+
+def test_numbers_beyond_all_types_are_infinite_or_categories(bundle, features):
+    model = models.load_model.fn(bundle)
+    rows = features.head(3).astype(object)
+    rows.loc[rows.index[0], "color"] = 10**30
+    rows.loc[rows.index[1], "size"] = 10**400
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AutoMLWarning)
+        assert len(model.predict(rows)) == 3
 
 
 def test_rows_without_a_target_are_left_out_of_a_score(bundle, frame):
