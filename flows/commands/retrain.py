@@ -109,7 +109,9 @@ def serve(
     ] = None,
     cron: Annotated[
         str | None,
-        typer.Option(metavar="CRON", help='Retrain on TABLE at these times (UTC), such as "0 3 * * *"'),
+        typer.Option(
+            metavar="CRON", help='Retrain on TABLE at these times (UTC), such as "0 3 * * *"'
+        ),
     ] = None,
     interval: Annotated[
         str | None,
