@@ -105,9 +105,9 @@ def _looks(plan: Plan) -> list[Any]:
             "name": plan.name,
             "drops": plan.drops,
             "pattern": plan.pattern,
-            "settle": f"{plan.completeness.settle_seconds}s",
+            "settle": f"{plan.completeness.settle_seconds:.15g}s",
             "done_marker": plan.completeness.needs_marker,
-            "patience": f"{plan.completeness.patience_seconds}s",
+            "patience": f"{plan.completeness.patience_seconds:.15g}s",
         },
         entrypoint_type=EntrypointType.MODULE_PATH,
         concurrency_limit=ConcurrencyLimitConfig(

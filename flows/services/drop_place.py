@@ -182,12 +182,13 @@ class DropPlace:
         """
         with self._system() as (system, root):
             system.makedirs(f"{root}/{FAILED}", exist_ok=True)
-            aside = f"{FAILED}/{_free_name(system, f'{root}/{FAILED}', PurePosixPath(name).name)}"
-            system.pipe_file(f"{root}/{aside}{REASON}", f"{reason}\n".encode())
+            text = f"{reason}\n".encode()
+            free = _free_name(system, f"{root}/{FAILED}", PurePosixPath(name).name, text)
+            aside = f"{FAILED}/{free}"
+            system.pipe_file(f"{root}/{aside}{REASON}", text)
             path = f"{root}/{name}"
             if version is not None and _version_of(system, path) == version:
-                system.cp_file(path, f"{root}/{aside}")  # `mv` would take a name for a pattern
-                system.rm_file(path)
+                _move(system, path, f"{root}/{aside}")
                 if system.exists(path + DONE):
                     system.rm_file(path + DONE)
             elif copy is not None and copy.exists():
@@ -252,13 +253,33 @@ def _age(info: dict[str, Any]) -> tuple[float, str]:
     return next(iter(_moments(info)), 0.0), str(info["name"])
 
 
-def _free_name(system: Any, folder: str, name: str) -> str:
-    """A name in a folder that no other file and no other reason has."""
+def _free_name(system: Any, folder: str, name: str, reason: bytes) -> str:
+    """A name in a folder that no other file and no other reason has.
+
+    One whose reason alone is there is free for the same reason: its file was not moved any more.
+    """
     path, number, free = PurePosixPath(name), 1, name
-    while system.exists(f"{folder}/{free}") or system.exists(f"{folder}/{free}{REASON}"):
+    while system.exists(f"{folder}/{free}") or _is_other(
+        system, f"{folder}/{free}{REASON}", reason
+    ):
         number += 1
         free = f"{path.stem}-{number}{path.suffix}"
     return free
+
+
+def _is_other(system: Any, path: str, reason: bytes) -> bool:
+    return system.exists(path) and bool(system.cat_file(path) != reason)
+
+
+def _move(system: Any, path: str, target: str) -> None:
+    """Move this very file; other systems than the local one would take its name for a pattern."""
+    from fsspec.implementations.local import LocalFileSystem  # slow
+
+    if isinstance(system, LocalFileSystem):
+        system.mv(path, target)  # at once, so that no kill leaves it in both places
+    else:
+        system.cp_file(path, target)
+        system.rm_file(path)
 
 
 def _protocols(system: Any) -> tuple[str, ...]:

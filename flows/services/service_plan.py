@@ -134,7 +134,7 @@ class Plan:
         """Parameters of the flows, in their own words."""
         seconds = self.overrides.get("budget_seconds")
         return {
-            "budget": "" if seconds is None else f"{seconds}s",
+            "budget": "" if seconds is None else f"{seconds:.15g}s",
             "trials": self.overrides.get("trials"),
             "seed": self.overrides.get("seed"),
             "mode": self.mode,

@@ -13,6 +13,7 @@ flight, which are begun again elsewhere; workers that join add slots.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import threading
@@ -213,16 +214,14 @@ class DaskSlots:
         started = time.monotonic()
         message = pickle.dumps((job.target, dict(job.payload)), protocol=5)
 
-        def left() -> float | None:
-            return limit_seconds and limit_seconds - (time.monotonic() - started)
-
         def is_late() -> bool:
-            seconds = left()
-            return (is_over is not None and is_over()) or (seconds is not None and seconds <= 0)
+            took = time.monotonic() - started
+            return (is_over is not None and is_over()) or took >= (limit_seconds or math.inf)
 
+        left = limit_seconds
         for _ in range(MOST_LOSSES):
             answer = self._errands.attempt(
-                seat, job, message, left(), is_over=is_over, on_result=on_result
+                seat, job, message, left, is_over=is_over, on_result=on_result
             )
             if answer is not None:
                 return self._conclude(answer, job)
@@ -230,6 +229,7 @@ class DaskSlots:
                 return cancelled("cancelled")
             if is_late() or not self._move(seat, unless=is_late):
                 break
+            left = limit_seconds and max(limit_seconds - (time.monotonic() - started), 0.0)
         took = time.monotonic() - started
         if is_over is not None and is_over():
             return JobOutcome(TrialStatus.TIMED_OUT, [], OVER, took)

@@ -241,6 +241,18 @@ def test_only_the_bad_file_is_set_aside_whatever_its_name_would_match(service: S
     assert service.system.cat_file(f"{service.root}/failed/sales[1].csv") == b"a\n1\n"
 
 
+def test_a_service_that_was_killed_before_it_moved_a_bad_file_moves_it_to_its_reason(
+    service: Service,
+) -> None:
+    service.put("bad.csv")
+    service.system.makedirs(f"{service.root}/failed", exist_ok=True)
+    service.put("failed/bad.csv.reason.txt", "there is no target column\n")
+    service.look()
+    service.runs.end("bad.csv", "failed", REFUSED, "there is no target column")
+    service.look()
+    assert service.files == {"failed/bad.csv", "failed/bad.csv.reason.txt"}
+
+
 def test_a_bad_file_that_arrives_again_is_set_aside_again(service: Service) -> None:
     for number in range(2):
         service.put("bad.csv")
