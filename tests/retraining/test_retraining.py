@@ -283,4 +283,6 @@ def test_limits_that_no_retraining_would_take_are_refused_before_a_file_is_blame
     name = runs.add().read_facts()["settings"]["name"]
     with pytest.raises(SettingsError, match="budget_seconds"):
         Plan(name, drops="/tmp", overrides={"budget_seconds": 5.0}).check(runs.home)
-    Plan(name, drops="/tmp", overrides={"budget_seconds": 1.2e6}).check(runs.home)
+    plan = Plan(name, drops="/tmp", overrides={"budget_seconds": 1_209_600.0})
+    plan.check(runs.home)
+    assert plan.run_parameters["budget"] == "1209600s"

@@ -12,6 +12,7 @@ import sys
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from automl.preprocessing import build_preprocessor
 from automl.record_files import StageRecords
 from automl.run_records.promotion import PromotionRecord
 from automl.run_records.result import Baseline
+from automl.tracking import model_registry
 from automl.tracking.holders import holders
 from automl.tracking.looks import earlier_looks
 from automl.tracking.mirror import Mirror, complete
@@ -47,6 +49,7 @@ from automl.tracking.model_registry import (
 from automl.tracking.publication import Publisher
 from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import sync
+from automl_flows import prediction
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -501,3 +504,36 @@ def test_code_that_came_with_a_foreign_run_is_not_run_to_register_it(
 def test_what_does_not_exist_is_an_error_of_the_reference(home: Path, reference: str) -> None:
     with pytest.raises(SettingsError):
         resolve_model(reference, home)
+
+
+def test_a_model_in_a_folder_with_blanks_is_found_by_its_uri(tmp_path):
+    folder = tmp_path / "my home" / "model"
+    address = SimpleNamespace(home=tmp_path, uri="")
+    assert model_registry._local_copy(address, "m-1", folder.as_uri()) == folder
+    assert model_registry._local_copy(address, "m-1", str(folder)) == folder
+
+
+def test_who_downloads_a_model_second_takes_what_the_first_left(tmp_path, monkeypatch):
+    target = tmp_path / "downloads" / "m-1"
+
+    def downloaded(*, dst_path, **_):
+        source = Path(dst_path) / "model"
+        for folder in (source, target):  # another process was quicker
+            folder.mkdir(parents=True)
+            (folder / "MLmodel").write_text("flavors: {}")
+        return str(source)
+
+    monkeypatch.setattr("mlflow.artifacts.download_artifacts", downloaded)
+    address = SimpleNamespace(home=tmp_path, uri="http://host")
+    assert model_registry._local_copy(address, "m-1", "mlflow-artifacts:/1/m-1") == target
+    assert [path.name for path in target.parent.iterdir()] == ["m-1"]
+
+
+@pytest.mark.parametrize(
+    ("run", "kept"),
+    [("../evil", ""), ("/tmp/evil", ""), ("20260101-000000-abcd", "20260101-000000-abcd")],
+)
+def test_the_run_that_a_foreign_bundle_names_is_a_run_or_nothing(tmp_path, monkeypatch, run, kept):
+    manifest = SimpleNamespace(extra={"run": run})
+    monkeypatch.setattr(prediction, "parse_manifest", lambda _: (None, manifest))
+    assert prediction.find_model(str(tmp_path), Home(tmp_path)).run_id == kept
