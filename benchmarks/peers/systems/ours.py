@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,8 @@ import pandas as pd
 from systems.protocol import N_CORES, Job
 
 COMMAND = [sys.executable, "-m", "automl_flows.commands.cli"]
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("AUTOML_")}
+"""Without settings of the shell that starts the benchmark."""
 
 
 def fit(job: Job):
@@ -26,6 +29,7 @@ def fit(job: Job):
         capture_output=True,
         text=True,
         check=False,
+        env=ENVIRONMENT,
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
@@ -37,7 +41,7 @@ def fit(job: Job):
         options = [] if job.is_regression else ["--proba"]
         table = str(job.folder / "test.csv")
         command = [*COMMAND, "predict", result["run_id"], table, "-o", str(out), *options, *home]
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(command, check=True, capture_output=True, env=ENVIRONMENT)
         found = pd.read_csv(out)
         return found if job.is_regression else found.drop(columns="prediction")
 
