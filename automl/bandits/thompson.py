@@ -11,13 +11,13 @@ from automl.factory_options import Share
 from automl.records import FloatArray
 
 FIRST_TURNS = 3
-"""Turns of an arm before its moments count (H18, section 2.4)."""
+"""Turns of an arm before its moments count."""
 LEAST_DEVIATION = 0.01
-"""Standard deviation that an arm has at least: one of equal rewards would be pulled for ever (H18, section 2.4)."""
+"""Standard deviation that an arm has at least: one of equal rewards would be pulled for ever."""
 LEAST_MEAN = 0.001
 """Distance that a mean keeps from 0 and from 1, where no Beta distribution exists."""
 GREATEST_SHARE = 0.99
-"""Greatest variance, as a share of mean (1 - mean): at the whole of it both parameters are 0 (H18, section 2.4)."""
+"""Greatest variance, as a share of mean (1 - mean): at the whole of it both parameters are 0."""
 RESAMPLES = 100
 """Draws for another arm than the first; where one arm wins a hundred times over, the second would be no
 choice."""

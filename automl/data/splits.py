@@ -80,7 +80,7 @@ def make_folds(
     holdout
         Keep one validation fold only, fold 0, with 1 / `n_folds` of the rows (in time order the last).
     target_bins : at least 2
-        Stratify a regression target by this many quantile bins (B14, section 3.3); default: plain folds.
+        Stratify a regression target by this many quantile bins; default: plain folds.
     labels : (n_classes,)
         What a warning calls the classes; default: their codes.
 

@@ -20,7 +20,7 @@ from automl.estimators.weights import ClassWeight, FloatArray, row_weights
 MOST_BINS = 256
 """XGBoost's own default; categories are split apart from it."""
 LEAST_DEVIATION, GREATEST_DEVIATION, FARTHEST_MEAN = 0.1, 1e9, 1e3
-"""Of numbers to predict, as they are: within these limits .734 of the variance was .72 to .735 (`is_awkward`)."""
+"""Of numbers to predict, as they are: within these limits .732 to .735 of the variance was explained, .722 at 0.01."""
 
 
 class _XGBoost(EarlyStopped, BaseEstimator):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""How the predictions of several models become one: mean, median or vote (L14, section 4)."""
+"""How the predictions of several models become one: mean, median or vote."""
 
 from __future__ import annotations
 

@@ -318,7 +318,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         AutoMLWarning
             Once, with the columns that were left out.
         """
-        X = with_table_names(X) if isinstance(X, pd.DataFrame) else X
+        X = _named(X)
         absent = self._absent(X)
         frame = self._without_target(X)
         if absent:
@@ -340,8 +340,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
             Typed frame of the same rows, where it is there already.
         """
         typed = self.typed(X) if typed is None else typed
-        named = with_table_names(X) if isinstance(X, pd.DataFrame) else X
-        return deviations_of(self.schema, self.reference, typed, self._absent(named))
+        return deviations_of(self.schema, self.reference, typed, self._absent(_named(X)))
 
     def raw_typed(self, typed: pd.DataFrame) -> NDArray[np.float32]:
         """As `raw`, for a frame that the schema has typed already."""
@@ -471,6 +470,11 @@ def label_array(classes: Sequence[Any]) -> NDArray[Any]:
     out = np.empty(len(classes), dtype=object)
     out[:] = list(classes)
     return out
+
+
+def _named(X: Any) -> Any:
+    """A frame as its table calls the columns; what is no frame is refused later."""
+    return with_table_names(X) if isinstance(X, pd.DataFrame) else X
 
 
 def _columns(names: Sequence[str]) -> str:

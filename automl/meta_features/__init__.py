@@ -1,4 +1,4 @@
-"""Numbers that describe a data set, by name: what makes data sets comparable (H18, section 6.3)."""
+"""Numbers that describe a data set, by name: what makes data sets comparable (H18, table 6.3)."""
 
 from automl.meta_features.description import MetaFeatures, describe
 from automl.meta_features.feature import Group, MetaFeature, Target

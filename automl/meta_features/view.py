@@ -35,7 +35,7 @@ MOST_COLUMNS = 1_000
 MOST_CORRELATED = 100
 """Numeric columns whose correlations with each other are looked at."""
 MODEL_ROWS = 1_000
-"""Rows of the sample that small models are fitted to, the same for all tables (H18, section 6.3)."""
+"""Rows of the sample that small models are fitted to, the same for all tables."""
 MODEL_COLUMNS = 100
 """Columns of that sample: the models' time grows with it."""
 MOST_DEALT = 100_000

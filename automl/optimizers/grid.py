@@ -16,7 +16,7 @@ from automl.records import Configuration, JsonScalar, Trial, TrialStatus
 from automl.spaces.tree import SpaceTree
 
 LIMIT = 100_000
-"""Points of a grid; a larger one is refused with its size (X20, section III), as no budget would end it."""
+"""Points of a grid; a larger one is refused with its size, as no budget would end it."""
 FIRST_POINTS = (9, 7, 5, 4, 3, 2, 1)
 REFINEMENT = 3
 """Times as many points on an axis: an odd factor, so that the points of before are among them."""

@@ -81,7 +81,7 @@ MANY_ROWS, LEAST_SHARE = 50_000, 0.25
 an error of their ends is a small part of a small number."""
 SLOW_CELLS, LEAST_SLOW = 20_000_000, 40
 """Cells of probabilities in the drawings for the interval of a slow metric, which has so many drawings at
-least: the areas of several classes take 135 ns a cell, so 3 s; 400 drawings of 20,000 rows and 26 classes took 28 s."""
+least: the areas of several classes take 160 ns a cell, so 3 s; 400 drawings of 20,000 rows and 26 classes take 33 s."""
 
 
 Chooser = Callable[[FloatArray, np.random.Generator], Sequence[Mapping[str, Choice]]]

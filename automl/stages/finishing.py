@@ -192,7 +192,8 @@ def _validated(
 def _reference(session: Session, model: TableModel) -> TrainingReference:
     """Reference for later rows and predictions: the training table and the out-of-fold predictions."""
     table = session.plan.table
-    shares = normalized({m.trial: m.weight for m in model.members if m.weight > 0})
+    weights = zip(model.members, model.weights_, strict=True)
+    shares = {member.trial: float(weight) for member, weight in weights if weight > 0}
     raw = session.plan.predictions.blend(shares, model.combine, model.calibration)
     found = {} if raw is None else prediction_references(raw, model.rule_, table.class_labels)
     return TrainingReference.fit(table.schema, table.frame, found)

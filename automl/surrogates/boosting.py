@@ -12,7 +12,7 @@ from automl.errors import SettingsError
 from automl.records import FloatArray
 
 SMALL = 100
-"""Observations below which LightGBM's own 20 rows a leaf would leave a constant (H18, section 5.3)."""
+"""Observations below which LightGBM's own 20 rows a leaf would leave a constant."""
 _SEEDS = 2**31 - 1
 
 

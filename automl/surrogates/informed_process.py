@@ -1,4 +1,4 @@
-"""A Gaussian process whose prior is what it found on earlier data sets (S15, section 3).
+"""A Gaussian process whose prior is what it found on earlier data sets.
 
     y = c + a (mu(x) + b sum_j w_j delta_j(x) + h(x)) + noise,   w_j ~ N(0, 1),   h ~ GP(0, r M)
 

@@ -1,4 +1,4 @@
-"""Modules of benchmarks/search, which import each other by their bare names as scripts do."""
+"""Modules of benchmarks, which import each other by their bare names as scripts do."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ from types import ModuleType
 
 import pytest
 
-SEARCH = Path(__file__).parents[2] / "benchmarks" / "search"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
-def benchmark_module() -> Iterator[Callable[[str], ModuleType]]:
-    before = set(sys.modules)
-    sys.path.insert(0, str(SEARCH))
-    yield importlib.import_module
-    sys.path.remove(str(SEARCH))
+def benchmark_module() -> Iterator[Callable[..., ModuleType]]:
+    """Function that imports a script of a folder, of `search` where none is named."""
+    before, path = set(sys.modules), list(sys.path)
+
+    def imported(name: str, folder: str = "search") -> ModuleType:
+        if str(BENCHMARKS / folder) not in sys.path:
+            sys.path.insert(0, str(BENCHMARKS / folder))
+        return importlib.import_module(name)
+
+    yield imported
+    sys.path[:] = path
     for name in set(sys.modules) - before:
-        if str(SEARCH) in str(getattr(sys.modules[name], "__file__", "")):
+        if str(BENCHMARKS) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -16,15 +14,10 @@ import pytest
 from automl.metrics.building import build_index
 from automl.records import Task
 
-EVIDENCE = Path(__file__).parents[2] / "benchmarks" / "evidence"
-
 
 @pytest.fixture(scope="module")
-def report() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(EVIDENCE))
-    yield importlib.import_module("ensembles_report")
-    sys.path.remove(str(EVIDENCE))
-    del sys.modules["ensembles_report"]
+def report(benchmark_module: Callable[..., ModuleType]) -> ModuleType:
+    return benchmark_module("ensembles_report", "evidence")
 
 
 def test_the_level_decides_by_the_p_value_alone(report: ModuleType) -> None:

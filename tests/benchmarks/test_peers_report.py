@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -13,16 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "peers"
 N_ROWS = 200
 
 
 @pytest.fixture(scope="module")
-def peers_report() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(FOLDER))
-    yield importlib.import_module("report")
-    sys.path.remove(str(FOLDER))
-    del sys.modules["report"]
+def peers_report(benchmark_module: Callable[..., ModuleType]) -> ModuleType:
+    return benchmark_module("report", "peers")
 
 
 def split_with(out: Path, answers: dict[tuple[int, str], float | None]) -> Path:

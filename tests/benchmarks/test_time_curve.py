@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,17 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "time_curve"
-
 
 @pytest.fixture(scope="module")
-def modules() -> Iterator[tuple[ModuleType, ModuleType]]:
-    """The script and its report, which import each other by their bare names."""
-    sys.path.insert(0, str(FOLDER))
-    yield importlib.import_module("time_curve"), importlib.import_module("curve_report")
-    sys.path.remove(str(FOLDER))
-    for name in ("time_curve", "curve_report"):
-        del sys.modules[name]
+def modules(benchmark_module: Callable[..., ModuleType]) -> tuple[ModuleType, ModuleType]:
+    """The script and its report."""
+    found = (benchmark_module(name, "time_curve") for name in ("time_curve", "curve_report"))
+    return next(found), next(found)
 
 
 def cell(

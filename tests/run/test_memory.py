@@ -123,22 +123,13 @@ def test_a_resumed_run_knows_what_it_knew_though_the_store_has_changed(home, sto
 
 
 def test_a_run_killed_between_its_experience_and_its_facts_knows_what_it_knew(
-    home, store, frame, monkeypatch
+    home, store, frame, killed_in
 ):
     store.add(known("a"))
     table = home.path.parent / "beans.csv"
     frame.to_csv(table, index=False)
     on_file = settings().model_copy(update={"table": str(table)})
-
-    def killed(*_, **__):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "keep_own_priors", killed)
-        patched.setattr(module, "_remove", lambda _: None)
-        with pytest.raises(KeyboardInterrupt):
-            begin(on_file, home)
-    (folder,) = home.run_folders()
+    folder = killed_in("keep_own_priors", on_file, home)
     again = reopen(folder.run_id, home)
     assert ids(again) == ["a"]
     ended(again)

@@ -68,17 +68,10 @@ def test_nothing_is_left_of_a_run_whose_table_is_refused(home, monkeypatch):
     assert home.run_folders() == []
 
 
-def killed(*_, **__):
-    raise KeyboardInterrupt
-
-
-def test_a_run_killed_while_it_read_its_table_reads_it_when_it_is_resumed(home, monkeypatch):
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "prepare", killed)
-        patched.setattr(module, "_remove", lambda _: None)
-        with pytest.raises(KeyboardInterrupt):
-            begin(SETTINGS, home)
-    (folder,) = home.run_folders()
+def test_a_run_killed_while_it_read_its_table_reads_it_when_it_is_resumed(
+    home, monkeypatch, killed_in
+):
+    folder = killed_in("prepare", SETTINGS, home)
     assert "data" not in folder.read_facts()
     monkeypatch.setattr(module, "prepare", lambda *_, **__: DATA)
     expected = begin(SETTINGS, home)
@@ -110,12 +103,8 @@ def test_a_run_that_used_up_its_budget_still_has_the_seconds_of_its_last_stages(
     again.release()
 
 
-def test_a_table_from_memory_cannot_be_read_once_more(home, monkeypatch):
-    monkeypatch.setattr(module, "prepare", killed)
-    monkeypatch.setattr(module, "_remove", lambda _: None)
-    with pytest.raises(KeyboardInterrupt):
-        begin(SETTINGS, home, frame=pd.DataFrame({"target": [0, 1]}))
-    (folder,) = home.run_folders()
+def test_a_table_from_memory_cannot_be_read_once_more(home, killed_in):
+    folder = killed_in("prepare", SETTINGS, home, frame=pd.DataFrame({"target": [0, 1]}))
     with pytest.raises(SettingsError, match="which is not in a file; train again"):
         reopen(folder.run_id, home)
 
