@@ -69,17 +69,12 @@ class Exchange:
     ----------
     seat
         Attached and held by this thread.
-    on_result, is_over
+    is_over
         See `automl.evaluation.slots.Slots.run`.
     """
 
-    def __init__(
-        self,
-        seat: Seat,
-        on_result: Callable[[Any], object] | None,
-        is_over: Callable[[], bool] | None,
-    ) -> None:
-        self._seat, self._on_result, self._is_over = seat, on_result, is_over
+    def __init__(self, seat: Seat, is_over: Callable[[], bool] | None) -> None:
+        self._seat, self._is_over = seat, is_over
         self._results: list[Any] = []
         self._ending: dict[str, Any] | None = None
         self._unreadable = ""
@@ -133,10 +128,8 @@ class Exchange:
     def _take(self, kind: str, value: Any) -> None:
         if kind == "done":
             self._ending = value
-            return
-        self._results.append(value)
-        if self._on_result is not None:
-            self._on_result(value)
+        else:
+            self._results.append(value)
 
     def _conclude(self, event: list[Any], limit_kib: int) -> JobOutcome:
         """Outcome from the worker's own words, or else from the supervisor's.

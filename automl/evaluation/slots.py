@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from automl.evaluation.exchange import Job, JobOutcome
 
@@ -45,13 +45,12 @@ class Slots(Protocol):
         *,
         limit_seconds: float | None,
         is_over: Callable[[], bool] | None = None,
-        on_result: Callable[[Any], object] | None = None,
     ) -> JobOutcome:
         """Run a job in a slot and wait for its end.
 
         A job whose process was ended from outside is begun once more, in what is left of its time.
-        When this returns, no process that the job started is left. An exception of `on_result`,
-        or one that interrupts the waiting such as KeyboardInterrupt, ends the job and is raised.
+        When this returns, no process that the job started is left. An exception that interrupts
+        the waiting, such as KeyboardInterrupt or one of `is_over`, ends the job and is raised.
 
         Parameters
         ----------
@@ -61,9 +60,6 @@ class Slots(Protocol):
         limit_seconds : wall seconds; None for no limit
         is_over
             Asked in this thread about once a second while the job runs; it is TIMED_OUT once this holds.
-        on_result
-            Called in this thread with every result as it arrives, and from the first result again where
-            the job is begun once more.
 
         Raises
         ------

@@ -164,14 +164,13 @@ class WorkerPool:
         *,
         limit_seconds: float | None,
         is_over: Callable[[], bool] | None = None,
-        on_result: Callable[[Any], object] | None = None,
     ) -> JobOutcome:
         """See `Slots.run`."""
         frames = messages.encode((job.target, dict(job.payload)))
         started = time.monotonic()
         with self._seats[slot].occupied():
             self._refuse_if_closed()
-            exchange = partial(Exchange, self._seats[slot], on_result, is_over)
+            exchange = partial(Exchange, self._seats[slot], is_over)
             outcome = self._run_once(slot, exchange, frames, limit_seconds)
             left = limit_seconds and limit_seconds - (time.monotonic() - started)
             if outcome.status is TrialStatus.KILLED and (left is None or left > 0):

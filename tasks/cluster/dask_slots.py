@@ -4,7 +4,7 @@
 
     driver ── order, by reference ──► Dask worker ── pipe ──► its supervisor ── fork ──► slot
        ▲                                  │
-       └── results as they arrive, answer ┘
+       └──────── begun, answer ───────────┘
 
 Limits, kills and statuses are those of a machine's own slots. A worker that is lost costs its jobs in
 flight, which are begun again elsewhere; workers that join add slots.
@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 from distributed import Client
@@ -169,7 +168,6 @@ class DaskSlots:
         *,
         limit_seconds: float | None,
         is_over: Callable[[], bool] | None = None,
-        on_result: Callable[[Any], object] | None = None,
     ) -> JobOutcome:
         """See `Slots.run`; a job whose worker is lost is begun again on another one.
 
@@ -184,7 +182,7 @@ class DaskSlots:
         with seat.lock:
             seat.is_busy, seat.is_cancelled = True, False
             try:
-                return self._run_on_members(seat, job, limit_seconds, is_over, on_result)
+                return self._run_on_members(seat, job, limit_seconds, is_over)
             finally:
                 seat.is_busy = False
 
@@ -209,7 +207,6 @@ class DaskSlots:
         job: Job,
         limit_seconds: float | None,
         is_over: Callable[[], bool] | None,
-        on_result: Callable[[Any], object] | None,
     ) -> JobOutcome:
         started = time.monotonic()
         message = pickle.dumps((job.target, dict(job.payload)), protocol=5)
@@ -220,9 +217,7 @@ class DaskSlots:
 
         left = limit_seconds
         for _ in range(MOST_LOSSES):
-            answer = self._errands.attempt(
-                seat, job, message, left, is_over=is_over, on_result=on_result
-            )
+            answer = self._errands.attempt(seat, job, message, left, is_over=is_over)
             if answer is not None:
                 return self._conclude(answer, job)
             if seat.is_cancelled or self._is_closed:

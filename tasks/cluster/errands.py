@@ -1,12 +1,11 @@
-"""One attempt of a job on the worker of its seat: the order, what is heard meanwhile, and the answer."""
+"""One attempt of a job on the worker of its seat: the order, that the job has begun, and the answer."""
 
 from __future__ import annotations
 
 import contextlib
-import pickle
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from queue import Empty
@@ -32,9 +31,9 @@ END_SECONDS = 5.0
 """For a job that was cancelled to end in its worker, which kills within a second."""
 LOOK_SECONDS = 1.0
 """Between two looks at a job's own deadline while nothing arrives; limits are enforced by the worker."""
-_LOST, _CLOSED = object(), object()
-"""What arrives in an inbox beside results and the keys of tasks that are done: the worker is gone, the slots
-are closed."""
+_BEGUN, _LOST, _CLOSED = object(), object(), object()
+"""What arrives in an inbox beside the keys of tasks that are done: the job has begun, the worker is gone, the
+slots are closed."""
 
 
 class Errands:
@@ -84,23 +83,15 @@ class Errands:
         limit_seconds: float | None,
         *,
         is_over: Callable[[], bool] | None,
-        on_result: Callable[[Any], object] | None,
     ) -> Answer | None:
         """Answer of the seat's worker; None if it was lost."""
         member = seat.member
         files = () if member.opened.sees_folder else self._sender.references(self._folder, job)
-        order = Order(
-            self._number(),
-            message,
-            limit_seconds,
-            files,
-            on_result is not None,
-            member.returns_files,
-        )
+        order = Order(self._number(), message, limit_seconds, files, member.returns_files)
         with self._under_way(seat, order):
             while True:
                 asked_at = time.monotonic()
-                answer = self._await_answer(seat, order, is_over, on_result)
+                answer = self._await_answer(seat, order, is_over)
                 if answer is None or not answer.missing:
                     return answer
                 if not self._send(member, order, answer, asked_at):
@@ -137,15 +128,11 @@ class Errands:
                 seat.number = 0
 
     def _await_answer(
-        self,
-        seat: Seat,
-        order: Order,
-        is_over: Callable[[], bool] | None,
-        on_result: Callable[[Any], object] | None,
+        self, seat: Seat, order: Order, is_over: Callable[[], bool] | None
     ) -> Answer | None:
         """Submit an order and listen until it is answered; None if its worker was lost."""
         future = self._submit(seat, order)
-        heard, n_heard, is_ended = time.monotonic(), 0, False
+        heard, is_ended = time.monotonic(), False
         while True:
             with contextlib.suppress(TimeoutError):
                 event = _next(seat)
@@ -156,20 +143,13 @@ class Errands:
                 if event is _CLOSED:
                     return Answer(cancelled("cancelled: the slots were closed"))
                 heard = time.monotonic()
-                if isinstance(event, bytes) and on_result is not None:
-                    n_heard += 1
-                    on_result(pickle.loads(event))
             if not is_ended and is_over is not None and is_over():
                 is_ended = True
                 self.cancel(seat)
             if _is_overdue(order, heard):
                 self.cancel(seat)
                 return None
-        answer = self._answer(seat, future, is_ended=is_ended)
-        if on_result is not None:
-            for value in _unheard(answer, n_heard):
-                on_result(value)
-        return answer
+        return self._answer(seat, future, is_ended=is_ended)
 
     def _submit(self, seat: Seat, order: Order) -> Future:
         future = self._client.submit(
@@ -235,26 +215,18 @@ class Errands:
                     return
 
     def _hear(self, event: tuple[float, dict[str, Any]]) -> None:
-        """A worker says how a job goes on; called in the client's event loop."""
+        """A worker says that a job has begun; called in the client's event loop."""
         message = event[1]
         if message.get("token") == self._run.token:
             seat = self._seats.get(message["job"])
             if seat is not None:
-                seat.inbox.put(message["value"])
+                seat.inbox.put(_BEGUN)
 
 
 def _is_overdue(order: Order, heard: float) -> bool:
     """Whether a worker that was heard of last at that time should have answered."""
     limit = order.limit_seconds
     return limit is not None and time.monotonic() > heard + limit + OVERDUE_SECONDS
-
-
-def _unheard(answer: Answer | None, n_heard: int) -> Sequence[Any]:
-    """Results that were told as they arrived, but not heard."""
-    if answer is None or answer.outcome is None:
-        return ()
-    n = answer.n_told - n_heard
-    return answer.outcome.results[-n:] if n > 0 else ()
 
 
 def lose(seats: list[Seat]) -> None:

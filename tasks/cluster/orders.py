@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from automl.evaluation.slots import JobOutcome
 
 TOPIC = "automl-jobs"
-"""Topic of the events by which workers tell how a job goes on; see `tell` in `automl_tasks.cluster.worker`."""
+"""Topic of the events by which workers tell that a job has begun."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,6 @@ class Order:
     job : pickle of (target, payload)
     files
         That the worker needs beside what it sees itself.
-    streams
-        Whether every result is reported as it arrives.
     returns_files
         Whether what the job writes comes back in the answer.
     """
@@ -88,7 +86,6 @@ class Order:
     job: bytes
     limit_seconds: float | None
     files: tuple[FileReference, ...]
-    streams: bool
     returns_files: bool
 
 
@@ -100,7 +97,6 @@ class Answer:
     ----------
     outcome
         None if the worker could not run the job.
-    n_told : results that were told as they arrived
     files
         What the job has written, by path; see `automl.evaluation.job_files.outputs_of`.
     missing : digests of files that the worker must be sent first
@@ -111,7 +107,6 @@ class Answer:
     """
 
     outcome: JobOutcome | None = None
-    n_told: int = 0
     files: Mapping[str, bytes] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     unstored: str = ""

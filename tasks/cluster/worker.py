@@ -15,10 +15,8 @@ import pickle
 import socket
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from distributed import get_worker
 
@@ -163,15 +161,14 @@ class _HostedRun:
 
     def run(self, order: Order) -> Answer:
         """Run a job in a slot of its own."""
-        tell = _teller(self._token, order.number)
         try:
             slot = self.pool.acquire()
         except AutoMLError as error:
             return Answer(failure=error.message)
         self._jobs[order.number] = slot
         try:
-            tell(None)
-            return self._run(slot, order, tell)
+            get_worker().log_event(TOPIC, {"token": self._token, "job": order.number})
+            return self._run(slot, order)
         except StorageError as error:
             return Answer(unstored=error.message)
         except AutoMLError as error:
@@ -181,24 +178,12 @@ class _HostedRun:
             self._cancelled.discard(order.number)
             self.pool.release(slot)
 
-    def _run(self, slot: int, order: Order, tell: Callable[[bytes | None], None]) -> Answer:
+    def _run(self, slot: int, order: Order) -> Answer:
         if order.number in self._cancelled:
             reason = "cancelled"
             return Answer(JobOutcome(TrialStatus.FAILED, [], reason, is_cancelled=True))
-        n_told = 0
-
-        def on_result(value: Any) -> None:
-            nonlocal n_told
-            tell(pickle.dumps(value, protocol=5))
-            n_told += 1
-
         target, payload = pickle.loads(order.job)
-        outcome = self.pool.run(
-            slot,
-            Job(target, payload),
-            limit_seconds=order.limit_seconds,
-            on_result=on_result if order.streams else None,
-        )
+        outcome = self.pool.run(slot, Job(target, payload), limit_seconds=order.limit_seconds)
         files: dict[str, bytes] = {}
         if order.returns_files:
             from automl.evaluation.job_files import (  # slow, and seldom needed
@@ -209,7 +194,7 @@ class _HostedRun:
             files = outputs_of(self._folder, payload)
             if not self.sees_folder:
                 remove_outputs(self._folder, payload)
-        return Answer(outcome, n_told, files)
+        return Answer(outcome, files)
 
     def close(self) -> None:
         """End all jobs and processes, and forget the run's files."""
@@ -246,13 +231,3 @@ def _memory_mib(n_slots: int) -> int | None:
     """Part of this worker's memory for each slot; None if Dask sets no limit."""
     limit = get_worker().memory_manager.memory_limit
     return None if not limit else max(int(limit / 2**20 / n_slots), 1)
-
-
-def _teller(token: str, number: int) -> Callable[[bytes | None], None]:
-    """What tells the driver that a job has begun (None), or a result of it."""
-    worker = get_worker()
-
-    def tell(value: bytes | None) -> None:
-        worker.log_event(TOPIC, {"token": token, "job": number, "value": value})
-
-    return tell

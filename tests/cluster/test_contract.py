@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from distributed import Client
 from waiting import until
 
 from automl.errors import AutoMLError, StorageError
@@ -49,6 +51,14 @@ def slot(slots):
     slots.release(taken)
 
 
+@pytest.fixture
+def pids(tmp_path):
+    """Where a job writes its process once it runs."""
+    path = tmp_path / "pids"
+    path.touch()
+    return path
+
+
 def job(name, **payload):
     return Job(f"saboteurs:{name}", payload)
 
@@ -88,36 +98,29 @@ def test_a_job_that_ends_badly_costs_itself_alone(
     assert_next_works(slots, slot)
 
 
-def test_results_arrive_one_by_one_and_stay_when_the_job_is_ended(slots, slot):
-    seen = []
-    stream = job("stream_then_hang", n=3)
-    outcome = slots.run(
-        slot,
-        stream,
-        limit_seconds=None,
-        on_result=lambda value: (seen.append(value), value == 2 and slots.cancel(slot)),
-    )
-    assert seen == outcome.results == [0, 1, 2]
+def test_results_stay_when_the_thread_that_waits_for_the_job_cancels_it(slots, slot, pids):
+    def cancel():
+        if pids.read_text():
+            slots.cancel(slot)
+        return False
+
+    stream = job("stream_then_hang", n=3, pids=str(pids))
+    outcome = slots.run(slot, stream, limit_seconds=LONG, is_over=cancel)
+    assert outcome.results == [0, 1, 2]
     assert outcome.is_cancelled
     assert outcome.status is TrialStatus.FAILED
     assert_next_works(slots, slot)
 
 
-def test_a_job_ends_when_its_time_is_over_before_its_limit(slots, slot):
-    stream, seen, asked = job("stream_then_hang", n=2), [], []
-
-    def is_over():
-        asked.append(len(seen))
-        return len(seen) == 2
-
+def test_a_job_ends_when_its_time_is_over_before_its_limit(slots, slot, pids):
+    stream = job("stream_then_hang", n=2, pids=str(pids))
     started = time.monotonic()
-    outcome = slots.run(slot, stream, limit_seconds=LONG, is_over=is_over, on_result=seen.append)
+    outcome = slots.run(slot, stream, limit_seconds=LONG, is_over=lambda: bool(pids.read_text()))
     assert time.monotonic() - started < LONG
-    assert asked
     assert outcome.status is TrialStatus.TIMED_OUT
     assert outcome.reason == OVER
     assert not outcome.is_cancelled
-    assert seen == outcome.results == [0, 1]
+    assert outcome.results == [0, 1]
     assert_next_works(slots, slot)
 
 
@@ -141,33 +144,32 @@ def test_a_job_that_ends_before_it_can_be_ended_is_complete(slots, slot):
 
 
 def test_an_exception_of_the_job_has_its_traceback(slots, slot):
-    seen = []
-    outcome = slots.run(slot, job("stream_then_raise"), limit_seconds=LONG, on_result=seen.append)
-    assert seen == outcome.results == [1]
+    outcome = slots.run(slot, job("stream_then_raise"), limit_seconds=LONG)
+    assert outcome.results == [1]
     assert outcome.reason == "ValueError: second"
     assert "stream_then_raise" in outcome.traceback
 
 
-def test_an_exception_of_who_listens_ends_the_job(slots, slot):
-    def refuse(_):
-        raise RuntimeError("enough")
+def test_an_exception_while_waiting_ends_the_job_and_is_raised(slots, slot, pids):
+    def refuse():
+        if pids.read_text():
+            raise RuntimeError("enough")
+        return False
 
-    started = time.monotonic()
+    endless = job("announce", pids=str(pids), seconds=2 * LONG)
     with pytest.raises(RuntimeError, match="enough"):
-        slots.run(slot, job("stream_then_hang", n=1), limit_seconds=None, on_result=refuse)
-    assert time.monotonic() - started < LONG
+        slots.run(slot, endless, limit_seconds=LONG, is_over=refuse)
+    assert not Path("/proc", pids.read_text().strip()).exists()
     assert_next_works(slots, slot)
 
 
-def test_cancel_ends_the_running_job_only(slots, slot):
+def test_cancel_ends_the_running_job_only(slots, slot, pids):
     slots.cancel(slot)  # nothing runs
     assert_next_works(slots, slot)
-    runs = threading.Event()
-    canceller = threading.Thread(target=lambda: runs.wait(LONG) and slots.cancel(slot))
+    endless = job("announce", pids=str(pids), seconds=2 * LONG)
+    canceller = threading.Thread(target=lambda: until(pids.read_text) and slots.cancel(slot))
     canceller.start()
-    outcome = slots.run(
-        slot, job("stream_then_hang", n=1), limit_seconds=None, on_result=lambda _: runs.set()
-    )
+    outcome = slots.run(slot, endless, limit_seconds=LONG)
     canceller.join()
     assert outcome.is_cancelled
     assert outcome.reason == "cancelled"
@@ -234,3 +236,28 @@ def test_a_job_that_waits_for_another_worker_ends_with_its_time(
     finally:
         made.close()
     assert (outcome.status, outcome.reason) == (TrialStatus.TIMED_OUT, OVER)
+
+
+def test_a_job_has_its_time_from_when_its_worker_says_that_it_began(
+    empty_cluster, pids, tmp_path, monkeypatch
+):
+    monkeypatch.syspath_prepend(str(SABOTEURS))
+    monkeypatch.setattr("automl_tasks.cluster.errands.OVERDUE_SECONDS", 6.0 - LONG)
+    empty_cluster.worker()
+    empty_cluster.wait_for_workers(1)
+    made = make_slots(tmp_path / "20260101-000000-abcd", empty_cluster.address)
+    others = tmp_path / "others"
+    others.touch()
+    try:
+        slot = made.acquire(LONG)
+        with Client(empty_cluster.address, set_as_default=False) as client:
+            announce = importlib.import_module("saboteurs").announce
+            other = client.submit(announce, "", {"pids": str(others), "seconds": 4.0})
+            until(others.read_text)
+            late = job("announce", pids=str(pids), seconds=4.0)
+            outcome = made.run(slot, late, limit_seconds=LONG)
+            assert other.done()
+    finally:
+        made.close()
+    assert outcome.status is TrialStatus.COMPLETE, outcome
+    assert len(pids.read_text().split()) == 1

@@ -70,6 +70,7 @@ def stop_itself(_: str, payload: dict[str, Any]) -> None:
 
 def stream_then_hang(_: str, payload: dict[str, Any]) -> Any:
     yield from range(payload["n"])
+    note(payload)
     time.sleep(FOREVER)
 
 

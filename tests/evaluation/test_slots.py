@@ -185,11 +185,10 @@ def test_processes_left_by_a_complete_job_are_gone_when_run_returns(
     assert pids.read_text()
 
 
-def test_results_streamed_before_a_kill_survive(pool: WorkerPool) -> None:
-    seen: list[int] = []
-    outcome = pool.run(0, job("stream_then_hang", n=3), limit_seconds=3.0, on_result=seen.append)
+def test_results_streamed_before_a_kill_survive(pool: WorkerPool, pids: Path) -> None:
+    outcome = pool.run(0, job("stream_then_hang", n=3, pids=str(pids)), limit_seconds=3.0)
     assert outcome.status is TrialStatus.TIMED_OUT
-    assert outcome.results == seen == [0, 1, 2]
+    assert outcome.results == [0, 1, 2]
 
 
 def test_an_exception_is_reported_with_its_first_line_and_traceback(pool: WorkerPool) -> None:
@@ -267,20 +266,12 @@ def test_a_trivial_round_trip_is_short(pool: WorkerPool) -> None:
     assert float(np.median(seconds)) < 0.005  # measured 0.0006; a busy machine is slower
 
 
-def test_cancel_ends_the_running_job_only(pool: WorkerPool) -> None:
+def test_cancel_ends_the_running_job_only(pool: WorkerPool, pids: Path) -> None:
     pool.cancel(0)  # nothing runs: nothing happens
     assert_next_works(pool)
-    seen: list[int] = []
-    are_there = threading.Event()
-
-    def look(value: int) -> None:
-        seen.append(value)
-        if len(seen) == 2:
-            are_there.set()
-
-    canceller = threading.Thread(target=lambda: are_there.wait(LONG) and pool.cancel(0))
+    canceller = threading.Thread(target=lambda: until(pids.read_text) and pool.cancel(0))
     canceller.start()
-    outcome = pool.run(0, job("stream_then_hang", n=2), limit_seconds=None, on_result=look)
+    outcome = pool.run(0, job("stream_then_hang", n=2, pids=str(pids)), limit_seconds=LONG)
     canceller.join()
     assert outcome.status is TrialStatus.FAILED
     assert outcome.is_cancelled
@@ -289,23 +280,28 @@ def test_cancel_ends_the_running_job_only(pool: WorkerPool) -> None:
     assert_next_works(pool)
 
 
-def test_a_job_can_be_cancelled_from_its_own_results(pool: WorkerPool) -> None:
-    outcome = pool.run(
-        0,
-        job("stream_then_hang", n=1),
-        limit_seconds=LONG,
-        on_result=lambda _: pool.cancel(0),
-    )
+def test_a_job_can_be_cancelled_by_the_thread_that_waits_for_it(pool: WorkerPool) -> None:
+    def cancel() -> bool:
+        pool.cancel(0)
+        return False
+
+    outcome = pool.run(0, job("hang"), limit_seconds=LONG, is_over=cancel)
     assert outcome.is_cancelled
     assert_next_works(pool)
 
 
-def test_an_exception_while_waiting_ends_the_job_and_is_raised(pool: WorkerPool) -> None:
-    def refuse(_: object) -> None:
-        raise KeyboardInterrupt
+def test_an_exception_while_waiting_ends_the_job_and_is_raised(
+    pool: WorkerPool, pids: Path
+) -> None:
+    def refuse() -> bool:
+        if pids.read_text():
+            raise KeyboardInterrupt
+        return False
 
+    endless = job("announce", pids=str(pids), seconds=2 * LONG)
     with pytest.raises(KeyboardInterrupt):
-        pool.run(0, job("stream_then_hang", n=9), limit_seconds=None, on_result=refuse)
+        pool.run(0, endless, limit_seconds=LONG, is_over=refuse)
+    assert left(pids) == []
     assert_next_works(pool)
 
 
@@ -593,8 +589,10 @@ def test_a_driver_killed_while_its_supervisor_starts_leaves_nothing(tmp_path: Pa
         until(lambda: not marked(marker), SOON_SECONDS)
 
 
-def test_an_unguarded_script_runs_once_survives_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
-    script = """
+def test_an_unguarded_script_runs_once_survives_ctrl_c_and_leaves_nothing(
+    tmp_path: Path, pids: Path
+) -> None:
+    script = f"""
     import signal
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     print("imported", __name__, flush=True)
@@ -602,21 +600,22 @@ def test_an_unguarded_script_runs_once_survives_ctrl_c_and_leaves_nothing(tmp_pa
     from automl.evaluation.worker_pool import WorkerPool
     pool = WorkerPool(1, context="", libraries=("numpy",))
     print(pool._holder.supervisor.marker, flush=True)
-    print(pool.run(0, Job("operator:is_", {}), limit_seconds=60).results, flush=True)
+    print(pool.run(0, Job("operator:is_", {{}}), limit_seconds=60).results, flush=True)
+    endless = Job("saboteurs:announce", {{"pids": {str(pids)!r}, "seconds": 600.0}})
     try:
-        pool.run(0, Job("saboteurs:stream_then_hang", {"n": 1}), limit_seconds=None,
-                 on_result=lambda _: print("running", flush=True))
+        pool.run(0, endless, limit_seconds=None)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
-    print(pool.run(0, Job("operator:is_", {}), limit_seconds=60).results, flush=True)
+    print(pool.run(0, Job("operator:is_", {{}}), limit_seconds=60).results, flush=True)
     """
     with start_script(script, tmp_path) as driver:
         assert driver.stdout is not None
-        lines = [driver.stdout.readline().strip() for _ in range(4)]
+        lines = [driver.stdout.readline().strip() for _ in range(3)]
+        until(pids.read_text)
         os.killpg(driver.pid, signal.SIGINT)
         rest, _ = driver.communicate(timeout=LONG)
     assert lines[0] == "imported __main__"
-    assert lines[2:] == ["[False]", "running"]
+    assert lines[2] == "[False]"
     assert rest.split("\n") == ["interrupted", "[False]", ""]
     assert driver.returncode == 0
     assert marked(lines[1]) == []
