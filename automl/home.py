@@ -62,8 +62,8 @@ def default_home() -> Path:
 
 
 def new_run_id() -> str:
-    """Identifier that sorts by time, such as ``20260314-150926-3f2a``."""
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    """Identifier that sorts by time (UTC), such as ``20260314-150926-3f2a``."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import os
 import signal
 import socket
@@ -133,5 +134,5 @@ def confirm_deletion(names: Sequence[str], *, yes: bool, what: str = "runs") -> 
 
 
 def _began(folder: RunFolder) -> float:
-    """Unix seconds from the run id, which always exists."""
-    return time.mktime(time.strptime(folder.run_id[:15], "%Y%m%d-%H%M%S"))
+    """Unix seconds from the run id, which always exists and is in UTC."""
+    return float(calendar.timegm(time.strptime(folder.run_id[:15], "%Y%m%d-%H%M%S")))

@@ -142,10 +142,9 @@ def clean(
     chosen, spared = choose_runs(state, runs=run or [], older_than=older_than, keep=keep)
     for run_id, reason in spared.items():
         say(f"kept {run_id}: {reason}")
-    freed = 0
     if chosen:
         confirm_deletion([folder.run_id for folder in chosen], yes=yes)
-        freed = delete_runs(state, chosen, experience=experience)
+    freed = delete_runs(state, chosen, experience=experience)
     deleted = [folder.run_id for folder in chosen]
     if as_json:
         emit_json({"deleted": deleted, "kept": spared, "freed_mib": freed / 2**20})

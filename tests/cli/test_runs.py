@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -259,6 +262,34 @@ def test_clean_keeps_the_newest(automl, runs):
     assert not list(runs[0].path.parent.glob(".deleted*"))
 
 
+@pytest.mark.parametrize("keep", [1, 3])
+def test_clean_deletes_what_a_killed_one_has_left(automl, own_home, runs, keep):
+    left = own_home.runs / ".deleted-20250101-000000-aaaa"
+    (left / "models").mkdir(parents=True)
+    (left / "models" / "m").write_bytes(bytes(2**20))
+    outcome = automl("clean", "--keep", keep, "--yes", "--json")
+    assert len(outcome.json["deleted"]) == 3 - keep
+    assert outcome.json["freed_mib"] >= 1.0
+    assert not left.exists()
+
+
+def test_two_processes_may_delete_at_once(automl, own_home, runs, monkeypatch):
+    left = own_home.runs / ".deleted-20250101-000000-aaaa"
+    for name in "ab":
+        (left / name).mkdir(parents=True)
+        (left / name / "m").write_bytes(b"m")
+    walk = os.walk
+
+    def meanwhile(folder):
+        for place, folders, names in walk(folder):
+            shutil.rmtree(left, ignore_errors=True)
+            yield place, folders, names
+
+    monkeypatch.setattr("automl_flows.retention.os.walk", meanwhile)
+    assert automl("clean", "--keep", 2, "--yes", "--json").json["deleted"] == [runs[0].run_id]
+    assert not list(own_home.runs.glob(".deleted*"))
+
+
 def test_clean_never_deletes_a_running_run(automl, driven):
     folder, _ = driven
     outcome = automl("clean", "--keep", 0, "--yes", "--json")
@@ -274,8 +305,22 @@ def test_clean_never_deletes_a_model_that_waits_for_registration(automl, runs, f
     assert describe(runs[0]).registration == "pending"
 
 
-def test_clean_spares_young_runs(automl, own_home, runs):
+@pytest.fixture(params=["EAST-5", "WEST+5"])
+def zone(request):
+    """Time zone five hours away from UTC."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("zone")
+def test_clean_spares_young_runs_in_every_time_zone(automl, own_home, runs):
     young = own_home.create_run()
+    assert young.run_id[:11] in {
+        time.strftime("%Y%m%d-%H", time.gmtime(time.time() - ago)) for ago in (0, 60)
+    }
     automl("clean", "--older-than", "1h", "--yes")
     assert [folder.run_id for folder in own_home.run_folders()] == [young.run_id]
 
