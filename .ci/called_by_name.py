@@ -43,7 +43,15 @@ _.after_iteration, _.evals_log
     _.n_iter_,
     _.var_smoothing,
 )
-_.showwarning, _.tempdir, _.raiseExceptions, _.disabled, _.format_options, _.yaml_implicit_resolvers
+(
+    _.showwarning,
+    _.tempdir,
+    _.raiseExceptions,
+    _.disabled,
+    _.format_options,
+    _.yaml_implicit_resolvers,
+    _.MAX_RETRY_COUNT,
+)
 _.pycache_prefix, _.dont_write_bytecode
 _.task_run_id, _.total_run_time, _.state_id, _.state_name, _.state_type
 _.__getattr__, _.set_times, _._load_pyfunc, _.maximize

@@ -101,7 +101,6 @@ def begin(
         facts = {
             "run_id": folder.run_id,
             "settings": settings.public.model_dump(mode="json"),
-            "home": str(home.path),
             "started_at": began,
             "attempts": [Attempt(began).to_json()],
             "pid": os.getpid(),

@@ -38,7 +38,7 @@ def links(folder: RunFolder, *, server: str | None = None) -> dict[str, str]:
     version = outbox.done.get("version")
     registered = registration(folder).registered
     base = f"{public_address(uri).rstrip('/')}/#" if uri else ""
-    addresses = {"tracking_store": public_address(outbox.store)}
+    addresses = {"tracking_store": outbox.store}
     if outbox.experiment:
         runs = f"{base}/experiments/{outbox.experiment}/runs"
         view = f"{runs}{PAGE_OF_TRAINING_RUNS}&{VIEW_PARAMETER}={RUNS.key}"

@@ -39,7 +39,7 @@ from automl.tracking.pace import Pace
 from automl.tracking.parent_run import EvidenceWriter
 from automl.tracking.publication import Publisher
 from automl.tracking.reading import JournalView, records_mark, report_mark
-from automl.tracking.store import open_store, service_errors, store_address
+from automl.tracking.store import open_store, service_errors
 from automl.tracking.writer import BATCH, RunWriter
 
 POLL_SECONDS = 0.5
@@ -89,12 +89,12 @@ class Mirror:
         ServiceError
             If the store is away.
         SettingsError
-            If the problem's experiment belongs to another target.
+            If the problem's experiment belongs to another target, or the environment lacks user and
+            password of the store.
         """
         if self.writer is None:
             started = time.monotonic()
-            home = Path(self.folder.read_facts().get("home") or self.folder.path.parents[1])
-            address = store_address(home, uri=self.outbox.store or None)
+            address = self.outbox.address()
             client = open_store(address)
             self.view.refresh()
             writer = RunWriter(client, address, self.folder, self.outbox, self.view)
@@ -409,7 +409,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--model", action="store_true", help="only register the model")
     options = parser.parse_args(arguments)
-    folder = RunFolder(options.run_folder.resolve())
+    folder = RunFolder(options.run_folder.absolute())
     commands, seconds = Commands(folder) if options.follow else None, options.seconds
     with only_mirror(folder):
         make_private_folder(folder.mirror)

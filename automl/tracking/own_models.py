@@ -118,7 +118,7 @@ def own_bundle(text: str, home: Path) -> FoundBundle | None:
 
 def bundle_made_here(name: str, version: str, home: Path) -> FoundBundle | None:
     """Bundle of a version in the folder of the run that made it, if it is the one that was registered."""
-    store = store_address(home).uri
+    store = store_address(home).shown
     for folder in reversed(Home(home).run_folders()):
         outbox = Outbox.load(folder.path / "outbox.json")
         own = (outbox.store, outbox.done.get("registered_name"), outbox.done.get("version"))

@@ -20,12 +20,15 @@ from automl.addresses import public_address, public_text
 from automl.errors import ServiceError, SettingsError, StoreBusyError
 from automl.privacy import make_private_file, make_private_folder
 from automl.remembered_schema import REVISIONS, make_database, remember_schema
+from automl.tracking.moved_home import ARTIFACTS, DATABASE, take_along
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 CONNECT_SECONDS = 3.0
 """Until a server on the network counts as away (by judgement)."""
+TRIES = 5
+"""Of a database that refuses, with 2.6 s between them; MLflow's own 10 take 102 s (by judgement)."""
 LOCK_SECONDS = 60.0
 """For another writer of the store to end its batch, on a busy machine."""
 PAGE = 1000
@@ -47,7 +50,11 @@ _ENVIRONMENT = {
 SERVICE = "mlflow"
 """Whose schema of a new database is remembered."""
 
+_PORTS = {"http": 80, "https": 443, "postgresql": 5432, "mysql": 3306, "mssql": 1433}
+"""Where a server listens whose address names no port."""
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_BROKEN = (OSError, ImportError)
+"""Of the machine; a database whose driver is not installed is an `ImportError`."""
 _PRIMARY_CODE = 0xFF
 """Part of SQLite's extended codes that says what went wrong; the rest says where."""
 
@@ -68,9 +75,19 @@ class StoreAddress:
     home: Path
 
     @property
+    def is_own(self) -> bool:
+        """Whether the store is the one in the home."""
+        return self.uri == own_store(self.home)
+
+    @property
     def shown(self) -> str:
-        """The address without user and password."""
-        return public_address(self.uri)
+        """The address without user, password and query."""
+        return self.uri if self.is_own else public_address(self.uri)
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether it names a user, a password or a query."""
+        return self.uri != self.shown
 
     @property
     def is_server(self) -> bool:
@@ -92,7 +109,7 @@ class StoreAddress:
     @property
     def artifact_root(self) -> str | None:
         """Absolute folder of artifacts; None when a server decides."""
-        return None if self.is_server else str(self.home / "artifacts")
+        return None if self.is_server else str(self.home / ARTIFACTS)
 
     @contextmanager
     def lock(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
@@ -108,7 +125,7 @@ class StoreAddress:
             If another process keeps the store longer than that.
         """
         file = self.sqlite_file
-        name = hashlib.blake2b(self.uri.encode(), digest_size=6).hexdigest()
+        name = hashlib.blake2b(self.shown.encode(), digest_size=6).hexdigest()
         path = Path(f"{file}.lock") if file else self.home / f"tracking-{name}.lock"
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path)
@@ -124,12 +141,17 @@ class StoreAddress:
             lock.release()
 
 
+def own_store(home: Path) -> str:
+    """Tracking URI of the store in a home folder."""
+    return f"sqlite:///{home.resolve() / DATABASE}"
+
+
 def store_address(home: Path, *, uri: str | None = None) -> StoreAddress:
     """Address from `uri`, else `MLFLOW_TRACKING_URI`, else a SQLite file in the home folder."""
     home = home.resolve()
     text = uri or os.environ.get("MLFLOW_TRACKING_URI") or ""
     if not text:
-        text = f"sqlite:///{home / 'mlflow.db'}"
+        text = own_store(home)
     elif text.startswith("sqlite:///"):
         text = f"sqlite:///{Path(text.removeprefix('sqlite:///')).resolve()}"
     return StoreAddress(text.rstrip("/"), home)
@@ -145,8 +167,7 @@ def open_store(address: StoreAddress) -> MlflowClient:
     ServiceError
         If the store cannot be reached within a few seconds or cannot be used.
     """
-    if address.is_server:
-        _require_listener(address.uri)
+    _require_listener(address)
     for key, value in _ENVIRONMENT.items():
         os.environ.setdefault(key, value)
     if address.artifact_root:
@@ -154,6 +175,8 @@ def open_store(address: StoreAddress) -> MlflowClient:
         os.environ.setdefault("_MLFLOW_SERVER_ARTIFACT_ROOT", address.artifact_root)
     with quiet():
         from mlflow import MlflowClient
+    if not address.is_server:
+        _limit_tries()
 
     with quiet(), service_errors(address), address.lock():
         make_private_folder(address.home)
@@ -165,6 +188,8 @@ def open_store(address: StoreAddress) -> MlflowClient:
         client.search_experiments(max_results=1)
         if address.sqlite_file:
             _use_write_ahead_log(address.sqlite_file)
+        if address.is_own:
+            take_along(address.home)
     return client
 
 
@@ -193,7 +218,7 @@ def service_errors(address: StoreAddress) -> Iterator[None]:
 
     try:
         yield
-    except (MlflowException, RequestException, SQLAlchemyError, sqlite3.Error, OSError) as error:
+    except (MlflowException, RequestException, SQLAlchemyError, sqlite3.Error, *_BROKEN) as error:
         reason = public_text(" ".join(str(error).split()))[:300]
         kind = StoreBusyError if _is_locked(error) else ServiceError
         raise kind(f"tracking store {address.shown} failed: {reason}", uri=address.shown) from error
@@ -210,17 +235,28 @@ def _is_locked(error: BaseException | None) -> bool:
     return False
 
 
-def _require_listener(uri: str) -> None:
-    shown = public_address(uri)
-    parts = urlsplit(uri)
+def _require_listener(address: StoreAddress) -> None:
+    """Raise if nothing listens where the address of a server, or of a database on one, leads to."""
+    shown = address.shown
+    parts = urlsplit(shown)
+    kind = parts.scheme.partition("+")[0]
+    if kind not in _PORTS or not (parts.hostname or address.is_server):
+        return
     try:
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        port = parts.port or _PORTS[kind]
     except ValueError as error:
         raise SettingsError(f"tracking server {shown}: {error}", uri=shown) from None
     try:
         socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
     except OSError as error:
         raise ServiceError(f"tracking server {shown} does not answer: {error}", uri=shown) from None
+
+
+def _limit_tries() -> None:
+    """Let MLflow ask a database that refuses, such as for its password, for seconds instead of minutes."""
+    from mlflow.store.db import utils
+
+    utils.MAX_RETRY_COUNT = TRIES
 
 
 def _is_unmade(file: Path) -> bool:

@@ -69,8 +69,10 @@ def sync(home: Path, *, seconds_per_run: float = 600.0) -> SyncSummary:
                 summary.skipped[folder.run_id] = "it is being driven by another process"
             elif "settings" not in facts:
                 summary.skipped[folder.run_id] = "run.json names no settings"
-            elif not Mirror(folder).is_up_to_date:
-                _sync_run(folder, summary, seconds_per_run)
+            else:
+                _forget_secret(folder)
+                if not Mirror(folder).is_up_to_date:
+                    _sync_run(folder, summary, seconds_per_run)
         except AutoMLError as error:
             summary.pending[folder.run_id] = error.message
     return summary
@@ -158,6 +160,14 @@ def _register_or_wait(folder: RunFolder, seconds: float) -> None:
         except ServiceError:
             if left <= 0:
                 raise
+
+
+def _forget_secret(folder: RunFolder) -> None:
+    """Take user and password of the store out of a file that an earlier version wrote."""
+    file = folder.path / "outbox.json"
+    if Outbox.load(file).tells_secret:
+        with only_mirror(folder):
+            Outbox.load(file).save()
 
 
 def _sync_run(folder: RunFolder, summary: SyncSummary, seconds: float) -> None:

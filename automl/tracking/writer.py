@@ -71,8 +71,9 @@ class RunWriter:
         SettingsError
             If the experiment belongs to another target.
         """
-        if self.outbox.store != self.address.uri:
-            self.outbox.restart(self.address.uri)
+        if self.outbox.store != self.address.shown:
+            self.outbox.restart(self.address)
+        self.outbox.has_secret = self.address.has_secret
         if not self.outbox.experiment:
             self.outbox.experiment = self._experiment()
         if self.outbox.is_new:

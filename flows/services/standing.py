@@ -172,11 +172,16 @@ def _port_at_best(port: int) -> int:
 
 
 def _tracking_store(home: Path) -> str:
-    """Database behind the page; created here, since two first users at once would break it."""
+    """Database behind the page; created here, since two first users at once would break it.
+
+    That of a moved home learns its place here, since the page knows nothing of homes.
+    """
+    from automl.tracking.moved_home import place_before
     from automl.tracking.store import open_store, store_address
 
     address = store_address(home)
-    if address.sqlite_file is not None and not address.sqlite_file.exists():
+    is_new = address.sqlite_file is not None and not address.sqlite_file.exists()
+    if is_new or (address.is_own and place_before(address.home)):
         open_store(address)
     return address.uri
 

@@ -16,6 +16,7 @@ from automl.evaluation.journal import Journal
 from automl.home import Home, RunFolder
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.selection.dispositions import Disposition, Place, Status
+from automl.tracking.moved_home import take_along
 from automl.tracking.publication import Publisher
 from automl.tracking.store import open_store, store_address
 
@@ -41,6 +42,7 @@ def prepared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def home(tmp_path: Path, prepared_store: Path) -> Path:
     shutil.copy(prepared_store, tmp_path / "mlflow.db")
+    take_along(tmp_path)
     return tmp_path
 
 
@@ -90,7 +92,6 @@ class ExampleRuns:
             {
                 "run_id": folder.run_id,
                 "settings": {"table": "data/beans.csv", "target": target, "name": ""},
-                "home": str(self.home),
                 "started_at": time.time(),
                 "data": {"digest": "abc123", "rows": 90, "task": "binary", "target": target},
                 "versions": {"numpy": "2.4.6"},
