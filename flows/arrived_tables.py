@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from automl.addresses import public_address, whole_address
 from automl.content_digests import file_digest
 from automl.data.sources import TableSource, check_mode, source_at
-from automl.errors import DataError, ServiceError, SettingsError
+from automl.errors import AutoMLError, DataError, ServiceError, SettingsError
 from automl.home import Home
 from automl.run.finished_runs import finished_runs
 from automl.training_request import TrainingRequest
@@ -55,20 +55,20 @@ class ArrivedTable:
         DataError
             If this file cannot be used; the message names it as it was called where it arrived.
         SettingsError
-            If the table that files are appended to cannot be read.
+            If mode and window do not fit each other.
         ServiceError
-            If a service cannot be reached.
+            If a service cannot be reached, or the table that files are appended to cannot be read: no
+            fault of this file, which can wait until it is there again.
         """
         window = check_mode(self.mode, self.window, self.time)
         files = self._files()
+        source = TableSource({**self._base(set(files)), **files}, self.mode, window)
         try:
-            return TableSource({**self._base(set(files)), **files}, self.mode, window).read()
+            return source.read()
         except DataError as error:
             if error.fields.get("file") in files or "file" not in error.fields:
                 raise
-            raise SettingsError(
-                f"the table that new files are appended to cannot be read: {error.message}"
-            ) from None
+            raise _base_is_away(error) from None
 
     def said(self, message: str) -> str:
         """A message with the names of the files instead of the paths of their copies."""
@@ -97,7 +97,10 @@ class ArrivedTable:
         if not base:
             return {}
         known = {Path(copy).parent.name for copy in copies}
-        files = source_at(whole_address(base)).files
+        try:
+            files = source_at(whole_address(base)).files
+        except (DataError, SettingsError) as error:
+            raise _base_is_away(error) from None
         return {name: path for name, path in files.items() if _digest(path) not in known}
 
 
@@ -134,6 +137,10 @@ def take(home: Home, name: str, table: str, digest: str) -> str:
         store.tidy(found)
         raise DataError(f"{file} was replaced by another content before its run")
     return found
+
+
+def _base_is_away(error: AutoMLError) -> ServiceError:
+    return ServiceError(f"the table that new files are appended to cannot be read: {error.message}")
 
 
 def _digest(path: str) -> str:

@@ -194,15 +194,17 @@ def _ending(error: Exception, said: Callable[[str], str] = str) -> State[Any]:
     """State of a flow that ended by an error; what a service did is raised, so that Prefect tries again.
 
     Only an error of the table itself is Refused: one with the field `setting` is of another table that
-    the settings name.
+    the settings name. If that has the field `file` too, the file cannot be read now, and may be later.
 
     Raises
     ------
     ServiceError
-        If it is one.
+        If it is one, or a file that the settings name cannot be read.
     """
     if isinstance(error, ServiceError):
         raise error
+    if isinstance(error, DataError) and {"setting", "file"} <= error.fields.keys():
+        raise ServiceError(error.message)
     with get_client(sync_client=True) as client:  # the same error would come again
         client.update_flow_run(UUID(flow_run.id), empirical_policy=FlowRunPolicy(retries=0))
     if isinstance(error, DataError) and "setting" not in error.fields:
