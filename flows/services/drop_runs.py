@@ -2,7 +2,8 @@
 
 The key is stored with the flow run, so each content has one, after a restart of the service too, with
 two services of one problem, and whichever work pool does the work. A run that was killed or could
-not reach a service is begun again as the same flow run.
+not reach a service is begun again as the same flow run. A content that was set aside and arrives again
+has another key.
 """
 
 from __future__ import annotations
@@ -99,8 +100,13 @@ class DropRuns:
     def __init__(self, deployment: str) -> None:
         self._deployment = deployment
 
-    def begin(self, digest: str, parameters: dict[str, Any]) -> str:
+    def begin(self, digest: str, parameters: dict[str, Any], *, n_set_aside: int) -> str:
         """Id of the flow run for a content, which is begun if there is none.
+
+        Parameters
+        ----------
+        n_set_aside
+            How often the content was set aside before: if it arrives again, that is a new try.
 
         Raises
         ------
@@ -109,13 +115,14 @@ class DropRuns:
         """
         from prefect.deployments import run_deployment
 
+        once_more = f" {n_set_aside}" if n_set_aside else ""
         with reaching_server(missing=f"it has no deployment {self._deployment}"):
             run: Any = run_deployment(
                 self._deployment,
                 parameters={**parameters, "digest": digest},
                 timeout=0,
                 as_subflow=False,
-                idempotency_key=f"{self._deployment} {digest}",
+                idempotency_key=f"{self._deployment} {digest}{once_more}",
             )
         return str(run.id)
 

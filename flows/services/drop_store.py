@@ -2,8 +2,8 @@
 
 ``home/drops/NAME/DIGEST/FILE`` is the copy, made before anything is trained on it, so that it does not
 matter what becomes of the file where it arrived. ``seen.jsonl`` beside them says which version of
-which file had which content, and which contents were used. What becomes of the runs is Prefect's to
-know; it begins one for each content (`automl_flows.services.drop_runs`).
+which file had which content, and which contents were used or set aside. What becomes of the runs is
+Prefect's to know; it begins one for each content (`automl_flows.services.drop_runs`).
 """
 
 from __future__ import annotations
@@ -37,11 +37,18 @@ class DropStore:
         self._lines = self.folder / "seen.jsonl"
 
     def digest_of(self, place: DropPlace, drop: Drop) -> str:
-        """Digest of a version of a file that was copied before; empty if it was not."""
+        """Digest of a version of a file that was copied before; empty if it was not, or was set aside since."""
+        digest = ""
         for line in self._read():
             if line.get("file") == _file(place, drop) and line["version"] == drop.version:
-                return str(line["digest"])
-        return ""
+                digest = str(line["digest"])
+            elif digest and line.get("aside") == digest:
+                digest = ""
+        return digest
+
+    def n_set_aside(self, digest: str) -> int:
+        """How often a content was set aside."""
+        return sum(line.get("aside") == digest for line in self._read())
 
     def take(self, place: DropPlace, drop: Drop) -> str:
         """Copy a file and remember it; returns the digest of its bytes.
@@ -99,10 +106,14 @@ class DropStore:
     def tidy(self, digest: str) -> None:
         """Delete the copy of a content whose run is over, unless later tables hold it."""
         if digest not in self._accepted():
-            self.forget(digest)
+            self._delete(digest)
 
-    def forget(self, digest: str) -> None:
-        """Delete the copy of a content that no table will hold."""
+    def give_up(self, digest: str) -> None:
+        """Remember that a content was set aside, and delete its copy; if it arrives again, it is new."""
+        self._write({"aside": digest})
+        self._delete(digest)
+
+    def _delete(self, digest: str) -> None:
         shutil.rmtree(self.folder / digest, ignore_errors=True)
 
     def _accepted(self) -> set[str]:

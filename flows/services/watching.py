@@ -28,8 +28,8 @@ SET_ASIDE, GONE = "automl.drop.set-aside", "automl.drop.gone"
 class Runs(Protocol):
     """Where runs are begun and looked after; see `automl_flows.services.drop_runs.DropRuns`."""
 
-    def begin(self, digest: str, parameters: dict[str, Any]) -> str:
-        """Id of the run for a content."""
+    def begin(self, digest: str, parameters: dict[str, Any], *, n_set_aside: int) -> str:
+        """Id of the run for a content that was set aside so often before."""
 
     def state(self, run: str) -> RunNow | None:
         """State of a run."""
@@ -187,7 +187,11 @@ class Watcher:
         except DropChangedError:
             return  # it is looked at again
         first = next((t.drop.name for t in self._taken.values() if t.digest == digest), "")
-        run = self.runs.begin(digest, {"table": f"{self.place.shown}/{drop.name}"})
+        run = self.runs.begin(
+            digest,
+            {"table": f"{self.place.shown}/{drop.name}"},
+            n_set_aside=self.store.n_set_aside(digest),
+        )
         self._waiting.pop(drop.name)
         self._taken[drop.name, drop.version] = _Taken(drop, digest, run)
         if first and first != drop.name:
@@ -231,6 +235,6 @@ class Watcher:
         aside = self.place.set_aside(drop.name, reason, version=drop.version, copy=copy)
         self._waiting.pop(drop.name, None)
         if digest:
-            self.store.forget(digest)
+            self.store.give_up(digest)
         self.emit(SET_ASIDE, {"file": drop.name, "reason": reason, "aside": aside})
         self.say(f"{drop.name}: set aside in {aside}: {reason}")

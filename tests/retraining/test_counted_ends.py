@@ -57,7 +57,7 @@ def test_a_server_that_answers_but_knows_nothing_of_ours_is_waited_for(prefect_u
     with temporary_settings({PREFECT_API_URL: prefect_url}):
         runs = DropRuns("nobody/registered-this")
         with pytest.raises(ServiceError, match="has no deployment nobody/registered-this"):
-            runs.begin("digest", {"table": "a.csv"})
+            runs.begin("digest", {"table": "a.csv"}, n_set_aside=0)
         with pytest.raises(ServiceError, match=f"has no flow run {stranger}"):
             runs.again(stranger)
         assert runs.state(stranger) is None

@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import fsspec
@@ -19,6 +20,7 @@ from automl_flows.services.drop_runs import (
     MOST_BROKEN,
     MOST_CRASHES,
     SHUTDOWN,
+    DropRuns,
     RunNow,
 )
 from automl_flows.services.drop_store import DropStore
@@ -42,12 +44,13 @@ class Ledger:
         self.again_of: list[str] = []
         self.is_away = False
 
-    def begin(self, digest: str, parameters: dict[str, Any]) -> str:
+    def begin(self, digest: str, parameters: dict[str, Any], *, n_set_aside: int) -> str:
         self._reach()
-        if digest not in self.tables:
-            self.tables[digest] = parameters["table"].rpartition("/")[2]
-            self.set(digest, "scheduled")
-        return digest
+        run = f"{digest} {n_set_aside}" if n_set_aside else digest
+        if run not in self.tables:
+            self.tables[run] = parameters["table"].rpartition("/")[2]
+            self.set(run, "scheduled")
+        return run
 
     def state(self, run: str) -> RunNow | None:
         self._reach()
@@ -62,7 +65,7 @@ class Ledger:
         self.now[run] = state
 
     def end(self, file: str, kind: str, name: str = "", message: str = "") -> str:
-        run = next(digest for digest, table in self.tables.items() if table == file)
+        run = next(run for run, table in reversed(self.tables.items()) if table == file)
         self.set(run, kind, name, message)
         return run
 
@@ -221,13 +224,39 @@ def test_a_bad_file_is_set_aside_with_its_reason_and_an_event(service: Service) 
     assert service.files == {"failed/bad.csv", "failed/bad.csv.reason.txt"}
     assert service.reason("bad.csv") == "bad.csv: there is no target column 'y'\n"
     assert [event for event, _ in service.events] == ["automl.drop.set-aside"]
+    assert not list(service.store.folder.glob("*/bad.csv"))
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_file_that_is_put_back_is_tried_again(service: Service, *, is_restarted: bool) -> None:
     service.put("bad.csv")
     service.look()
+    service.runs.end("bad.csv", "failed", BROKEN, "the test table is gone")
+    service.runs.now = {run: replace(now, n_alike=2) for run, now in service.runs.now.items()}
     service.look()
-    assert len(service.begun) == 1
-    assert "failed/bad-2.csv" in service.files
-    assert service.reason("bad-2.csv") == service.reason("bad.csv")
-    assert not list(service.store.folder.glob("*/bad.csv"))
+    service.system.mv(f"{service.root}/failed/bad.csv", f"{service.root}/bad.csv")
+    if is_restarted:
+        service.start()
+    service.look()
+    assert service.begun == ["bad.csv", "bad.csv"]
+    assert len(set(service.runs.tables)) == 2
+    assert service.store.path(next(iter(service.runs.tables))) is not None
+    service.runs.end("bad.csv", "completed")
+    service.look()
+    assert service.files == {"bad.csv", "failed/bad.csv.reason.txt"}
+
+
+def test_prefect_begins_another_run_for_a_content_that_was_set_aside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs: dict[str, SimpleNamespace] = {}
+
+    def run_deployment(*_: Any, idempotency_key: str, **__: Any) -> SimpleNamespace:
+        return runs.setdefault(idempotency_key, SimpleNamespace(id=len(runs)))
+
+    monkeypatch.setattr("prefect.deployments.run_deployment", run_deployment)
+    begun = [DropRuns("f/d").begin("digest", {}, n_set_aside=n) for n in (0, 0, 1, 1, 2)]
+    assert begun == ["0", "0", "1", "1", "2"]
 
 
 def test_only_the_bad_file_is_set_aside_whatever_its_name_would_match(service: Service) -> None:
