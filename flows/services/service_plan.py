@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from automl.addresses import public_address
@@ -56,6 +58,17 @@ class Plan:
     def has_schedule(self) -> bool:
         """Whether something is to be done at certain times."""
         return self.cron is not None or self.interval_seconds is not None
+
+    def next_date(self, now: datetime) -> datetime | None:
+        """When the schedule that begins now comes for the first time; None without one.
+
+        Parameters
+        ----------
+        now : with a time zone
+        """
+        if self.interval_seconds is not None:
+            return now + timedelta(seconds=self.interval_seconds)
+        return None if self.cron is None else _next_of_cron(self.cron, now)
 
     def check(self, home: Home) -> None:
         """Refuse what cannot be served.
@@ -155,3 +168,16 @@ def _check_cron(text: str) -> None:
         raise SettingsError(
             f'--cron must look like "0 3 * * *" (minute hour day month weekday); got {text!r}'
         ) from None
+    if _next_of_cron(text, datetime.now(UTC)) is None:
+        raise SettingsError(f"--cron must name a day that comes; got {text!r}")
+
+
+def _next_of_cron(text: str, now: datetime) -> datetime | None:
+    """The first date after now; None if there is none, such as for the 30th of February."""
+    from prefect.server.schemas.schedules import CronSchedule
+
+    try:
+        dates = asyncio.run(CronSchedule(cron=text).get_dates(1, start=now))
+    except ValueError:
+        return None
+    return next((date for date in dates if date > now), None)

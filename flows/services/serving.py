@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import psutil
@@ -50,6 +50,8 @@ SERVER_LOST_AFTER = 3
 """Unanswered requests in a row, five seconds apart: a restart takes less."""
 SCHEDULER_SECONDS = 60.0
 """Seconds until the absence of Prefect's scheduler is reported."""
+PLANNED_AHEAD = timedelta(days=90)
+"""A date that is nearer than this is planned: Prefect plans the next 100 days."""
 
 Say = Callable[[str], None]
 
@@ -128,21 +130,22 @@ class _ScheduleProof:
 
     def __init__(self, plan: Plan) -> None:
         self._deployment = clean_name(plan.name)
-        self._since = datetime.now(UTC)
+        self._since = now = datetime.now(UTC)
+        self._asked_from = max(now, (plan.next_date(now) or now) - PLANNED_AHEAD)
         self._is_given = False
 
     def demand(self) -> None:
-        """Look whether a run is planned.
+        """Look whether a run is planned, once its date is near enough.
 
         Raises
         ------
         ServiceError
             If none is after a minute.
         """
-        if self._is_given:
+        waited = (datetime.now(UTC) - self._asked_from).total_seconds()
+        if self._is_given or waited < 0:
             return
         self._is_given = _planned_after(self._deployment, self._since)
-        waited = (datetime.now(UTC) - self._since).total_seconds()
         if not self._is_given and waited > SCHEDULER_SECONDS:
             raise ServiceError(
                 f"the Prefect server has planned no run within {SCHEDULER_SECONDS:g} s: its scheduler "

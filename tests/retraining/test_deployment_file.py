@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from automl.errors import SettingsError
+from automl.errors import ServiceError, SettingsError
 from automl.home import Home
-from automl_flows.services import service_plan
+from automl_flows.services import service_plan, serving
 from automl_flows.services.deployment_file import read_deployments
 from automl_flows.services.service_plan import Plan
 from automl_flows.services.zombies import HEARTBEAT_SECONDS, SILENT_SECONDS, zombie_automation
@@ -132,3 +135,23 @@ def test_a_schedule_and_new_files_are_combined_as_the_page_says(
     else:
         with pytest.raises(SettingsError, match="mode"):
             plan.check(Home(tmp_path / "home"))
+
+
+@pytest.mark.parametrize(("days", "is_asked"), [(80, True), (200, False)])
+def test_a_run_must_be_planned_only_if_prefect_plans_so_far_ahead(
+    monkeypatch: pytest.MonkeyPatch, days: int, *, is_asked: bool
+) -> None:
+    monkeypatch.setattr(serving, "_planned_after", lambda *_: False)
+    monkeypatch.setattr(serving, "SCHEDULER_SECONDS", 0.0)
+    plan = Plan("beans", table="t.csv", interval_seconds=86400.0 * days)
+    proof = serving._ScheduleProof(plan)
+    with pytest.raises(ServiceError, match="no run") if is_asked else nullcontext():
+        proof.demand()
+
+
+def test_the_next_date_of_a_cron_expression_may_be_years_ahead() -> None:
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    leap_day = Plan("beans", table="t.csv", cron="0 0 29 2 *")
+    assert leap_day.next_date(now) == datetime(2028, 2, 29, tzinfo=UTC)
+    assert replace(leap_day, cron="0 3 * * *").next_date(now) == now.replace(hour=3)
+    assert replace(leap_day, cron=None).next_date(now) is None

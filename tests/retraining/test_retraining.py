@@ -256,6 +256,7 @@ def test_messages_about_a_bad_table_name_its_file(versions: dict[str, Path]) -> 
         ({"cron": "0 3 * * *"}, "needs both --table"),
         ({"table": "t.csv", "cron": "0 3 * * *", "interval_seconds": 60.0}, "cannot be combined"),
         ({"table": "t.csv", "cron": "at three"}, "--cron must look like"),
+        ({"table": "t.csv", "cron": "0 0 30 2 *"}, "--cron must name a day that comes"),
         ({"table": "t.csv", "interval_seconds": 1.0}, "at least 10 s"),
         ({"drops": "/no/such/folder"}, "--watch: there is no folder /no/such/folder"),
         ({"drops": "/tmp", "mode": "partition"}, "mode partition is for --table"),
