@@ -113,7 +113,9 @@ class DropPlace:
             try:
                 system.invalidate_cache(root)
                 infos = [info for info in system.ls(root, detail=True) if _is_file(info)]
-            except FileNotFoundError:  # a prefix that is empty, or a folder that comes back
+            except FileNotFoundError:
+                if "file" in _protocols(system):  # unlike a prefix that is empty, it may come back
+                    raise ServiceError(f"there is no folder {self.shown}") from None
                 infos = []
         named = {_name(info, root): info for info in sorted(infos, key=_age)}
         drops = {name: _drop(name, info) for name, info in named.items() if self.accepts(name)}

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from automl.durable import storing
 from automl.errors import StorageError
 from automl.home import Home
 from automl.privacy import FILE_MODE, make_private_folder
@@ -60,14 +61,12 @@ class DropStore:
         ServiceError
             If the place is away, or the home is full.
         """
-        make_private_folder(self.folder)
-        with TemporaryDirectory(dir=self.folder, prefix=".copy-") as temporary:
-            copy = Path(temporary) / PurePosixPath(drop.name).name
-            digest = place.copy(drop, copy)
-            target = self.folder / digest
-            if not target.exists():
-                Path(temporary).rename(target)
-                Path(temporary).mkdir()  # for the end of the `with`
+        with storing(self.folder, "the copy of what arrived"):
+            make_private_folder(self.folder)
+            with TemporaryDirectory(dir=self.folder, prefix=".copy-") as temporary:
+                copy = Path(temporary) / PurePosixPath(drop.name).name
+                digest = place.copy(drop, copy)
+                _keep(Path(temporary), self.folder / digest)
         self._write({"file": _file(place, drop), "version": drop.version, "digest": digest})
         return digest
 
@@ -144,6 +143,17 @@ class DropStore:
                 os.close(file)
         except OSError as error:
             raise StorageError.of(error, f"{self._lines}: what arrived") from error
+
+
+def _keep(temporary: Path, folder: Path) -> None:
+    """Give a folder with a copy its name, unless another process has made the same copy."""
+    try:
+        temporary.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+    else:
+        temporary.mkdir()  # for the end of the `with`
 
 
 def _file(place: DropPlace, drop: Drop) -> str:

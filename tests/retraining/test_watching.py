@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 from dataclasses import replace
@@ -15,7 +16,7 @@ import pytest
 
 from automl.errors import ServiceError
 from automl.home import Home
-from automl_flows.services.drop_place import DropPlace
+from automl_flows.services.drop_place import Drop, DropPlace
 from automl_flows.services.drop_runs import (
     MOST_BROKEN,
     MOST_CRASHES,
@@ -393,6 +394,54 @@ def test_a_place_that_is_away_is_no_error_and_loses_nothing(
     assert "failed/a.csv.reason.txt" not in service.files
 
 
+def test_a_folder_that_is_away_for_a_moment_loses_nothing(tmp_path: Path) -> None:
+    inbox, away = tmp_path / "inbox", tmp_path / "away"
+    inbox.mkdir()
+    service = Service(tmp_path / "home", str(inbox))
+    service.put("a.csv")
+    service.watcher.step()
+    inbox.rename(away)
+    service.look()
+    assert service.said == [f"waiting: there is no folder {inbox}"]
+    assert not inbox.exists()
+    away.rename(inbox)
+    service.look()
+    assert service.begun == ["a.csv"]
+    assert service.files == {"a.csv"}
+
+
+def test_a_copy_that_another_process_has_made_meanwhile_is_taken(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copy(place: DropPlace, drop: Drop, target: Path) -> str:
+        digest = copied(place, drop, target)
+        (service.store.folder / digest).mkdir()
+        (service.store.folder / digest / "same.csv").write_bytes(target.read_bytes())
+        return digest
+
+    copied = DropPlace.copy
+    monkeypatch.setattr(DropPlace, "copy", copy)
+    service.put("a.csv")
+    service.look()
+    (digest,) = service.runs.tables
+    assert [path.name for path in (service.store.folder / digest).iterdir()] == ["same.csv"]
+    assert not list(service.store.folder.glob(".copy-*"))
+
+
+def test_a_full_home_is_waited_for(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    service.put("a.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr("automl_flows.services.drop_store.TemporaryDirectory", full)
+        service.look()
+    (said,) = service.said
+    assert "the copy of what arrived cannot be written: No space left on device" in said
+    service.look()
+    assert service.begun == ["a.csv"]
+
+
 def _refuse(*_: Any, **__: Any) -> Any:
     raise ConnectionError("no route")
 
@@ -478,8 +527,6 @@ def test_links_and_names_that_lead_out_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_of_an_object_that_leads_out_is_refused(tmp_path: Path) -> None:
-    from automl_flows.services.drop_place import Drop
-
     assert "leads out" in Drop("../../x.csv", "1", 1).fault
 
 
