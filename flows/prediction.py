@@ -254,8 +254,11 @@ def find_model(model: str, home: Home) -> FoundBundle:
     if own is not None:
         return own
     from automl.tracking.model_registry import find_bundle
+    from automl_flows.services.promotion_events import tell_new_champions
 
-    return find_bundle(model, home.path)
+    found = find_bundle(model, home.path)
+    tell_new_champions(home)  # a model whose registration was late may be one
+    return found
 
 
 def _check_run(model: str, home: Home) -> None:

@@ -1,42 +1,32 @@
-"""What Prefect receives about promotions: an event when a model takes the alias, and a problem's history."""
+"""What a flow tells Prefect about promotions: an event when a model takes the alias, and a problem's history."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from prefect.artifacts import create_table_artifact
-from prefect.events import emit_event
 
 from automl.home import Home
 from automl.run.finished_runs import finished_runs
 from automl.run_records.result import RunResult
-from automl.tracking.holders import CHAMPION
+from automl_flows.services.promotion_events import emit_new_champions, evidence
 from automl_flows.words.rendering import moment_text
 
-PROMOTED_EVENT = "automl.champion.promoted"
 SHOWN_RUNS = 50
 """Newest finished runs that are looked through; each is a file to read (by judgement)."""
 
 
 def tell_promotion(result: dict[str, Any], home: Home, *, key: str) -> None:
-    """Emit the event where the model of a run took the alias, and renew the history of the problem.
+    """Emit the event where a model of the home took the alias, and renew the history of the problem.
 
     Parameters
     ----------
-    key : of the problem, in Prefect's alphabet
+    result : of the run
+    key : of its problem, in Prefect's alphabet
     """
+    emit_new_champions(home)
     if not result.get("promotion"):
         return
-    label, _, alias = str(result["model"]["registered"] or "").partition("@")
-    if alias == CHAMPION:
-        emit_event(
-            PROMOTED_EVENT,
-            {
-                "prefect.resource.id": f"automl.problem.{result['problem']}",
-                "prefect.resource.name": result["problem"],
-            },
-            payload={"model": label, "run_id": result["run_id"], **_evidence(result["promotion"])},
-        )
     create_table_artifact(
         table=history(home, result["problem"]),
         key=f"retrainings-{key}",
@@ -58,14 +48,5 @@ def _row(result: dict[str, Any], home: Home) -> dict[str, Any]:
         "started": moment_text(facts.get("started_at")),
         "rows": facts["data"]["rows"],
         "model": result["model"]["registered"] or result["model"]["registration"],
-        **_evidence(promotion),
+        **evidence(promotion),
     }
-
-
-def _evidence(promotion: dict[str, Any]) -> dict[str, Any]:
-    """Numbers and words of a decision, as short as a page wants them."""
-    names = ("champion", "rule", "look", "pvalue", "level", "low", "high", "reason")
-    new, old = promotion.get("score"), promotion.get("champion_score")
-    difference = None if new is None or old is None else new - old
-    values = {**{name: promotion.get(name) for name in names}, "difference": difference}
-    return {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in values.items()}

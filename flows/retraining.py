@@ -40,6 +40,7 @@ from automl.tracking.layout import problem_name
 from automl.tracking.synchronization import register_pending
 from automl.training_request import TrainingRequest
 from automl_flows.retraining_ways import asked_for
+from automl_flows.services.promotion_events import tell_new_champions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,6 +165,7 @@ def retrain(
         settled = register_pending(name, home.path)
         for sentence in settled:
             tell(sentence)
+        tell_new_champions(home)
         frame, digest = _read(table, read)
         runs = [run for run in runs if run.path.is_dir()]  # another process may delete old ones
         same = next((run for run in reversed(runs) if digest == table_digest(run)), None)

@@ -25,9 +25,11 @@ from automl.addresses import public_text
 from automl.errors import AutoMLWarning, DataError, ServiceError, SettingsError
 from automl.home import Home
 from automl.problem_names import clean_name
+from automl.run_records.promotion import PromotionRecord
 from automl.tracking.holders import CHAMPION, holders, remember_aliases
 from automl.tracking.layout import MODEL_SCORE, RUN_ID_TAG
 from automl.tracking.mirror_process import registration
+from automl.tracking.new_champions import NewChampion, note_champion
 from automl.tracking.own_models import (
     FoundBundle,
     bundle_digest,
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
 
     from automl.inference.model import TableModel
 
+ROLLED_BACK = "somebody chose this version with automl rollback"
+"""Reason of a promotion."""
 _MODEL_ID = re.compile(r"m-[0-9A-Za-z]+")
 """Also names a folder of downloads."""
 _MISSING = {"RESOURCE_DOES_NOT_EXIST", "NOT_FOUND"}
@@ -211,10 +215,18 @@ def rollback(name: str, home: Path, *, version: str = "") -> tuple[str, str]:
             raise SettingsError(
                 f"model {name!r} has no previous champion to go back to; name a version", name=name
             )
-        _version_by_number(client, name, target)
+        run_id = _version_by_number(client, name, target).tags.get(RUN_ID_TAG, "")
         move_alias(client, clean_name(name), CHAMPION, target)
+        if target != champion:
+            note_champion(home, _rolled_back(clean_name(name), target, run_id, champion))
         remember_aliases(name, home, versions_by_alias(client, clean_name(name)))
     return champion, target
+
+
+def _rolled_back(name: str, version: str, run_id: str, before: str) -> NewChampion:
+    champion = f"{name}/{before}" if before else ""
+    record = PromotionRecord(promote=True, reason=ROLLED_BACK, champion=champion)
+    return NewChampion(name, f"{name}/{version}", run_id, asdict(record))
 
 
 def list_versions(name: str, home: Path) -> list[RegisteredVersion]:

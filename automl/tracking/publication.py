@@ -12,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from automl.tracking.descriptions import (
 )
 from automl.tracking.holders import CHAMPION, remember_aliases
 from automl.tracking.model_card import CARD, model_card
+from automl.tracking.new_champions import NewChampion, note_champion
 from automl.tracking.outbox import Outbox
 from automl.tracking.own_models import BUNDLE_DIGEST, bundle_digest
 from automl.tracking.packaging import read_manifest, save_pyfunc
@@ -200,6 +202,8 @@ class Publisher:
         alias, reason = self._alias(client, name, version)
         if alias:
             move_alias(client, name, alias, version)
+            if alias == CHAMPION and self.outbox.done.get("alias") != CHAMPION:
+                self._note_champion(writer.address.home, name, version, reason)
             self.outbox.done["alias"] = alias
         if reason:
             self.outbox.done["alias_reason"] = reason
@@ -212,6 +216,14 @@ class Publisher:
         if reason:
             client.set_model_version_tag(name, version, ALIAS_TAG, reason)
         remember_aliases(name, writer.address.home, versions_by_alias(client, name))
+
+    def _note_champion(self, home: Path, name: str, version: str, reason: str) -> None:
+        record = PromotionRecord.read(self.folder)
+        promotion = (
+            {} if record is None else asdict(replace(record, reason=reason or record.reason))
+        )
+        new = NewChampion(name, f"{name}/{version}", self.folder.run_id, promotion)
+        note_champion(home, new)
 
     def _alias(self, client: MlflowClient, name: str, version: str) -> tuple[str, str]:
         """Alias of the version, empty for none, and why; the one place that decides it.

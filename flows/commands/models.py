@@ -193,10 +193,12 @@ def rollback(
     """Give the alias champion back to the previous version."""
     from automl.tracking.model_registry import list_versions
     from automl.tracking.model_registry import rollback as move_back
+    from automl_flows.services.promotion_events import tell_new_champions
     from automl_flows.words.rendering import emit_json, emit_table
 
     state = open_home(home)
     before, after = move_back(name, state.path, version=to or "")
+    tell_new_champions(state)
     versions = list_versions(name, state.path)
     if as_json:
         listed = [version.to_json() for version in versions]

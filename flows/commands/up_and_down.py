@@ -67,11 +67,13 @@ def sync(home: HomeOption = None, as_json: JsonOption = False) -> None:
     from automl.errors import ServiceError
     from automl.tracking.synchronization import sync as complete
     from automl_flows.services.local_server import settle
+    from automl_flows.services.promotion_events import tell_new_champions
     from automl_flows.words.rendering import emit_json
 
     state = open_home(home)
     settle(state)
     summary = complete(state.path)
+    tell_new_champions(state)
     if as_json:
         emit_json(summary.to_json())
     else:

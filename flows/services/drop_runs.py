@@ -8,7 +8,7 @@ has another key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -211,19 +211,19 @@ def reaching_server(missing: str = "it does not know what was asked for") -> Ite
         raise ServiceError(f"the Prefect server cannot be used: {reason}") from None
 
 
-Emit = Callable[[str, dict[str, str]], None]
+Emit = Callable[[str, Mapping[str, Any]], None]
 
 
 def emitter(problem: str) -> Emit:
-    """Tells Prefect of what happens to a problem's files: an event's name and what it says."""
+    """Tells Prefect of what happens to a problem or its files: an event's name and what it says."""
 
-    def emit(event: str, payload: dict[str, str]) -> None:
+    def emit(event: str, payload: Mapping[str, Any]) -> None:
         from prefect.events import emit_event
 
         resource = {
             "prefect.resource.id": f"automl.problem.{problem}",
             "prefect.resource.name": problem,
         }
-        emit_event(event=event, resource=resource, payload=payload)
+        emit_event(event=event, resource=resource, payload=dict(payload))
 
     return emit

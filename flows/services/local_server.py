@@ -40,10 +40,15 @@ def local_server(home: Path, *, has_time: bool = True) -> LocalServer | None:
     return LocalServer(home / "prefect", is_idle=not has_time)
 
 
+def running_api(home: Home) -> str:
+    """API of the flow that calls us, of `PREFECT_API_URL`, or of the standing server of a home; empty without any."""
+    standing = read_services(home.path).get("prefect")
+    return given_url() or (f"{standing.url}/api" if standing else "")
+
+
 def settle(home: Home) -> None:
     """Inform the running server about the home's runs; none is started for that."""
-    standing = read_services(home.path).get("prefect")
-    url = given_url() or (f"{standing.url}/api" if standing else "")
+    url = running_api(home)
     if url and answers(f"{url}/health", CALL_SECONDS):
         reconcile(home, PrefectAPI(url))
 

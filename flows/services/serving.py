@@ -28,6 +28,7 @@ from automl_flows.services.drop_place import DropPlace
 from automl_flows.services.drop_runs import DropRuns, emitter
 from automl_flows.services.drop_store import DropStore
 from automl_flows.services.prefect_api import answers
+from automl_flows.services.promotion_events import emit_new_champions
 from automl_flows.services.server import LocalServer
 from automl_flows.services.service_plan import Plan
 from automl_flows.services.standing import read_services, start_services, stop
@@ -99,7 +100,8 @@ def serve_plans(
             say(
                 f"serving {plan.name}: {plan.described}; page {public_address(api_url).removesuffix('/api')}"
             )
-        _look(watchers, runner, api_url, [_ScheduleProof(p) for p in plans if p.has_schedule])
+        proofs = [_ScheduleProof(plan) for plan in plans if plan.has_schedule]
+        _look(watchers, runner, api_url, proofs, home)
 
 
 def _look(
@@ -107,8 +109,9 @@ def _look(
     runner: _RunnerThread,
     api_url: str,
     proofs: Sequence[_ScheduleProof],
+    home: Home,
 ) -> None:
-    """Look at the places repeatedly; the server must always answer."""
+    """Look at the places repeatedly, and for new champions; the server must always answer."""
     n_lost, checked_at = 0, time.monotonic()
     while True:
         for watcher in watchers:
@@ -119,6 +122,8 @@ def _look(
             n_lost = 0 if answers(f"{api_url}/health", 5.0) else n_lost + 1
             for proof in proofs:
                 proof.demand()
+            if not n_lost:
+                emit_new_champions(home)
             checked_at = time.monotonic()
         if n_lost >= SERVER_LOST_AFTER:
             raise ServiceError(f"the Prefect server {public_address(api_url)} no longer answers")

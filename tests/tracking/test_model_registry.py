@@ -46,6 +46,7 @@ from automl.tracking.model_registry import (
     rollback,
     row_digests_of,
 )
+from automl.tracking.new_champions import take_new_champions
 from automl.tracking.publication import Publisher
 from automl.tracking.store import open_store, store_address
 from automl.tracking.synchronization import sync
@@ -213,15 +214,22 @@ def test_logged_model_predicts_in_a_clean_process_with_its_own_code(
 def test_champion_moves_only_where_the_rule_says_so_and_rolls_back(
     home: Path, runs: Any, prepared: Path
 ) -> None:
+    made = []
     for rule in ({}, {"promote": False, "is_compared": True}, {"promote": True}):
-        assert complete(Mirror(finished(runs, prepared, **rule)), 60)
+        made.append(finished(runs, prepared, **rule))
+        assert complete(Mirror(made[-1]), 60)
         expected = "1" if rule != {"promote": True} else "3"
         assert aliases("beans-label", home)["champion"] == expected
     assert aliases("beans-label", home)["previous"] == "1"
     assert rollback("beans-label", home) == ("3", "1")
     assert aliases("beans-label", home) == {"champion": "1", "previous": "3"}
-    assert rollback("beans-label", home, version="2") == ("1", "2")
+    for before in "12":  # the second time nothing moves
+        assert rollback("beans-label", home, version="2") == (before, "2")
     assert aliases("beans-label", home) == {"champion": "2", "previous": "1"}
+    noted = take_new_champions(home)
+    assert [new.model.partition("/")[2] for new in noted] == ["1", "3", "1", "2"]
+    assert [new.run_id for new in noted] == [made[n].run_id for n in (0, 2, 0, 1)]
+    assert noted[-1].promotion["champion"] == "beans-label/1"
     known = holders("beans-label", home)
     assert (known.versions, known.is_current) == ({"champion": "2", "previous": "1"}, True)
     assert set(known.champions) == {"1", "2", "3"}

@@ -24,6 +24,7 @@ from automl.tracking import synchronization
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.mirror_process import registration
 from automl.tracking.model_registry import aliases, find_bundle, list_versions, rollback
+from automl.tracking.new_champions import take_new_champions
 from automl.tracking.outbox import Outbox
 from automl.tracking.pending import pending_runs
 from automl.tracking.publication import Publisher
@@ -60,9 +61,13 @@ def finished(runs: Any, *, baseline: bool = False) -> RunFolder:
 
 def test_predicting_by_alias_registers_the_model_first_and_says_so(home: Path, runs: Any) -> None:
     folder = finished(runs)
+    StageRecords(folder.stages).write("promotion", {"promote": True, "reason": "better"})
     with pytest.warns(AutoMLWarning, match=r"it is beans-label/1@champion now$") as told:
         found = find_bundle("beans-label@champion", home)
     assert len(told) == 1
+    (new,) = take_new_champions(home)
+    assert (new.problem, new.model, new.run_id) == ("beans-label", "beans-label/1", folder.run_id)
+    assert new.promotion["reason"] == "better"
     assert found.run_id == folder.run_id
     assert registration(folder).status == "done"
     assert find_bundle("beans-label", home).label == "beans-label/1"  # and says nothing again
