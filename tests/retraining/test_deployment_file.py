@@ -141,12 +141,14 @@ def test_a_schedule_and_new_files_are_combined_as_the_page_says(
 def test_a_run_must_be_planned_only_if_prefect_plans_so_far_ahead(
     monkeypatch: pytest.MonkeyPatch, days: int, *, is_asked: bool
 ) -> None:
-    monkeypatch.setattr(serving, "_planned_after", lambda *_: False)
+    asked: list[Any] = []
+    monkeypatch.setattr(serving, "_planned_after", lambda *given: asked.append(given))
     monkeypatch.setattr(serving, "SCHEDULER_SECONDS", 0.0)
     plan = Plan("beans", table="t.csv", interval_seconds=86400.0 * days)
     proof = serving._ScheduleProof(plan)
     with pytest.raises(ServiceError, match="no run") if is_asked else nullcontext():
         proof.demand()
+    assert bool(asked) is is_asked
 
 
 def test_the_next_date_of_a_cron_expression_may_be_years_ahead() -> None:

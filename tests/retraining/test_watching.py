@@ -247,6 +247,20 @@ def test_a_file_that_is_put_back_is_tried_again(service: Service, *, is_restarte
     assert service.files == {"bad.csv", "failed/bad.csv.reason.txt"}
 
 
+def test_what_was_set_aside_is_copied_again_though_its_version_is_the_same(
+    service: Service,
+) -> None:
+    service.put("a.csv")
+    place = DropPlace(service.address)
+    drop = place.find("a.csv")
+    assert drop is not None
+    digest = service.store.take(place, drop)
+    assert service.store.digest_of(place, drop) == digest
+    service.store.give_up(digest)
+    assert (service.store.digest_of(place, drop), service.store.path(digest)) == ("", None)
+    assert service.store.take(place, drop) == service.store.digest_of(place, drop) == digest
+
+
 def test_prefect_begins_another_run_for_a_content_that_was_set_aside(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
