@@ -410,7 +410,13 @@ def _train(
 def _labelled(frame: pd.DataFrame, model: TableModel) -> tuple[pd.DataFrame, pd.Series]:
     """Rows with a target, and it; one warning counts the others."""
     findings = Findings("the frame")
-    raw = labelled(RawTable.of(frame.reset_index(drop=True)), model.target, model.task, findings)
+    raw = labelled(
+        RawTable.of(frame.reset_index(drop=True)),
+        model.target,
+        model.task,
+        findings,
+        model.target_reading,
+    )
     findings.raise_problems()
     series = raw[model.target].series
     return frame.iloc[series.index.to_numpy()], series

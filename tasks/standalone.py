@@ -311,7 +311,13 @@ def score(
         if name is not None and name not in frame.columns:
             findings.problems.append(f"there is no {part} column {name!r}")
     findings.raise_problems()
-    raw = labelled(RawTable.of(frame.reset_index(drop=True)), model.target, model.task, findings)
+    raw = labelled(
+        RawTable.of(frame.reset_index(drop=True)),
+        model.target,
+        model.task,
+        findings,
+        model.target_reading,
+    )
     findings.raise_problems()
     series = raw[model.target].series
     frame = frame.iloc[series.index.to_numpy()]

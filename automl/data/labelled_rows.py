@@ -18,7 +18,9 @@ NO_TARGET_THERE = "holds no target there"
 """End of the note that counts rows without a target."""
 
 
-def labelled(table: RawTable, target: str, task: str, findings: Findings) -> RawTable:
+def labelled(
+    table: RawTable, target: str, task: str, findings: Findings, reading: Reading | None = None
+) -> RawTable:
     """The rows that have a target, read as a run reads it; their index keeps the positions.
 
     Parameters
@@ -27,6 +29,8 @@ def labelled(table: RawTable, target: str, task: str, findings: Findings) -> Raw
         Raw columns with a RangeIndex, of which one is the target.
     findings
         Takes the problems, also that no row has a target; then all rows are returned.
+    reading
+        How a model reads the numbers of its target; None finds it in the column.
 
     Warns
     -----
@@ -34,7 +38,10 @@ def labelled(table: RawTable, target: str, task: str, findings: Findings) -> Raw
         Once, with the number of rows that are left out.
     """
     told = Findings(findings.source)  # its notes on readings are the run's
-    read, _ = with_target_read(table, target, task, told)
+    if reading is None:
+        read, _ = with_target_read(table, target, task, told)
+    else:
+        read = target_read(table, target, reading, told)
     left_out = Findings(findings.source)
     kept, _ = with_target(read, target, left_out)
     findings.problems += [*told.problems, *left_out.problems]

@@ -165,6 +165,7 @@ def _model(folder: Path, manifest: Manifest, *, trust: bool) -> TableModel:
             cost_matrix=manifest.cost_matrix,
             combine=manifest.combine,
             calibration=manifest.calibration,
+            target_reading=manifest.target_reading,
             reference=_reference(folder, manifest),
         )
     except ValueError as error:
@@ -273,6 +274,7 @@ def _facts(model: TableModel) -> dict[str, Any]:
         "cost_matrix": None if costs is None else costs.tolist(),
         "combine": model.combine,
         "calibration": None if model.calibration is None else model.calibration.to_json(),
+        "target_reading": None if model.target_reading is None else model.target_reading.to_json(),
         "schema": model.schema.to_json(),
     }
 

@@ -19,15 +19,18 @@ from automl.inference.calibration import Calibration
 from automl.inference.column_schema import UNSEEN, USED_ROLES, ColumnSchema
 from automl.inference.combining import Combine
 from automl.inference.dates import ELAPSED, PARTS
+from automl.inference.forms import NumberForm
 from automl.inference.plain_records import ShapeError, read_record
+from automl.inference.readings import Reading
 from automl.inference.schema import TableSchema
 
-FORMAT = 8
+FORMAT = 9
 """Format of the bundles that are written."""
-READABLE = (2, 3, 4, 5, 6, 7, FORMAT)
+READABLE = (2, 3, 4, 5, 6, 7, 8, FORMAT)
 """Format 2 has one layer, and the mean of its members; before format 4 columns have no types for MLflow, before
 format 5 no readings, before format 6 no named parts of dates, no differences and no texts, before format 7 no
-constants as plain numbers, without a preprocessor, before format 8 no calibration."""
+constants as plain numbers, without a preprocessor, before format 8 no calibration, before format 9 no reading of the
+target."""
 MANIFEST = "manifest.json"
 CHECKED_VERSIONS = ("scikit-learn", "numpy", "pandas")
 MOST_BYTES = 2**27
@@ -134,6 +137,7 @@ class Manifest:
     files: Mapping[str, str]
     combine: Combine = "mean"
     calibration: Calibration | None = None
+    target_reading: Reading | None = None
     signature: SignatureEntry | None = field(default=None)
 
 
@@ -197,6 +201,7 @@ def _check(manifest: Manifest) -> None:
             raise ShapeError(f"versions[{name!r}]", "there", "nothing")
     _check_classes(manifest)
     _check_calibration(manifest)
+    _check_target_reading(manifest)
     _check_members(manifest)
     _check_columns(manifest.schema)
 
@@ -229,6 +234,16 @@ def _check_calibration(manifest: Manifest) -> None:
         raise ShapeError("calibration.power", "above 0", calibration.power)
     if len(calibration.biases) != len(manifest.classes or ()):
         raise ShapeError("calibration.biases", "one for each class", list(calibration.biases))
+
+
+def _check_target_reading(manifest: Manifest) -> None:
+    reading = manifest.target_reading
+    if reading is None:
+        return
+    if manifest.task != "regression":
+        raise ShapeError("target_reading", f"null for the task {manifest.task}", reading.to_json())
+    if not isinstance(reading.form, NumberForm):
+        raise ShapeError("target_reading.form.kind", "number", reading.form.kind)
 
 
 def _loaded_files(manifest: Manifest) -> Iterator[tuple[str, str]]:

@@ -16,13 +16,14 @@ from threadpoolctl import threadpool_limits
 
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.calibration import Calibration, calibrated
-from automl.inference.columns import with_table_names
+from automl.inference.columns import short, with_table_names
 from automl.inference.combining import Combine, check_combination, combined
 from automl.inference.constant import is_constant
 from automl.inference.decision import DecisionRule, cost_threshold
 from automl.inference.deviations import Deviations, deviations_of
 from automl.inference.labels import encode_labels, given_target
 from automl.inference.prediction import raw_prediction
+from automl.inference.readings import Reading
 from automl.inference.reference import TrainingReference
 from automl.inference.schema import TableSchema
 from automl.inference.second_layer import StackInputs
@@ -153,6 +154,8 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         the probabilities are shares of the votes.
     calibration
         Of the blend's probabilities, see `automl.inference.calibration`; None leaves them as they are.
+    target_reading
+        How the numbers of a target are read that is scored, for regression; None for plain ones.
     reference
         What the training table looked like; None if it is not known.
     strict
@@ -185,6 +188,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         cost_matrix: ArrayLike | None = None,
         combine: Combine = "mean",
         calibration: Calibration | None = None,
+        target_reading: Reading | None = None,
         reference: TrainingReference | None = None,
         strict: bool = False,
         n_jobs: int = 1,
@@ -198,6 +202,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         self.cost_matrix = cost_matrix
         self.combine = combine
         self.calibration = calibration
+        self.target_reading = target_reading
         self.reference = reference
         self.strict = strict
         self.n_jobs = n_jobs
@@ -288,9 +293,10 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
         truth = given_target(y, len(raw))
         predicted = self.codes(raw)
         if predicted is None:
-            values = truth.read().values
+            values = truth.read(self.target_reading).values
             if not np.isfinite(values).all():
-                raise DataError("y must hold finite numbers; found an infinite one")
+                bad = truth.series.iloc[int(np.isfinite(values).argmin())]
+                raise DataError(f"y must hold finite numbers; found {short(bad)}")
             return float(r2_score(values, self.labels(raw)))
         codes = encode_labels(truth.series, self.classes_)
         if not (codes >= 0).any():

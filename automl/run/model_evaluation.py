@@ -37,7 +37,7 @@ class Measure:
     Parameters
     ----------
     index : None takes the default index, with baselines of the rows that are scored
-    target_reading : how numbers of the target are read; None for plain ones
+    target_reading : how numbers of the target are read, for bundles that do not say it; None for plain ones
     weights : name of the column of weights; None without one
     training_rows : (n,), digests of the rows that the model was fitted on; None if they are not known
     """
@@ -142,7 +142,7 @@ def labelled_rows(
         columns=Columns(model.target, weights=measure.weights),
         task=Task(model.task),
         class_labels=getattr(model, "classes_", None),
-        target_reading=measure.target_reading,
+        target_reading=model.target_reading or measure.target_reading,
         source=source,
         strict=model.strict,
     )

@@ -163,6 +163,7 @@ def assembled(
         cost_matrix=rule.costs if rule else None,
         combine=combine,
         calibration=calibration,
+        target_reading=table.target_reading,
     )
 
 

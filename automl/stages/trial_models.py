@@ -62,6 +62,7 @@ def model_of_trial(
         classes=model.classes,
         threshold=rule.threshold if rule and plan.table.n_classes == 2 else None,
         cost_matrix=model.cost_matrix,
+        target_reading=model.target_reading,
         reference=model.reference,
         strict=model.strict,
     )

@@ -11,6 +11,9 @@ from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_sc
 from tiny_models import tiny_bundle, tiny_model, training_rows
 
 from automl.errors import AutoMLWarning
+from automl.inference.bundle import write_bundle
+from automl.inference.forms import NumberForm
+from automl.inference.readings import Reading
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +61,20 @@ def test_numbers_are_scored_in_their_own_units(automl, rows, numbers):
     predicted = tiny_model("regression").predict(rows)
     assert found["mae"] == pytest.approx(mean_absolute_error(rows["y"], predicted), abs=1e-4)
     assert found["r2"] == pytest.approx(r2_score(rows["y"], predicted), abs=1e-4)
+
+
+def test_a_bundle_reads_the_target_as_its_training_table_had_it(automl, rows, tmp_path):
+    model = tiny_model("regression")
+    model.target_reading = Reading(NumberForm(",", "."), words=("none",))
+    write_bundle(model, tmp_path / "numbers")
+    rows["y"] = rows["x"] * 1000 + 0.5
+    metrics = automl("evaluate", tmp_path / "numbers", written(rows), "--json").json["metrics"]
+    thousands = rows.assign(y=[f"{y:_}".replace(".", ",").replace("_", ".") for y in rows["y"]])
+    found = automl("evaluate", tmp_path / "numbers", written(thousands), "--json").json
+    assert found["metrics"] == pytest.approx(metrics)
+    thousands.loc[3, "y"] = "none"
+    found = automl("evaluate", tmp_path / "numbers", written(thousands), "--json").json
+    assert (found["rows"], found["unlabelled"]) == (49, 1)
 
 
 def test_the_table_names_each_metric_with_its_interval(automl, rows, model):

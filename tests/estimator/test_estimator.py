@@ -190,7 +190,9 @@ def test_nothing_is_predicted_before_the_fit(method):
 
 def test_rows_without_a_target_are_left_out_of_a_score():
     model = AutoML()
-    model.model_ = SimpleNamespace(target="kind", task="auto", score=lambda X, y: (X, list(y)))
+    model.model_ = SimpleNamespace(
+        target="kind", task="auto", target_reading=None, score=lambda X, y: (X, list(y))
+    )
     model._columns_in, model.feature_names_in_ = ["size"], np.array(["size"], dtype=object)
     frame = FRAME.assign(kind=["a", None, "b"])
     with pytest.warns(AutoMLWarning, match="1 of 3 rows is dropped: target column 'kind'") as told:

@@ -22,8 +22,10 @@ from sklearn.ensemble import (
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference import native, trees
 from automl.inference.bundle import load_bundle, read_manifest, write_bundle
+from automl.inference.forms import NumberForm
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.inference.pyfunc import _load_pyfunc
+from automl.inference.readings import Reading
 from automl.preprocessing import build_preprocessor
 
 TASKS = ("binary", "multiclass", "regression")
@@ -87,6 +89,18 @@ def test_decisions_and_labels_are_kept(model_of, bundle, tmp_path):
     stamps = [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-02")]
     with pytest.raises(SettingsError, match="a class label must be text"):
         write_bundle(model_of("binary", classes=stamps), tmp_path / "stamps")
+
+
+def test_the_reading_of_the_target_is_kept_and_earlier_bundles_have_none(model_of, raw, tmp_path):
+    reading = Reading(NumberForm(",", ".", unit="kg"), words=("none",), marks_infinite=True)
+    model = model_of("regression", target_reading=reading)
+    manifest = write_bundle(model, tmp_path / "model")
+    assert load_bundle(tmp_path / "model").target_reading == reading
+    earlier = {key: value for key, value in manifest.items() if key != "target_reading"}
+    (tmp_path / "model" / "manifest.json").write_text(json.dumps(earlier | {"format": 8}))
+    again = load_bundle(tmp_path / "model")
+    assert again.target_reading is None
+    np.testing.assert_array_equal(again.raw(raw), model.raw(raw))
 
 
 def test_the_manifest_says_what_is_in_it(bundle):

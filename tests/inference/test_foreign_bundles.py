@@ -24,6 +24,7 @@ from automl.inference.bundle import load_bundle, write_bundle
 from automl.inference.manifest import MOST_BYTES
 from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.inference.provenance import KIND
+from automl.inference.readings import Reading
 from automl.inference.signature import key_name, signed
 from automl.installation import make_key
 from automl.preprocessing import build_preprocessor
@@ -317,6 +318,10 @@ KINDS = {
     "biases of other classes": (
         edited(calibration={"power": 1.0, "biases": [0.0] * 9}),
         "biases must be one for each class",
+    ),
+    "reading of a target of classes": (
+        edited(target_reading=Reading().to_json()),
+        "target_reading must be null for the task",
     ),
     "column twice": (edited(schema__columns__1__name="size"), "names must be distinct"),
     "category twice": (

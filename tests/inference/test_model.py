@@ -14,8 +14,10 @@ from sklearn.metrics import get_scorer
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference import model as model_module
 from automl.inference.decision import DecisionRule
+from automl.inference.forms import NumberForm
 from automl.inference.model import FittedPipeline, Member, TableModel, label_array
 from automl.inference.prediction import raw_prediction
+from automl.inference.readings import Reading
 
 TASKS = ("binary", "multiclass", "regression")
 
@@ -86,6 +88,15 @@ def test_a_score_takes_a_target_in_any_form(model_of, raw, task):
         assert model.score(raw, y.astype(str)) == 1.0
         y[: len(y) // 2] = 77
         assert model.score(raw, y) == 0.5
+
+
+def test_a_score_reads_numbers_as_the_training_table_had_them(model_of, raw):
+    model = model_of("regression", target_reading=Reading(NumberForm(",", ".")))
+    y = np.arange(len(raw)) * 1000.0 + 1000.0
+    expected = model.score(raw, y)
+    assert model.score(raw, [f"{value:,.0f}".replace(",", ".") for value in y]) == expected
+    with pytest.raises(DataError, match=r"must hold numbers; found '1,234\.5'"):
+        model.score(raw, ["1,234.5", *y[1:]])
 
 
 @pytest.mark.parametrize(

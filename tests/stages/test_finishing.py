@@ -2,20 +2,24 @@
 
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.dummy import DummyRegressor
 from stage_json import build_final
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from automl.data.table import prepare_table
 from automl.evaluation.fold_models import remove_all_models
 from automl.home import Home
 from automl.inference.bundle import load_bundle
-from automl.inference.model import TableModel
+from automl.inference.model import FittedPipeline, Member, TableModel
 from automl.run.beginning import begin
 from automl.run.ledger import Ledger
 from automl.run_records.ensemble import BlendScores, EnsembleRecord, Share
 from automl.settings import Settings
 from automl.stages import finishing
-from automl.stages.finishing import prediction_seconds, sample_size, wants_refits
+from automl.stages.finishing import assembled, prediction_seconds, sample_size, wants_refits
 from automl.stages.line import Line
 
 
@@ -76,6 +80,16 @@ def test_the_final_model_is_timed_with_the_threads_of_a_trial_and_told_when_too_
     assert "ms, over the limit of 1e-06 ms" in session.warnings[-1]
     assert [m["models"] for m in made["members"]] == [5, 5]
     assert [m.trial for m in load_bundle(made["bundle"]).members] == [t.id for t in line.trials[:2]]
+
+
+def test_the_model_reads_a_target_as_its_run_did():
+    frame = pd.DataFrame({"x": np.sin(range(60)), "y": [f"{i},5" for i in range(60)]})
+    table = prepare_table(frame, target="y")
+    mean = FittedPipeline(None, DummyRegressor().fit([[0.0]], [1.0]))
+    session = SimpleNamespace(plan=SimpleNamespace(table=table))
+    model = assembled(session, [Member(1.0, [mean])], None)
+    assert model.target_reading == table.target_reading
+    assert model.score(frame[["x"]], frame["y"]) < 0
 
 
 def ensemble_of(members):

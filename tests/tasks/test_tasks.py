@@ -9,12 +9,15 @@ import pandas as pd
 import pytest
 from prefect import Task
 from prefect.cache_policies import NO_CACHE
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference.bundle import write_bundle
 from automl.inference.columns import with_table_names
+from automl.inference.forms import NumberForm
 from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.inference.readings import Reading
 from automl.settings import Settings
 from automl.significance import Procedure
 from automl_tasks import data, models, preprocessing, stages
@@ -395,6 +398,16 @@ def test_a_model_takes_the_very_names_it_was_trained_with(names):
     model = TableModel(schema, [Member(1.0, [pipeline])], task="regression", target="y")
     assert model.predict(rows) == pytest.approx(y, abs=1e-4)
     assert model.deviations(rows).filled == ()
+
+
+def test_a_score_reads_the_target_as_the_model_knows_it(features):
+    rows = features[["size"]].assign(y=["1.000", "2.000", "3.000", "6.000"] * (N // 4))
+    mean = DummyRegressor().fit(np.zeros((1, 1)), [3000.0])
+    members = [Member(1.0, [FittedPipeline(None, mean)])]
+    schema = data.fit_schema.fn(rows[["size"]], {"size": "numeric"})
+    model = TableModel(schema, members, task="regression", target="y")
+    model.target_reading = Reading(NumberForm(decimal=",", thousands="."))
+    assert models.score.fn(model, rows)["mae"] == pytest.approx(1500.0)
 
 
 def test_weights_that_are_not_there_are_named(bundle, frame):
