@@ -188,12 +188,13 @@ def _numeric(series: pd.Series) -> pd.Series:
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         return series
     kind = getattr(dtype, "kind", "O")
-    if kind in "iu":
-        return series.astype(np.int64)
-    values = series.astype(np.float64)
-    whole = kind == "O" and pd.api.types.infer_dtype(series) == "integer"
-    whole = whole and bool(values.abs().max() < 2**63)
-    return values.astype(np.int64) if whole else values
+    if kind in "iu" or (kind == "O" and pd.api.types.infer_dtype(series) == "integer"):
+        least, greatest = series.min(), series.max()
+        if least >= -(2**63) and greatest < 2**63:
+            return series.astype(np.int64)
+        if least >= 0 and greatest < 2**64:
+            return series.astype(np.uint64)
+    return series.astype(np.float64)
 
 
 def _as_numbers(values: Column) -> NDArray[np.float64] | None:

@@ -20,7 +20,8 @@ MOST_ENTRIES = 2_000_000
 MOST_CHARACTERS = 2**20
 MOST_DEPTH = 24
 """Greatest depth of values that are kept as they are; what is written here has three levels."""
-LARGEST_INTEGER = 2**63 - 1
+LARGEST_INTEGER = 2**64 - 1
+"""Of the whole numbers that numpy has, which may be labels."""
 _SHOWN_CHARACTERS = 60
 """Limit for untrusted text in a message: enough to find it in its file."""
 

@@ -116,6 +116,31 @@ def test_a_later_table_with_such_a_column_is_refused(name, column):
         prepare_test_table(frame(0.0).assign(**{column: NO_VALUES[name]}), table)
 
 
+def test_half_a_character_is_refused_by_column_and_row():
+    halves = pd.Series(["a", "\ud83d", "b", "c"] * (N // 4), dtype=object)
+    for target in ("y", "odd"):
+        with pytest.raises(DataError, match=r"column 'odd' holds \\ud83d in row 2"):
+            prepare_table(frame(halves), target=target)
+
+
+BEYOND = (2**63 + 5, 2**63 + 6)
+WIDE_LABELS = {
+    "uint64": pd.Series(BEYOND * (N // 2), dtype=np.uint64),
+    "UInt64": pd.Series(BEYOND * (N // 2), dtype="UInt64"),
+    "objects": pd.Series(BEYOND * (N // 2), dtype=object),
+    "objects of 64 bits": pd.Series((2**53, 2**53 + 1) * (N // 2), dtype=object),
+}
+
+
+@pytest.mark.parametrize("name", WIDE_LABELS)
+def test_labels_of_up_to_64_bits_stay_apart(name, tmp_path):
+    values = WIDE_LABELS[name]
+    table = prepare_table(frame(values), target="odd")
+    assert table.class_labels.tolist() == list(values[:2])
+    again = prepare_test_table(frame(values), Table.load(table.write(tmp_path)))
+    assert again.y.tolist() == [0, 1] * (N // 2)
+
+
 def test_whole_numbers_beyond_64_bits_are_not_mangled():
     table = prepare_table(
         frame([10.0**25 * (i % 7 + 1) for i in range(N)]), target="odd", task="regression"

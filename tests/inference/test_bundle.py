@@ -23,7 +23,7 @@ from automl.errors import AutoMLWarning, DataError, SettingsError
 from automl.inference import native, trees
 from automl.inference.bundle import load_bundle, read_manifest, write_bundle
 from automl.inference.forms import NumberForm
-from automl.inference.model import FittedPipeline, Member, TableModel
+from automl.inference.model import FittedPipeline, Member, TableModel, label_array
 from automl.inference.pyfunc import _load_pyfunc
 from automl.inference.readings import Reading
 from automl.preprocessing import build_preprocessor
@@ -83,9 +83,18 @@ def test_decisions_and_labels_are_kept(model_of, bundle, tmp_path):
     costs = [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
     write_bundle(model_of("multiclass", cost_matrix=costs), tmp_path / "costs")
     assert load_bundle(tmp_path / "costs").cost_matrix_.tolist() == costs
-    for labels in ([True, False], [1, 0], [0.5, 1.5], ["a", None], ["ä", "b"]):
+    for labels in (
+        [True, False],
+        [1, 0],
+        np.array([3, 2**64 - 1]),
+        [0.5, 1.5],
+        ["a", None],
+        ["ä", "b"],
+    ):
         write_bundle(model_of("binary", classes=labels), tmp_path / "labels")
-        assert load_bundle(tmp_path / "labels").classes_.tolist() == labels
+        found = load_bundle(tmp_path / "labels").classes_
+        assert found.tolist() == list(labels)
+        assert found.dtype == label_array(labels).dtype
     stamps = [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-02")]
     with pytest.raises(SettingsError, match="a class label must be text"):
         write_bundle(model_of("binary", classes=stamps), tmp_path / "stamps")
