@@ -12,7 +12,7 @@ import pandas as pd
 
 from automl.data.findings import Findings, listed
 from automl.data.roles import ColumnRole, Role, is_nested
-from automl.inference.columns import short
+from automl.inference.columns import half_character, short
 from automl.inference.forms import DateForm, DurationForm, NumberForm
 from automl.inference.raw_table import Column
 
@@ -44,6 +44,13 @@ def value_problem(column: Column, *, is_given: bool = False) -> str | None:
             f"{type(present.iloc[row]).__name__} {short(present.iloc[row])} "
             f"in row {present.index[row] + 1}"
         )
+    halves = kinds.eq("half a text").to_numpy()
+    if halves.any():
+        row = int(halves.argmax())
+        return (
+            f"column {series.name!r} holds {half_character(present.iloc[row])} in row {present.index[row] + 1}, "
+            "half a character, which no text can hold; write both halves, or leave it out"
+        )
     if is_given or kinds.nunique() < 2 or set(kinds.unique()) in MAY_MIX:
         return None
     other = int(kinds.ne(kinds.iloc[0]).to_numpy().argmax())
@@ -60,7 +67,7 @@ def _kind(value: object) -> str:
     if isinstance(value, bool | np.bool_):
         return "a boolean"
     if isinstance(value, str):
-        return "a text"
+        return "half a text" if half_character(value) else "a text"
     if isinstance(value, Number | Decimal):
         return "a number"
     return "a date" if isinstance(value, date | np.datetime64) else type(value).__name__

@@ -41,7 +41,7 @@ from automl.data.public_tables import read_bundled, read_openml
 from automl.data.remote import fetch, folder_parts
 from automl.data.sheets import SHEETS, read_sheet
 from automl.errors import AutoMLWarning, DataError
-from automl.inference.columns import short, unique_names
+from automl.inference.columns import half_character, short, unique_names
 from automl.inference.raw_table import RawTable
 from automl.lookup import nearest_names
 
@@ -277,13 +277,13 @@ def _read_json(text: str, name: str) -> pd.DataFrame:
     records: list[Any] = []
     if text.lstrip().startswith("["):
         try:
-            records = json.loads(text)
+            records = _json_value(text, name)
         except ValueError as error:
             raise DataError(f"{name} is not valid JSON: {error}") from None
         except RecursionError:
             raise DataError(f"{name} is nested too deep; {FLAT}") from None
     else:
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in enumerate(io.StringIO(text, newline=None), start=1):
             if line.strip():
                 records.append(_json_line(line, number, name))
     for position, record in enumerate(records, start=1):
@@ -300,11 +300,23 @@ def _read_json(text: str, name: str) -> pd.DataFrame:
 
 def _json_line(line: str, number: int, name: str) -> Any:
     try:
-        return json.loads(line)
+        return _json_value(line, f"{name}, line {number}")
     except ValueError as error:
         raise DataError(f"{name}, line {number} is not valid JSON: {error}") from None
     except RecursionError:
         raise DataError(f"{name}, line {number} is nested too deep; {FLAT}") from None
+
+
+def _json_value(text: str, place: str) -> Any:
+    r"""Value of a JSON text; half a character, such as an escaped ``\ud800`` alone, is refused."""
+    value = json.loads(text)
+    if "\\ud" in text.lower():
+        half = half_character(json.dumps(value, ensure_ascii=False))
+        if half:
+            raise DataError(
+                f"{place}: {half} is half a character, which no text can hold; write both halves, or leave it out"
+            )
+    return value
 
 
 def _plain_names(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Oddity]]:

@@ -208,6 +208,15 @@ def with_table_names(frame: pd.DataFrame) -> pd.DataFrame:
     return frame if names == list(frame.columns) else frame.set_axis(names, axis=1)
 
 
+def half_character(text: str) -> str:
+    """The first lone surrogate of a text, escaped: half a character, which UTF-8 cannot hold; empty if there is none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return ascii(text[error.start])[1:-1]
+    return ""
+
+
 def short(value: object) -> str:
     """A value in a message: quoted, its middle left out where it is long."""
     text = repr(value.item() if isinstance(value, np.generic) else value)

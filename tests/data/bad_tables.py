@@ -187,6 +187,19 @@ bad_file("json nested deep", "bad.jsonl", '{"a": ' + "[" * 100_000, "line 1", "n
 bad_file("list nested deep", "bad.json", "[" * 100_000, "nested too deep")
 bad_file("sheet that is none", "bad.xlsx", "PK", "bad.xlsx", "spreadsheet")
 bad_file("json that is no list", "bad.json", "[1, 2", "JSON")
+bad_file(
+    "json half a character",
+    "bad.jsonl",
+    '{"a": "x"}\n\n{"a": "\\uD83D"}\n',
+    "line 3",
+    r"\ud83d is half a character",
+)
+bad_file(
+    "json half a character in a name",
+    "bad.json",
+    '[{"a\\ude00": "x"}]',
+    r"\ude00 is half a character",
+)
 bad_file("empty json lines", "bad.jsonl", "\n", "empty")
 bad_file("json lines latin-1", "bad.jsonl", b'{"a": 1}\n{"a": "\xe9"}\n', "line 2", "UTF-8")
 bad_file("arff without data", "bad.arff", "@relation r\n@attribute a numeric\n", "@data")

@@ -129,6 +129,14 @@ def test_a_row_that_ends_in_missing_values_is_not_short(tmp_path):
     assert read_table(path)["y"].isna().all()
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_only_ends_of_lines_part_json_lines_and_pairs_make_one_character(end, tmp_path):
+    path = tmp_path / "t.jsonl"
+    lines = ['{"a": "one\u2028two\x85"}', r'{"a": "\ud83d\ude00"}', ""]
+    path.write_bytes(end.join(lines).encode())
+    assert read_table(path)["a"].tolist() == ["one\u2028two\x85", "\U0001f600"]
+
+
 def test_columns_are_kept_in_the_order_asked_for():
     assert list(read_table(good_frame(), columns=["sold", "size"])) == ["sold", "size"]
 
