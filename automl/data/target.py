@@ -34,6 +34,9 @@ SHOWN_GROUPS = 3
 """Spellings of a label that a sentence names before it counts the others."""
 LARGEST_TARGET = 1e30
 """Predictions are float32, and some learners square what they fit."""
+FARTHEST_MEAN = 1e6
+"""Standard deviations between 0 and the mean of a target. Up to here no family loses in R²; at ten times as many the
+seven digits of predictions cost 0.03, ridge fails and forests lose 0.1 (600 rows, 25 families)."""
 TASKS = ("auto", "classification", *Task)
 
 
@@ -237,11 +240,23 @@ def _encode_numbers(values: Column, positive: object, findings: Findings) -> Enc
         findings.problems.append(
             f"target column {name!r} has the value {parsed[0]:g} in every row; there is nothing to learn"
         )
+    else:
+        _take_far_mean(parsed, name, findings)
     if positive is not None:
         findings.problems.append(
             f"the positive label {positive!r} needs two classes; target column {name!r} is numeric"
         )
     return EncodedTarget(Task.REGRESSION, parsed)
+
+
+def _take_far_mean(values: NDArray[np.float64], name: str, findings: Findings) -> None:
+    mean, spread = float(values.mean()), float(values.std())
+    if abs(mean) > FARTHEST_MEAN * spread:
+        sentence = (
+            f"the numbers of target column {name!r} differ by about {spread:.2g} around {mean:.7g}, and "
+            f"predictions have seven digits; predict the differences from {mean:.7g} instead"
+        )
+        findings.take(sentence, sentence)
 
 
 def _first_text(values: pd.Series) -> str:

@@ -3,6 +3,7 @@
 import datetime as dt
 import decimal
 import json
+from contextlib import nullcontext
 from dataclasses import asdict
 
 import numpy as np
@@ -364,6 +365,16 @@ def test_odd_numbers_to_predict_are_read_or_their_rows_dropped(name, tmp_path):
     loaded = Table.load(table.write(tmp_path))
     again = prepare_test_table(pd.DataFrame({"x": X, "y": values}), loaded)
     assert np.array_equal(again.y, table.y)
+
+
+@pytest.mark.parametrize(("mean", "is_far"), [(-1e9, True), (1e9, True), (1e5, False), (0, False)])
+def test_numbers_far_from_zero_for_their_spread_are_told(mean, is_far):
+    values = mean + np.random.default_rng(0).normal(0.0, 10.0, N)
+    notes = target_table(values).notes
+    told = [note for note in notes if f"the differences from {values.mean():.7g} instead" in note]
+    assert len(told) == is_far
+    with pytest.raises(DataError, match="'y' differ by about 9") if is_far else nullcontext():
+        target_table(values, strict=True)
 
 
 def test_labels_lose_outer_blanks_and_boolean_words_their_case():
