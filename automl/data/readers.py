@@ -22,6 +22,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import warnings
 import zlib
 from collections.abc import Sequence
@@ -50,6 +51,8 @@ JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
 EXTENSIONS = (*DELIMITERS, ".parquet", ".feather", *JSON_EXTENSIONS, ".arff")
 FOLDER_EXTENSIONS = tuple(each for each in EXTENSIONS if each not in (".txt", ".dat"))
 """Extensions of what counts as a table in a folder, where such files may be anything."""
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+"""Column in which pandas keeps an index that has no name, and is no data."""
 FLAT = "one flat object for each row is expected"
 _TEXT_EXTENSIONS = (*DELIMITERS, *JSON_EXTENSIONS, ".arff")
 
@@ -225,12 +228,14 @@ def _read_arrow(stream: BinaryIO, kind: str, name: str) -> pd.DataFrame:
         raise DataError(
             f"{name} is not a readable {kind[1:]} file: {str(error).splitlines()[0]}"
         ) from None
+    except LookupError as error:
+        raise DataError(f"{name} names a time zone that is not known here: {error}") from None
     named = [level for level in frame.index.names if level is not None]
     return frame.reset_index() if named and not set(named) & set(frame.columns) else frame
 
 
 def _arrow_frame(stream: BinaryIO, kind: str, name: str) -> pd.DataFrame:
-    """Frame of a file; pandas refuses names that occur again."""
+    """Frame of a file; pandas refuses names that occur again, and types that this machine does not have."""
     from pyarrow import feather, parquet
 
     if kind == ".parquet":
@@ -241,11 +246,15 @@ def _arrow_frame(stream: BinaryIO, kind: str, name: str) -> pd.DataFrame:
         names = _feather_names(stream, name)
     stream.seek(0)
     if len(set(names)) == len(names):
-        return pd.read_parquet(stream) if kind == ".parquet" else pd.read_feather(stream)
+        try:
+            return pd.read_parquet(stream) if kind == ".parquet" else pd.read_feather(stream)
+        except (LookupError, TypeError, AttributeError):
+            stream.seek(0)
     table = parquet.ParquetFile(stream).read() if kind == ".parquet" else feather.read_table(stream)
-    places = [str(place) for place in range(len(names))]
-    frame: pd.DataFrame = table.rename_columns(places).replace_schema_metadata().to_pandas()
-    return frame.set_axis(names, axis=1)
+    kept = [place for place, each in enumerate(names) if not _UNNAMED_INDEX.fullmatch(each)]
+    plain = table.select(kept).rename_columns(list(map(str, kept))).replace_schema_metadata()
+    frame: pd.DataFrame = plain.to_pandas()
+    return frame.set_axis([names[place] for place in kept], axis=1)
 
 
 def _feather_names(stream: BinaryIO, name: str) -> list[str]:

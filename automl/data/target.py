@@ -112,8 +112,11 @@ def _plain(column: Column, findings: Findings) -> Column | None:
         column = Column(series.astype(series.cat.categories.dtype), column.name)
     series, kind, name = column.series, column.kind, column.name
     if kind == "date" or series.dtype.kind in "mM":
+        what = "dates"
+        if getattr(series.dtype, "kind", "") == "m":
+            what = "durations, which may be numbers such as seconds"
         findings.problems.append(
-            f"target column {name!r} holds dates; a target is classes or numbers"
+            f"target column {name!r} holds {what}; a target is classes or numbers"
         )
         return None
     if kind == "boolean":

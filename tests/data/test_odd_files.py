@@ -135,6 +135,27 @@ def test_names_of_a_parquet_file_that_occur_again_get_a_number(tmp_path):
 ARFF = "@relation r\n@attribute a numeric\n@attribute b {u,v}\n@attribute c numeric\n@data\n"
 
 
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+@pytest.mark.parametrize("note", [{"numpy_type": "pint[m]"}, {}])
+def test_a_type_of_a_package_that_is_not_here_is_read_as_it_is_stored(kind, note, tmp_path):
+    frame = pd.DataFrame({"x": np.arange(30.0), "y": ["u", "v"] * 15}, index=np.arange(30) * 2)
+    stored = pa.Table.from_pandas(frame)
+    notes = json.loads(stored.schema.metadata[b"pandas"])
+    notes["columns"] = [{**each, **note} for each in notes["columns"]] if note else "lost"
+    stored = stored.replace_schema_metadata({"pandas": json.dumps(notes)})
+    path = tmp_path / f"t.{kind}"
+    (pq.write_table if kind == "parquet" else feather.write_feather)(stored, path)
+    pd.testing.assert_frame_equal(read_table(path), frame.reset_index(drop=True))
+
+
+def test_a_time_zone_that_is_not_known_is_named(tmp_path):
+    path = tmp_path / "t.parquet"
+    days = pa.array(pd.date_range("2026-01-01", periods=30, unit="us"))
+    pq.write_table(arrow_table(day=days.cast(pa.timestamp("us", tz="Nope/Zone"))), path)
+    with pytest.raises(DataError, match="time zone that is not known here: 'Nope/Zone'"):
+        read_table(path)
+
+
 def test_sparse_rows_have_zeros_and_the_first_category(tmp_path):
     path = tmp_path / "t.arff"
     path.write_text(ARFF + "{0 1.5, 2 3}\n{1 v}\n{}\n{2 ?}\n1,u,2\n")

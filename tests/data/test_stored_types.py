@@ -116,6 +116,12 @@ def test_a_later_table_with_such_a_column_is_refused(name, column):
         prepare_test_table(frame(0.0).assign(**{column: NO_VALUES[name]}), table)
 
 
+def test_durations_to_predict_are_refused_as_such():
+    for values in (USED["durations"], arrow(USED["durations"], pa.duration("s"))):
+        with pytest.raises(DataError, match="'odd' holds durations, which may be numbers such as"):
+            prepare_table(frame(values), target="odd")
+
+
 def test_half_a_character_is_refused_by_column_and_row():
     halves = pd.Series(["a", "\ud83d", "b", "c"] * (N // 4), dtype=object)
     for target in ("y", "odd"):
