@@ -148,8 +148,7 @@ def _rows_to_score(
     if isinstance(table, str):
         found = labelled_rows(model, read_table(table), measure, source=source_name(table))
     else:
-        rows = table.reset_index(drop=True).rename(columns=str)
-        found = labelled_rows(model, rows, measure, source=SOURCE)
+        found = labelled_rows(model, table, measure, source=SOURCE)
     return ScoredRows.of_table(found, measure.index)
 
 

@@ -127,7 +127,7 @@ def labelled_rows(
     Parameters
     ----------
     raw : (n_rows, n_columns)
-        With the target column; columns that the model needs and are missing are filled, as in a prediction.
+        With the target column and any index; columns that the model needs and are missing are filled, as in a prediction.
     source
         The table's name in messages.
 
@@ -138,7 +138,7 @@ def labelled_rows(
         cannot take the rows.
     """
     labelled = check_labels(
-        RawTable.of(raw),
+        RawTable.of(raw.reset_index(drop=True)),
         columns=Columns(model.target, weights=measure.weights),
         task=Task(model.task),
         class_labels=getattr(model, "classes_", None),

@@ -14,6 +14,7 @@ from automl.errors import AutoMLWarning
 from automl.inference.bundle import write_bundle
 from automl.inference.forms import NumberForm
 from automl.inference.readings import Reading
+from automl.run.model_evaluation import Measure, evaluate_model, labelled_rows
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +129,13 @@ def test_what_cannot_be_scored_gets_one_sentence(automl, rows, model, change, se
 
 def test_a_run_without_a_model_says_so(automl, rows, runs):
     assert "no model yet" in automl("evaluate", runs[0].run_id, written(rows)).err
+
+
+def test_rows_go_by_position_whatever_their_index(rows):
+    model = tiny_model()
+    found = labelled_rows(model, rows.set_axis([0] * len(rows)), Measure())
+    expected = labelled_rows(model, rows, Measure())
+    assert evaluate_model(model, found, Measure()) == evaluate_model(model, expected, Measure())
 
 
 def test_rows_of_one_class_have_values_all_the_same(automl, rows, model):
