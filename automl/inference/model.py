@@ -155,7 +155,7 @@ class TableModel(BaseEstimator):  # type: ignore[misc]
     calibration
         Of the blend's probabilities, see `automl.inference.calibration`; None leaves them as they are.
     target_reading
-        How the numbers of a target are read that is scored, for regression; None for plain ones.
+        How the target's numbers are read where rows are scored; None for plain ones, and for classes.
     reference
         What the training table looked like; None if it is not known.
     strict
