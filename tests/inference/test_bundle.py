@@ -86,7 +86,7 @@ def test_decisions_and_labels_are_kept(model_of, bundle, tmp_path):
     for labels in (
         [True, False],
         [1, 0],
-        np.array([3, 2**64 - 1]),
+        np.array([3, 2**64 - 1], dtype=np.uint64),
         [0.5, 1.5],
         ["a", None],
         ["ä", "b"],
