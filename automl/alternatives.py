@@ -10,8 +10,8 @@ from typing import Literal
 ClassWeighting = Literal["none", "balanced"]
 Decision = Literal["learned", "given"]
 """How two classes are separated: by a learned threshold, or by the costs alone."""
-FinalKind = Literal["bag", "refit"]
-"""Fold models together, or one model fitted again on all rows."""
+FinalKind = Literal["bag", "refit", "bag_and_refit"]
+"""Fold models together, one model fitted again on all rows, or all of these together."""
 Resource = Literal["auto", "folds", "rows", "iterations"]
 """Dimensions in which a partial trial saves work."""
 PromotionRule = Literal["superior", "not_worse", "always"]

@@ -193,10 +193,14 @@ class FoldResult:
         return self.fit_seconds + self.predict_seconds + self.scoring_seconds
 
     @property
+    def told_fit_seconds(self) -> float:
+        """About what the fit takes where it is told its rounds."""
+        return (1.0 if self.found_rounds is None else TOLD_SHARE) * self.fit_seconds
+
+    @property
     def further_seconds(self) -> float:
         """About what a further fold of the trial takes that is told its rounds."""
-        share = 1.0 if self.found_rounds is None else TOLD_SHARE
-        return share * self.fit_seconds + self.predict_seconds + self.scoring_seconds
+        return self.told_fit_seconds + self.predict_seconds + self.scoring_seconds
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""

@@ -13,7 +13,7 @@ from automl.inference.model import FittedPipeline, Member
 from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
 from automl.stages.blend_scores import describe_blend
-from automl.stages.finishing import Part, assembled, fitted, fitting_job, wants_refits
+from automl.stages.finishing import Part, assembled, fitted, fitting_job, is_bag
 
 LEAST_LIMIT = 60.0
 """Seconds; a fit may take so long, and ten times what the trial's fits took."""
@@ -69,7 +69,7 @@ def _rule(session: Session, trial: Trial) -> DecisionRule | None:
 
 def _pipelines(session: Session, trial: Trial) -> list[FittedPipeline]:
     """Kept models of a trial, or new ones from a worker slot; none if that fails."""
-    is_refit = wants_refits(session)
+    is_refit = not is_bag(session)
     name = f"{trial.id}-refit" if is_refit else trial.id
     models = load_models(session.folder.path, name)
     limit = LEAST_LIMIT + 10 * trial.fit_seconds

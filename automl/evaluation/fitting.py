@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -16,7 +17,7 @@ from automl.families.registry import get_family
 from automl.inference.model import FittedPipeline
 from automl.preprocessing.pipeline import TablePreprocessor, build_preprocessor
 from automl.randomness import Purpose, integer_seed, stream
-from automl.records import Configuration, IntArray
+from automl.records import Configuration, IntArray, Trial
 
 LOOKING_FOLDS = 2
 """Folds that look for their number of rounds. With one the score is worse where it finds a poor number; see
@@ -68,7 +69,7 @@ class SharedRounds:
     def known(self) -> int | None:
         """What the next fold takes; None if it looks for its own."""
         if self.given is not None or not self.n_missing:
-            return self.given or round(float(np.exp(np.mean(np.log(self.found)))))
+            return self.given or _typical(self.found)
         return None
 
     @property
@@ -80,6 +81,22 @@ class SharedRounds:
         """Take what a fold found; the first numbers count."""
         if self.is_shared and self.n_missing and found is not None:
             self.found.append(found)
+
+
+def rounds_on_all_rows(plan: EvaluationPlan, trial: Trial) -> int | None:
+    """Rounds of boosting of a fit on all rows: the geometric mean of what the folds of a trial found.
+
+    None where none was looked for, or in time order, where folds learn from fewer rows: the fit
+    looks for its own.
+    """
+    found = [fold.found_rounds for fold in trial.folds if fold.found_rounds is not None]
+    if trial.most_rounds is not None or plan.settings.time_ordered or not found:
+        return trial.most_rounds
+    return _typical(found)
+
+
+def _typical(rounds: Sequence[int]) -> int:
+    return round(float(np.exp(np.mean(np.log(rounds)))))
 
 
 def fit_fold(

@@ -10,6 +10,13 @@ from automl.alternatives import FinalKind
 from automl.metrics.intervals import Intervals
 from automl.stage_record import StageRecord
 
+MADE_OF: Mapping[FinalKind, str] = {
+    "bag": "fold models",
+    "refit": "models of all training rows",
+    "bag_and_refit": "fold models and models of all training rows",
+}
+"""What the members of a final model are, in words."""
+
 
 @dataclass(frozen=True)
 class FinalMember:
@@ -50,7 +57,7 @@ class FinalRecord(StageRecord):
 
     Parameters
     ----------
-    kind : fold models, or fitted once more on all rows
+    kind : fold models, fitted once more on all rows, or both
     bundle : folder
     threshold : of two classes; else None
     score, metrics : validated, of this very model
@@ -69,6 +76,11 @@ class FinalRecord(StageRecord):
     predict_ms: float = 0.0
     size_mib: float = 0.0
     test: UntouchedScore | None = None
+
+    @property
+    def made_of(self) -> str:
+        """What its members are."""
+        return MADE_OF[self.kind]
 
     @property
     def sentence(self) -> str:

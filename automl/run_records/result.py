@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
+from automl.alternatives import FinalKind
 from automl.records import Configuration
 from automl.run_records.final import FinalMember, UntouchedScore
 from automl.run_records.honest import HonestRecord
@@ -144,7 +145,7 @@ class DeployedModel:
     """
 
     bundle: str
-    kind: str
+    kind: FinalKind
     members: tuple[FinalMember, ...]
     predict_ms: float
     size_mib: float

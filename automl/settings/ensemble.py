@@ -96,12 +96,12 @@ class Ensemble(Section):
         ),
     )
     final: FinalKind = setting(
-        "bag",
-        help="A bag of the fold models, or one model refitted on all rows",
+        "bag_and_refit",
+        help="A bag of the fold models, one model refitted on all rows, or both as far as time allows",
         presets={"thesis": "refit", "fast": "refit"},
         idle=(
             Idle(
-                lambda s: s.final == "bag" and s.data_mode == "halves",
+                lambda s: s.final != "refit" and s.data_mode == "halves",
                 "with data_mode halves the final model is always refitted on all rows; give final refit",
             ),
         ),

@@ -37,7 +37,7 @@ from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
 from automl.run_records.ensemble import BlendScores, EnsembleEvidence
 from automl.stages.blend_scores import describe_blend
-from automl.stages.finishing import member_milliseconds, wants_refits
+from automl.stages.finishing import is_bag, member_milliseconds
 from automl.stages.membership import limited, method_of
 from automl.stages.stacking import HOLDOUT_PARTS, second_layer_folds
 
@@ -375,7 +375,7 @@ def rebuildable(session: Session, trials: Sequence[Trial]) -> list[int]:
         Of the first layer.
     """
     left = session.ledger.left_for("ensemble")
-    if left is None or wants_refits(session):
+    if left is None or not is_bag(session):
         return list(range(len(trials)))
     capacity = max(left - session.ledger.planned.get("ensemble", 0.0), 0.0) * session.pool.n_slots
     positions = []

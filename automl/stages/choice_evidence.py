@@ -21,7 +21,7 @@ from automl.selection.preselection import SignatureClusters
 from automl.selection.scored_rows import ScoredRows
 from automl.selection.selection_records import SelectionRecord
 from automl.settings import Settings
-from automl.stages.finishing import member_milliseconds, wants_refits
+from automl.stages.finishing import is_bag, member_milliseconds
 from automl.stages.repeated_choice import Evidence
 
 
@@ -169,7 +169,7 @@ def _halves(
 def _manner(session: Session, members: Sequence[Trial]) -> tuple[FloatArray, bool]:
     """Milliseconds of the members, and whether the final model averages fold models."""
     milliseconds = [member_milliseconds(session, trial) for trial in members]
-    return np.array(milliseconds), not wants_refits(session)
+    return np.array(milliseconds), is_bag(session)
 
 
 def _places(plan: EvaluationPlan, *, is_halved: bool) -> tuple[IntArray, IntArray, IntArray]:

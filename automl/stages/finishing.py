@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.alternatives import FinalKind
 from automl.data.table import Table
 from automl.durable import storing
 from automl.errors import AutoMLError
-from automl.evaluation.fold_models import load_models
+from automl.evaluation.fitting import rounds_on_all_rows
+from automl.evaluation.fold_models import load_models, models_mib
 from automl.evaluation.model_jobs import refit
 from automl.evaluation.slots import Job
 from automl.inference.bundle import write_bundle
@@ -37,8 +39,8 @@ from automl.stages.first_configurations import CONSTANT
 from automl.stages.stacking import stack_payload
 
 REFIT_SAFETY = 1.5
-"""Factor on the seconds of a refit, which has no limit and nothing behind it to be shortened (by
-judgement)."""
+"""Factor on the seconds of a refit that has no fold models beside it, and so nothing behind it to be shortened
+(by judgement)."""
 ASSEMBLY_SECONDS = 1.5
 """From the last refit to the bundle, on an idle core."""
 SAMPLE_ROWS = 1000
@@ -115,7 +117,7 @@ def build_final(session: Session, trials: Sequence[Trial], ensemble: EnsembleRec
         )
     return FinalRecord(
         members=_member_facts(model),
-        kind="refit" if refits else "bag",
+        kind=_kind(session, refits),
         bundle=str(session.folder.bundle),
         threshold=getattr(model, "threshold_", None),
         score=validated.score,
@@ -213,29 +215,51 @@ def _member_facts(model: TableModel) -> tuple[FinalMember, ...]:
     )
 
 
+def _kind(session: Session, refits: Collection[str]) -> FinalKind:
+    if not refits:
+        return "bag"
+    return "bag_and_refit" if is_bag(session) else "refit"
+
+
 def _folder_mib(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
 
 
-def wants_refits(session: Session) -> bool:
-    """Whether members are to be fitted once more on all rows, instead of a bag of fold models."""
+def is_bag(session: Session) -> bool:
+    """Whether fold models are in the final model; else members are models of all rows."""
     settings, plan = session.settings, session.plan
-    is_bag = settings.final == "bag" and len(plan.table) <= settings.bag_up_to_rows
-    n_jobs = plan.stage("search").jobs_per_repeat
-    return settings.data_mode == "halves" or not is_bag or n_jobs == 1
+    if settings.data_mode == "halves" or plan.stage("search").jobs_per_repeat == 1:
+        return False
+    return settings.final != "refit" and len(plan.table) <= settings.bag_up_to_rows
+
+
+def wants_refits(session: Session) -> bool:
+    """Whether members are to be fitted once more on all rows, instead of their bags or beside them."""
+    return not is_bag(session) or session.settings.final == "bag_and_refit"
 
 
 def refit_seconds(session: Session, trial: Trial) -> float:
-    """Seconds that fitting a trial's configuration on all rows is expected to take at most."""
+    """Seconds that fitting a trial's configuration on all rows is expected to take.
+
+    At most, where no fold models are beside it.
+    """
     plan = session.plan
     share = len(plan.rows_of("search", 0, 0)[0]) / len(plan.table)
-    return REFIT_SAFETY * trial.fit_seconds / max(len(trial.folds), 1) / max(share, 0.1)
+    told = sum(fold.told_fit_seconds for fold in trial.folds) / max(len(trial.folds), 1)
+    return (1.0 if is_bag(session) else REFIT_SAFETY) * told / max(share, 0.1)
+
+
+def missing_seconds(session: Session, trials: Sequence[Trial]) -> list[float]:
+    """Seconds of each trial whose fold models the final model has, but which were not kept."""
+    if not is_bag(session):
+        return []
+    return [trial.seconds for trial in trials if not models_mib(session.folder.path, trial.id)]
 
 
 def member_milliseconds(session: Session, trial: Trial) -> float:
-    """To predict a row in the final model, with one model of the trial or one for each fold."""
-    n_models = 1 if wants_refits(session) else session.plan.stage("search").jobs_per_repeat
-    return n_models * trial.predict_milliseconds
+    """To predict a row in the final model, with all models of the trial."""
+    n_fold_models = session.plan.stage("search").jobs_per_repeat if is_bag(session) else 0
+    return (n_fold_models + wants_refits(session)) * trial.predict_milliseconds
 
 
 def prediction_seconds(session: Session, members: Sequence[Trial]) -> float:
@@ -259,9 +283,9 @@ def sample_size(milliseconds: float) -> int:
 def _refits(session: Session, parts: Sequence[Part]) -> set[str]:
     """Trials that are to be fitted once more on all rows; the others keep their fold models.
 
-    Nothing is refitted where a bag is wanted. Else all members are, as far as the ledger pays for
-    it: a bag of several folds stays a bag unless all members can be refitted, a single holdout
-    model is replaced in the order of the weights.
+    Nothing is refitted where a bag alone is wanted. Else all members are, as far as the ledger pays for
+    it. Several fold models are replaced only if all members can be refitted. A model beside them, or in place
+    of a single holdout's, comes in the order of the weights.
     """
     everything = {part.trial.id for part in parts}
     if not wants_refits(session):
@@ -270,7 +294,9 @@ def _refits(session: Session, parts: Sequence[Part]) -> set[str]:
     if session.settings.data_mode == "halves" or left is None:
         return everything
     left -= ASSEMBLY_SECONDS * session.ledger.slowness
-    capacity = left * session.pool.n_slots
+    capacity = left * session.pool.n_slots - sum(
+        missing_seconds(session, [part.trial for part in parts])
+    )
     affordable = set()
     for part in parts:
         seconds = refit_seconds(session, part.trial)
@@ -279,6 +305,9 @@ def _refits(session: Session, parts: Sequence[Part]) -> set[str]:
             capacity -= seconds
     if affordable == everything:
         return everything
+    if is_bag(session):
+        session.cut_short()
+        return affordable
     session.cut_short(
         f"no time to refit all {len(everything)} members on all rows; fold models are kept instead"
     )
@@ -333,22 +362,31 @@ def _usable(
 
 
 def _pipelines(session: Session, part: Part, is_refit: bool) -> list[FittedPipeline]:
-    """Kept models of a trial, or new ones from a worker slot."""
-    trial = part.trial
-    name = f"{trial.id}-refit" if is_refit else trial.id
+    """Fold models of a trial and the model of all rows, as far as the final model has them."""
+    if not is_refit:
+        return _kept_or_fitted(session, part, is_refit=False)
+    folds = _kept_or_fitted(session, part, is_refit=False) if is_bag(session) else []
+    models = [*folds, *_kept_or_fitted(session, part, is_refit=True)]
+    if models or session.settings.data_mode == "halves":
+        return models
+    return _kept(session, part.trial.id)
+
+
+def _kept_or_fitted(session: Session, part: Part, *, is_refit: bool) -> list[FittedPipeline]:
+    """Kept models of a trial, or new ones from a worker slot; none if there is no time for them."""
+    name = f"{part.trial.id}-refit" if is_refit else part.trial.id
+    kept = _kept(session, name)
+    if kept:
+        return kept
+    left = session.ledger.left_for("final")
+    if left is not None and is_refit and is_bag(session):
+        left -= ASSEMBLY_SECONDS * session.ledger.slowness
+    fitted(session, fitting_job(session, part, name, is_refit), left)
+    return _kept(session, name)
+
+
+def _kept(session: Session, name: str) -> list[FittedPipeline]:
     models = load_models(session.folder.path, name)
-    if models is None:
-        left = session.ledger.left_for("final")
-        if not fitted(session, fitting_job(session, part, name, is_refit), left) and is_refit:
-            return _kept(session, trial)
-        models = load_models(session.folder.path, name)
-    return list(models.values()) if models else []
-
-
-def _kept(session: Session, trial: Trial) -> list[FittedPipeline]:
-    if session.settings.data_mode == "halves":
-        return []
-    models = load_models(session.folder.path, trial.id)
     return list(models.values()) if models else []
 
 
@@ -358,10 +396,12 @@ def fitting_job(session: Session, part: Part, name: str, is_refit: bool) -> Job:
         target = "refit_stack" if is_refit else "fit_stack_folds"
         payload = {**stack_payload(session, part.trial, part.base), "save_as": name}
         return Job(f"automl.evaluation.second_layer:{target}", payload)
+    trial = part.trial
+    rounds = rounds_on_all_rows(session.plan, trial) if is_refit else trial.most_rounds
     payload = {
-        "configuration": part.trial.configuration.to_json(),
+        "configuration": trial.configuration.to_json(),
         "save_as": name,
-        "most_rounds": part.trial.most_rounds,
+        "most_rounds": rounds,
     }
     return Job(f"automl.evaluation.model_jobs:{'refit' if is_refit else 'fit_folds'}", payload)
 

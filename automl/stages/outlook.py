@@ -27,7 +27,13 @@ from automl.run_records.report import LOOK_SECONDS, ReportRecord
 from automl.run_records.result import RunResult
 from automl.stages.blending import bag_seconds
 from automl.stages.candidate_plan import likely_seconds
-from automl.stages.finishing import prediction_seconds, refit_seconds, wants_refits
+from automl.stages.finishing import (
+    is_bag,
+    missing_seconds,
+    prediction_seconds,
+    refit_seconds,
+    wants_refits,
+)
 from automl.stages.membership import most_members
 from automl.stages.stacking import likely_seconds as likely_seconds_of_stack
 from automl.tracking.outbox import Outbox
@@ -45,7 +51,7 @@ CANDIDATES_SHARE = 0.6
 """Share of the reserve that scoring candidates may take at most: 7.2 s of 60 pay for ten paired scores of two
 trials of three slot seconds, of which a search of 60 s has 28."""
 REFIT_SHARE = 0.3
-"""Share of the reserve that refitting may take at most; a bag of fold models is nearly as good and costs
+"""Share of the reserve that refitting may take at most: 3.6 s of 60. Fold models are nearly as good and cost
 nothing more."""
 
 ENSEMBLE_SECONDS = 0.5
@@ -308,17 +314,16 @@ def _writing_seconds(mib: float) -> float:
 def _refits(session: Session, best: Sequence[Trial], *, most: float) -> float:
     """Fit members on all rows, where that is wanted and takes at most so many seconds.
 
-    Else fit again the fold models that were not kept, as those of trials that took over partial ones.
+    Fold models that were not kept, as those of trials that took over partial ones, are fitted again.
     """
     n_slots, members = session.pool.n_slots, _members(session, best)
-    if not wants_refits(session):
-        missing = [t.seconds for t in members if not models_mib(session.folder.path, t.id)]
-        return min(_on_slots(missing, n_slots), most)
-    seconds = [refit_seconds(session, trial) for trial in members]
+    missing = missing_seconds(session, members)
+    seconds = [refit_seconds(session, trial) for trial in members if wants_refits(session)]
     if session.settings.data_mode == "halves":
         return _on_slots(seconds, n_slots)
-    if session.plan.stage("search").jobs_per_repeat == 1:  # members are refitted one by one
-        return min(_on_slots([each for each in seconds if each <= most], n_slots), most)
+    if is_bag(session) or session.plan.stage("search").jobs_per_repeat == 1:  # one by one
+        affordable = [each for each in seconds if each <= most]
+        return min(_on_slots([*missing, *affordable], n_slots), most)
     expected = _on_slots(seconds, n_slots)
     return expected if expected <= most else 0.0
 

@@ -170,7 +170,7 @@ def _answer(run: Described) -> Iterator[str]:
 def _model(run: Described) -> Iterator[str]:
     if run.final is None or not run.model:
         return
-    made = "fold models" if run.final.kind == "bag" else "models of all training rows"
+    made = run.final.made_of
     if run.model.startswith("ensemble"):
         yield f"**{_sentence(run.model)[:-1]}**, by share: {composition(run.final.members)}. It consists of {made}."
     else:

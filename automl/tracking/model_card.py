@@ -62,9 +62,8 @@ def _what(manifest: Manifest, final: FinalRecord | None, facts: Mapping[str, Any
         label = (manifest.classes or ("", ""))[1]
         lines.append(f"- It says {label} where the probability is above {manifest.threshold:.3g}.")
     if final is not None:
-        kind = "fold models" if final.kind == "bag" else "models of all rows"
         size = f"{final.size_mib:.2g} MiB, {final.predict_ms:.2g} ms for a row among many"
-        lines.append(f"- It consists of {kind}: {size}.")
+        lines.append(f"- It consists of {final.made_of}: {size}.")
     return [*lines, ""]
 
 

@@ -8,13 +8,14 @@ from automl.estimators.allowance import Allowance, fitting_within
 from automl.evaluation import fitting
 from automl.evaluation import trial as module
 from automl.evaluation.cache import FoldCache
-from automl.evaluation.fitting import SharedRounds, fit_fold
+from automl.evaluation.fitting import SharedRounds, fit_fold, rounds_on_all_rows
 from automl.evaluation.fold_models import load_models
-from automl.evaluation.model_jobs import fit_folds
+from automl.evaluation.model_jobs import fit_folds, refit
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.trial import evaluate, folds_of, search_payload
 from automl.families.registry import get_family
 from automl.home import RunFolder
+from automl.records import FoldResult, Trial, TrialStatus
 from automl.run.preparation import prepare
 from automl.settings import Settings
 
@@ -132,3 +133,32 @@ def test_a_fold_that_looks_has_time_for_two_fits(plan, family, expected, monkeyp
     monkeypatch.setattr(module, "_fold_seconds", lambda *given: parts.append(given[2]))
     run(plan, boosted(family))
     assert parts == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "found", "kept", "expected"),
+    [
+        ({}, [10, 40, None], None, 20),
+        ({}, [10, 40, None], 7, 7),
+        ({}, [None, None, None], None, None),
+        ({"time": "hour"}, [10, 40, None], None, None),
+    ],
+)
+def test_a_fit_on_all_rows_takes_the_rounds_that_the_folds_found(
+    tmp_path, given, found, kept, expected
+):
+    plan = make_plan(tmp_path, folds=2, **given)
+    folds = tuple(
+        FoldResult(0, fold, 0.5, 40, 1.0, 0.1, rounds=kept, found_rounds=rounds)
+        for fold, rounds in enumerate(found)
+    )
+    trial = Trial("run", 0, boosted(), TrialStatus.COMPLETE, 0.5, folds=folds)
+    assert rounds_on_all_rows(plan, trial) == expected
+
+
+def test_a_fit_on_all_rows_is_told_its_rounds(plan):
+    refit(
+        str(plan.folder),
+        {"configuration": boosted().to_json(), "save_as": "r", "most_rounds": 11},
+    )
+    assert load_models(plan.folder, "r")[0, 0].estimator.best_iteration_ == 11

@@ -19,7 +19,13 @@ from automl.run.ledger import Ledger
 from automl.run_records.ensemble import BlendScores, EnsembleRecord, Share
 from automl.settings import Settings
 from automl.stages import finishing
-from automl.stages.finishing import assembled, prediction_seconds, sample_size, wants_refits
+from automl.stages.finishing import (
+    assembled,
+    is_bag,
+    prediction_seconds,
+    sample_size,
+    wants_refits,
+)
 from automl.stages.line import Line
 
 
@@ -30,19 +36,29 @@ def test_slow_models_are_timed_on_fewer_rows(milliseconds, rows):
     assert sample_size(milliseconds) == rows
 
 
-def test_refits_are_wanted_without_a_bag_or_after_a_single_holdout(session_of):
-    assert not wants_refits(session_of())
-    assert wants_refits(session_of(final="refit"))
-    assert wants_refits(session_of(bag_up_to_rows=100))
-    assert wants_refits(session_of(data_mode="halves", ensemble="none"))
-    assert wants_refits(session_of(holdout_above_rows=100))
+@pytest.mark.parametrize(
+    ("given", "has_folds", "has_refits"),
+    [
+        ({}, True, True),
+        ({"final": "bag"}, True, False),
+        ({"final": "refit"}, False, True),
+        ({"bag_up_to_rows": 100}, False, True),
+        ({"data_mode": "halves", "ensemble": "none"}, False, True),
+        ({"holdout_above_rows": 100}, False, True),
+    ],
+)
+def test_what_a_final_model_is_made_of(session_of, given, has_folds, has_refits):
+    session = session_of(**given)
+    assert is_bag(session) is has_folds
+    assert wants_refits(session) is has_refits
 
 
 def test_predicting_takes_each_fold_model_and_the_test_rows_too(session_of, trial_of):
     members = [trial_of(0), trial_of(1)]  # 0.01 ms per row and model
-    assert prediction_seconds(session_of(), members) == pytest.approx(5 * 0.02)
+    assert prediction_seconds(session_of(final="bag"), members) == pytest.approx(5 * 0.02)
+    assert prediction_seconds(session_of(final="refit"), members) == pytest.approx(0.02)
     with_test = prediction_seconds(session_of(test_share=0.25), members)
-    assert with_test == pytest.approx(5 * 0.02 * (finishing.SAMPLE_ROWS + 50) / 1000)
+    assert with_test == pytest.approx(6 * 0.02 * (finishing.SAMPLE_ROWS + 50) / 1000)
 
 
 def test_the_final_model_is_timed_with_the_threads_of_a_trial_and_told_when_too_slow(
@@ -78,7 +94,8 @@ def test_the_final_model_is_timed_with_the_threads_of_a_trial_and_told_when_too_
     assert set(counts) == {1}
     assert made["predict_ms"] > 0
     assert "ms, over the limit of 1e-06 ms" in session.warnings[-1]
-    assert [m["models"] for m in made["members"]] == [5, 5]
+    assert [m["models"] for m in made["members"]] == [6, 6]
+    assert made["kind"] == "bag_and_refit"
     assert [m.trial for m in load_bundle(made["bundle"]).members] == [t.id for t in line.trials[:2]]
 
 
@@ -90,6 +107,27 @@ def test_the_model_reads_a_target_as_its_run_did():
     model = assembled(session, [Member(1.0, [mean])], None)
     assert model.target_reading == table.target_reading
     assert model.score(frame[["x"]], frame["y"]) < 0
+
+
+@pytest.mark.parametrize(("left", "kind", "models"), [(100.0, "bag_and_refit", 6), (0.0, "bag", 5)])
+def test_fold_models_are_the_model_alone_where_no_time_is_left(
+    tmp_path, monkeypatch, left, kind, models
+):
+    settings = Settings(table="sklearn:iris", target="target", trials=2, families=("gaussian_nb",))
+    session = begin(settings, Home(tmp_path / "home"))
+    try:
+        line = Line(session)
+        line.search.run()
+        session.is_reproducible = True
+        monkeypatch.setattr(session.ledger, "left_for", lambda *_: left)
+        best = max(line.trials, key=lambda trial: trial.score)
+        made = build_final(session, line.trials, ensemble_of([{"trial_id": best.id, "weight": 1}]))
+    finally:
+        session.close()
+    assert made["kind"] == kind
+    assert [member["models"] for member in made["members"]] == [models]
+    assert session.is_reproducible is (left > 0)
+    assert session.given_up == []
 
 
 def ensemble_of(members):

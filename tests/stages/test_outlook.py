@@ -13,9 +13,10 @@ from automl.metrics.building import build_index
 from automl.records import Task
 from automl.run.ledger import Ledger
 from automl.run.stage_table import unknown_tail
-from automl.stages import blending, outlook
+from automl.stages import blending, finishing, outlook
 from automl.stages.blending import bag_seconds, evaluation_seconds
 from automl.stages.candidate_plan import HEADROOM, SAFETY
+from automl.stages.finishing import refit_seconds
 from automl.stages.outlook import (
     Outlook,
     Publication,
@@ -30,16 +31,17 @@ from automl.tracking.outbox import Outbox
 def kept(monkeypatch):
     """Trials have fold models of no size, unless a test writes them or lets `kept` forget."""
     facts = {"all": True}
-    monkeypatch.setattr(
-        outlook, "models_mib", lambda *one: models_mib(*one) or (1e-9 if facts["all"] else 0.0)
-    )
+    for module in (outlook, finishing):
+        monkeypatch.setattr(
+            module, "models_mib", lambda *one: models_mib(*one) or (1e-9 if facts["all"] else 0.0)
+        )
     return facts
 
 
 def test_fold_models_that_were_not_kept_are_fitted_again_in_time_that_is_planned(
     session_of, trial_of, kept
 ):
-    session, trials = session_of(), [trial_of(i) for i in range(3)]
+    session, trials = session_of(final="bag"), [trial_of(i) for i in range(3)]
     with_models = expected_tail(session, trials)["final"]
     kept["all"] = False
     assert expected_tail(session, trials)["final"] == pytest.approx(with_models + 1.5)
@@ -140,15 +142,18 @@ def test_only_trials_that_the_tracking_store_lacks_are_still_to_be_copied(sessio
 
 def test_refits_are_planned_only_where_they_are_wanted_and_affordable(session_of, trial_of):
     quick, slow = ([trial_of(i, seconds) for i in range(3)] for seconds in (1.0, 1000.0))
-    bag, refit = session_of(), session_of(final="refit", ensemble="none")
-    alone = session_of(ensemble="none")
+    bag, refit, both = (
+        session_of(final=final, ensemble="none") for final in ("bag", "refit", "bag_and_refit")
+    )
     assert (
         expected_tail(refit, quick)["final"]
-        > expected_tail(alone, quick)["final"]
-        > expected_tail(alone, quick[:0])["final"]
+        > expected_tail(bag, quick)["final"]
+        > expected_tail(bag, quick[:0])["final"]
     )
-    assert expected_tail(refit, slow)["final"] < 5.0
-    assert expected_tail(bag, slow)["final"] < 5.0
+    beside = expected_tail(both, quick)["final"] - expected_tail(bag, quick)["final"]
+    assert beside == pytest.approx(refit_seconds(both, quick[0]), abs=0.05)
+    for session in (bag, refit, both):
+        assert expected_tail(session, slow)["final"] < 5.0
 
 
 def test_after_a_holdout_time_is_kept_for_those_members_that_can_be_refitted_in_it(
@@ -162,7 +167,7 @@ def test_after_a_holdout_time_is_kept_for_those_members_that_can_be_refitted_in_
 
 
 def test_on_a_busy_machine_everything_is_expected_to_take_longer(session_of, trial_of):
-    session = session_of()
+    session = session_of(final="bag")
     trials = [trial_of(i) for i in range(3)]
     idle = expected_tail(session, trials)
     session.ledger.slowness = 2.0

@@ -121,7 +121,7 @@ def facts_of(trials):
     ]
 
 
-def test_two_layers_become_a_bag_of_fold_models(run, monkeypatch):
+def test_two_layers_become_fold_models_and_models_of_all_rows(run, monkeypatch):
     stack = run.stack()
     families = [trial.configuration.family for trial in stack]
     linear = "logistic_regression" if run.session.plan.table.n_classes else "ridge"
@@ -129,8 +129,8 @@ def test_two_layers_become_a_bag_of_fold_models(run, monkeypatch):
     assert [trial.id[-6:] for trial in stack] == ["l00000", "l00001"]
     assert {trial.stage for trial in stack} == {"stack"}
     made, model = run.final(stack, [0.0, 0.5, 0.0, 0.25, 0.25], monkeypatch)
-    assert made["kind"] == "bag"
-    assert [m["models"] for m in made["members"]] == [3] * 5
+    assert made["kind"] == "bag_and_refit"
+    assert [m["models"] for m in made["members"]] == [4] * 5
     assert sorted(m["weight"] for m in made["members"]) == [0.0, 0.0, 0.25, 0.25, 0.5]
     base = [trial.id for trial in run.base]
     assert [m["inputs"] for m in made["members"] if m["inputs"]] == [base, base]
@@ -139,7 +139,11 @@ def test_two_layers_become_a_bag_of_fold_models(run, monkeypatch):
     np.testing.assert_array_equal(again.raw_typed(frame), model.raw_typed(frame))
 
     def bag(trial, inputs=()):
-        pipelines = load_models(run.session.folder.path, trial.id).values()
+        pipelines = [
+            pipeline
+            for name in (trial.id, f"{trial.id}-refit")
+            for pipeline in load_models(run.session.folder.path, name).values()
+        ]
         parts = [pipeline.predict(frame, n_classes, inputs=inputs) for pipeline in pipelines]
         return np.mean(parts, axis=0, dtype=float)
 
@@ -221,7 +225,8 @@ def test_members_that_lack_an_input_are_left_out(runs, monkeypatch):
         return run.base[0].id not in str(job.payload["save_as"]) and fit(session, job, left)
 
     monkeypatch.setattr(finishing, "fitted", fails)
-    (run.session.folder.path / "models" / f"{run.base[0].id}.pickle").unlink(missing_ok=True)
+    for name in (run.base[0].id, f"{run.base[0].id}-refit"):
+        (run.session.folder.path / "models" / f"{name}.pickle").unlink(missing_ok=True)
     made, _ = run.final(stack, [0.0, 0.5, 0.0, 0.5, 0.0], monkeypatch)
     assert [m["trial_id"] for m in made["members"]] == [run.base[1].id]
     missing = [text for text in run.session.given_up if "left out" in text]

@@ -22,6 +22,7 @@ from automl.reports.configuration_text import configuration_text
 from automl.reports.figure import Cell, DataTable, Estimate, number
 from automl.reports.page import BigNumber, Items, Numbers, Paragraph, Part, Section, Tabular
 from automl.reports.run_choices import RunChoices
+from automl.run_records.final import MADE_OF
 from automl.run_records.result import RunResult
 from automl.run_state import FINISHED
 from automl.stages.notices import current_warnings
@@ -76,12 +77,7 @@ def _model_sentences(choices: RunChoices, result: RunResult) -> Iterator[str]:
         )
     else:
         yield f"The model is {champion}."
-    made = (
-        "fold models, whose predictions are averaged"
-        if result.model.kind == "bag"
-        else ("models that were fitted once more on all training rows")
-    )
-    yield f"It consists of {made}."
+    yield f"It consists of {MADE_OF[result.model.kind]}."
     yield (
         f"It was chosen from {number(result.complete_trials)} complete trials of "
         f"{number(result.trials)}, of {result.families} families, in {seconds_text(result.seconds)}."
