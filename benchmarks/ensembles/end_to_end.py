@@ -12,18 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.append(str(Path(__file__).parents[1] / "evidence"))
-
-from data_sets import data_settings, read_catalog
+from runs import train
 
 from automl.data.table import Table
 from automl.evaluation.plan import EvaluationPlan
@@ -31,23 +25,11 @@ from automl.home import RunFolder
 from automl.inference.bundle import load_bundle
 
 TABLES = ("cmc", "vehicle", "ilpd", "dresses-sales", "car", "credit-g")
-TEST_SHARE = 0.3
 
 
 def trained(data: Path, home: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
     """Scores of the model of one run on the untouched rows."""
-    facts = read_catalog(data).loc[name]
-    settings = {**data_settings(data, facts, name), "test_share": TEST_SHARE, **given}
-    table = settings.pop("table")
-    shutil.rmtree(home, ignore_errors=True)
-    home.mkdir(parents=True)
-    config = home / "settings.json"
-    config.write_text(json.dumps(settings | {"metric": "log_loss", "exclude_experience": [name]}))
-    command = [sys.executable, "-m", "automl_flows.commands.cli", "train", table, "--json"]
-    command += ["--config", str(config), "--home", str(home), "--workers", "1"]
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("AUTOML_")}
-    finished = subprocess.run(command, capture_output=True, text=True, check=True, env=kept)
-    result = json.loads(finished.stdout)
+    result = train(data, home, name, given | {"metric": "log_loss"})
     scores = scores_of(RunFolder(home / "runs" / result["run_id"]))
     shutil.rmtree(home)
     return {**scores, "members": len(result["model"]["members"]), "trials": result["trials"]}
