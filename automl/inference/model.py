@@ -96,7 +96,7 @@ class Member:
         Share in the blend, before the weights are divided by their sum; 0 for one whose predictions are
         inputs of others only.
     pipelines : at least one
-        One refit on all rows, or one per fold (a bag): their predictions are averaged.
+        One refit on all rows, one per fold (a bag), or all of these: their predictions are averaged.
     family, trial
         Names for people: the algorithm family and the trial's id.
     inputs : positions of members of the first layer
