@@ -19,11 +19,10 @@ from sklearn.utils.metaestimators import available_if
 
 from automl.alternatives import ClassWeighting
 from automl.data.findings import Findings
-from automl.data.labelled_rows import labelled, left_out_among
+from automl.data.labelled_rows import labelled_for, left_out_among
 from automl.errors import AutoMLWarning, DataError
 from automl.home import Home, RunFolder, default_home
 from automl.inference.model import TableModel
-from automl.inference.raw_table import RawTable
 from automl.reports.page import Code
 from automl.run.choices import check_names
 from automl.settings import PresetName, Settings
@@ -409,16 +408,7 @@ def _train(
 
 def _labelled(frame: pd.DataFrame, model: TableModel) -> tuple[pd.DataFrame, pd.Series]:
     """Rows with a target, and it; one warning counts the others."""
-    findings = Findings("the frame")
-    raw = labelled(
-        RawTable.of(frame.reset_index(drop=True)),
-        model.target,
-        model.task,
-        findings,
-        model.target_reading,
-    )
-    findings.raise_problems()
-    series = raw[model.target].series
+    series = labelled_for(model, frame, Findings("the frame"))[model.target].series
     return frame.iloc[series.index.to_numpy()], series
 
 

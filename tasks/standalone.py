@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from automl.data.division import encoded_target
 from automl.data.findings import Findings, listed
-from automl.data.labelled_rows import labelled, left_out_among
+from automl.data.labelled_rows import labelled_for, left_out_among
 from automl.data.row_columns import read_weights
 from automl.data.target import EncodedTarget
 from automl.ensembles.problem import EnsembleProblem
@@ -32,7 +32,7 @@ from automl.inference.columns import with_table_names
 from automl.inference.combining import Combine, check_combination
 from automl.inference.labels import encode_labels
 from automl.inference.model import TableModel
-from automl.inference.raw_table import Column, RawTable
+from automl.inference.raw_table import Column
 from automl.metrics.building import IndexSpec
 from automl.origins import GIVEN
 from automl.randomness import Purpose, stream
@@ -311,14 +311,7 @@ def score(
         if name is not None and name not in frame.columns:
             findings.problems.append(f"there is no {part} column {name!r}")
     findings.raise_problems()
-    raw = labelled(
-        RawTable.of(frame.reset_index(drop=True)),
-        model.target,
-        model.task,
-        findings,
-        model.target_reading,
-    )
-    findings.raise_problems()
+    raw = labelled_for(model, frame, findings)
     series = raw[model.target].series
     frame = frame.iloc[series.index.to_numpy()]
     sizes = read_weights(raw, weights, findings)

@@ -13,7 +13,8 @@ from automl.inference.model import FittedPipeline, Member
 from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
 from automl.stages.blend_scores import describe_blend
-from automl.stages.finishing import Part, assembled, fitted, fitting_job, is_bag
+from automl.stages.final_plan import is_bag
+from automl.stages.finishing import Part, assembled, fitted, fitting_job
 
 LEAST_LIMIT = 60.0
 """Seconds; a fit may take so long, and ten times what the trial's fits took."""

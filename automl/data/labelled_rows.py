@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from automl.data.column_checks import value_problem
 from automl.data.findings import Findings
@@ -13,6 +14,11 @@ from automl.inference.labels import missing_targets
 from automl.inference.raw_table import RawTable
 from automl.inference.readings import Reading
 from automl.listing import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from automl.inference.model import TableModel
 
 NO_TARGET_THERE = "holds no target there"
 """End of the note that counts rows without a target."""
@@ -47,6 +53,20 @@ def labelled(
     findings.problems += [*told.problems, *left_out.problems]
     for note in left_out.notes:
         warnings.warn(note, AutoMLWarning, stacklevel=4)
+    return kept
+
+
+def labelled_for(model: TableModel, frame: pd.DataFrame, findings: Findings) -> RawTable:
+    """Rows of a frame that have a target, read as the model reads it; their index keeps the positions.
+
+    Raises
+    ------
+    DataError
+        If the target cannot be read, or no row has one.
+    """
+    table = RawTable.of(frame.reset_index(drop=True))
+    kept = labelled(table, model.target, model.task, findings, model.target_reading)
+    findings.raise_problems()
     return kept
 
 

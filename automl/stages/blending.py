@@ -37,7 +37,7 @@ from automl.records import FloatArray, IntArray, Trial
 from automl.run.session import Session
 from automl.run_records.ensemble import BlendScores, EnsembleEvidence
 from automl.stages.blend_scores import describe_blend
-from automl.stages.finishing import is_bag, member_milliseconds
+from automl.stages.final_plan import is_bag, member_milliseconds
 from automl.stages.membership import limited, method_of
 from automl.stages.stacking import HOLDOUT_PARTS, second_layer_folds
 

@@ -37,7 +37,7 @@ from automl.stages.candidate_plan import (
     fold_seconds_of,
     with_further_repeats,
 )
-from automl.stages.finishing import member_milliseconds
+from automl.stages.final_plan import member_milliseconds
 from automl.stages.fresh_folds import FreshFolds
 from automl.stages.notices import baseline_score
 from automl.stages.recipes import followed

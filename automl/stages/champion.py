@@ -18,7 +18,7 @@ from automl.selection.preselection import (
     trial_row,
 )
 from automl.selection.selection_records import SelectionRecord
-from automl.stages.finishing import member_milliseconds
+from automl.stages.final_plan import member_milliseconds
 from automl.stages.speed import EXPECTED, MEASURED, expected_seconds, ranks_by_expected_speed
 
 

@@ -21,7 +21,7 @@ from automl.selection.preselection import SignatureClusters
 from automl.selection.scored_rows import ScoredRows
 from automl.selection.selection_records import SelectionRecord
 from automl.settings import Settings
-from automl.stages.finishing import is_bag, member_milliseconds
+from automl.stages.final_plan import is_bag, member_milliseconds
 from automl.stages.repeated_choice import Evidence
 
 

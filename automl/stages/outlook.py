@@ -27,7 +27,7 @@ from automl.run_records.report import LOOK_SECONDS, ReportRecord
 from automl.run_records.result import RunResult
 from automl.stages.blending import bag_seconds
 from automl.stages.candidate_plan import likely_seconds
-from automl.stages.finishing import (
+from automl.stages.final_plan import (
     is_bag,
     missing_seconds,
     prediction_seconds,

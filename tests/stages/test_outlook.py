@@ -13,10 +13,10 @@ from automl.metrics.building import build_index
 from automl.records import Task
 from automl.run.ledger import Ledger
 from automl.run.stage_table import unknown_tail
-from automl.stages import blending, finishing, outlook
+from automl.stages import blending, final_plan, outlook
 from automl.stages.blending import bag_seconds, evaluation_seconds
 from automl.stages.candidate_plan import HEADROOM, SAFETY
-from automl.stages.finishing import refit_seconds
+from automl.stages.final_plan import refit_seconds
 from automl.stages.outlook import (
     Outlook,
     Publication,
@@ -31,7 +31,7 @@ from automl.tracking.outbox import Outbox
 def kept(monkeypatch):
     """Trials have fold models of no size, unless a test writes them or lets `kept` forget."""
     facts = {"all": True}
-    for module in (outlook, finishing):
+    for module in (outlook, final_plan):
         monkeypatch.setattr(
             module, "models_mib", lambda *one: models_mib(*one) or (1e-9 if facts["all"] else 0.0)
         )

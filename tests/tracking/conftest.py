@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_records import candidates_of, ensemble_of, result_of, selection_of, write
+from run_records import candidates_of, ensemble_of, final_of, result_of, selection_of, write
+from tiny_models import tiny_model
 
 from automl.evaluation.journal import Journal
 from automl.home import Home, RunFolder
+from automl.inference.bundle import write_bundle
+from automl.installation import make_key
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.selection.dispositions import Disposition, Place, Status
+from automl.tracking.mirror import Mirror, complete
 from automl.tracking.moved_home import take_along
 from automl.tracking.publication import Publisher
 from automl.tracking.store import open_store, store_address
@@ -133,6 +137,17 @@ class ExampleRuns:
 @pytest.fixture
 def runs(home: Path) -> ExampleRuns:
     return ExampleRuns(home)
+
+
+@pytest.fixture
+def registered(runs: ExampleRuns) -> RunFolder:
+    """A finished run whose small model is registered."""
+    folder = runs.make(3)
+    write_bundle(tiny_model(), folder.bundle, extra={"run": folder.run_id}, key=make_key())
+    runs.finish(folder, champion=0)
+    write(folder, final_of(kind="refit"), result_of())
+    assert complete(Mirror(folder), 60)
+    return folder
 
 
 @pytest.fixture

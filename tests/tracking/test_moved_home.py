@@ -11,13 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_records import final_of, result_of, write
-from tiny_models import tiny_model
 
 from automl.errors import ServiceError, SettingsError
 from automl.home import Home, RunFolder
-from automl.inference.bundle import write_bundle
-from automl.installation import make_key
 from automl.tracking.links import links
 from automl.tracking.mirror import Mirror, complete
 from automl.tracking.mirror_process import registration
@@ -36,16 +32,6 @@ pytestmark = [
 ]
 SECRETS = ("s3cret", "n3w")
 DATABASE = "postgresql://ann:s3cret@db.example/mlflow"
-
-
-@pytest.fixture
-def registered(home: Path, runs: Any) -> RunFolder:
-    folder: RunFolder = runs.make(3)
-    write_bundle(tiny_model(), folder.bundle, extra={"run": folder.run_id}, key=make_key())
-    runs.finish(folder, champion=0)
-    write(folder, final_of(kind="refit"), result_of())
-    assert complete(Mirror(folder), 60)
-    return folder
 
 
 @pytest.fixture

@@ -5,17 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from run_records import final_of, result_of, write
-from tiny_models import tiny_model
 
 from automl.errors import SettingsError
 from automl.home import RunFolder
-from automl.inference.bundle import write_bundle
-from automl.installation import make_key
-from automl.tracking.mirror import Mirror, complete
 from automl.tracking.model_registry import find_bundle
 from automl.tracking.own_models import own_bundle
 
@@ -30,16 +24,6 @@ from automl_flows.commands.cli import run
 code = run(sys.argv[1:])
 print(code, [name for name in ("mlflow", "prefect", "sklearn.utils._testing") if name in sys.modules])
 """
-
-
-@pytest.fixture
-def registered(home: Path, runs: Any) -> RunFolder:
-    folder: RunFolder = runs.make(3)
-    write_bundle(tiny_model(), folder.bundle, extra={"run": folder.run_id}, key=make_key())
-    runs.finish(folder, champion=0)
-    write(folder, final_of(kind="refit"), result_of())
-    assert complete(Mirror(folder), 60)
-    return folder
 
 
 def test_names_lead_to_the_run_folder_and_errors_say_what_there_is(
