@@ -26,7 +26,7 @@ from automl.recommendation.meta_vote import MetaVote
 from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialStatus
 from automl.spaces.points import Points
 from automl.spaces.tree import SpaceTree
-from automl.surrogates.earlier_data import Sources, TransferSurrogate
+from automl.surrogates.earlier_data import ExpectingSurrogate, Sources, TransferSurrogate
 from automl.surrogates.protocol import BelievingSurrogate, JointSurrogate, Surrogate
 from automl.surrogates.score_targets import TARGETS
 
@@ -40,6 +40,8 @@ USUAL = 1000
 _LIES = {"median": 0.5, "worst": 0.0, "best": 1.0}
 _SAME = 1e-9
 """Encoded points closer than this are one: more than rounding, less than a step of any number."""
+Propose = Callable[[Sequence[Configuration], set[str], np.random.Generator], Configuration | None]
+"""How to propose, by what is pending, what is taken, and a stream."""
 BLOCK = 256
 """Points that are compared with the known ones at a time, best first."""
 
@@ -87,8 +89,8 @@ class ModelBasedOptimizer:
     timings
         What the run knows of seconds, for an acquisition per cost.
     sources
-        Trials on earlier data sets, for a surrogate that learns from them; then the initial
-        design is one point.
+        Trials on earlier data sets, for a surrogate that learns from them. There is no initial
+        design where the surrogate knows what they expect, and one of a single point otherwise.
     vote
         Of a meta-learner, which orders the maximizer's points together with the acquisition; then
         there is no initial design, and draws are ordered by it until there is a model.
@@ -139,9 +141,14 @@ class ModelBasedOptimizer:
 
     @property
     def _n_designed(self) -> int:
-        if self._heard is not None:
+        if self._heard is not None or self._expects:
             return 0
         return 1 if self._has_learned else self._design.n_points
+
+    @property
+    def _expects(self) -> bool:
+        """Whether earlier data sets say where to begin."""
+        return self._has_learned and isinstance(self._surrogate, ExpectingSurrogate)
 
     # --- the protocol -----------------------------------------------------------------------
 
@@ -190,13 +197,20 @@ class ModelBasedOptimizer:
         is_random = every > 0 and self._turn % every == 0
         if is_random or not self._geometry.encoder.feature_names:
             return self._draw(taken, rng)
-        has_model = self._observations.n_complete + self._has_learned >= FEWEST
-        if not has_model and self._heard is None:
+        propose = self._way()
+        if propose is None:
             return self._draw(taken, rng)
         with _linear_algebra().limit(limits=1, user_api="blas"):
-            propose = self._maximize if has_model else self._follow_vote
             proposed = propose(pending, taken, rng)
         return proposed or self._draw(taken, rng)
+
+    def _way(self) -> Propose | None:
+        """How to propose after the initial design, by what is known; None: at random."""
+        if self._observations.n_complete + self._has_learned >= FEWEST:
+            return self._maximize
+        if self._heard is not None:
+            return self._follow_vote
+        return self._follow_sources if self._expects else None
 
     def _planned(self, taken: set[str], rng: np.random.Generator) -> Configuration | None:
         if self._plan is None:
@@ -262,6 +276,19 @@ class ModelBasedOptimizer:
             [*self._observations.configurations, *pending]
         )
         return self._first_new(best, taken_points, taken)
+
+    def _follow_sources(
+        self, pending: Sequence[Configuration], taken: set[str], rng: np.random.Generator
+    ) -> Configuration | None:
+        """Best by what earlier data sets expect, beside the points under way."""
+        assert isinstance(self._surrogate, ExpectingSurrogate)
+        surrogate = self._surrogate
+        waiting = self._geometry.encoder.transform(list(pending))
+        if self._geometry.listed is not None:
+            return self._best_listed(lambda X: surrogate.expect(X, waiting, rng=rng), taken, rng)
+        drawn = self._geometry.points.sample(USUAL, rng)
+        expected = surrogate.expect(self._geometry.points_encoder.encode(drawn), waiting, rng=rng)
+        return self._first_new(drawn.take(best_first(expected, rng)), waiting, taken)
 
     def _best_listed(
         self,

@@ -92,6 +92,26 @@ class TransferSurrogate(Surrogate, Protocol):
         ...
 
 
+@runtime_checkable
+class ExpectingSurrogate(TransferSurrogate, Protocol):
+    """A surrogate that knows what earlier data sets expect before a trial of the target is known."""
+
+    def expect(self, X: FloatArray, waiting: FloatArray, *, rng: np.random.Generator) -> FloatArray:
+        """Best of a point and of those under way, as the mean over the earlier data sets.
+
+        Parameters
+        ----------
+        X : (m, d)
+        waiting : (k, d), k at least 0
+            Configurations under way.
+
+        Returns
+        -------
+        (m,)
+        """
+        ...
+
+
 def descriptors(sources: Sources) -> FloatArray:
     """(t + 1, p) meta-features of the earlier data sets and, last, of the target."""
     return np.concatenate([sources.meta, sources.target_meta[None]])

@@ -113,6 +113,22 @@ class InformedProcess:
         known = played(processes, self._sources, rng)
         self._prior = played_prior(first_prior(processes.theta), known)
 
+    def expect(self, X: FloatArray, waiting: FloatArray, *, rng: np.random.Generator) -> FloatArray:
+        """(m,) means over the sources of the best of X (m, d) and of what is under way (k, d).
+
+        Raises
+        ------
+        ValueError
+            Without trials on earlier data sets.
+        """
+        self.prepare(rng=rng)
+        if self._processes is None:
+            raise ValueError("nothing is expected without trials on earlier data sets")
+        means = self._processes.means(X)
+        if len(waiting):
+            means = np.maximum(means, self._processes.means(waiting).max(axis=0))
+        return np.asarray(means.mean(axis=1))
+
     def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
         """Learn how far the trials X (n, d), y (n,) follow the sources, and condition on them.
 

@@ -1,7 +1,7 @@
 """What knowledge of other data sets saves: runs that have it beside runs that know nothing.
 
     python benchmarks/knowledge/live.py DATA_FOLDER OUT_FOLDER [--knowledge FILE] [--tables 15]
-        [--trials 100] [--seeds 1] [--kinds cold bare warm priors blend] [--part 1/2] [--report]
+        [--trials 100] [--trial-seconds 5] [--seeds 1] [--kinds cold bare warm priors blend] [--part 1/2] [--report]
 
 DATA_FOLDER holds tables, with ``catalog.csv`` and ``schema.json`` or plain. Tables are taken in an order given
 by a hash, those of 200 to 5,000 rows. For each table and seed the search of an ordinary run is made
@@ -9,14 +9,16 @@ once for each kind, with the same folds: `cold` with ``experience`` off, so that
 portfolio; `bare` without even that; `warm` with the shipped knowledge, or that of FILE, of which everything
 is left out that is called as the table, or has its fingerprint or its columns; `priors` and `blend` as
 `warm`, with ``priors: learned`` or ``blend: 20``. Nothing else differs. One core.
+A trial that takes longer than ``--trial-seconds`` is ended: without a limit some tables spend half an hour in a few trials.
 
 Every search is one file in OUT_FOLDER/runs: its trials in their order, with scores and processor seconds.
 Finished ones are not repeated. What was the best of a search at any time is then scored on folds of three
 other seeds, which no search has seen: the best of a hundred scores is better by chance than it is in truth.
 
 Prints, for each table and over all, the shares of the trials and of the seconds of `cold` after which each kind, `cold`
-itself among them, is as good as `cold` is in the end, or as good but for .005 or .01 of the index: by the scores that the searches
-had themselves, and by those on fresh folds.
+itself among them, is as good as `cold` is in the end, or as good but for .002, .005 or .01 of the index: by the scores that the searches
+had themselves, and by those on fresh folds. The last lines have the share of the trials after which the mean over all searches is so
+near, and stays there, and the mean regret after some numbers of trials.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ KINDS: Mapping[str, dict[str, Any]] = {
     "blend": {"blend": 20},
 }
 """Settings of each kind of search."""
-TOLERANCES = (0.0, 0.005, 0.01)
+TOLERANCES = (0.0, 0.002, 0.005, 0.01)
+SHOWN = (4, 10, 25, 40, 60, 100)
+"""Trials after which the mean regret is printed."""
 JUDGES = (1_001, 1_002, 1_003)
 """Seeds of the folds on which the best of the searches are compared."""
 
@@ -135,7 +139,12 @@ def run(out: Path, name: str, data: dict[str, Any], seed: int, options: argparse
         home = Home((out / "homes" / f"{name}-{seed}-{kind}").resolve())
         shutil.rmtree(home.path, ignore_errors=True)
         home.prepare()
-        given = {"trials": options.trials, "seed": seed, **KINDS[kind]}
+        given = {
+            "trials": options.trials,
+            "trial_seconds": options.trial_seconds,
+            "seed": seed,
+            **KINDS[kind],
+        }
         if given.get("experience", True):
             given["exclude_experience"] = (name, *left_out)
             if options.knowledge:
@@ -232,6 +241,28 @@ def saved(
     return n / len(cold), seconds[1][:n].sum() / seconds[0].sum()
 
 
+def mean_regret(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """(n,) how far searches are from the end of the cold ones after each trial, on the mean.
+
+    A search that ended earlier counts as it ended. One without a complete trial yet is left out.
+
+    Parameters
+    ----------
+    curves : of the cold search and of the other, the best so far
+    """
+    n = max(len(other) for _, other in curves)
+    filled = [np.pad(cold[-1] - other, (0, n - len(other)), "edge") for cold, other in curves]
+    known = np.where(np.isfinite(filled), filled, np.nan)
+    return np.asarray(np.nanmean(known, axis=0))
+
+
+def share_until(regret: np.ndarray, tolerance: float) -> float:
+    """Share of the trials after which the mean regret stays within a tolerance; infinite where it never does."""
+    outside = np.flatnonzero(regret > tolerance)
+    n = outside[-1] + 2 if len(outside) else 1
+    return n / len(regret) if n <= len(regret) else np.inf
+
+
 def records_of(out: Path, kind: str) -> dict[str, list[dict[str, Any]]]:
     """Trials of the searches of a kind, by table and seed."""
     suffix = f"-{kind}.json"
@@ -264,8 +295,10 @@ def _show(
     print(f"\n| {title} | cold | this | share of trials | share of seconds |")
     print("|---|---|---|---|---|")
     shares: dict[float, list[tuple[float, float]]] = {tolerance: [] for tolerance in TOLERANCES}
+    curves = []
     for name, pair in pairs.items():
         cold, other = (curve(name, trials) for trials in pair)
+        curves.append((cold, other))
         first, second = (np.array([t["seconds"] for t in trials]) for trials in pair)
         for tolerance, found in shares.items():
             found.append(saved(cold, other, (first, second), tolerance))
@@ -277,6 +310,12 @@ def _show(
             f"median of {len(found)} searches to within {tolerance:g} of the cold one: "
             f"{medians[0]:.2f} of its trials, {medians[1]:.2f} of its seconds"
         )
+    regret = mean_regret(curves)
+    for tolerance in TOLERANCES:
+        share = share_until(regret, tolerance)
+        print(f"mean regret within {tolerance:g} after {share:.2f} of the trials")
+    after = ", ".join(f"{regret[n - 1]:.4f} ({n})" for n in SHOWN if n <= len(regret))
+    print(f"mean regret (trials): {after}")
 
 
 def main() -> None:
@@ -288,6 +327,7 @@ def main() -> None:
     parser.add_argument("--knowledge", type=Path)
     parser.add_argument("--tables", type=int, default=15)
     parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--trial-seconds", type=float)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=["cold", "warm"])
     parser.add_argument("--part", default="1/1", help="of the tables: 1/2, 2/2, ...")

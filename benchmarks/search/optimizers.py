@@ -76,13 +76,14 @@ class Job:
     seeds: tuple[int, ...] = ()
     n_observations: int = 0
     known: str = ""
+    n_initial: int = replay.N_INITIAL
 
     @property
     def label(self) -> dict[str, Any]:
         """What stands in front of every line."""
-        known = {"known": self.known} if replay.learns_from_others(self.definition) else {}
+        learns = replay.learns_from_others(self.definition)
         return {
-            **known,
+            **({"known": self.known, "n_initial": self.n_initial} if learns else {}),
             "source": self.source,
             "table": self.table,
             "half": half_of(self.table),
@@ -117,11 +118,14 @@ def replays(job: Job, table: ScoreTable) -> Iterator[replay.Row]:
         work = {"orders": orders, "n_trials": job.n_trials}
         yield from replay.reference_rows(job.python, table, job.name, work)
         return
-    sources = None
+    sources, n_initial = None, replay.N_INITIAL
     if replay.learns_from_others(job.definition):
         sources = sources_for(job.metadata, job.source, job.table, job.known)
+        n_initial = job.n_initial
     for seed in job.seeds:
-        found = replay.replay(table, job.definition, seed, job.n_trials, sources=sources)
+        found = replay.replay(
+            table, job.definition, seed, job.n_trials, sources=sources, n_initial=n_initial
+        )
         yield {"seed": seed, **found}
 
 
@@ -151,7 +155,17 @@ def mend(path: Path) -> None:
 
 def key_of(row: Mapping[str, Any]) -> str:
     """What tells lines apart."""
-    names = ("source", "table", "optimizer", "definition", "known", "seed", "n_trials", "n")
+    names = (
+        "source",
+        "table",
+        "optimizer",
+        "definition",
+        "known",
+        "n_initial",
+        "seed",
+        "n_trials",
+        "n",
+    )
     return json.dumps([row.get(name) for name in names], sort_keys=True)
 
 
@@ -208,9 +222,11 @@ def jobs(
                     options.reference_python,
                     profile.n_trials,
                     known=options.known,
+                    n_initial=options.initial,
                 )
                 is_outside = name in replay.REFERENCES
                 n_seeds = profile.outside_seeds if is_outside else profile.seeds
+                n_seeds = min(n_seeds, options.seeds)
                 facts = {**job.label, "n_trials": profile.n_trials}
                 seeds = [s for s in range(n_seeds) if key_of({**facts, "seed": s}) not in done]
                 if seeds:
@@ -297,10 +313,17 @@ def main() -> None:
         default="others",
         help="tables that optimizers learn from which use earlier data sets",
     )
+    parser.add_argument(
+        "--initial",
+        type=int,
+        default=replay.N_INITIAL,
+        help="random candidates told first to optimizers that learn from other tables",
+    )
     parser.add_argument("--compositions", type=Path, help="JSON: composition by name")
     parser.add_argument(
         "--reference-python", default=sys.executable, help="interpreter with the outside ones"
     )
+    parser.add_argument("--seeds", type=int, default=5, help="at most so many")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--no-asks", action="store_true", help="leave out the timed asks")
     options = parser.parse_args()

@@ -1,7 +1,7 @@
 """One optimizer on one table: which candidates it tries in which order, and how long it thinks.
 
 Every optimizer is first told the same initial candidates, the first of a random order that
-depends on the seed alone. Model-based optimizers choose from the list of candidates. Optimizers
+depends on the seed alone. One that learns from earlier data sets may instead begin by itself. Model-based optimizers choose from the list of candidates. Optimizers
 that propose freely are mapped to the nearest candidate that is not tried yet (by Euclidean
 distance between encodings), and are told the candidate, not the proposal. `random` follows the
 random order.
@@ -78,11 +78,14 @@ def replay(
     n_trials: int,
     *,
     sources: Sources | None = None,
+    n_initial: int = N_INITIAL,
 ) -> Row:
     """Chosen candidates in order, and seconds of each ask.
 
     Parameters
     ----------
+    n_initial
+        Candidates that the optimizer is told before its first ask.
     sources
         Other tables of the source, for model-based optimizers that learn from them.
     """
@@ -100,7 +103,7 @@ def replay(
     chosen: list[int] = []
     seconds: list[float] = []
     for k in range(min(n_trials, len(order))):
-        if k < N_INITIAL:
+        if k < n_initial:
             index = order[k]
         else:
             started = time.perf_counter()

@@ -75,6 +75,21 @@ def test_means_of_sources_are_those_of_their_own_processes():
     np.testing.assert_allclose(processes.means(Z), np.transpose(expected), atol=1e-8)
 
 
+def test_what_sources_expect_is_the_mean_of_their_best():
+    found = InformedProcess()
+    found.learn_from(sources_of(5))
+    rng = np.random.default_rng(5)
+    Z, waiting = rng.random((7, D)), rng.random((2, D))
+    alone = found.expect(Z, waiting[:0], rng=rng)
+    means = found._processes.means(np.concatenate([Z, waiting]))
+    np.testing.assert_allclose(alone, means[:7].mean(axis=1))
+    beside = found.expect(Z, waiting, rng=rng)
+    best = [[max(means[i, j], *means[7:, j]) for j in range(5)] for i in range(7)]
+    np.testing.assert_allclose(beside, np.mean(best, axis=1))
+    with pytest.raises(ValueError, match="nothing is expected"):
+        InformedProcess().expect(Z, waiting, rng=rng)
+
+
 def test_with_one_source_it_is_a_process_with_that_mean():
     processes, scale = processes_of(1), 1.7
     X, y = told(9)
