@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from automl.stages.line import Line, close_line, open_line
 from automl.stages.recipes import give_recipe
 from automl.training_request import TrainingRequest
 from automl_flows.environment import silence_orchestrator
+from automl_flows.services.prefect_api import given_server
 from automl_tasks.run_slots import run_slots
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ class _FlowThread(threading.Thread):
             self.error = error
 
     def _run(self) -> None:
-        connection: Any = nullcontext()
+        connection = given_server()
         if self._server is not None:
             self._server.wait_ready()
             if not self._attach():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from prefect.exceptions import FailedRun
 
 from automl.errors import DataError
+from automl_flows.services.prefect_api import given_server
 
 if TYPE_CHECKING:
     from automl_flows.services.server import LocalServer
@@ -55,7 +55,7 @@ class FlowThread(threading.Thread):
             self.error = error
 
     def _run(self) -> None:
-        connection: Any = nullcontext()
+        connection = given_server()
         if self._server is not None:
             self._server.wait_ready()
             connection = self._server.connected()

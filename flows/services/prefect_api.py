@@ -6,6 +6,8 @@ import json
 import os
 import sys
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -59,12 +61,41 @@ class PrefectAPI:
 
 def given_url() -> str:
     """API of the flow or task that calls us, else that of `PREFECT_API_URL`; empty without both."""
-    context = sys.modules.get("prefect.context")  # not there: nothing of Prefect calls us
-    if context is not None:
-        run = context.FlowRunContext.get() or context.TaskRunContext.get()
-        if run is not None:
-            return str(run.client.api_url).rstrip("/")
+    run = _calling_run()
+    if run is not None:
+        return str(run.client.api_url).rstrip("/")
     return os.environ.get("PREFECT_API_URL", "").rstrip("/")
+
+
+@contextmanager
+def given_server() -> Iterator[None]:
+    """Point the Prefect client at the server of `PREFECT_API_URL`, with its credentials.
+
+    Prefect reads its environment when it is imported. Where that was before the address was set, its
+    client would start a server of its own. The flow or task that calls us keeps its server.
+    """
+    from prefect.settings import (
+        PREFECT_API_AUTH_STRING,
+        PREFECT_API_KEY,
+        PREFECT_API_URL,
+        temporary_settings,
+    )
+
+    ours = (PREFECT_API_URL, PREFECT_API_KEY, PREFECT_API_AUTH_STRING)
+    given = {one: os.environ[one.name] for one in ours if os.environ.get(one.name)}
+    if _calling_run() is not None or PREFECT_API_URL not in given:
+        yield
+        return
+    with temporary_settings(given):
+        yield
+
+
+def _calling_run() -> Any:
+    """Context of the flow or task that calls us; None without one."""
+    context = sys.modules.get("prefect.context")  # not there: nothing of Prefect calls us
+    if context is None:
+        return None
+    return context.FlowRunContext.get() or context.TaskRunContext.get()
 
 
 def answers(url: str, timeout: float = 1.0) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Any
 
 from automl.home import Home
 from automl.tracking.new_champions import has_new_champions, take_new_champions
 from automl_flows.services.drop_runs import emitter
 from automl_flows.services.local_server import running_api
-from automl_flows.services.prefect_api import CALL_SECONDS, answers, given_url
+from automl_flows.services.prefect_api import CALL_SECONDS, answers, given_server, given_url
 from automl_flows.services.server import DRAIN_SECONDS, LocalServer, flush_clients
 
 PROMOTED_EVENT = "automl.champion.promoted"
@@ -35,7 +34,7 @@ def tell_new_champions(home: Home) -> None:
         take_new_champions(home.path)
     elif answers(f"{url}/health", CALL_SECONDS):
         server = LocalServer(home.path / "prefect", url=url.removesuffix("/api"))
-        with nullcontext() if given_url() else server.connected():
+        with given_server() if given_url() else server.connected():
             emit_new_champions(home)
             flush_clients(DRAIN_SECONDS)
 

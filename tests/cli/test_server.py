@@ -22,7 +22,7 @@ from automl.flow_run_notes import LOCAL, FlowRunNote, latest_note, write_notes
 from automl.home import Home
 from automl.run_state import Attempt
 from automl_flows.services.local_server import local_server
-from automl_flows.services.prefect_api import PrefectAPI, answers, given_url
+from automl_flows.services.prefect_api import PrefectAPI, answers, given_server, given_url
 from automl_flows.services.reconciliation import (
     note_attempt,
     note_flow_run,
@@ -103,6 +103,29 @@ def post(server, path):
     )
     with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
         return json.load(response)
+
+
+def test_a_server_given_after_prefect_was_imported_is_its_clients(server, monkeypatch):
+    from prefect import flow
+    from prefect.settings import PREFECT_API_KEY, PREFECT_API_URL
+
+    before = PREFECT_API_URL.value()
+    with given_server():
+        assert PREFECT_API_URL.value() == before
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    monkeypatch.setenv("PREFECT_API_KEY", "word")
+    assert PREFECT_API_URL.value() == before
+    with given_server():
+        assert PREFECT_API_URL.value() == "http://127.0.0.1:9/api"
+        assert PREFECT_API_KEY.value() == "word"
+
+    @flow
+    def caller():
+        with given_server():
+            return PREFECT_API_URL.value()
+
+    with server.connected():
+        assert caller() == server.api_url
 
 
 def test_every_task_run_is_in_the_database_after_draining(server):
