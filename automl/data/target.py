@@ -103,7 +103,24 @@ def encode_target(
         if task == "auto":
             _note_few_numbers(values, findings)
         return _encode_numbers(values, positive, findings)
+    if merged := _merged_labels(values.series, column.series):
+        findings.problems.append(merged)
+        return None
     return _encode_classes(values, task, positive, findings)
+
+
+def _merged_labels(values: pd.Series, written: pd.Series) -> str:
+    """What is wrong with whole numbers that become equal as numbers of 64 bits; empty if nothing."""
+    if written.dtype != object or values.dtype != np.float64:
+        return ""
+    seen: dict[float, Any] = {}
+    for number, label in zip(values, written, strict=True):
+        if seen.setdefault(number, label) != label:
+            return (
+                f"target column {values.name!r} holds {seen[number]} and {label}, which numbers of 64 bits "
+                "cannot tell apart; write classes such as these as texts"
+            )
+    return ""
 
 
 def _plain(column: Column, findings: Findings) -> Column | None:

@@ -154,3 +154,11 @@ def test_whole_numbers_beyond_64_bits_are_not_mangled():
     assert table.y.max() == 7 * 10.0**25
     with pytest.raises(DataError, match="one class"):
         prepare_table(frame([10**30] * N), target="odd")
+
+
+def test_labels_that_64_bits_cannot_tell_apart_are_refused():
+    labels = pd.Series((2**64, 2**64 + 1, 2**65) * (N // 3), dtype=object)
+    with pytest.raises(DataError, match=f"holds {2**64} and {2**64 + 1}, which numbers of 64 bits"):
+        prepare_table(frame(labels), target="odd")
+    table = prepare_table(frame(labels.map(str)), target="odd")
+    assert table.class_labels.tolist() == [str(2**64), str(2**64 + 1), str(2**65)]
