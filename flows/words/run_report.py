@@ -45,8 +45,10 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
         facts = {}
     result = read_stage(folder, "result") or _result_so_far(folder, facts)
     if result.get("model"):
-        registration = {"registration": status.registration, "registered": status.registered}
-        result["model"] = {**result["model"], **registration}
+        now = {"registration": status.registration, "registered": status.registered}
+        if folder.bundle.is_dir():
+            now["bundle"] = str(folder.bundle.resolve())  # the home may have moved since
+        result["model"] = {**result["model"], **now}
         result["notices"] = notices_of(result, folder)
         result["warnings"] = current_warnings(result.get("warnings") or (), folder)
     return {

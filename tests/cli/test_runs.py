@@ -67,6 +67,21 @@ def test_a_run_with_a_driver_is_running(automl, driven):
     assert shown["seconds"] > 50
 
 
+def test_a_moved_home_shows_where_the_model_is_now(automl, runs, own_home, monkeypatch):
+    (runs[1].path / "bundle").mkdir()
+    record = runs[1].stages / "result.json"
+    result = json.loads(record.read_text())
+    result["model"] = {**(result.get("model") or {}), "bundle": str(runs[1].path / "bundle")}
+    record.write_text(json.dumps(result))
+    moved = own_home.path.rename(own_home.path.with_name("moved"))
+    monkeypatch.setenv("AUTOML_HOME", str(moved))
+    bundle = moved / "runs" / runs[1].run_id / "bundle"
+    shown = automl("show", runs[1].run_id)
+    assert str(bundle) in " ".join(shown.out.split())
+    assert str(own_home.path) + os.sep not in shown.out
+    assert automl("show", runs[1].run_id, "--json").json["result"]["model"]["bundle"] == str(bundle)
+
+
 def test_looking_at_a_lock_does_not_take_it(runs):
     with runs[0].lock():
         assert runs[0].is_driven()
