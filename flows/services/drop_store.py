@@ -2,8 +2,8 @@
 
 ``home/drops/NAME/DIGEST/FILE`` is the copy, made before anything is trained on it, so that it does not
 matter what becomes of the file where it arrived. ``seen.jsonl`` beside them says which version of
-which file had which content, and which contents were used or set aside. What becomes of the runs is
-Prefect's to know; it begins one for each content (`automl_flows.services.drop_runs`).
+which file had which content, and which contents were used or set aside; ``waiting.json`` since when files wait that are not
+complete. What becomes of the runs is Prefect's to know; it begins one for each content (`automl_flows.services.drop_runs`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from automl.durable import storing
+from automl.durable import storing, write_whole
 from automl.errors import StorageError
 from automl.home import Home
 from automl.privacy import FILE_MODE, make_private_folder
@@ -36,6 +36,7 @@ class DropStore:
     def __init__(self, home: Home, name: str) -> None:
         self.folder = home.path / "drops" / clean_name(name)
         self._lines = self.folder / "seen.jsonl"
+        self._waiting = self.folder / "waiting.json"
 
     def digest_of(self, place: DropPlace, drop: Drop) -> str:
         """Digest of a version of a file that was copied before; empty if it was not, or was set aside since."""
@@ -50,6 +51,25 @@ class DropStore:
     def n_set_aside(self, digest: str) -> int:
         """How often a content was set aside."""
         return sum(line.get("aside") == digest for line in self._read())
+
+    def waiting_since(self) -> dict[str, float]:
+        """Names of the files that were not complete yet, and when each was first seen, in seconds of the epoch."""
+        try:
+            found = json.loads(self._waiting.read_text(encoding="utf-8"))
+            return {str(name): float(moment) for name, moment in found.items()}
+        except (FileNotFoundError, ValueError, AttributeError, TypeError):
+            return {}
+
+    def keep_waiting(self, since: Mapping[str, float]) -> None:
+        """Remember which files are not complete, for the next process that looks.
+
+        Raises
+        ------
+        StorageError
+            If the home is full.
+        """
+        content = [json.dumps(dict(since)).encode()]
+        write_whole(self._waiting, content, "which files wait", makes_folder=True)
 
     def take(self, place: DropPlace, drop: Drop) -> str:
         """Copy a file and remember it; returns the digest of its bytes.

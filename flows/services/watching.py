@@ -108,6 +108,10 @@ class Watcher:
     _taken: dict[tuple[str, str], _Taken] = field(default_factory=dict)
     _troubles: dict[str, str] = field(default_factory=dict)
     _looked_at: float = float("-inf")
+    _since: dict[str, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._since = self.store.waiting_since()
 
     def step(self) -> None:
         """Take what is complete, look after the runs, and tell of both.
@@ -160,11 +164,21 @@ class Watcher:
             self._waiting[name] = _Waiting(drop, before.since if is_same else now, before.first)
             with self._trying(name):
                 self._judge(self._waiting[name], written, now)
+        self._keep_waiting(now)
 
     def _age(self, drop: Drop) -> float:
-        """How long a file has waited for its marker before this process saw it, in seconds."""
-        is_known = self.completeness.needs_marker and drop.written > 0
-        return max(0.0, time.time() - drop.written) if is_known else 0.0
+        """How long a file has waited before this process saw it, in seconds."""
+        moments = [self._since.get(drop.name, time.time())]
+        if self.completeness.needs_marker and drop.written > 0:
+            moments.append(drop.written)
+        return max(0.0, time.time() - min(moments))
+
+    def _keep_waiting(self, now: float) -> None:
+        """Another process may be the next to look: under a work pool each look has its own."""
+        if self._waiting.keys() != self._since.keys():
+            began = time.time() - now
+            self._since = {name: began + each.first for name, each in self._waiting.items()}
+            self.store.keep_waiting(self._since)
 
     def _judge(self, waiting: _Waiting, written: Mapping[str, float], now: float) -> None:
         drop = waiting.drop

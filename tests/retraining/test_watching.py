@@ -16,6 +16,7 @@ import pytest
 
 from automl.errors import ServiceError
 from automl.home import Home
+from automl_flows.services import watching
 from automl_flows.services.drop_place import Drop, DropPlace
 from automl_flows.services.drop_runs import (
     MOST_BROKEN,
@@ -345,6 +346,22 @@ def test_with_a_marker_a_file_is_complete_when_it_is_there_and_not_before(
     service.runs.end("a.csv", "failed", REFUSED, "no target")
     service.look()
     assert {f for f in service.files if f.startswith("a.")} == set()
+
+
+def test_patience_counts_on_when_another_process_looks(service: Service, monkeypatch) -> None:
+    service.completeness = Completeness(patience_seconds=100.0)
+    for n_lines in range(1, 4):  # as under a work pool, where each look is a process
+        monkeypatch.setattr(watching.time, "time", lambda n=n_lines: 1e9 + 60.0 * n)
+        service.start()
+        service.put("growing.csv", "a\n" * n_lines)
+        service.watcher.step()
+        assert service.begun == []
+    assert "kept changing and was not complete within 100 s" in service.reason("growing.csv")
+    service.start()
+    service.put("growing.csv")  # a file of the same name that comes later has its own time
+    service.look()
+    assert service.begun == ["growing.csv"]
+    assert service.store.waiting_since() == {}
 
 
 def test_a_marker_of_an_older_version_does_not_complete_a_newer_one(tmp_path: Path) -> None:
