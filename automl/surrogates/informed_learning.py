@@ -101,17 +101,21 @@ class Evidence:
 
     def log_likelihoods(self, theta: FloatArray) -> FloatArray:
         """(2,) logarithms of p(y | theta) under the plain and the informed model."""
-        d = self.d
-        X = self.rows[:, :d]
-        M, _ = correlation(squared_distances(X, X, theta[:d]))
-        signal, noise, scale, spread, share = np.exp(theta[d:])
-        informed = scale**2 * (spread**2 * self.gram + share * M)
-        return np.array(
-            [
-                log_density(signal * M, noise, self.y),
-                log_density(informed, noise, self.y - scale * self.rows[:, d]),
-            ]
-        )
+        M = self.correlation(theta)
+        signal, noise = np.exp(theta[self.d : self.d + N_SHARED])
+        plain = log_density(signal * M, noise, self.y)
+        return np.array([plain, self.informed_log_likelihood(theta, M)])
+
+    def correlation(self, theta: FloatArray) -> FloatArray:
+        """(n, n) of the residual, which the length scales of theta alone decide."""
+        X = self.rows[:, : self.d]
+        return correlation(squared_distances(X, X, theta[: self.d]))[0]
+
+    def informed_log_likelihood(self, theta: FloatArray, M: FloatArray) -> float:
+        """Logarithm of p(y | theta) under the informed model, with the correlation M (n, n)."""
+        noise, scale, spread, share = np.exp(theta[self.d + 1 :])
+        covariance = scale**2 * (spread**2 * self.gram + share * M)
+        return log_density(covariance, noise, self.y - scale * self.rows[:, self.d])
 
 
 def log_density(K: FloatArray, noise: float, y: FloatArray) -> float:
@@ -124,8 +128,9 @@ def log_density(K: FloatArray, noise: float, y: FloatArray) -> float:
     .. [1] Rasmussen and Williams (2006), equation 2.45 with a vague prior of one basis function.
     """
     n = len(y)
-    level = float(np.mean(np.diag(K)))
-    K[np.diag_indices_from(K)] += noise
+    diagonal = np.einsum("ii->i", K)  # a view
+    level = float(diagonal.mean())
+    diagonal += noise
     L = cholesky(K, level)
     both = solve(L, np.stack([y, np.ones(n)], axis=1))
     weight = both[:, 1].sum()
@@ -200,12 +205,13 @@ def played_prior(prior: HyperPrior, played: Sequence[Evidence]) -> HyperPrior:
 
     d = len(prior.means) - N_SHARED - N_OWN
     free = np.arange(d + 1, len(prior.means))
+    known = [(one, one.correlation(prior.means)) for one in played]
 
     def loss(values: FloatArray) -> float:
         theta = prior.means.copy()
         theta[free] = values
-        found = sum(one.log_likelihoods(theta)[1] for one in played)
-        return -prior.log_density(theta) - float(found)
+        found = sum(one.informed_log_likelihood(theta, M) for one, M in known)
+        return -prior.log_density(theta) - found
 
     start, far = prior.means[free], FARTHEST * prior.spreads[free]
     bounds = list(zip(start - far, start + far, strict=True))
