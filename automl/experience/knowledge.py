@@ -1,9 +1,9 @@
 """Knowledge that the package ships: the trials of known tables, one experience for each.
 
 A file of knowledge is gzip members, one line of JSON each: the first says how the file was made,
-the others are entries as the store has them. Everything that is learned from it (portfolio, priors,
-meta-learner) is computed from the entries when it is needed, so that leaving a data set out leaves
-nothing of it behind.
+the others are entries as the store has them. Portfolio, priors and meta-learner are computed from the
+entries when they are needed, so that leaving a data set out leaves nothing of it behind. What takes longer to
+learn is kept beside it, see `automl.recommendation.source_fits`, which leaves nothing behind either.
 """
 
 from __future__ import annotations

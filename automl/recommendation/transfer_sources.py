@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from automl.recommendation.meta_learner import (
     meta_feature_names,
     meta_matrix,
 )
+from automl.recommendation.source_fits import kept_fit
 from automl.records import FloatArray
 from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.surrogates.earlier_data import Sources
@@ -36,9 +38,7 @@ def sources_of(
     data
         The data set that is searched for.
     """
-    families = frozenset(space.family for space in encoder.spaces)
-    scored = [(one, one.scored(families)) for one in experiences]
-    used = [(one, trials) for one, trials in scored if trials]
+    used = [(one, one.scored(_families(encoder))) for one in used_of(experiences, encoder)]
     if not used:
         return Sources.none(len(encoder.feature_names))
     X = [
@@ -47,7 +47,18 @@ def sources_of(
     task = np.repeat(np.arange(len(used)), [len(trials) for _, trials in used])
     scores = np.array([score for _, trials in used for _, score in trials])
     meta, target_meta = _scaled([one.data for one, _ in used], data)
-    return Sources(np.concatenate(X), common_scores(scores, task), task, meta, target_meta)
+    sources = Sources(np.concatenate(X), common_scores(scores, task), task, meta, target_meta)
+    return replace(sources, fit=kept_fit([one for one, _ in used], sources, encoder))
+
+
+def used_of(experiences: Sequence[Experience], encoder: ConfigurationEncoder) -> list[Experience]:
+    """Those with complete trials of the encoder's families, in their order."""
+    families = _families(encoder)
+    return [one for one in experiences if one.scored(families)]
+
+
+def _families(encoder: ConfigurationEncoder) -> frozenset[str]:
+    return frozenset(space.family for space in encoder.spaces)
 
 
 def _scaled(others: Sequence[DataSetFacts], data: DataSetFacts) -> tuple[FloatArray, FloatArray]:

@@ -9,13 +9,30 @@ p : meta-features
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from automl.records import FloatArray, IntArray
 from automl.surrogates.protocol import Surrogate
+
+
+@dataclass(frozen=True)
+class SourceFit:
+    """What a process with a prior from earlier data sets has learned from these beforehand.
+
+    Parameters
+    ----------
+    theta : (d + 2,)
+        Natural logarithms of the sources' length scales, signal and noise variance.
+    following : (4,)
+        How far data sets follow each other: means of the logarithms of the target's noise, a, b and r, see
+        `automl.surrogates.informed_learning`.
+    """
+
+    theta: FloatArray
+    following: FloatArray
 
 
 @dataclass(frozen=True)
@@ -34,6 +51,8 @@ class Sources:
         Meta-features, missing ones filled.
     target_meta : (p,), in [0, 1]
         Those of the data set that is searched for; outside of [0, 1] where it is unlike all others.
+    fit
+        What the package has learned from these trials, or from many of them; None: it is learned anew.
 
     Raises
     ------
@@ -46,6 +65,7 @@ class Sources:
     task: IntArray
     meta: FloatArray
     target_meta: FloatArray
+    fit: SourceFit | None = None
 
     def __post_init__(self) -> None:
         n, p = len(self.y), len(self.target_meta)
@@ -77,7 +97,7 @@ class Sources:
 
     def subset(self, rows: IntArray) -> Sources:
         """The same data sets with some of their trials."""
-        return Sources(self.X[rows], self.y[rows], self.task[rows], self.meta, self.target_meta)
+        return replace(self, X=self.X[rows], y=self.y[rows], task=self.task[rows], fit=None)
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from automl.records import FloatArray
-from automl.surrogates.earlier_data import Sources
+from automl.surrogates.earlier_data import SourceFit, Sources
 from automl.surrogates.learning import N_BURNED, SAMPLED_NOISE_PRIOR, SIGNAL_PRIOR, slice_samples
 from automl.surrogates.matern import cholesky, correlation, solve, squared_distances
 from automl.surrogates.process_prior import InformedPrior, MaternPrior
@@ -30,6 +30,8 @@ from automl.surrogates.source_processes import SourceProcesses, informed_rows
 
 N_OWN = 3
 """Hyperparameters of the informed model alone: a, b and r."""
+N_FOLLOWING = N_OWN + 1
+"""Those that say how far a data set follows the others: the noise and a, b and r."""
 N_SHARED = 2
 """Hyperparameters of both models beside the length scales: the signal (of the plain one) and the noise."""
 LENGTH_SPREAD = 0.7
@@ -196,6 +198,30 @@ def first_prior(theta: FloatArray) -> HyperPrior:
     return HyperPrior(means, np.array([*[LENGTH_SPREAD] * d, *spreads]))
 
 
+def learned_prior(
+    processes: SourceProcesses, sources: Sources, rng: np.random.Generator
+) -> HyperPrior:
+    """Prior of theta that the sources teach: their `fit`, or what is likely where each is played."""
+    prior = first_prior(processes.theta)
+    if sources.fit is not None:
+        return _following(prior, sources.fit.following)
+    return played_prior(prior, played(processes, sources, rng))
+
+
+def learn_fit(sources: Sources, *, most_rows: int, rng: np.random.Generator) -> SourceFit:
+    """What is learned from sources, to be kept for later runs."""
+    processes = SourceProcesses.learn(sources, most_rows=most_rows, rng=rng)
+    prior = learned_prior(processes, sources, rng)
+    return SourceFit(processes.theta, prior.means[-N_FOLLOWING:])
+
+
+def _following(prior: HyperPrior, values: FloatArray) -> HyperPrior:
+    """The prior with means (4,) of how far a data set follows the others."""
+    means = prior.means.copy()
+    means[-N_FOLLOWING:] = values
+    return HyperPrior(means, prior.spreads)
+
+
 def played_prior(prior: HyperPrior, played: Sequence[Evidence]) -> HyperPrior:
     """The prior with means that make each source likely, given what all others expect of it.
 
@@ -203,23 +229,18 @@ def played_prior(prior: HyperPrior, played: Sequence[Evidence]) -> HyperPrior:
     """
     from scipy.optimize import minimize
 
-    d = len(prior.means) - N_SHARED - N_OWN
-    free = np.arange(d + 1, len(prior.means))
     known = [(one, one.correlation(prior.means)) for one in played]
 
     def loss(values: FloatArray) -> float:
-        theta = prior.means.copy()
-        theta[free] = values
+        theta = _following(prior, values).means
         found = sum(one.informed_log_likelihood(theta, M) for one, M in known)
         return -prior.log_density(theta) - found
 
-    start, far = prior.means[free], FARTHEST * prior.spreads[free]
+    start, far = prior.means[-N_FOLLOWING:], FARTHEST * prior.spreads[-N_FOLLOWING:]
     bounds = list(zip(start - far, start + far, strict=True))
     options = {"maxiter": STEPS}
     optimum = minimize(loss, start, method="L-BFGS-B", bounds=bounds, options=options)
-    means = prior.means.copy()
-    means[free] = np.asarray(optimum.x)
-    return HyperPrior(means, prior.spreads)
+    return _following(prior, np.asarray(optimum.x))
 
 
 def played(

@@ -20,11 +20,9 @@ from automl.surrogates.gaussian_process import LARGE, SMALL, GaussianProcess
 from automl.surrogates.informed_learning import (
     Evidence,
     HyperPrior,
-    first_prior,
     informed_prior,
+    learned_prior,
     plain_prior,
-    played,
-    played_prior,
     probabilities,
     sample,
 )
@@ -110,8 +108,7 @@ class InformedProcess:
             return
         processes = SourceProcesses.learn(self._sources, most_rows=self.most_rows, rng=rng)
         self._processes = processes
-        known = played(processes, self._sources, rng)
-        self._prior = played_prior(first_prior(processes.theta), known)
+        self._prior = learned_prior(processes, self._sources, rng)
 
     def expect(self, X: FloatArray, waiting: FloatArray, *, rng: np.random.Generator) -> FloatArray:
         """(m,) means over the sources of the best of X (m, d) and of what is under way (k, d).

@@ -65,6 +65,8 @@ class SourceProcesses:
     ) -> SourceProcesses:
         """Processes of all sources that have trials, of each at most `most_rows`; O(t most_rows**3).
 
+        The sources' `fit` has the hyperparameters, if there is one.
+
         With more than `MOST_PLACES` configurations the means are interpolated between some of them.
         """
         rows = [
@@ -72,7 +74,10 @@ class SourceProcesses:
             for task in np.unique(sources.task)
         ]
         told = [(sources.X[own], sources.y[own]) for own in rows]
-        theta = learn_shared(_some_of(told, rng), sources.X.shape[1])
+        if sources.fit is None:
+            theta = learn_shared(_some_of(told, rng), sources.X.shape[1])
+        else:
+            theta = sources.fit.theta
         posteriors = [Posterior.condition(MaternPrior(theta), X, y) for X, y in told]
         places, weights = _shared_places(posteriors, theta, rng)
         return cls(theta, places, weights, np.array([one.mean for one in posteriors]))
