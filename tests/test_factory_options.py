@@ -91,12 +91,22 @@ def test_every_option_refuses_another_type(name, option, default):
             "family 'svm' does not take part",
         ),
         ({"optimizer": "parametric"}, "set priors to a file"),
+        (
+            {"optimizer": "parametric", "spaces": {"knn": {"n_neighbors": {"low": 1, "high": 9}}}},
+            "set priors to a file",
+        ),
     ],
 )
 def test_a_wrong_option_is_refused_in_a_sentence(given, said):
     with pytest.raises(SettingsError) as refused:
         check_choices(resolve_settings({"table": "t.csv", "target": "y", **given}, environment={}))
     assert said in str(refused.value)
+
+
+def test_priors_may_come_with_a_range():
+    bell = {"type": "lognormal", "mean": 2.0, "sd": 0.5, "low": 1, "high": 50}
+    given = {"optimizer": "parametric", "spaces": {"knn": {"n_neighbors": bell}}}
+    check_choices(resolve_settings({"table": "t.csv", "target": "y", **given}, environment={}))
 
 
 def test_an_option_is_a_value_that_a_file_can_hold():

@@ -14,7 +14,7 @@ fidelity : exp(-D² / (T_D² + 2 / (3 n))), 1 for perfect agreement; 2 / (3 n) i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -211,6 +211,23 @@ class ParametricDensity:
         for name in sorted(uniform):
             values[name] = self._leaves[drawn.signature, name].alternative.draw(rng)
         return Configuration(drawn.family, values, drawn.path)
+
+
+def check_priors_are_there(spaces: Iterable[SpaceTree], optimizer: str) -> None:
+    """Refuse an optimizer that draws from learned priors where all numbers are plain ranges.
+
+    Raises
+    ------
+    SettingsError
+        If it would be random search.
+    """
+    leaves = (leaf for space in spaces for path in space.signatures() for leaf in path.numericals)
+    if all(_learned_leaf(leaf) is None for leaf in leaves):
+        raise SettingsError(
+            f"optimizer {optimizer} draws from learned priors, and there are none: without them it is"
+            " random search; set priors to a file of `automl learn priors`, or to learned",
+            setting="optimizer",
+        )
 
 
 def _learned_leaf(leaf: Hyperparameter) -> _Leaf | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from automl.bandits.registry import allocator_name, get_allocator
 from automl.bandits.special_names import ONLY
 from automl.errors import SettingsError
+from automl.optimizers.parametric import check_priors_are_there
 from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.settings import Settings
 
@@ -67,15 +68,14 @@ def check_only_family(settings: Settings, takes_part: Callable[[str], bool]) -> 
 
 
 def _check_priors_are_there(settings: Settings) -> None:
-    """Refuse an optimizer that would be random search, since nothing brings it priors."""
-    brings = settings.priors or settings.spaces or settings.family_folder
-    if get_optimizer(settings.optimizer).needs_priors and not brings:
-        name = optimizer_name(settings.optimizer)
-        raise SettingsError(
-            f"optimizer {name} draws from learned priors, and there are none: without them it is"
-            " random search; set priors to a file of `automl learn priors`, or to learned",
-            setting="optimizer",
-        )
+    """Refuse an optimizer that would be random search, since nothing brings it priors.
+
+    What the setting `priors` brings is known when the table has been read.
+    """
+    if get_optimizer(settings.optimizer).needs_priors and not settings.priors:
+        from automl.run.search_spaces import requested_spaces
+
+        check_priors_are_there(requested_spaces(settings), optimizer_name(settings.optimizer))
 
 
 def check_names(settings: Settings) -> None:

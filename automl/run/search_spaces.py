@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from automl.errors import SettingsError
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family, kind_of
-from automl.families.registry import WITHOUT_MODEL, get_family, load_families
+from automl.families.registry import WITHOUT_MODEL, families, get_family, load_families
 from automl.home import RunFolder
 from automl.priors.files import Priors
 from automl.records import JsonScalar, Task
@@ -137,11 +137,23 @@ def check_spaces(settings: Settings) -> None:
             raise errors[0]
 
 
+def requested_spaces(settings: Settings) -> Iterator[SpaceTree]:
+    """Spaces before any priors, of the families that take part and each kind of target that fits."""
+    for family in families().values():
+        kinds = [kind for kind in family.kinds if settings.task in ("auto", kind)]
+        for kind in kinds or [kind_of(settings.task)]:
+            if settings.takes_part(family.name) and not _misfit(family, kind, settings):
+                yield _requested(family, kind, settings)
+
+
+def _requested(family: Family, kind: str, settings: Settings) -> SpaceTree:
+    space = requested_space(family, kind, settings.preprocessing)
+    return _narrowed(space, settings.spaces.get(family.name) or {})
+
+
 def _misfit(family: Family, kind: str, settings: Settings) -> SettingsError | None:
     try:
-        _narrowed(
-            requested_space(family, kind, settings.preprocessing), settings.spaces[family.name]
-        )
+        _requested(family, kind, settings)
     except SettingsError as error:
         return error
     return None

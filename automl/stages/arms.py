@@ -9,6 +9,7 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
 from automl.forecasts.timings import KnownTimings
 from automl.optimizers.fidelities import Levels, levels_for
+from automl.optimizers.parametric import check_priors_are_there
 from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.recommendation.meta_vote import MetaVote
 from automl.run.search_spaces import spaces_of
@@ -43,12 +44,19 @@ def arms_of(
         Trials on other data sets in an encoding; called for optimizers that learn from them.
     votes
         Vote of a meta-learner on configurations in an encoding.
+
+    Raises
+    ------
+    SettingsError
+        If the optimizer needs priors and no space has any.
     """
     spaces = spaces_of(plan, families, settings)
     if joined:
         union = UnionTree.of(list(spaces.values()))
         spaces = {union.family: union}
     entry, called = get_optimizer(settings.optimizer), optimizer_name(settings.optimizer)
+    if entry.needs_priors:
+        check_priors_are_there(spaces.values(), called)
     arms = {}
     for name, space in spaces.items():
         options: dict[str, Any] = {}

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from automl.errors import SettingsError
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.registry import get_family
 from automl.forecasts.timings import KnownTimings, Workload
@@ -100,3 +101,15 @@ def test_optimizers_with_a_surrogate_are_given_the_vote_on_their_own_encoding(pl
     assert seen == [("knn", "onehot"), ("svm", "onehot")]
     arms(plan, "knn", optimizer="tpe", votes=votes)
     assert len(seen) == 2
+
+
+PLAIN = {"knn": {"n_neighbors": {"low": 1, "high": 20}}}
+BELL = {"knn": {"n_neighbors": {"type": "lognormal", "mean": 2.0, "sd": 0.5, "low": 1, "high": 50}}}
+
+
+def test_an_optimizer_that_draws_from_priors_is_refused_where_no_number_has_one(plan):
+    for options in ({}, {"spaces": PLAIN}, {"priors": "learned"}):
+        with pytest.raises(SettingsError, match="without them it is random search"):
+            arms(plan, "knn", "svm", optimizer="parametric", **options)
+    found = arms(plan, "knn", "svm", optimizer="parametric", spaces=BELL)
+    assert found.keys() == {"knn", "svm"}
