@@ -36,7 +36,11 @@ SYSTEMS = (
     "lightautoml",
     "flaml",
     "mljar",
+    "tpot",
+    "gama",
+    "autosklearn",
     "forest",
+    "tuned_forest",
     "lightgbm",
     "constant",
 )
@@ -83,7 +87,8 @@ class CellRecord:
     peak_mib
         Proportional memory of all its processes.
     load
-        Other processes' share of the cores when it began; more than 0.2 makes times doubtful.
+        Average of the minute before it began. The cell before counts in it, so that a queue has about 2 on
+        two cores; more means that other work ran beside.
     """
 
     is_done: bool

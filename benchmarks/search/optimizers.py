@@ -35,7 +35,7 @@ from tables import KNOWN, SOURCES, ScoreTable, half_of, read_table, sources_for,
 from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer
 
-OURS = ("random", "hypercube", "tpe", "smac", "gbqr", "gp_ei", "gp_sampled")
+OURS = ("random", "hypercube", "tpe", "smac", "gbqr", "gp_ei", "gp_sampled", "gp_prior")
 OUTSIDE = ("optuna_tpe", "optuna_gp", "smac3")
 SLOW = {"hebo": 3}
 """Tables per source of optimizers that take too long for all."""
