@@ -2,7 +2,7 @@
 
     python benchmarks/search/optimizers.py METADATA_FOLDER OUT_FOLDER [--profile small|full]
         [--half tuning|reported|both] [--sources svm flow_forest ...]
-        [--optimizers smac gbqr ...] [--compositions FILE.json] [--known others|tuning]
+        [--optimizers smac gbqr ...] [--compositions FILE.json] [--known others|tuning|twin]
         [--reference-python PYTHON] [--workers 2]
 
 Each (table, optimizer, seed) is a line of OUT_FOLDER/cells.jsonl, and each timed ask one of
@@ -30,7 +30,17 @@ from pathlib import Path
 from typing import Any
 
 import replay
-from tables import KNOWN, SOURCES, ScoreTable, half_of, read_table, sources_for, table_names
+from tables import (
+    KNOWN,
+    SOURCES,
+    TWIN,
+    TWINS,
+    ScoreTable,
+    half_of,
+    read_table,
+    sources_for,
+    table_names,
+)
 
 from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer
@@ -211,7 +221,9 @@ def jobs(
             if table is None or options.half not in {"both", half_of(table)}:
                 continue
             for name, definition in definitions.items():
-                if rank >= SLOW.get(name, profile.n_tables):
+                if rank >= SLOW.get(name, profile.n_tables) or not is_known(
+                    source, definition, options
+                ):
                     continue
                 job = Job(
                     options.metadata,
@@ -231,6 +243,12 @@ def jobs(
                 seeds = [s for s in range(n_seeds) if key_of({**facts, "seed": s}) not in done]
                 if seeds:
                     yield replace(job, seeds=tuple(seeds))
+
+
+def is_known(source: str, definition: replay.Definition, options: argparse.Namespace) -> bool:
+    """Whether there are tables to learn from, for an optimizer that does."""
+    learns = replay.learns_from_others(definition)
+    return not learns or options.known != TWIN or source in TWINS
 
 
 def timing_jobs(

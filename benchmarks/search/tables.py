@@ -37,8 +37,32 @@ FEWEST_SCORES = 20
 N_TABLES = 25
 LEAST_TOLERANCE = 1e-6
 """Tolerances are written with six digits; 0 counts as this."""
-KNOWN = ("tuning", "others")
-"""What a table may know: the other usable tables of its source that are in the tuning half, or all others."""
+TWIN = "twin"
+KNOWN = ("tuning", "others", TWIN)
+"""What a table may know: the other usable tables of its source that are in the tuning half, or all others, or those
+that another collection has of the same algorithm."""
+TWINS = {
+    "svm": "flow_svc",
+    "flow_svc": "svm",
+    "adaboost": "flow_adaboost",
+    "flow_adaboost": "adaboost",
+}
+ALIKE = {"iterations": "n_estimators", "n_estimators": "iterations"}
+"""Other names of a hyperparameter in the other collection."""
+SAME_DATA = {
+    "a9a": "adult",
+    "breast-cancer": "breast-w",
+    "chess": "kr-vs-kp",
+    "crx": "credit-approval",
+    "german-numer": "credit-g",
+    "led7digit": "led-display-domain-7digit",
+    "magic": "magictelescope",
+    "monk-2": "monks-problems-2",
+    "pima": "diabetes",
+    "wisconsin": "breast-w",
+}
+"""Names by which the collections know the same data, in small letters."""
+TASK_NAMES = "openml_sklearn_flows/task_metadata_pgijsbers.csv"
 Values = dict[str, Any]
 
 
@@ -264,9 +288,14 @@ def known_tables(metadata: Path, source: str, name: str, known: str) -> list[str
 
 
 def sources_for(metadata: Path, source: str, name: str, known: str) -> Sources:
-    """Scores of `known_tables`, standardized per table, without meta-features."""
-    tables = _read_all(metadata, source)
-    others = [tables[n] for n in known_tables(metadata, source, name, known)]
+    """Scores of what a table may know, standardized per table, without meta-features."""
+    if known == TWIN:
+        data = data_name(metadata, name)
+        twins = _read_twin(metadata, source).items()
+        others = [known for twin, known in twins if data_name(metadata, twin) != data]
+    else:
+        tables = _read_all(metadata, source)
+        others = [tables[n] for n in known_tables(metadata, source, name, known)]
     task = np.repeat(np.arange(len(others)), [len(scores) for _, scores in others])
     scores = np.concatenate([scores for _, scores in others])
     nothing = np.zeros((len(others), 0))
@@ -282,4 +311,56 @@ def _read_all(metadata: Path, source: str) -> dict[str, tuple[FloatArray, FloatA
     for name in table_names(metadata, source, len(_frame(metadata, source))):
         table = read_table(metadata, source, name)
         found[name] = (encoder.transform(table.candidates), table.scores)
+    return found
+
+
+def data_name(metadata: Path, name: str) -> str:
+    """What a data set is called whatever the collection: flows have numbers of tasks."""
+    text = _task_names(metadata).get(name, name).lower()
+    return SAME_DATA.get(text, text)
+
+
+@cache
+def _task_names(metadata: Path) -> dict[str, str]:
+    file = metadata / TASK_NAMES
+    if not file.exists():
+        return {}
+    names = pd.read_csv(file).set_index("task_id")["task_name"]
+    return {str(task): str(name) for task, name in names.items()}
+
+
+@cache
+def _read_twin(metadata: Path, source: str) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """As `_read_all`, of the same algorithm in another collection, as configurations of this source's space."""
+    twin = TWINS[source]
+    space = SpaceTree.build(source, SOURCES[source].tree)
+    parameters = flat_parameters(SOURCES[source].tree)
+    encoder = ConfigurationEncoder(space).fit()
+    found: dict[str, tuple[FloatArray, FloatArray]] = {}
+    for name in table_names(metadata, twin, len(_frame(metadata, twin))):
+        table = read_table(metadata, twin, name)
+        told = [translated(dict(one.values), parameters) for one in table.candidates]
+        kept = [i for i, values in enumerate(told) if values is not None]
+        rows = [space.complete(values) for values in told if values is not None]
+        found[name] = (encoder.transform(rows), table.scores[kept])
+    return found
+
+
+def translated(values: Values, parameters: list[Values]) -> Values | None:
+    """Values of another collection's space that this one has too; None where a choice is not in it.
+
+    Numbers beyond the range are set to its end. What the other space lacks is left out.
+    """
+    found: Values = {}
+    for parameter in parameters:
+        name = parameter["name"]
+        value = values.get(name, values.get(ALIKE.get(name, name)))
+        if value is None:
+            continue
+        if parameter["kind"] == "nominal":
+            if value not in parameter["choices"]:
+                return None
+        else:
+            value = min(max(value, parameter["low"]), parameter["high"])
+        found[name] = value
     return found

@@ -115,3 +115,25 @@ def test_a_table_knows_others_and_never_itself(
         assert (sources.n_tasks, len(sources.y)) == (2, 2 * N_CANDIDATES)
         tuning = tables.known_tables(metadata, "svm", name, "tuning")
         assert tuning == [other for other in others if tables.half_of(other) == "tuning"]
+
+
+def test_a_twin_tells_what_its_space_shares(benchmark_module: Callable[[str], ModuleType]) -> None:
+    tables = benchmark_module("tables")
+    svm = tables.flat_parameters(tables.SVM)
+    given = {"C": 2.0**14, "gamma": 0.5, "tol": 1e-3, "kernel": "rbf"}
+    assert tables.translated(given, svm) == {"C": 2.0**6, "gamma": 0.5, "kernel": "rbf"}
+    assert tables.translated({**given, "kernel": "sigmoid"}, svm) is None
+    flow = tables.flat_parameters(tables.FLOW_ADABOOST)
+    assert tables.translated({"iterations": 2, "product_terms": 3}, flow) == {"n_estimators": 50}
+
+
+def test_a_twin_leaves_the_same_data_out(
+    tmp_path: Path, benchmark_module: Callable[[str], ModuleType]
+) -> None:
+    tables = benchmark_module("tables")
+    file = tmp_path / tables.TASK_NAMES
+    file.parent.mkdir(parents=True)
+    file.write_text("task_id,task_name\n31,credit-g\n54,vehicle\n")
+    assert tables.data_name(tmp_path, "31") == tables.data_name(tmp_path, "german-numer")
+    assert tables.data_name(tmp_path, "54") == tables.data_name(tmp_path, "vehicle")
+    assert tables.data_name(tmp_path, "pima") == "diabetes"
