@@ -27,7 +27,12 @@ from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialSta
 from automl.spaces.points import Points
 from automl.spaces.tree import SpaceTree
 from automl.surrogates.earlier_data import ExpectingSurrogate, Sources, TransferSurrogate
-from automl.surrogates.protocol import BelievingSurrogate, JointSurrogate, Surrogate
+from automl.surrogates.protocol import (
+    BelievingSurrogate,
+    JointSurrogate,
+    Surrogate,
+    UnevenSurrogate,
+)
 from automl.surrogates.score_targets import TARGETS
 
 FEWEST = 2
@@ -305,18 +310,21 @@ class ModelBasedOptimizer:
     def _fit(self, table: Table, waiting: FloatArray, rng: np.random.Generator) -> float:
         """Fit the surrogate, pending configurations included; the best target seen."""
         y = TARGETS[self._composition.target](table.scores)
-        X = table.X
+        best = float(y[table.is_complete].max())
+        X, noise_scale = table.X, table.noise_scale
         lie = _LIES.get(self._composition.pending)
         if lie is not None and len(waiting):
-            X = np.concatenate([X, waiting])
             lies = np.full(len(waiting), np.quantile(y[table.is_complete], lie))
-            self._surrogate.fit(X, np.concatenate([y, lies]), rng=rng)
+            X, y = np.concatenate([X, waiting]), np.concatenate([y, lies])
+            noise_scale = np.concatenate([noise_scale, np.ones(len(waiting))])
+        if isinstance(self._surrogate, UnevenSurrogate):
+            self._surrogate.fit_uneven(X, y, noise_scale, rng=rng)
         else:
             self._surrogate.fit(X, y, rng=rng)
         if lie is None and len(waiting):
             assert isinstance(self._surrogate, BelievingSurrogate)
             self._surrogate.believe(waiting)
-        return float(y[table.is_complete].max())
+        return best
 
     def _criterion(self, best: float, rng: np.random.Generator) -> Criterion:
         nothing = np.zeros(0)

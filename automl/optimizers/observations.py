@@ -25,6 +25,8 @@ class Table:
         Encodings.
     scores : (n,)
         Finite; for trials without a complete score its substitute.
+    noise_scale : (n,)
+        Variance of a score's noise over that of a complete one: a mean of fewer folds has more.
     is_complete : (n,)
     is_legal : (n,)
         Whether the space has the configuration.
@@ -33,6 +35,7 @@ class Table:
 
     X: FloatArray
     scores: FloatArray
+    noise_scale: FloatArray
     is_complete: BoolArray
     is_legal: BoolArray
     configurations: tuple[Configuration, ...]
@@ -116,9 +119,13 @@ class Observations:
         expected = self._expected([self._seen[i].folds for i in raced])
         scores[~is_complete] = complete.min()
         scores[raced] = np.minimum(expected, complete.max())
+        n_folds = [len(one.folds) for one in self._seen]
+        noise_scale = np.ones(len(scores))
+        noise_scale[raced] = [max(n_folds) / n_folds[i] for i in raced]
         return Table(
             np.array([one.row for one in self._seen]),
             scores,
+            noise_scale,
             is_complete,
             np.array([one.is_legal for one in self._seen]),
             self.configurations,

@@ -80,23 +80,40 @@ class GaussianProcess:
 
     def fit(self, X: FloatArray, y: FloatArray, *, rng: np.random.Generator) -> None:
         """Learn the hyperparameters when it is time, and condition on all observations."""
+        self.fit_uneven(X, y, np.ones(len(y)), rng=rng)
+
+    def fit_uneven(
+        self, X: FloatArray, y: FloatArray, noise_scale: FloatArray, *, rng: np.random.Generator
+    ) -> None:
+        """As `fit`, of observations that are not equally exact."""
         n, d = X.shape
         is_new = self._theta is None or len(self._theta) != d + 2
         if self.n_samples and n <= SMALL:
             last = None if is_new else self._theta
-            thetas = sample_hyperparameters(X, y, last, n_samples=self.n_samples, rng=rng)
+            thetas = sample_hyperparameters(
+                X, y, last, noise_scale=noise_scale, n_samples=self.n_samples, rng=rng
+            )
             self._theta, self._learn_at = thetas[-1], 0
-            self._told = [Posterior.condition(MaternPrior(theta), X, y) for theta in thetas]
+            self._told = [
+                Posterior.condition(MaternPrior(theta), X, y, noise_scale) for theta in thetas
+            ]
         elif is_new or n >= self._learn_at or not (self._told and self._told[0].begins(X)):
             is_first = is_new or not self._told
-            self._theta = self._learn(X, y, rng, is_first=is_first)
-            self._told = [Posterior.condition(MaternPrior(self._theta), X, y)]
+            self._theta = self._learn(X, y, noise_scale, rng, is_first=is_first)
+            prior = MaternPrior(self._theta)
+            self._told = [Posterior.condition(prior, X, y, noise_scale)]
         else:
-            self._told = [self._told[0].extend(X, y)]
+            self._told = [self._told[0].extend(X, y, noise_scale)]
         self._posteriors = self._told
 
     def _learn(
-        self, X: FloatArray, y: FloatArray, rng: np.random.Generator, *, is_first: bool
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        noise_scale: FloatArray,
+        rng: np.random.Generator,
+        *,
+        is_first: bool,
     ) -> FloatArray:
         """Most likely hyperparameters, on at most `n_learned` observations."""
         n = len(y)
@@ -109,6 +126,7 @@ class GaussianProcess:
             X[rows],
             y[rows],
             None if is_first else self._theta,
+            noise_scale=noise_scale[rows],
             has_prior=self.prior,
             is_thorough=n <= SMALL,
             most_steps=max(self.most_steps // share, 1),

@@ -88,24 +88,29 @@ class Evidence:
     d : columns of a configuration
     gram : (n, n)
         Products of the delta.
+    noise_scale : (n,)
+        Noise variance of each trial over the usual one.
     """
 
     rows: FloatArray
     y: FloatArray
     d: int
     gram: FloatArray
+    noise_scale: FloatArray | float = 1.0
 
     @classmethod
-    def of(cls, rows: FloatArray, y: FloatArray, d: int) -> Evidence:
-        """From informed rows (n, d + 1 + t) and y (n,)."""
+    def of(
+        cls, rows: FloatArray, y: FloatArray, d: int, noise_scale: FloatArray | float = 1.0
+    ) -> Evidence:
+        """From informed rows (n, d + 1 + t), y (n,) and the noise of each."""
         delta = rows[:, d + 1 :]
-        return cls(rows, y, d, delta @ delta.T)
+        return cls(rows, y, d, delta @ delta.T, noise_scale)
 
     def log_likelihoods(self, theta: FloatArray) -> FloatArray:
         """(2,) logarithms of p(y | theta) under the plain and the informed model."""
         M = self.correlation(theta)
         signal, noise = np.exp(theta[self.d : self.d + N_SHARED])
-        plain = log_density(signal * M, noise, self.y)
+        plain = log_density(signal * M, noise * self.noise_scale, self.y)
         return np.array([plain, self.informed_log_likelihood(theta, M)])
 
     def correlation(self, theta: FloatArray) -> FloatArray:
@@ -117,11 +122,12 @@ class Evidence:
         """Logarithm of p(y | theta) under the informed model, with the correlation M (n, n)."""
         noise, scale, spread, share = np.exp(theta[self.d + 1 :])
         covariance = scale**2 * (spread**2 * self.gram + share * M)
-        return log_density(covariance, noise, self.y - scale * self.rows[:, self.d])
+        residual = self.y - scale * self.rows[:, self.d]
+        return log_density(covariance, noise * self.noise_scale, residual)
 
 
-def log_density(K: FloatArray, noise: float, y: FloatArray) -> float:
-    """Logarithm of the density of y (n,) of covariance K (n, n) + noise, any constant added.
+def log_density(K: FloatArray, noise: FloatArray | float, y: FloatArray) -> float:
+    """Logarithm of the density of y (n,) of covariance K (n, n) + diag(noise), any constant added.
 
     The constant has a flat prior and is integrated out.
 

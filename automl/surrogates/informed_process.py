@@ -132,35 +132,42 @@ class InformedProcess:
         Equal scores say nothing of how far scores lie apart here. They count as one trial, so that
         what the sources expect is left.
         """
+        self.fit_uneven(X, y, np.ones(len(y)), rng=rng)
+
+    def fit_uneven(
+        self, X: FloatArray, y: FloatArray, noise_scale: FloatArray, *, rng: np.random.Generator
+    ) -> None:
+        """As `fit`, of trials that are not equally exact."""
         self.prepare(rng=rng)
         if self._processes is None:
-            self._alone.fit(X, y, rng=rng)
+            self._alone.fit_uneven(X, y, noise_scale, rng=rng)
             return
         if np.ptp(y) == 0.0:
-            X, y = X[:1], y[:1]
+            X, y, noise_scale = X[:1], y[:1], noise_scale[:1]
         self._center, self._unit = float(np.mean(y)), float(np.std(y)) or 1.0
         targets = (y - self._center) / self._unit
         rows = self._rows(X)
-        evidence = Evidence.of(rows, targets, X.shape[1])
+        evidence = Evidence.of(rows, targets, X.shape[1], noise_scale)
         if self._theta is None or len(y) >= self._learn_at:
-            self._learn(evidence, rng)
+            self._learn(evidence, noise_scale, rng)
         weights = np.array([probabilities(evidence.log_likelihoods(one)) for one in self._thetas])
         self._parts = []
         for theta, (of_plain, of_informed) in zip(self._thetas, weights, strict=True):
             if of_plain > LEAST_WEIGHT:
-                told = Posterior.condition(plain_prior(theta), X, targets)
+                told = Posterior.condition(plain_prior(theta), X, targets, noise_scale)
                 self._parts.append(Part(of_plain, told, is_informed=False))
             if of_informed > LEAST_WEIGHT:
-                told = Posterior.condition(informed_prior(theta), rows, targets)
+                told = Posterior.condition(informed_prior(theta), rows, targets, noise_scale)
                 self._parts.append(Part(of_informed, told, is_informed=True))
 
-    def _learn(self, evidence: Evidence, rng: np.random.Generator) -> None:
+    def _learn(self, evidence: Evidence, noise_scale: FloatArray, rng: np.random.Generator) -> None:
         """Sample the hyperparameters, on at most `n_learned` trials."""
         assert self._prior is not None
         n = len(evidence.y)
         if n > self.n_learned:
             some = np.sort(rng.choice(n, self.n_learned, replace=False))
-            evidence = Evidence.of(evidence.rows[some], evidence.y[some], evidence.d)
+            rows, y = evidence.rows[some], evidence.y[some]
+            evidence = Evidence.of(rows, y, evidence.d, noise_scale[some])
         self._learn_at = n + (1 if n <= SMALL else n // 20 if n <= LARGE else n // 4)
         self._thetas = sample(evidence, self._prior, self._theta, n_samples=self.n_samples, rng=rng)
         self._theta = self._thetas[-1]

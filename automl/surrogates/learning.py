@@ -33,6 +33,7 @@ def learn_hyperparameters(
     y: FloatArray,
     last: FloatArray | None,
     *,
+    noise_scale: FloatArray | float = 1.0,
     has_prior: bool = False,
     is_thorough: bool = True,
     most_steps: int = 60,
@@ -45,6 +46,7 @@ def learn_hyperparameters(
     y : (n,), standardized
     last : (d + 2,)
         Where the search begins; a fixed start if None.
+    noise_scale : (n,)
     has_prior
         Add the logarithm of the priors' density.
     is_thorough
@@ -60,7 +62,9 @@ def learn_hyperparameters(
     bounds = np.log([LENGTH_BOUNDS] * d + [SIGNAL_BOUNDS, NOISE_BOUNDS])
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-        likelihood = _posterior(theta, X, y) if has_prior else log_marginal_likelihood(theta, X, y)
+        likelihood = log_marginal_likelihood(theta, X, y, noise_scale=noise_scale)
+        if has_prior:
+            likelihood = _posterior(theta, likelihood)
         return -likelihood.value, -likelihood.gradient
 
     results = [
@@ -116,10 +120,9 @@ def sample_priors(n_columns: int) -> tuple[FloatArray, FloatArray]:
     return means, spreads
 
 
-def _posterior(theta: FloatArray, X: FloatArray, y: FloatArray) -> Likelihood:
+def _posterior(theta: FloatArray, likelihood: Likelihood) -> Likelihood:
     """Likelihood times priors: ln l ~ N(sqrt(2) + ln(d) / 2, 3), and `NOISE_PRIOR`."""
-    likelihood = log_marginal_likelihood(theta, X, y)
-    d = X.shape[1]
+    d = len(theta) - 2
     means = np.full(d + 2, np.sqrt(2.0) + 0.5 * np.log(d))
     variances = np.full(d + 2, 3.0)
     means[d + 1], variances[d + 1] = NOISE_PRIOR[0], NOISE_PRIOR[1] ** 2
@@ -136,6 +139,7 @@ def sample_hyperparameters(
     y: FloatArray,
     last: FloatArray | None,
     *,
+    noise_scale: FloatArray | float = 1.0,
     n_samples: int,
     rng: np.random.Generator,
 ) -> list[FloatArray]:
@@ -147,12 +151,13 @@ def sample_hyperparameters(
     ----------
     X : (n, d)
     y : (n,), standardized
+    noise_scale : (n,)
     """
     means, spreads = sample_priors(X.shape[1])
 
     def log_density(theta: FloatArray) -> float:
         prior = -0.5 * float((((theta - means) / spreads) ** 2).sum())
-        return prior + log_marginal_density(theta, X, y)
+        return prior + log_marginal_density(theta, X, y, noise_scale)
 
     n_burned = 2 * N_BURNED if last is None else N_BURNED
     start = means if last is None else last

@@ -6,7 +6,8 @@ theta : (d + 2,) natural logarithms of the d length scales, the signal variance 
     variance; log_l, log_s, log_e are its parts
 r2 : squared distance after division by the length scales
 M(r) : (1 + sqrt(5) r + 5/3 r**2) exp(-sqrt(5) r), the correlation
-K : (n, n) = s M + e I, the covariance of the observations
+noise_scale : (n,) noise variance of each observation over the usual one, e; 1 if they are all alike
+K : (n, n) = s M + e diag(noise_scale), the covariance of the observations
 L : lower Cholesky factor of K
 alpha : (n,) = K^-1 (y - mean)
 """
@@ -86,7 +87,12 @@ def constant_mean(L: FloatArray, y: FloatArray) -> float:
 
 
 def log_marginal_likelihood(
-    theta: FloatArray, X: FloatArray, y: FloatArray, *, mean: float | None = None
+    theta: FloatArray,
+    X: FloatArray,
+    y: FloatArray,
+    *,
+    mean: float | None = None,
+    noise_scale: FloatArray | float = 1.0,
 ) -> Likelihood:
     """Logarithm of p(y | X, theta) and its gradient; O(n**3 + n**2 d).
 
@@ -103,29 +109,33 @@ def log_marginal_likelihood(
     """
     d = X.shape[1]
     signal, noise = float(np.exp(theta[d])), float(np.exp(theta[d + 1]))
-    M, E, L = _covariance_of(theta, X)
+    M, E, L = _covariance_of(theta, X, noise_scale)
     value, alpha = _log_density(L, y - (constant_mean(L, y) if mean is None else mean))
     W = np.outer(alpha, alpha) - _inverse(L)
     gradient = np.empty(d + 2)
     gradient[:d] = 0.5 * signal * _by_length(W * E, X, theta[:d])
     gradient[d] = 0.5 * signal * float((W * M).sum())
-    gradient[d + 1] = 0.5 * noise * float(np.trace(W))
+    gradient[d + 1] = 0.5 * noise * float((np.diag(W) * noise_scale).sum())
     return Likelihood(value, gradient)
 
 
-def log_marginal_density(theta: FloatArray, X: FloatArray, y: FloatArray) -> float:
+def log_marginal_density(
+    theta: FloatArray, X: FloatArray, y: FloatArray, noise_scale: FloatArray | float = 1.0
+) -> float:
     """Logarithm of p(y | X, theta) with the most likely mean, without derivatives."""
-    _, _, L = _covariance_of(theta, X)
+    _, _, L = _covariance_of(theta, X, noise_scale)
     return _log_density(L, y - constant_mean(L, y))[0]
 
 
-def _covariance_of(theta: FloatArray, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _covariance_of(
+    theta: FloatArray, X: FloatArray, noise_scale: FloatArray | float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Correlation M, its slope E and the Cholesky factor L of the covariance, each (n, n)."""
     d = X.shape[1]
     signal, noise = float(np.exp(theta[d])), float(np.exp(theta[d + 1]))
     M, E = correlation(squared_distances(X, X, theta[:d]))
     K = signal * M
-    K[np.diag_indices_from(K)] = signal + noise
+    K[np.diag_indices_from(K)] = signal + noise * noise_scale
     return M, E, cholesky(K, signal)
 
 

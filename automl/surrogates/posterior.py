@@ -38,19 +38,27 @@ class Posterior:
     alpha: FloatArray
 
     @classmethod
-    def condition(cls, prior: ProcessPrior, X: FloatArray, y: FloatArray) -> Posterior:
+    def condition(
+        cls,
+        prior: ProcessPrior,
+        X: FloatArray,
+        y: FloatArray,
+        noise_scale: FloatArray | float = 1.0,
+    ) -> Posterior:
         """Posterior after observing y (n,) at X; O(n**3)."""
-        L = cholesky(_own_covariance(prior, X), _scale(prior, X))
+        L = cholesky(_own_covariance(prior, X, noise_scale), _scale(prior, X))
         return _solved(prior, X.copy(), L, y)
 
-    def extend(self, X: FloatArray, y: FloatArray) -> Posterior:
+    def extend(self, X: FloatArray, y: FloatArray, noise_scale: FloatArray) -> Posterior:
         """Posterior for X (n + k, d) that begins with the n known rows; O(n**2 k).
 
         Parameters
         ----------
         y : (n + k,), all observations; those of the known rows may have changed
+        noise_scale : (n + k,)
         """
-        return _solved(self.prior, X.copy(), self._extended(X[len(self.X) :]), y)
+        n = len(self.X)
+        return _solved(self.prior, X.copy(), self._extended(X[n:], noise_scale[n:]), y)
 
     def believe(self, X: FloatArray) -> Posterior:
         """Posterior as if the mean had been observed at X (k, d): only the std shrinks."""
@@ -112,7 +120,7 @@ class Posterior:
             prior.variance_slope(X) - by_reduction,
         )
 
-    def _extended(self, X: FloatArray) -> FloatArray:
+    def _extended(self, X: FloatArray, noise_scale: FloatArray | float = 1.0) -> FloatArray:
         """Cholesky factor with k more observations at X (k, d)."""
         from scipy.linalg import solve_triangular
 
@@ -122,7 +130,7 @@ class Posterior:
         across = solve_triangular(
             self.L, self.prior.covariance(self.X, X), lower=True, check_finite=False
         )
-        corner = _own_covariance(self.prior, X) - across.T @ across
+        corner = _own_covariance(self.prior, X, noise_scale) - across.T @ across
         L = np.zeros((n + k, n + k))
         L[:n, :n], L[n:, :n] = self.L, across.T
         L[n:, n:] = cholesky(corner, _scale(self.prior, X))
@@ -134,9 +142,11 @@ def _scale(prior: ProcessPrior, X: FloatArray) -> float:
     return float(prior.variance(X).max())
 
 
-def _own_covariance(prior: ProcessPrior, X: FloatArray) -> FloatArray:
+def _own_covariance(
+    prior: ProcessPrior, X: FloatArray, noise_scale: FloatArray | float
+) -> FloatArray:
     K = prior.covariance(X, X)
-    K[np.diag_indices_from(K)] = prior.variance(X) + prior.noise
+    K[np.diag_indices_from(K)] = prior.variance(X) + prior.noise * noise_scale
     return K
 
 

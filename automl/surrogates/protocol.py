@@ -51,6 +51,23 @@ class Surrogate(Predictor, Protocol):
 
 
 @runtime_checkable
+class UnevenSurrogate(Surrogate, Protocol):
+    """A surrogate that can take some observations for less exact than others."""
+
+    def fit_uneven(
+        self, X: FloatArray, y: FloatArray, noise_scale: FloatArray, *, rng: np.random.Generator
+    ) -> None:
+        """As `fit`.
+
+        Parameters
+        ----------
+        noise_scale : (n,), positive
+            Noise variance of each observation over that of an ordinary one.
+        """
+        ...
+
+
+@runtime_checkable
 class SmoothSurrogate(Surrogate, Protocol):
     """A surrogate with derivatives."""
 

@@ -192,6 +192,7 @@ def test_raced_trials_count_as_their_folds_say(space):
         replace(trial(draws[3], 1.45, TrialStatus.RACED), folds=folds_of(1.4, 1.5)),
     )
     np.testing.assert_allclose(table.scores, [0.6, 0.8, 0.35, 0.8])
+    np.testing.assert_allclose(table.noise_scale, [1.0, 1.0, 2.0, 2.0])
     assert table.is_complete.tolist() == [True, True, False, False]
 
 

@@ -25,6 +25,8 @@ from automl.surrogates.matern import (
     log_marginal_likelihood,
     squared_distances,
 )
+from automl.surrogates.posterior import Posterior
+from automl.surrogates.process_prior import MaternPrior
 
 
 def data(n, d=3, seed=0):
@@ -126,6 +128,55 @@ def test_the_density_is_the_likelihood():
     theta = np.log([0.5, 0.4, 2.0, 1.5, 0.01])
     expected = log_marginal_likelihood(theta, X, y).value
     assert log_marginal_density(theta, X, y) == pytest.approx(expected, rel=1e-12)
+
+
+UNEVEN = np.array([1.0, 5.0] * 10)
+"""Noise of twenty observations over the usual one."""
+
+
+def test_uneven_noise_is_scikit_learns_alpha():
+    X, y = data(20)
+    theta = np.log([0.5, 0.4, 2.0, 1.5, 0.01])
+    kernel = ConstantKernel(1.5) * Matern(np.exp(theta[:3]), nu=2.5)
+    theirs = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.01 * UNEVEN).fit(X, y)
+    ours = log_marginal_likelihood(theta, X, y, mean=0.0, noise_scale=UNEVEN)
+    assert ours.value == pytest.approx(theirs.log_marginal_likelihood_value_, rel=1e-8)
+    density = log_marginal_density(theta, X, y, UNEVEN)
+    assert density == pytest.approx(log_marginal_likelihood(theta, X, y, noise_scale=UNEVEN).value)
+
+
+def test_the_gradient_holds_with_uneven_noise():
+    X, y = data(20)
+    theta = np.log([0.5, 0.4, 2.0, 1.5, 0.01])
+    found = log_marginal_likelihood(theta, X, y, noise_scale=UNEVEN).gradient
+    numerical = approx_fprime(
+        theta, lambda t: log_marginal_likelihood(t, X, y, noise_scale=UNEVEN).value, 1e-6
+    )
+    np.testing.assert_allclose(found, numerical, rtol=1e-3, atol=1e-3)
+
+
+def test_one_posterior_with_uneven_noise_however_it_grew():
+    X, y = data(20)
+    prior = MaternPrior(np.log([0.5, 0.4, 2.0, 1.5, 0.01]))
+    whole = Posterior.condition(prior, X, y, UNEVEN)
+    grown = Posterior.condition(prior, X[:12], y[:12], UNEVEN[:12]).extend(X, y, UNEVEN)
+    asked = data(25, seed=1)[0]
+    for one, other in zip(whole.predict(asked), grown.predict(asked), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [20, 130])
+def test_an_observation_with_more_noise_is_believed_less(n):
+    X, y = data(n)
+    y = y.copy()
+    y[3] += 2.0
+    noise_scale = np.ones(n)
+    errors = []
+    for noise_scale[3] in (1.0, 100.0):
+        process = GaussianProcess(n_samples=4 if n == 20 else 0)
+        process.fit_uneven(X, y, noise_scale, rng=np.random.default_rng(0))
+        errors.append(abs(float(process.predict(X[[3]])[0][0]) - y[3]))
+    assert errors[1] > min(1.5 * errors[0], errors[0] + 0.1)
 
 
 def test_samples_have_the_moments_of_the_posterior():

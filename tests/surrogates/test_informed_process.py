@@ -144,6 +144,33 @@ def test_evidence_of_both_models_is_of_the_priors_that_predict():
         assert value == pytest.approx(log_density(K, prior.noise, y - prior.mean(points)))
 
 
+def test_evidence_counts_the_noise_of_each_trial():
+    processes = processes_of(4)
+    X, y = told(8)
+    rows = informed_rows(X, processes.means(X))
+    theta = np.array([*RESIDUAL[:D], 0.2, np.log(0.05), 0.4, -0.3, -1.0])
+    scale = np.linspace(1.0, 5.0, 8)
+    found = Evidence.of(rows, y, D, scale).log_likelihoods(theta)
+    for value, prior, points in zip(
+        found, (plain_prior(theta), informed_prior(theta)), (X, rows), strict=True
+    ):
+        K = prior.covariance(points, points) + 0.05 * np.diag(scale)
+        assert value == pytest.approx(log_density(K, 0.0, y - prior.mean(points)))
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_a_trial_with_more_noise_is_believed_less(n):
+    X, y = told(n)
+    y[3] += 2.0
+    noise_scale, errors = np.ones(n), []
+    for noise_scale[3] in (1.0, 100.0):
+        process = InformedProcess(n_learned=30)
+        process.learn_from(sources_of())
+        process.fit_uneven(X, y, noise_scale, rng=np.random.default_rng(1))
+        errors.append(abs(float(process.predict(X[[3]])[0][0]) - y[3]))
+    assert errors[1] > min(1.5 * errors[0], errors[0] + 0.1)
+
+
 def test_probabilities_are_by_bayes_rule_however_small_the_likelihoods():
     np.testing.assert_allclose(probabilities(np.log([0.2, 0.6])), [0.25, 0.75])
     np.testing.assert_allclose(
