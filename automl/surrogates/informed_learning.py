@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automl.records import FloatArray
+from automl.records import FloatArray, IntArray
 from automl.surrogates.earlier_data import SourceFit, Sources
 from automl.surrogates.learning import N_BURNED, SAMPLED_NOISE_PRIOR, SIGNAL_PRIOR, slice_samples
 from automl.surrogates.matern import cholesky, correlation, solve, squared_distances
@@ -96,15 +96,21 @@ class Evidence:
     y: FloatArray
     d: int
     gram: FloatArray
-    noise_scale: FloatArray | float = 1.0
+    noise_scale: FloatArray
 
     @classmethod
     def of(
-        cls, rows: FloatArray, y: FloatArray, d: int, noise_scale: FloatArray | float = 1.0
+        cls, rows: FloatArray, y: FloatArray, d: int, noise_scale: FloatArray | None = None
     ) -> Evidence:
-        """From informed rows (n, d + 1 + t), y (n,) and the noise of each."""
+        """From informed rows (n, d + 1 + t), y (n,) and the noise of each; None: all are alike."""
         delta = rows[:, d + 1 :]
-        return cls(rows, y, d, delta @ delta.T, noise_scale)
+        scale = np.ones(len(y)) if noise_scale is None else noise_scale
+        return cls(rows, y, d, delta @ delta.T, scale)
+
+    def some(self, places: IntArray) -> Evidence:
+        """That of some of the trials."""
+        rows, y = self.rows[places], self.y[places]
+        return Evidence.of(rows, y, self.d, self.noise_scale[places])
 
     def log_likelihoods(self, theta: FloatArray) -> FloatArray:
         """(2,) logarithms of p(y | theta) under the plain and the informed model."""

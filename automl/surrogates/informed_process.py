@@ -149,7 +149,7 @@ class InformedProcess:
         rows = self._rows(X)
         evidence = Evidence.of(rows, targets, X.shape[1], noise_scale)
         if self._theta is None or len(y) >= self._learn_at:
-            self._learn(evidence, noise_scale, rng)
+            self._learn(evidence, rng)
         weights = np.array([probabilities(evidence.log_likelihoods(one)) for one in self._thetas])
         self._parts = []
         for theta, (of_plain, of_informed) in zip(self._thetas, weights, strict=True):
@@ -160,14 +160,12 @@ class InformedProcess:
                 told = Posterior.condition(informed_prior(theta), rows, targets, noise_scale)
                 self._parts.append(Part(of_informed, told, is_informed=True))
 
-    def _learn(self, evidence: Evidence, noise_scale: FloatArray, rng: np.random.Generator) -> None:
+    def _learn(self, evidence: Evidence, rng: np.random.Generator) -> None:
         """Sample the hyperparameters, on at most `n_learned` trials."""
         assert self._prior is not None
         n = len(evidence.y)
         if n > self.n_learned:
-            some = np.sort(rng.choice(n, self.n_learned, replace=False))
-            rows, y = evidence.rows[some], evidence.y[some]
-            evidence = Evidence.of(rows, y, evidence.d, noise_scale[some])
+            evidence = evidence.some(np.sort(rng.choice(n, self.n_learned, replace=False)))
         self._learn_at = n + (1 if n <= SMALL else n // 20 if n <= LARGE else n // 4)
         self._thetas = sample(evidence, self._prior, self._theta, n_samples=self.n_samples, rng=rng)
         self._theta = self._thetas[-1]
