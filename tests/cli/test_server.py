@@ -66,7 +66,7 @@ time.sleep(60)
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(tmp_path_factory):
     with LocalServer(tmp_path_factory.mktemp("home") / "prefect") as started:
         started.wait_ready()

@@ -68,7 +68,7 @@ class Cluster:
             self.stop(process)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A scheduler with two workers of one thread."""
     found = Cluster(tmp_path_factory.mktemp("cluster"))

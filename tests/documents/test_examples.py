@@ -158,7 +158,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory, prefect_url: str) -> d
     return {**given, "AUTOML_HOME": str(home), "PREFECT_API_URL": prefect_url, **SETTINGS}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def driver(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where a process listens that runs pages."""
     address = tmp_path_factory.mktemp("driver") / "socket"
