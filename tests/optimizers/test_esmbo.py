@@ -71,10 +71,10 @@ def test_an_ask_fits_one_surrogate(space, monkeypatch):
     drive(optimizer, N_DESIGN)
     fitted = []
     for number, history in enumerate(optimizer._histories):
-        fit = history._surrogate.fit
+        fit = history._surrogate.fit_uneven
         monkeypatch.setattr(
             history._surrogate,
-            "fit",
+            "fit_uneven",
             lambda *given, number=number, fit=fit, **options: (
                 fitted.append(number),
                 fit(*given, **options),

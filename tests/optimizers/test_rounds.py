@@ -40,8 +40,10 @@ def round_of(optimizer, n, pending=()):
 def test_a_round_takes_one_fit_for_as_many_proposals_as_a_search_gives(composition, monkeypatch):
     optimizer = told(ModelBasedOptimizer(SPACE, composition), SPACE, 12)
     fits = []
-    fit = optimizer._surrogate.fit
-    monkeypatch.setattr(optimizer._surrogate, "fit", lambda *a, **k: (fits.append(1), fit(*a, **k)))
+    fit = optimizer._surrogate.fit_uneven
+    monkeypatch.setattr(
+        optimizer._surrogate, "fit_uneven", lambda *a, **k: (fits.append(1), fit(*a, **k))
+    )
     given = round_of(optimizer, rounds.MOST)
     assert len(fits) == 1
     assert len({configuration.id for configuration in given}) == rounds.MOST
