@@ -353,10 +353,11 @@ def translated(values: Values, parameters: list[Values]) -> Values | None:
     """
     found: Values = {}
     for parameter in parameters:
-        name = parameter["name"]
-        value = values.get(name, values.get(ALIKE.get(name, name)))
-        if value is None:
+        name = str(parameter["name"])
+        known = name if name in values else ALIKE.get(name, name)
+        if known not in values:
             continue
+        value = values[known]
         if parameter["kind"] == "nominal":
             if value not in parameter["choices"]:
                 return None
