@@ -49,7 +49,7 @@ def look_flow(
         pattern: Of the names of files. Empty: every kind of table.
         settle: A file is complete when unchanged so long.
         done_marker: FILE is complete when FILE.done is there, instead.
-        patience: A file whose marker is not there by then is set aside.
+        patience: A file that is not complete by then is set aside.
     """
     seconds = parse_duration(settle)
     completeness = Completeness(seconds, done_marker, parse_duration(patience))

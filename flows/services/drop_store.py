@@ -2,8 +2,7 @@
 
 ``home/drops/NAME/DIGEST/FILE`` is the copy, made before anything is trained on it, so that it does not
 matter what becomes of the file where it arrived. ``seen.jsonl`` beside them says which version of
-which file had which content, and which contents were used or set aside; ``waiting.json`` since when files wait that are not
-complete. What becomes of the runs is Prefect's to know; it begins one for each content (`automl_flows.services.drop_runs`).
+which file had which content, and which contents were used or set aside; ``waiting.json`` since when files wait that are not complete. What becomes of the runs is Prefect's to know; it begins one for each content (`automl_flows.services.drop_runs`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +23,28 @@ from automl.home import Home
 from automl.privacy import FILE_MODE, make_private_folder
 from automl.problem_names import clean_name
 from automl_flows.services.drop_place import Drop, DropPlace
+
+
+@dataclass(frozen=True)
+class Waited:
+    """A file that was not complete, in seconds of the epoch.
+
+    Parameters
+    ----------
+    version : that it had last
+    since : when it had this version first
+    first : when it was first seen
+    """
+
+    version: str
+    since: float
+    first: float
+
+    def is_possible(self) -> bool:
+        """Whether a file can have been seen then."""
+        moments = (self.since, self.first)
+        numbers = [moment for moment in moments if isinstance(moment, float)]
+        return len(numbers) == len(moments) and all(0.0 < m <= time.time() for m in numbers)
 
 
 class DropStore:
@@ -52,15 +75,18 @@ class DropStore:
         """How often a content was set aside."""
         return sum(line.get("aside") == digest for line in self._read())
 
-    def waiting_since(self) -> dict[str, float]:
-        """Names of the files that were not complete yet, and when each was first seen, in seconds of the epoch."""
+    def waiting(self, place: DropPlace) -> dict[str, Waited]:
+        """Files of a place that were not complete when a process looked last; none if that cannot be read."""
         try:
-            found = json.loads(self._waiting.read_text(encoding="utf-8"))
-            return {str(name): float(moment) for name, moment in found.items()}
-        except (FileNotFoundError, ValueError, AttributeError, TypeError):
+            content = json.loads(self._waiting.read_text(encoding="utf-8"))
+            if content["place"] != place.shown:
+                return {}
+            found = {str(name): Waited(**kept) for name, kept in content["files"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {}
+        return {name: kept for name, kept in found.items() if kept.is_possible()}
 
-    def keep_waiting(self, since: Mapping[str, float]) -> None:
+    def keep_waiting(self, place: DropPlace, files: Mapping[str, Waited]) -> None:
         """Remember which files are not complete, for the next process that looks.
 
         Raises
@@ -68,8 +94,9 @@ class DropStore:
         StorageError
             If the home is full.
         """
-        content = [json.dumps(dict(since)).encode()]
-        write_whole(self._waiting, content, "which files wait", makes_folder=True)
+        known = {name: asdict(kept) for name, kept in files.items()}
+        content = json.dumps({"place": place.shown, "files": known}).encode()
+        write_whole(self._waiting, [content], "which files wait", makes_folder=True)
 
     def take(self, place: DropPlace, drop: Drop) -> str:
         """Copy a file and remember it; returns the digest of its bytes.

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from automl.errors import DataError, ServiceError
 from automl_flows.services.drop_place import DONE, Drop, DropChangedError, DropPlace
 from automl_flows.services.drop_runs import Emit, RunNow
-from automl_flows.services.drop_store import DropStore
+from automl_flows.services.drop_store import DropStore, Waited
 
 LOOK_AFTER_SECONDS = 2.0
 """Between looks after runs under way, each of which asks the server."""
@@ -66,11 +66,12 @@ class Completeness:
 
 @dataclass
 class _Waiting:
-    """A file that is not complete yet: its version, since when, and when it was first seen."""
+    """A file that is not complete yet: its version, since when, when it was first seen, and when by this process."""
 
     drop: Drop
     since: float
     first: float
+    seen: float
 
 
 @dataclass
@@ -108,10 +109,10 @@ class Watcher:
     _taken: dict[tuple[str, str], _Taken] = field(default_factory=dict)
     _troubles: dict[str, str] = field(default_factory=dict)
     _looked_at: float = float("-inf")
-    _since: dict[str, float] = field(init=False)
+    _kept: dict[str, Waited] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._since = self.store.waiting_since()
+        self._kept = self.store.waiting(self.place)
 
     def step(self) -> None:
         """Take what is complete, look after the runs, and tell of both.
@@ -137,6 +138,8 @@ class Watcher:
         """Runs that were stopped with the service are to be begun again by the next one."""
         self._looked_at = float("-inf")
         self.step()
+        with self._trying("waiting"):
+            self._keep_waiting()
 
     @contextmanager
     def _trying(self, what: str) -> Iterator[None]:
@@ -159,26 +162,36 @@ class Watcher:
             if (name, drop.version) in self._taken:
                 self._waiting.pop(name, None)
                 continue
-            before = self._waiting.get(name) or _Waiting(drop, now, now - self._age(drop))
+            before = self._waiting.get(name) or self._at_first_sight(drop, now)
             is_same = before.drop.version == drop.version
-            self._waiting[name] = _Waiting(drop, before.since if is_same else now, before.first)
+            since = before.since if is_same else now
+            self._waiting[name] = _Waiting(drop, since, before.first, before.seen)
             with self._trying(name):
                 self._judge(self._waiting[name], written, now)
-        self._keep_waiting(now)
+        if self._waiting.keys() != self._kept.keys():
+            self._keep_waiting()
 
-    def _age(self, drop: Drop) -> float:
-        """How long a file has waited before this process saw it, in seconds."""
-        moments = [self._since.get(drop.name, time.time())]
-        if self.completeness.needs_marker and drop.written > 0:
-            moments.append(drop.written)
-        return max(0.0, time.time() - min(moments))
+    def _at_first_sight(self, drop: Drop, now: float) -> _Waiting:
+        """A file as another process, or the time it was written, makes this one know it."""
+        began = time.time() - now
+        kept = self._kept.get(drop.name)
+        if kept is not None:
+            since = kept.since - began if kept.version == drop.version else now
+            return _Waiting(drop, since, kept.first - began, now)
+        is_known = self.completeness.needs_marker and drop.written > 0
+        first = min(now, drop.written - began) if is_known else now
+        return _Waiting(drop, now, first, now)
 
-    def _keep_waiting(self, now: float) -> None:
+    def _keep_waiting(self) -> None:
         """Another process may be the next to look: under a work pool each look has its own."""
-        if self._waiting.keys() != self._since.keys():
-            began = time.time() - now
-            self._since = {name: began + each.first for name, each in self._waiting.items()}
-            self.store.keep_waiting(self._since)
+        began = time.time() - self.clock()
+        kept = {
+            name: Waited(each.drop.version, began + each.since, began + each.first)
+            for name, each in self._waiting.items()
+        }
+        if kept or self._kept:
+            self.store.keep_waiting(self.place, kept)
+        self._kept = kept
 
     def _judge(self, waiting: _Waiting, written: Mapping[str, float], now: float) -> None:
         drop = waiting.drop
@@ -186,8 +199,14 @@ class Watcher:
             self._set_aside(drop, f"{drop.name} {drop.fault}", "")
         elif self._is_complete(waiting, written, now):
             self._take(drop)
-        elif now - waiting.first >= self.completeness.patience_seconds:
+        elif self._is_hopeless(waiting, now):
             self._set_aside(drop, f"{drop.name}: {self.completeness.complaint()}", "")
+
+    def _is_hopeless(self, waiting: _Waiting, now: float) -> bool:
+        """Whether it has had its time, and this process has looked long enough to see it settle."""
+        needed = 0.0 if self.completeness.needs_marker else self.completeness.settle_seconds
+        has_had_time = now - waiting.first >= self.completeness.patience_seconds
+        return has_had_time and now - waiting.seen >= needed
 
     def _is_complete(self, waiting: _Waiting, written: Mapping[str, float], now: float) -> bool:
         if self.completeness.needs_marker:

@@ -14,7 +14,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from automl.errors import ServiceError
+from automl.errors import ServiceError, StorageError
 from automl.home import Home
 from automl_flows.services import watching
 from automl_flows.services.drop_place import Drop, DropPlace
@@ -348,20 +348,89 @@ def test_with_a_marker_a_file_is_complete_when_it_is_there_and_not_before(
     assert {f for f in service.files if f.startswith("a.")} == set()
 
 
-def test_patience_counts_on_when_another_process_looks(service: Service, monkeypatch) -> None:
-    service.completeness = Completeness(patience_seconds=100.0)
-    for n_lines in range(1, 4):  # as under a work pool, where each look is a process
-        monkeypatch.setattr(watching.time, "time", lambda n=n_lines: 1e9 + 60.0 * n)
-        service.start()
-        service.put("growing.csv", "a\n" * n_lines)
-        service.watcher.step()
-        assert service.begun == []
-    assert "kept changing and was not complete within 100 s" in service.reason("growing.csv")
+@pytest.fixture
+def epoch(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Seconds of the epoch, which stand still."""
+    moment = SimpleNamespace(now=1e9)
+    monkeypatch.setattr(watching.time, "time", lambda: moment.now)
+    return moment
+
+
+def look_as_a_process(service: Service, epoch: SimpleNamespace, *, grows: str = "") -> None:
+    """As under a work pool: look, wait while a file settles, look again, end."""
     service.start()
+    service.watcher.step()
+    if grows:
+        service.put("growing.csv", grows)
+    service.clock.now += 6.0
+    epoch.now += 6.0
+    service.watcher.close()
+
+
+def test_patience_counts_on_when_another_process_looks(service: Service, epoch) -> None:
+    service.completeness = Completeness(patience_seconds=100.0)
+    for n_lines in (1, 3, 5):
+        assert service.files <= {"growing.csv"}
+        service.put("growing.csv", "a\n" * n_lines)
+        look_as_a_process(service, epoch, grows="a\n" * (n_lines + 1))
+        assert service.begun == []
+        epoch.now += 54.0
+    assert "kept changing and was not complete within 100 s" in service.reason("growing.csv")
     service.put("growing.csv")  # a file of the same name that comes later has its own time
-    service.look()
+    look_as_a_process(service, epoch)
     assert service.begun == ["growing.csv"]
-    assert service.store.waiting_since() == {}
+    assert service.store.waiting(service.watcher.place) == {}
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_a_file_that_waited_while_nobody_looked_is_taken(
+    service: Service, epoch, is_changed
+) -> None:
+    service.completeness = Completeness(patience_seconds=100.0)
+    service.put("a.csv")
+    service.watcher.step()
+    epoch.now += 7200.0
+    if is_changed:
+        service.put("a.csv", "a\n1\n2\n")
+    look_as_a_process(service, epoch)
+    assert service.begun == ["a.csv"]
+
+
+def test_what_waits_elsewhere_says_nothing_of_this_place(service: Service) -> None:
+    service.put("a.csv")
+    service.watcher.step()
+    other = SimpleNamespace(shown="elsewhere")
+    assert service.store.waiting(service.watcher.place).keys() == {"a.csv"}
+    assert service.store.waiting(other) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{", '{"place": 1}', '{"place": "P", "files": []}', "[" * 100_000]
+    + [
+        f'{{"place": "P", "files": {{"a.csv": {{"version": "1", "since": 1.0, "first": {first}}}}}}}'
+        for first in ("-Infinity", "NaN", "-1.0", "true", '"1"', "1e300", "1" * 400)
+    ],
+)
+def test_a_damaged_note_of_what_waits_is_as_none(service: Service, text: str) -> None:
+    file = service.store.folder / "waiting.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text.replace('"P"', f'"{service.watcher.place.shown}"'))
+    assert service.store.waiting(service.watcher.place) == {}
+    file.unlink()
+    file.mkdir()
+    assert service.store.waiting(service.watcher.place) == {}
+
+
+def test_a_note_that_could_not_be_written_is_tried_again(service: Service, monkeypatch) -> None:
+    service.put("a.csv")
+    with monkeypatch.context() as patch:
+        full = StorageError("the disk is full")
+        patch.setattr(service.store, "keep_waiting", lambda *_: (_ for _ in ()).throw(full))
+        service.watcher.step()
+    assert any("the disk is full" in text for text in service.said)
+    service.watcher.step()
+    assert service.store.waiting(service.watcher.place).keys() == {"a.csv"}
 
 
 def test_a_marker_of_an_older_version_does_not_complete_a_newer_one(tmp_path: Path) -> None:
