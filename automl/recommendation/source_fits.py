@@ -23,6 +23,7 @@ from automl.families.family import kind_of
 from automl.records import BoolArray
 from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.surrogates.earlier_data import SourceFit, Sources
+from automl.surrogates.informed_learning import N_FOLLOWING, N_SHARED
 
 FILE = FOLDER / "fits.json"
 PARTS = ("all", "half", "other_half")
@@ -58,9 +59,17 @@ class KeptFit:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> KeptFit:
-        """Inverse of `to_json`."""
-        fit = SourceFit(np.array(data["theta"]), np.array(data["following"]))
-        return cls(data["part"], data["digest"], fit)
+        """Inverse of `to_json`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such part, or a number is none.
+        """
+        theta, following = (np.array(data[name], float) for name in ("theta", "following"))
+        if data["part"] not in PARTS or not np.isfinite([*theta, *following]).all():
+            raise ValueError(f"no fit: {data}")
+        return cls(data["part"], data["digest"], SourceFit(theta, following))
 
 
 def kept_fit(
@@ -79,8 +88,10 @@ def kept_fit(
         return None
     kept = _fits(FILE).get((kind_of(experiences[0].data.task), encoder.spaces[0].family), ())
     parts = dict(parts_of(experiences, sources))
+    shape = (sources.X.shape[1] + N_SHARED, N_FOLLOWING)
     for one in kept:
-        if digest_of(sources, parts[one.part], encoder) == one.digest:
+        is_fitting = (len(one.fit.theta), len(one.fit.following)) == shape
+        if is_fitting and digest_of(sources, parts[one.part], encoder) == one.digest:
             return one.fit
     return None
 
@@ -114,12 +125,13 @@ def _half(data: DataSetFacts) -> int:
 
 @cache
 def _fits(file: Path) -> dict[tuple[str, str], list[KeptFit]]:
-    """Fits by kind of target and family, from all tables first."""
-    if not file.exists():
+    """Fits by kind of target and family, from all tables first; none if the file is damaged or not there."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return {
+            (kind, family): [KeptFit.from_json(one) for one in kept]
+            for kind, by_family in content.items()
+            for family, kept in by_family.items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
-    content = json.loads(file.read_text(encoding="utf-8"))
-    return {
-        (kind, family): [KeptFit.from_json(one) for one in kept]
-        for kind, by_family in content.items()
-        for family, kept in by_family.items()
-    }

@@ -25,9 +25,8 @@ def sources_of(
 ) -> Sources:
     """Complete trials of the encoder's families on other data sets.
 
-    Scores are standardized per data set over these trials (S15, section 4.1), those far below the
-    rest raised. Each entry counts as
-    a data set of its own, also two runs on one table.
+    What the package has learned from them is with them where there is anything
+    (`automl.recommendation.source_fits`).
 
     Parameters
     ----------
@@ -38,6 +37,21 @@ def sources_of(
     data
         The data set that is searched for.
     """
+    sources = unlearned_sources_of(experiences, encoder, data)
+    if not len(sources.y):
+        return sources
+    return replace(sources, fit=kept_fit(used_of(experiences, encoder), sources, encoder))
+
+
+def unlearned_sources_of(
+    experiences: Sequence[Experience], encoder: ConfigurationEncoder, data: DataSetFacts
+) -> Sources:
+    """As `sources_of`, without what the package has learned from them.
+
+    Scores are standardized per data set over these trials (S15, section 4.1), those far below the
+    rest raised. Each entry counts as
+    a data set of its own, also two runs on one table.
+    """
     used = [(one, one.scored(_families(encoder))) for one in used_of(experiences, encoder)]
     if not used:
         return Sources.none(len(encoder.feature_names))
@@ -47,8 +61,7 @@ def sources_of(
     task = np.repeat(np.arange(len(used)), [len(trials) for _, trials in used])
     scores = np.array([score for _, trials in used for _, score in trials])
     meta, target_meta = _scaled([one.data for one, _ in used], data)
-    sources = Sources(np.concatenate(X), common_scores(scores, task), task, meta, target_meta)
-    return replace(sources, fit=kept_fit([one for one, _ in used], sources, encoder))
+    return Sources(np.concatenate(X), common_scores(scores, task), task, meta, target_meta)
 
 
 def used_of(experiences: Sequence[Experience], encoder: ConfigurationEncoder) -> list[Experience]:

@@ -18,7 +18,7 @@ from automl.experience.knowledge import shipped
 from automl.families.registry import families
 from automl.optimizers.registry import get_optimizer
 from automl.recommendation.source_fits import FILE, KeptFit, digest_of, parts_of
-from automl.recommendation.transfer_sources import sources_of, used_of
+from automl.recommendation.transfer_sources import unlearned_sources_of, used_of
 from automl.records import Task
 from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.surrogates.informed_learning import learn_fit
@@ -35,7 +35,7 @@ def fits_of(family: str, task: Task) -> Iterator[KeptFit]:
     experiences = learnable(shipped(), task)
     form = get_optimizer(OPTIMIZER).encoding
     encoder = ConfigurationEncoder(families(task)[family].space(task), form=form).fit()
-    sources = sources_of(experiences, encoder, experiences[0].data)
+    sources = unlearned_sources_of(experiences, encoder, experiences[0].data)
     if len(sources.y) < FEWEST:
         return
     for part, rows in parts_of(used_of(experiences, encoder), sources):

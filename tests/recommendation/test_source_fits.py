@@ -67,10 +67,32 @@ def test_families_of_many_trials_have_a_fit(kind):
 
 
 def test_learning_again_gives_what_is_kept():
-    for again in fits_of(FAMILY, KINDS[KIND]):
-        before = kept(again.part)
-        np.testing.assert_allclose(again.fit.theta, before.theta, atol=0.05)
-        np.testing.assert_allclose(again.fit.following, before.following, atol=0.05)
+    found = {again.part: again.fit for again in fits_of(FAMILY, KINDS[KIND])}
+    assert found.keys() == set(PARTS)
+    for part, again in found.items():
+        np.testing.assert_allclose(again.theta, kept(part).theta, atol=0.05)
+        np.testing.assert_allclose(again.following, kept(part).following, atol=0.05)
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{", "\udcff", "part", "theta", "short", "nan"])
+def test_a_damaged_file_is_as_none(damage, monkeypatch, tmp_path):
+    content = json.loads(FILE.read_text())
+    for one in content[KIND][FAMILY]:
+        one.update(
+            {
+                "part": {"part": "third"},
+                "theta": {"theta": None},
+                "short": {"theta": one["theta"][1:]},
+                "nan": {"theta": [float("nan"), *one["theta"][1:]]},
+            }.get(damage, {})
+        )
+    file = tmp_path / "fits.json"
+    is_text = damage in {"", "[]", "{", "\udcff"}
+    text = damage if is_text else json.dumps(content)
+    file.write_bytes(text.encode(errors="surrogateescape"))
+    monkeypatch.setattr(source_fits, "FILE", file)
+    assert taken(known(KIND), encoder_of(FAMILY, KIND)) is None
+    assert [again.part for again in fits_of(FAMILY, KINDS[KIND])] == list(PARTS)
 
 
 def test_a_table_that_is_left_out_has_taught_nothing():
