@@ -119,9 +119,10 @@ class Observations:
         expected = self._expected([self._seen[i].folds for i in raced])
         scores[~is_complete] = complete.min()
         scores[raced] = np.minimum(expected, complete.max())
-        n_folds = [len(one.folds) for one in self._seen]
+        n_folds = np.array([len(one.folds) for one in self._seen])
         noise_scale = np.ones(len(scores))
-        noise_scale[raced] = [max(n_folds) / n_folds[i] for i in raced]
+        usual = float(np.median(n_folds[is_complete]))
+        noise_scale[raced] = np.maximum(usual / n_folds[raced], 1.0)
         return Table(
             np.array([one.row for one in self._seen]),
             scores,

@@ -49,8 +49,7 @@ def unlearned_sources_of(
     """As `sources_of`, without what the package has learned from them.
 
     Scores are standardized per data set over these trials (S15, section 4.1), those far below the
-    rest raised. Each entry counts as
-    a data set of its own, also two runs on one table.
+    rest raised. Each entry counts as a data set of its own, also two runs on one table.
     """
     used = [(one, one.scored(_families(encoder))) for one in used_of(experiences, encoder)]
     if not used:

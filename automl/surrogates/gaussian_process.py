@@ -97,7 +97,11 @@ class GaussianProcess:
             self._told = [
                 Posterior.condition(MaternPrior(theta), X, y, noise_scale) for theta in thetas
             ]
-        elif is_new or n >= self._learn_at or not (self._told and self._told[0].begins(X)):
+        elif (
+            is_new
+            or n >= self._learn_at
+            or not (self._told and self._told[0].begins(X, noise_scale))
+        ):
             is_first = is_new or not self._told
             self._theta = self._learn(X, y, noise_scale, rng, is_first=is_first)
             prior = MaternPrior(self._theta)

@@ -29,6 +29,8 @@ class Posterior:
     mean
         The constant that is added to the prior's mean.
     alpha : (n,)
+    noise_scale : (n,)
+        Noise variance of each observation over the usual one.
     """
 
     prior: ProcessPrior
@@ -36,6 +38,7 @@ class Posterior:
     L: FloatArray
     mean: float
     alpha: FloatArray
+    noise_scale: FloatArray
 
     @classmethod
     def condition(
@@ -47,7 +50,7 @@ class Posterior:
     ) -> Posterior:
         """Posterior after observing y (n,) at X; O(n**3)."""
         L = cholesky(_own_covariance(prior, X, noise_scale), _scale(prior, X))
-        return _solved(prior, X.copy(), L, y)
+        return _solved(prior, X.copy(), L, y, noise_scale * np.ones(len(y)))
 
     def extend(self, X: FloatArray, y: FloatArray, noise_scale: FloatArray) -> Posterior:
         """Posterior for X (n + k, d) that begins with the n known rows; O(n**2 k).
@@ -58,7 +61,8 @@ class Posterior:
         noise_scale : (n + k,)
         """
         n = len(self.X)
-        return _solved(self.prior, X.copy(), self._extended(X[n:], noise_scale[n:]), y)
+        L = self._extended(X[n:], noise_scale[n:])
+        return _solved(self.prior, X.copy(), L, y, noise_scale)
 
     def believe(self, X: FloatArray) -> Posterior:
         """Posterior as if the mean had been observed at X (k, d): only the std shrinks."""
@@ -67,12 +71,14 @@ class Posterior:
             X=np.concatenate([self.X, X]),
             L=self._extended(X),
             alpha=np.concatenate([self.alpha, np.zeros(len(X))]),
+            noise_scale=np.concatenate([self.noise_scale, np.ones(len(X))]),
         )
 
-    def begins(self, X: FloatArray) -> bool:
-        """Whether X begins with the known rows."""
+    def begins(self, X: FloatArray, noise_scale: FloatArray) -> bool:
+        """Whether X begins with the known rows, as exact as they were."""
         n = len(self.X)
-        return n <= len(X) and np.array_equal(self.X, X[:n])
+        is_same = n <= len(X) and np.array_equal(self.X, X[:n])
+        return is_same and np.array_equal(self.noise_scale, noise_scale[:n])
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance (m,) of the function, without noise; O(n**2 m)."""
@@ -150,7 +156,9 @@ def _own_covariance(
     return K
 
 
-def _solved(prior: ProcessPrior, X: FloatArray, L: FloatArray, y: FloatArray) -> Posterior:
+def _solved(
+    prior: ProcessPrior, X: FloatArray, L: FloatArray, y: FloatArray, noise_scale: FloatArray
+) -> Posterior:
     residual = y - prior.mean(X)
     constant = constant_mean(L, residual)
-    return Posterior(prior, X, L, constant, solve(L, residual - constant))
+    return Posterior(prior, X, L, constant, solve(L, residual - constant), noise_scale)
