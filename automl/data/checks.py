@@ -29,6 +29,7 @@ from automl.data.roles import (
 from automl.data.row_columns import read_groups, read_time, read_weights
 from automl.data.row_order import check_row_order
 from automl.data.target import (
+    LARGEST_EXACT,
     EncodedTarget,
     check_single_rows,
     check_task,
@@ -380,7 +381,7 @@ def _check_names(table: RawTable, columns: Columns, findings: Findings) -> Colum
 def _target_values(column: Column, *, has_gaps: bool) -> Column:
     series = column.series
     if has_gaps and series.dtype.kind == "f" and are_whole(series.to_numpy()):
-        if series.abs().max() >= 2.0**63:
+        if series.abs().max() >= LARGEST_EXACT:
             return column
         # pandas reads whole numbers with gaps as floats
         return Column(series.astype(np.int64), column.name)

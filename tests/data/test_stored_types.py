@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from automl.data.readers import read_table
 from automl.data.table import Table, prepare_table, prepare_test_table
 from automl.errors import DataError
 
@@ -152,13 +153,25 @@ def test_whole_numbers_beyond_64_bits_are_not_mangled():
         frame([10.0**25 * (i % 7 + 1) for i in range(N)]), target="odd", task="regression"
     )
     assert table.y.max() == 7 * 10.0**25
-    with pytest.raises(DataError, match="one class"):
+    with pytest.raises(DataError, match="write such classes as texts"):
         prepare_table(frame([10**30] * N), target="odd")
 
 
-def test_labels_that_64_bits_cannot_tell_apart_are_refused():
-    labels = pd.Series((2**64, 2**64 + 1, 2**65) * (N // 3), dtype=object)
-    with pytest.raises(DataError, match=f"holds {2**64} and {2**64 + 1}, which numbers of 64 bits"):
-        prepare_table(frame(labels), target="odd")
-    table = prepare_table(frame(labels.map(str)), target="odd")
-    assert table.class_labels.tolist() == [str(2**64), str(2**64 + 1), str(2**65)]
+INEXACT = {
+    "beyond 64 bits": f"{2**64}\n{2**64 + 1}\n{2**65}",
+    "two of them": f"{2**64}\n{2**64 + 1}\n{2**64}",
+    "beside a fraction": f"1.5\n{2**64 + 1}\n{2**64 + 2}",
+    "beside an empty cell": f"{2**53 + 1}\n{2**53 + 2}\n5",
+}
+
+
+@pytest.mark.parametrize("name", INEXACT)
+def test_labels_that_numbers_cannot_tell_apart_are_refused(name, tmp_path):
+    rows = (INEXACT[name].splitlines() * 20)[:N]
+    lines = [f"{i * 37 % 50},{row}" for i, row in enumerate(rows)]
+    file = tmp_path / "t.csv"
+    file.write_text("x,odd\n" + "\n".join(lines) + ("\n7,\n" if "empty" in name else "\n"))
+    with pytest.raises(DataError, match="write such classes as texts"):
+        prepare_table(read_table(str(file)), target="odd", task="classification")
+    table = prepare_table(frame([f"id {row}" for row in rows]), target="odd")
+    assert len(table.class_labels) == len(set(rows))
