@@ -292,7 +292,7 @@ def sources_for(metadata: Path, source: str, name: str, known: str) -> Sources:
     if known == TWIN:
         data = data_name(metadata, name)
         twins = _read_twin(metadata, source).items()
-        others = [known for twin, known in twins if data_name(metadata, twin) != data]
+        others = [told for twin, told in twins if data_name(metadata, twin) != data]
     else:
         tables = _read_all(metadata, source)
         others = [tables[n] for n in known_tables(metadata, source, name, known)]
@@ -324,7 +324,9 @@ def data_name(metadata: Path, name: str) -> str:
 def _task_names(metadata: Path) -> dict[str, str]:
     file = metadata / TASK_NAMES
     if not file.exists():
-        return {}
+        raise SystemExit(
+            f"{file} is missing; without it a twin may know the table that is searched"
+        )
     names = pd.read_csv(file).set_index("task_id")["task_name"]
     return {str(task): str(name) for task, name in names.items()}
 
