@@ -15,9 +15,11 @@ from automl.recommendation.meta_learner import (
     meta_matrix,
 )
 from automl.recommendation.source_fits import kept_fit
-from automl.records import FloatArray
+from automl.records import Configuration, FloatArray
 from automl.spaces.configuration_encoder import ConfigurationEncoder
 from automl.surrogates.earlier_data import Sources
+
+_Scored = tuple[Experience, list[tuple[Configuration, float]]]
 
 
 def sources_of(
@@ -37,10 +39,11 @@ def sources_of(
     data
         The data set that is searched for.
     """
-    sources = unlearned_sources_of(experiences, encoder, data)
-    if not len(sources.y):
+    used = _scored(experiences, encoder)
+    sources = _joined(used, encoder, data)
+    if not used:
         return sources
-    return replace(sources, fit=kept_fit(used_of(experiences, encoder), sources, encoder))
+    return replace(sources, fit=kept_fit([one for one, _ in used], sources, encoder))
 
 
 def unlearned_sources_of(
@@ -51,7 +54,22 @@ def unlearned_sources_of(
     Scores are standardized per data set over these trials (S15, section 4.1), those far below the
     rest raised. Each entry counts as a data set of its own, also two runs on one table.
     """
-    used = [(one, one.scored(_families(encoder))) for one in used_of(experiences, encoder)]
+    return _joined(_scored(experiences, encoder), encoder, data)
+
+
+def used_of(experiences: Sequence[Experience], encoder: ConfigurationEncoder) -> list[Experience]:
+    """Those with complete trials of the encoder's families, in their order."""
+    return [one for one, _ in _scored(experiences, encoder)]
+
+
+def _scored(experiences: Sequence[Experience], encoder: ConfigurationEncoder) -> list[_Scored]:
+    """Entries with complete trials of the encoder's families, and these with their scores."""
+    families = frozenset(space.family for space in encoder.spaces)
+    scored = [(one, one.scored(families)) for one in experiences]
+    return [(one, trials) for one, trials in scored if trials]
+
+
+def _joined(used: Sequence[_Scored], encoder: ConfigurationEncoder, data: DataSetFacts) -> Sources:
     if not used:
         return Sources.none(len(encoder.feature_names))
     X = [
@@ -61,16 +79,6 @@ def unlearned_sources_of(
     scores = np.array([score for _, trials in used for _, score in trials])
     meta, target_meta = _scaled([one.data for one, _ in used], data)
     return Sources(np.concatenate(X), common_scores(scores, task), task, meta, target_meta)
-
-
-def used_of(experiences: Sequence[Experience], encoder: ConfigurationEncoder) -> list[Experience]:
-    """Those with complete trials of the encoder's families, in their order."""
-    families = _families(encoder)
-    return [one for one in experiences if one.scored(families)]
-
-
-def _families(encoder: ConfigurationEncoder) -> frozenset[str]:
-    return frozenset(space.family for space in encoder.spaces)
 
 
 def _scaled(others: Sequence[DataSetFacts], data: DataSetFacts) -> tuple[FloatArray, FloatArray]:
