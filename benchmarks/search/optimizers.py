@@ -345,6 +345,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--no-asks", action="store_true", help="leave out the timed asks")
     options = parser.parse_args()
+    missing = [
+        name for name in options.sources if not (options.metadata / SOURCES[name].file).exists()
+    ]
+    if missing:
+        parser.error(f"{options.metadata} lacks {SOURCES[missing[0]].file}")
     os.environ.update(ONE_CORE)
     definitions = definitions_of(options)
     options.out.mkdir(parents=True, exist_ok=True)
