@@ -11,6 +11,8 @@ from automl.records import Configuration, Fidelity, MayHaveScore, Task, Trial, T
 
 SCHEMA = 1
 """Schema of a remembered data set, written with it for readers to come."""
+SCORE_DECIMALS = 6
+"""Of remembered fold scores, as in the tags of a tracking store; a trial is remembered alike from both."""
 META_FEATURES = "meta_features"
 """Stage record with the meta-features of a run's table: ``{"values": {name: number}, …}``."""
 
@@ -69,6 +71,8 @@ class KnownTrial(MayHaveScore):
     seconds : wall seconds of all folds that were run
     folds : how many were run
     fidelity : what was asked for
+    fold_scores
+        Of these folds in their order, to six decimals; empty where they were not remembered.
     """
 
     configuration: Configuration
@@ -77,6 +81,7 @@ class KnownTrial(MayHaveScore):
     seconds: float
     folds: int
     fidelity: Fidelity = field(default_factory=Fidelity)
+    fold_scores: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, trial: Trial) -> KnownTrial:
@@ -89,6 +94,7 @@ class KnownTrial(MayHaveScore):
             seconds=trial.seconds,
             folds=len(trial.folds),
             fidelity=trial.fidelity,
+            fold_scores=tuple(round(score, SCORE_DECIMALS) for score in trial.fold_scores),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -98,6 +104,7 @@ class KnownTrial(MayHaveScore):
             "configuration": self.configuration.to_json(),
             "status": str(self.status),
             "fidelity": dict(self.fidelity.__dict__),
+            "fold_scores": list(self.fold_scores),
         }
 
     @classmethod
@@ -109,6 +116,7 @@ class KnownTrial(MayHaveScore):
                 "configuration": Configuration.from_json(data["configuration"]),
                 "status": TrialStatus(data["status"]),
                 "fidelity": Fidelity(**data.get("fidelity", {})),
+                "fold_scores": tuple(data.get("fold_scores", ())),
             }
         )
 

@@ -185,7 +185,10 @@ def _facts(data: Mapping[str, Any]) -> DataSetFacts:
 
 
 def _encode(trials: Sequence[KnownTrial]) -> bytes:
-    """A line: ``kinds`` (family, path, names of the values) and a row for each trial."""
+    """A line: ``kinds`` (family, path, names of the values) and a row for each trial.
+
+    A row ends with its fold scores, if there are any.
+    """
     kinds: dict[tuple[str, tuple[str, ...], tuple[str, ...]], int] = {}
     rows = []
     for trial in trials:
@@ -203,6 +206,7 @@ def _encode(trials: Sequence[KnownTrial]) -> bytes:
                 trial.seconds,
                 trial.folds,
                 None if full else list(trial.fidelity.__dict__.values()),
+                *([list(trial.fold_scores)] if trial.fold_scores else []),
             ]
         )
     return _line({"kinds": list(kinds), "rows": rows})
@@ -231,7 +235,7 @@ _STATUSES = {str(status): status for status in TrialStatus}
 def _trial(
     row: Sequence[Any], kinds: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]]
 ) -> KnownTrial:
-    kind, values, status, score, seconds, folds, fidelity = row
+    kind, values, status, score, seconds, folds, fidelity, *fold_scores = row
     family, path, names = kinds[kind]
     if not _SCALARS.issuperset(map(type, values)):
         raise TypeError(
@@ -244,6 +248,7 @@ def _trial(
         float(seconds),
         int(folds),
         _FULL if fidelity is None else _fidelity(*fidelity),
+        tuple(map(float, fold_scores[0])) if fold_scores else (),
     )
 
 

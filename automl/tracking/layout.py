@@ -20,6 +20,7 @@ from pydantic_core import to_jsonable_python
 
 from automl import problem_names
 from automl.addresses import public_address
+from automl.experience.data_set import SCORE_DECIMALS
 from automl.records import Trial, TrialStatus, short_id
 from automl.run_records.honest import HonestRecord
 from automl.run_state import FAILED, FINISHED, RUNNING
@@ -295,7 +296,7 @@ def fold_text(trial: Trial) -> str:
         [
             f.repeat,
             f.fold,
-            round(f.score, 6),
+            round(f.score, SCORE_DECIMALS),
             f.rows,
             round(f.fit_seconds, 4),
             round(f.predict_seconds, 5),

@@ -221,13 +221,15 @@ def trial_of(
     is_cut = layout.KEPT_ROUNDS_TAG in tags
     status = TrialStatus.TIMED_OUT if is_cut else TrialStatus(tags["automl.status"])
     is_complete = status is TrialStatus.COMPLETE
+    folds = json.loads(tags.get("automl.folds", "[]"))
     return KnownTrial(
         configuration=_configuration(tags, params),
         status=status,
         score=float(metrics["score"]) if is_complete else None,
         seconds=float(metrics["seconds"]),
-        folds=len(json.loads(tags.get("automl.folds", "[]"))),
+        folds=len(folds),
         fidelity=_fidelity(tags.get("automl.fidelity", "")),
+        fold_scores=tuple(float(score) for _, _, score, *_ in folds),
     )
 
 

@@ -18,7 +18,7 @@ from automl.errors import AutoMLWarning, ServiceError, SettingsError
 from automl.experience import entries
 from automl.experience.cleaning import cleaned, spaces_for
 from automl.experience.data_set import SCHEMA, DataSetFacts, Experience, KnownTrial
-from automl.experience.entries import EntryError, digest_of, pack, unpack
+from automl.experience.entries import EntryError, digest_of, pack, packed_trials, unpack
 from automl.experience.store import ExperienceStore, read_export, take_in, write_export
 from automl.records import Configuration, Fidelity, Task, TrialStatus
 
@@ -67,6 +67,7 @@ known_trials = st.builds(
     seconds=st.floats(0, 1e9),
     folds=st.integers(0, 50),
     fidelity=st.builds(Fidelity, st.one_of(st.none(), st.integers(1, 9)), st.floats(0.01, 1)),
+    fold_scores=st.lists(st.floats(allow_nan=False), max_size=3).map(tuple),
 )
 
 
@@ -88,6 +89,13 @@ def test_values_keep_their_types():
     found = again.trials[0].configuration
     assert [type(v) for v in found.values.values()] == [type(v) for v in values.values()]
     assert found.id == trial.configuration.id
+
+
+def test_an_entry_without_fold_scores_is_written_as_it_was_before_there_were_any():
+    line = b'{"kinds":[["ridge",["prep=no"],["alpha","prep"]]],"rows":[[0,[0.0,"no"],"complete",0.0,0.5,3,null]]}\n'
+    trials = packed_trials(experience_of(n_trials=1))
+    assert gzip.decompress(trials.packed) == line
+    assert [trial.fold_scores for trial in trials] == [()]
 
 
 def test_the_digest_is_of_what_can_be_learned():

@@ -57,7 +57,7 @@ def read_back(trial: Trial, **facts: Any) -> Any:
     ],
 )
 def test_a_trial_is_read_as_it_was(configuration, status, fidelity):
-    folds = (FoldResult(0, 0, 0.5, 30, 0.1, 0.01),)
+    folds = (FoldResult(0, 0, 0.123456789, 30, 0.1, 0.01),)
     trial = Trial(
         "r", 3, configuration, TrialStatus(status), 0.5, folds, fidelity or Fidelity(), seconds=0.25
     )
@@ -65,6 +65,7 @@ def test_a_trial_is_read_as_it_was(configuration, status, fidelity):
     assert found.configuration == configuration
     assert found.configuration.path == configuration.path
     assert (found.status, found.seconds, found.folds) == (status, 0.25, 1)
+    assert found.fold_scores == (0.123457,)
     assert found.score == (0.5 if status == "complete" else None)
     assert found.fidelity == trial.fidelity
     assert found == KnownTrial.of(trial)
