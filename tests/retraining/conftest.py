@@ -10,6 +10,7 @@ from uuid import uuid4
 import fsspec
 import pandas as pd
 import pytest
+from watched_place import Service
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +55,12 @@ def inbox(
         memory.pseudo_dirs[:] = [""]
     else:
         yield from _bucket(request.getfixturevalue("s3_server"), monkeypatch)
+
+
+@pytest.fixture
+def service(inbox: str, tmp_path: Path) -> Service:
+    """A watcher of such a place."""
+    return Service(tmp_path / "home", inbox)
 
 
 def _bucket(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
