@@ -44,9 +44,12 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
     except SettingsError:
         facts = {}
     result = read_stage(folder, "result") or _result_so_far(folder, facts)
+    links = current_links(folder, result)
+    if result.get("links"):
+        result["links"] = links
     if result.get("model"):
         now = {"registration": status.registration, "registered": status.registered}
-        if folder.bundle.is_dir():
+        if result["model"].get("bundle"):
             now["bundle"] = str(folder.bundle.resolve())  # the home may have moved since
         result["model"] = {**result["model"], **now}
         result["notices"] = notices_of(result, folder)
@@ -62,7 +65,7 @@ def report_of(folder: RunFolder) -> dict[str, Any]:
         "result": result,
         "selection": read_stage(folder, ChampionRecord.stage),
         "stages": _finished_stages(folder),
-        "links": current_links(folder, result),
+        "links": links,
         "folder": str(folder.path),
     }
 

@@ -17,6 +17,7 @@ from automl.record_files import StageRecords
 from automl.reports.run_status import describe
 from automl.run_state import Attempt
 from automl.tracking.outbox import Outbox
+from automl.tracking.store import own_store
 from automl_flows.words.result_display import show_notices, show_result
 
 DRIVER = """
@@ -67,11 +68,19 @@ def test_a_run_with_a_driver_is_running(automl, driven):
     assert shown["seconds"] > 50
 
 
-def test_a_moved_home_shows_where_the_model_is_now(automl, runs, own_home, monkeypatch):
-    (runs[1].path / "bundle").mkdir()
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_moved_home_shows_where_model_and_store_are_now(
+    automl, runs, own_home, monkeypatch, is_there
+):
+    if is_there:
+        (runs[1].path / "bundle").mkdir()
+    outbox = Outbox.load(runs[1].path / "outbox.json")
+    outbox.store = own_store(own_home.path)
+    outbox.save()
     record = runs[1].stages / "result.json"
     result = json.loads(record.read_text())
     result["model"] = {**(result.get("model") or {}), "bundle": str(runs[1].path / "bundle")}
+    result["links"] = {"tracking_store": outbox.store}
     record.write_text(json.dumps(result))
     moved = own_home.path.rename(own_home.path.with_name("moved"))
     monkeypatch.setenv("AUTOML_HOME", str(moved))
@@ -79,7 +88,9 @@ def test_a_moved_home_shows_where_the_model_is_now(automl, runs, own_home, monke
     shown = automl("show", runs[1].run_id)
     assert str(bundle) in " ".join(shown.out.split())
     assert str(own_home.path) + os.sep not in shown.out
-    assert automl("show", runs[1].run_id, "--json").json["result"]["model"]["bundle"] == str(bundle)
+    found = automl("show", runs[1].run_id, "--json").json
+    assert found["result"]["model"]["bundle"] == str(bundle)
+    assert found["result"]["links"] == found["links"] == {"tracking_store": own_store(moved)}
 
 
 def test_looking_at_a_lock_does_not_take_it(runs):
