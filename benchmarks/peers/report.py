@@ -1,5 +1,8 @@
 """Tables of `peers.py`: ``report.py OUT [--seconds 60 300] [--systems ours autogluon]``.
 
+``report.py SCORES.csv [SCORES.csv ...]`` makes the table of a budget from score files that an earlier report has written; of
+two scores of a cell the later file's counts.
+
 With several budgets it also compares ours after each with every system, ours among them, after each longer one.
 
 Scores are AMLB's: area under the ROC curve, log loss, root mean squared error on the test rows. A failure counts as
@@ -120,7 +123,7 @@ def rows_of(
 
 
 def report(out: Path, seconds: int, wanted: Collection[str] | None = None) -> pd.DataFrame:
-    """All rows of a budget, of all systems or of those that are wanted; prints the tables."""
+    """All rows of a budget, of all systems or of those that are wanted, from their answers; prints the table."""
     folders = sorted(out.glob(f"*/seed-*/{seconds}s"))
     finished = [
         {
@@ -142,8 +145,6 @@ def report(out: Path, seconds: int, wanted: Collection[str] | None = None) -> pd
         )
     found = [rows_of(folder, f"{seconds}s", systems) for folder in whole]
     frame = pd.DataFrame([row for rows, _ in found for row in rows])
-    places = frame.pivot_table("risk", "system", ["table", "seed"], dropna=False).loc[systems]
-    names = places.columns.get_level_values("table").to_numpy()
     better = (
         pd.DataFrame(
             {folder: wins[0] for folder, (_, wins) in zip(whole, found, strict=True)}, index=systems
@@ -151,22 +152,49 @@ def report(out: Path, seconds: int, wanted: Collection[str] | None = None) -> pd
         .T.groupby(lambda folder: folder.parent.name)
         .mean()
     )
-    print(
-        f"{seconds} s: {len(whole)} splits of {len(set(names))} tables; {len(folders) - len(whole)} are not whole"
-    )
-    print(_summary(frame, places.to_numpy(), names, systems, better).to_string())
-    print(places.T.round(4).to_string())
     chances = better.stack().rename("ours_better").rename_axis(["table", "system"]).reset_index()
-    return frame.assign(seconds=seconds).merge(chances, on=["table", "system"])
+    scored = frame.assign(seconds=seconds).merge(chances, on=["table", "system"])
+    _show(scored, n_left_out=len(folders) - len(whole))
+    return scored
+
+
+def kept_report(
+    files: Sequence[Path], seconds: int, wanted: Collection[str] | None = None
+) -> pd.DataFrame:
+    """All rows of a budget, of all systems or of those that are wanted, from files of scores; prints the table."""
+    kept = pd.concat([pd.read_csv(file) for file in files])
+    kept = kept.drop_duplicates(["table", "seed", "system", "seconds"], keep="last")
+    kept = kept[kept["seconds"] == seconds]
+    if wanted is not None:
+        kept = kept[kept["system"].isin(wanted)]
+    n_systems = kept.groupby(["table", "seed"])["system"].transform("size")
+    whole = kept[n_systems == kept["system"].nunique()]
+    if whole.empty:
+        raise SystemExit(f"these files have no split with scores of all systems after {seconds} s")
+    _show(
+        whole,
+        n_left_out=len(kept.groupby(["table", "seed"])) - len(whole.groupby(["table", "seed"])),
+    )
+    return whole
+
+
+def _show(frame: pd.DataFrame, *, n_left_out: int) -> None:
+    """Print the table of a budget."""
+    systems = sorted(set(frame["system"]), key=lambda s: (s != "ours", s))
+    places = frame.pivot_table("risk", "system", ["table", "seed"], dropna=False).loc[systems]
+    names = places.columns.get_level_values("table").to_numpy()
+    seconds = frame["seconds"].iloc[0]
+    print(
+        f"{seconds} s: {places.shape[1]} splits of {len(set(names))} tables; {n_left_out} are not whole"
+    )
+    print(_summary(frame, places.to_numpy(), names, systems).to_string())
+    print(places.T.round(4).to_string())
 
 
 def _summary(
-    frame: pd.DataFrame,
-    risks: FloatArray,
-    names: np.ndarray,
-    systems: list[str],
-    better: pd.DataFrame,
+    frame: pd.DataFrame, risks: FloatArray, names: np.ndarray, systems: list[str]
 ) -> pd.DataFrame:
+    better = frame.pivot_table("ours_better", "table", "system")
     groups = frame.assign(failed=~frame["is_done"].astype(bool)).groupby("system")
     row_milliseconds = 1000 * groups["predict_seconds"].sum() / groups["test_rows"].sum()
     summary = pd.DataFrame(
@@ -253,17 +281,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("out", type=Path)
+    parser.add_argument("out", type=Path, nargs="+", help="folder of the cells, or files of scores")
     parser.add_argument("--seconds", type=int, nargs="+", default=[60])
     parser.add_argument(
         "--systems", nargs="+", help="only these; a table counts where all have run"
     )
     arguments = parser.parse_args()
-    frames = [report(arguments.out, seconds, arguments.systems) for seconds in arguments.seconds]
-    pd.concat(frames).to_csv(arguments.out / "scores.csv", index=False)
+    if all(path.is_file() for path in arguments.out):
+        for seconds in arguments.seconds:
+            kept_report(arguments.out, seconds, arguments.systems)
+        return
+    if len(arguments.out) > 1:
+        parser.error("give one folder of cells, or files of scores")
+    (out,) = arguments.out
+    frames = [report(out, seconds, arguments.systems) for seconds in arguments.seconds]
+    pd.concat(frames).to_csv(out / "scores.csv", index=False)
     for earlier, later in combinations(sorted(arguments.seconds), 2):
         for system in pd.concat(frames)["system"].unique():
-            found = across(arguments.out, earlier, later, system)
+            found = across(out, earlier, later, system)
             if system != CONSTANT and len(found):
                 print(_told_across(found))
 

@@ -79,3 +79,34 @@ def test_the_report_compares_each_budget_with_each_longer_one(
     assert "ours, 60 s is better than rival, 300 s on 1 of 1 splits" in told
     assert "ours, 60 s is better than ours, 300 s on 0 of 1 splits" in told
     assert set(pd.read_csv(out / "scores.csv")["seconds"]) == {60, 300}
+
+
+def test_files_of_scores_give_the_table_of_the_answers_again(
+    peers_report: ModuleType,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = split_with(tmp_path, {(60, "ours"): 0.5, (60, "rival"): 0.75, (60, "constant"): 9.0})
+    monkeypatch.setattr(sys, "argv", ["report.py", str(out)])
+    peers_report.main()
+    told = capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["report.py", str(out / "scores.csv")])
+    peers_report.main()
+    assert capsys.readouterr().out == told
+    assert "60 s: 1 splits of 1 tables; 0 are not whole" in told
+
+
+def test_of_two_scores_of_a_cell_the_later_file_counts_and_a_lone_system_is_left_out(
+    peers_report: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = split_with(tmp_path, {(60, "ours"): 0.5, (60, "rival"): 0.75, (60, "constant"): 9.0})
+    first = peers_report.report(out, 60)
+    lone = first[first["system"] == "ours"].assign(table="lone")
+    first.to_csv(tmp_path / "first.csv", index=False)
+    pd.concat([first.assign(risk=first["risk"] + 1), lone]).to_csv(
+        tmp_path / "later.csv", index=False
+    )
+    found = peers_report.kept_report([tmp_path / "first.csv", tmp_path / "later.csv"], 60)
+    assert list(found["risk"]) == pytest.approx([1.5, 10.0, 1.75])
+    assert "60 s: 1 splits of 1 tables; 1 are not whole" in capsys.readouterr().out
