@@ -49,15 +49,20 @@ def test_every_file_format_gives_the_same(tmp_path, suffix):
     assert layout(again) == layout(table)
 
 
+@pytest.fixture(scope="module")
+def content():
+    return fingerprint(table_of(frame_of()))
+
+
 @given(st.randoms(use_true_random=False))
-def test_no_order_and_no_name_of_a_feature_matters_to_the_content(random):
+def test_no_order_and_no_name_of_a_feature_matters_to_the_content(content, random):
     frame = frame_of()
     names = list(frame.columns)
     random.shuffle(names)
     rows = list(range(len(frame)))
     random.shuffle(rows)
     other = frame.iloc[rows][names].rename(columns={"x": "height", "kind": "x"})
-    assert fingerprint(table_of(other)) == fingerprint(table_of(frame))
+    assert fingerprint(table_of(other)) == content
 
 
 def test_the_layout_needs_no_order_but_names():
