@@ -29,6 +29,7 @@ import kept_lines
 from shared_rounds import completed, fitted_folds, prepared
 
 from automl.data.table import Table
+from automl.estimators import tabular_network
 from automl.estimators.tabular_network import (
     Float32,
     Network,
@@ -80,6 +81,8 @@ VARIANTS: Mapping[str, Variant] = {
 class SharedNetwork(Network):
     """Members share the hidden layers; inputs begin with random signs, and each member has an output of its own.
 
+    Unlike in [1], each member also embeds the numbers by itself.
+
     References
     ----------
     .. [1] Gorishniy, Kotelnikov and Babenko (2024), "TabM", arXiv 2410.24210, section 3.3 (TabM-mini).
@@ -102,21 +105,6 @@ class SharedNetwork(Network):
         }
 
 
-def shared_network(
-    model: _TabularNetwork, n_columns: int, n_outputs: int, rng: np.random.Generator
-) -> Network:
-    """In place of the network of independent members."""
-    return SharedNetwork(
-        n_columns,
-        model.embedded_,
-        [model.width] * model.depth,
-        n_outputs,
-        members=model.members,
-        frequency=model.frequency,
-        rng=rng,
-    )
-
-
 def varied(variant: Variant) -> ExitStack:
     """While it is open, networks are fitted as the variant says."""
     stack = ExitStack()
@@ -132,7 +120,7 @@ def varied(variant: Variant) -> ExitStack:
     if variant.smoothing:
         stack.enter_context(mock.patch.object(_TabularNetwork, "_train", smoothed))
     if variant.is_shared:
-        stack.enter_context(mock.patch.object(_TabularNetwork, "_network", shared_network))
+        stack.enter_context(mock.patch.object(tabular_network, "Network", SharedNetwork))
     return stack
 
 

@@ -37,6 +37,11 @@ BEYOND = 2.0
 SMALLEST = 1e-15
 """Probability below which log loss counts no smaller one, as scikit-learn's."""
 CONSTANT = "constant"
+SCORE_COLUMNS = {
+    "table", "seed", "system", "seconds", "risk", "ours_better", "is_done", "fit_seconds", "predict_seconds", "peak_mib",
+    "test_rows",
+}  # fmt: skip
+"""Of a file of scores, that its table is made from."""
 
 
 class Test:
@@ -162,7 +167,7 @@ def kept_report(
     files: Sequence[Path], seconds: int, wanted: Collection[str] | None = None
 ) -> pd.DataFrame:
     """All rows of a budget, of all systems or of those that are wanted, from files of scores; prints the table."""
-    kept = pd.concat([pd.read_csv(file) for file in files])
+    kept = pd.concat([_scores(file) for file in files])
     kept = kept.drop_duplicates(["table", "seed", "system", "seconds"], keep="last")
     kept = kept[kept["seconds"] == seconds]
     if wanted is not None:
@@ -176,6 +181,15 @@ def kept_report(
         n_left_out=len(kept.groupby(["table", "seed"])) - len(whole.groupby(["table", "seed"])),
     )
     return whole
+
+
+def _scores(file: Path) -> pd.DataFrame:
+    scores = pd.read_csv(file)
+    if missing := SCORE_COLUMNS - set(scores):
+        raise SystemExit(
+            f"{file} is no file of scores: it has no column {', '.join(sorted(missing))}"
+        )
+    return scores
 
 
 def _show(frame: pd.DataFrame, *, n_left_out: int) -> None:
@@ -287,6 +301,8 @@ def main() -> None:
         "--systems", nargs="+", help="only these; a table counts where all have run"
     )
     arguments = parser.parse_args()
+    if missing := [str(path) for path in arguments.out if not path.exists()]:
+        parser.error(f"there is no {', '.join(missing)}")
     if all(path.is_file() for path in arguments.out):
         for seconds in arguments.seconds:
             kept_report(arguments.out, seconds, arguments.systems)

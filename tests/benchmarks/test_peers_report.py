@@ -110,3 +110,21 @@ def test_of_two_scores_of_a_cell_the_later_file_counts_and_a_lone_system_is_left
     found = peers_report.kept_report([tmp_path / "first.csv", tmp_path / "later.csv"], 60)
     assert list(found["risk"]) == pytest.approx([1.5, 10.0, 1.75])
     assert "60 s: 1 splits of 1 tables; 1 are not whole" in capsys.readouterr().out
+
+
+def test_what_is_not_there_and_what_is_no_file_of_scores_is_told_in_a_sentence(
+    peers_report: ModuleType,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("table,seed\na,1\n")
+    with pytest.raises(
+        SystemExit, match=r"other\.csv is no file of scores: it has no column fit_seconds"
+    ):
+        peers_report.kept_report([other], 60)
+    monkeypatch.setattr(sys, "argv", ["report.py", str(other), str(tmp_path / "none.csv")])
+    with pytest.raises(SystemExit):
+        peers_report.main()
+    assert "there is no " + str(tmp_path / "none.csv") in capsys.readouterr().err
