@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -176,8 +177,10 @@ def _next_of_cron(text: str, now: datetime) -> datetime | None:
     """The first date after now; None if there is none, such as for the 30th of February."""
     from prefect.server.schemas.schedules import CronSchedule
 
-    try:
-        dates = asyncio.run(CronSchedule(cron=text).get_dates(1, start=now))
-    except ValueError:
-        return None
+    asked = CronSchedule(cron=text).get_dates(1, start=now)
+    with ThreadPoolExecutor(1) as thread:  # a notebook's own event loop may run in this one
+        try:
+            dates = thread.submit(asyncio.run, asked).result()
+        except ValueError:
+            return None
     return next((date for date in dates if date > now), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -157,3 +158,11 @@ def test_the_next_date_of_a_cron_expression_may_be_years_ahead() -> None:
     assert leap_day.next_date(now) == datetime(2028, 2, 29, tzinfo=UTC)
     assert replace(leap_day, cron="0 3 * * *").next_date(now) == now.replace(hour=3)
     assert replace(leap_day, cron=None).next_date(now) is None
+
+
+def test_a_notebook_whose_event_loop_runs_may_ask_for_the_next_date() -> None:
+    async def asked() -> datetime | None:
+        return Plan("beans", table="t.csv", cron="0 3 * * *").next_date(now)
+
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    assert asyncio.run(asked()) == now.replace(hour=3)
