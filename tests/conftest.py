@@ -25,7 +25,7 @@ os.environ.pop(
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How much the suite of faults does, and whether the full stack and all checks are tested."""
-    parser.addoption("--kills", type=int, default=2, help="runs whose processes are killed")
+    parser.addoption("--kills", type=int, default=1, help="runs whose processes are killed")
     parser.addoption("--drops", type=int, default=20, help="files that are dropped into a place")
     parser.addoption("--busy", type=int, default=2, help="busy loops beside a run")
     parser.addoption(

@@ -5,7 +5,8 @@ are processes of their own, forked from one that has imported what they need (`d
 Five things differ from what a reader would run, on all pages alike:
 
 - budgets: `--budget X`, `--trials N`, and the same in Python and in yaml files, are `N_TRIALS` trials;
-- where nothing else is said, the preset is `fast` and the families are four that are fitted in no time;
+- where nothing else is said, the preset is `fast`, there is one worker, and the families are four that are fitted in no
+  time;
 - `automl compare` has the first of its data sets only;
 - a run that is named (`RUN`, `20261121-220441`) is the newest one of the home;
 - a trial that `automl why` asks for (`s00048`, `49`) is one of these few.
@@ -37,7 +38,11 @@ PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs"
 MODULES = [path for layer in ("automl", "tasks", "flows") for path in (ROOT / layer).rglob("*.py")]
 N_TRIALS = 9
 """So many that the trials which the pages name are there."""
-SETTINGS = {"AUTOML_PRESET": "fast", "AUTOML_FAMILIES": "lightgbm,ridge,knn,lda"}
+SETTINGS = {
+    "AUTOML_PRESET": "fast",
+    "AUTOML_FAMILIES": "lightgbm,ridge,knn,lda",
+    "AUTOML_WORKERS": "1",
+}
 NOT_RUN = {
     ("comparison.md", "a form"): 1,
     ("dask.md", "a cluster"): 2,

@@ -1,6 +1,6 @@
 """Whoever is killed, whenever: a model always, nothing lost or repeated, the same answer or said so.
 
-The short profile kills a slot and a mirror; tests/integration kills drivers and servers. ``pytest tests/faults --kills 50`` kills fifty times.
+The short profile kills a slot; tests/tracking kills mirrors, tests/integration drivers and servers. ``pytest tests/faults --kills 50`` kills fifty times.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from disturbed import NAME, TABLE, TRAIN, Undisturbed, complete, predictions
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 IMPATIENT = {
-    "automl.stages.line.UNLIMITED_REGISTRATION_SECONDS": 15.0,
-    "automl_flows.services.server.READY_SECONDS": 20.0,
+    "automl.stages.line.UNLIMITED_REGISTRATION_SECONDS": 8.0,
+    "automl_flows.services.server.READY_SECONDS": 10.0,
 }
 """A run waits two minutes for the tracking store, and as long for its server; here a few seconds each."""
 
@@ -57,17 +57,19 @@ def test_a_home_that_is_read_only_can_be_read_and_refuses_a_run_in_a_sentence(
         assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("database", ["mlflow.db", "prefect/prefect.db"])
-def test_a_database_that_another_process_keeps_locked_costs_no_model(
-    undisturbed: Undisturbed, database: str
+def test_databases_that_another_process_keeps_locked_cost_no_model(
+    undisturbed: Undisturbed,
 ) -> None:
-    trained = undisturbed.command
-    name = database.partition(".")[0].replace("/", "-")
-    with closing(sqlite3.connect(trained.home / database, isolation_level=None)) as lock:
-        lock.execute("begin exclusive")
+    trained, name = undisturbed.command, "locked"
+    with ExitStack() as locks:
+        for database in ("mlflow.db", "prefect/prefect.db"):
+            lock = locks.enter_context(
+                closing(sqlite3.connect(trained.home / database, isolation_level=None))
+            )
+            lock.execute("begin exclusive")
+            locks.callback(lock.execute, "rollback")
         process = Command(trained.home, IMPATIENT).start(*TRAIN, "--name", name, "--json")
         out, err = process.communicate(timeout=300)
-        lock.execute("rollback")
     assert process.returncode == 0, err
     result = json.loads(out)
     assert result["model"]["members"]

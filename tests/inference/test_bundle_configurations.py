@@ -15,7 +15,6 @@ from automl.records import Task
 
 LOADING = Path(__file__).parents[2] / "benchmarks" / "loading"
 CASES = [(task, name) for task in Task for name in families(task)]
-N_CONFIGURATIONS = 3
 
 
 @pytest.fixture(scope="module")
@@ -60,16 +59,15 @@ def found_in_fresh_process(matrix, model, folder, process, frames):
 
 
 @pytest.mark.parametrize(("task", "name"), CASES)
-def test_random_configurations_load_without_trust(
+def test_a_random_configuration_loads_without_trust(
     task, name, matrix, models, process, frames, place
 ):
     family = families(task)[name]
     if family.unavailable:
         pytest.skip(family.unavailable)
-    for number in range(N_CONFIGURATIONS):
-        model = models.single(family, task, np.random.default_rng([7, number]))
-        found = found_in_fresh_process(matrix, model, place, process, frames)
-        assert found == ("equal", False, "")
+    model = models.single(family, task, np.random.default_rng(7))
+    found = found_in_fresh_process(matrix, model, place, process, frames)
+    assert found == ("equal", False, "")
 
 
 @pytest.mark.parametrize("task", list(Task))

@@ -1,6 +1,6 @@
 """Many drops, some of them bad, through Prefect's own server: each good content once, each bad one set aside.
 
-The long form is ``pytest tests/retraining/test_many_drops.py --drops 200 -rP``. Everything is real but the search:
+The long form is ``pytest tests/retraining/test_many_drops.py --drops 200 -rP``; a place elsewhere gets half of them. Everything is real but the search:
 the server, the flow with its states and retries, reading and checking of the tables. The flow runs
 are worked off in this process, one after the other, as a worker would.
 """
@@ -217,7 +217,8 @@ def test_each_good_content_is_used_once_and_each_bad_file_is_set_aside(
     setting: Setting, request: pytest.FixtureRequest
 ) -> None:
     began = time.monotonic()
-    stream = Stream(request.config.getoption("--drops"))
+    n_drops = request.config.getoption("--drops")
+    stream = Stream(n_drops // 2 if "://" in setting.plan.drops else n_drops)
     with setting.connected():
         setting.register()
         for number in range(ROUNDS):
