@@ -100,7 +100,8 @@ def test_a_composition_that_is_not_usable_is_refused_in_one_sentence(
     config = tmp_path / "settings.yaml"
     config.write_text(f"optimizer: {written}\n")
     outcome = automl("train", table, "--target", "y", "--config", config, "--dry-run")
-    (line,) = outcome.err.strip().splitlines()
+    line = outcome.err.strip()
     assert (outcome.code, outcome.out) == (2, "")
     assert line.startswith("error: ")
+    assert "\n" not in line
     assert named in line
