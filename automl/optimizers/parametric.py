@@ -221,13 +221,18 @@ def check_priors_are_there(spaces: Iterable[SpaceTree], optimizer: str) -> None:
     SettingsError
         If it would be random search.
     """
-    leaves = (leaf for space in spaces for path in space.signatures() for leaf in path.numericals)
-    if all(_learned_leaf(leaf) is None for leaf in leaves):
+    if not any(map(has_priors, spaces)):
         raise SettingsError(
             f"optimizer {optimizer} draws from learned priors, and there are none: without them it is"
             " random search; set priors to a file of `automl learn priors`, or to learned",
             setting="optimizer",
         )
+
+
+def has_priors(space: SpaceTree) -> bool:
+    """Whether any number of a space has a learned prior in place of a plain range."""
+    leaves = (leaf for path in space.signatures() for leaf in path.numericals)
+    return any(_learned_leaf(leaf) is not None for leaf in leaves)
 
 
 def _learned_leaf(leaf: Hyperparameter) -> _Leaf | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
 from automl.forecasts.timings import KnownTimings
 from automl.optimizers.fidelities import Levels, levels_for
-from automl.optimizers.parametric import check_priors_are_there
+from automl.optimizers.parametric import check_priors_are_there, has_priors
 from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.recommendation.meta_vote import MetaVote
+from automl.records import Trial
 from automl.run.search_spaces import spaces_of
 from automl.search.proposing import Arm
 from automl.settings import Settings
@@ -71,6 +72,21 @@ def arms_of(
             options["vote"] = votes(ConfigurationEncoder(space, form=entry.encoding).fit())
         arms[name] = Arm(space, entry.make(space, **options), called)
     return arms
+
+
+def drawn_at_random(
+    plan: EvaluationPlan,
+    settings: Settings,
+    families: Mapping[str, Family],
+    trials: Iterable[Trial],
+) -> list[str]:
+    """What to say of the families that an optimizer of priors drew from, although they have none."""
+    if not get_optimizer(settings.optimizer).needs_priors:
+        return []
+    called, spaces = optimizer_name(settings.optimizer), spaces_of(plan, families, settings)
+    drawn = {trial.configuration.family for trial in trials if trial.origin == called}
+    bare = sorted(name for name in drawn if not has_priors(spaces[name]))
+    return [f"optimizer {called} drew at random, without priors: {', '.join(bare)}"] if bare else []
 
 
 def fidelity_levels(plan: EvaluationPlan, settings: Settings, families: list[Family]) -> Levels:

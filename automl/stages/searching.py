@@ -34,7 +34,7 @@ from automl.search.turns import Turn, Turns
 from automl.search.untried import why_untried
 from automl.selection.defaults import default_trials
 from automl.spaces.configuration_encoder import ConfigurationEncoder
-from automl.stages.arms import arms_of
+from automl.stages.arms import arms_of, drawn_at_random
 from automl.stages.best_trials import BestTrials
 from automl.stages.first_configurations import constant_of, opening_of
 from automl.stages.outlook import Outlook, warm_up
@@ -285,6 +285,9 @@ class Search:
             self.refused,
             record.untried,
             all_failed(self.turns.trials),
+        )
+        self.session.warnings += drawn_at_random(
+            self.session.plan, self.session.settings, self.families, self.turns.trials
         )
         if not record.complete:
             raise AutoMLError(self._nothing_complete())

@@ -10,9 +10,10 @@ from automl.families.registry import get_family
 from automl.forecasts.timings import KnownTimings, Workload
 from automl.home import RunFolder
 from automl.optimizers.fidelities import FULL, fold_levels, iteration_levels, row_levels
+from automl.records import Configuration, Trial, TrialStatus
 from automl.run.preparation import prepare
 from automl.settings import Settings
-from automl.stages.arms import arms_of
+from automl.stages.arms import arms_of, drawn_at_random
 from automl.surrogates.earlier_data import Sources
 
 N = 900
@@ -113,3 +114,20 @@ def test_an_optimizer_that_draws_from_priors_is_refused_where_no_number_has_one(
             arms(plan, "knn", "svm", optimizer="parametric", **options)
     found = arms(plan, "knn", "svm", optimizer="parametric", spaces=BELL)
     assert found.keys() == {"knn", "svm"}
+
+
+def test_families_that_it_drew_from_without_priors_are_named(plan):
+    families = {name: get_family(name) for name in ("knn", "svm", "lda")}
+
+    def said(origin, optimizer="parametric", spaces=BELL):
+        settings = settings_of(optimizer=optimizer, spaces=spaces)
+        drawn = ("svm", origin), ("knn", origin), ("lda", "default")
+        trials = [
+            Trial("run", i, Configuration(name, {}), TrialStatus.FAILED, None, origin=where)
+            for i, (name, where) in enumerate(drawn)
+        ]
+        return drawn_at_random(plan, settings, families, trials)
+
+    assert said("parametric") == ["optimizer parametric drew at random, without priors: svm"]
+    assert said("default") == []
+    assert said("tpe", optimizer="tpe") == []
