@@ -208,14 +208,14 @@ def _show(frame: pd.DataFrame, *, n_left_out: int) -> None:
 def _summary(
     frame: pd.DataFrame, risks: FloatArray, names: np.ndarray, systems: list[str]
 ) -> pd.DataFrame:
-    better = frame.pivot_table("ours_better", "table", "system")
+    better = frame.pivot_table("ours_better", "table", "system", dropna=False)
     groups = frame.assign(failed=~frame["is_done"].astype(bool)).groupby("system")
     row_milliseconds = 1000 * groups["predict_seconds"].sum() / groups["test_rows"].sum()
     summary = pd.DataFrame(
         {
             "mean rank": expected_rank(risks, data_sets=names).expected.round(2),
             "ours wins": winning_frequency(risks, data_sets=names).frequency[0].round(2),
-            "PB test": [_tested(better[system].to_numpy()) for system in systems],
+            "PB test": [_tested(better[system].dropna().to_numpy()) for system in systems],
         },
         index=systems,
     )
@@ -232,7 +232,9 @@ def _summary(
 
 
 def _tested(probabilities: FloatArray) -> str:
-    """Pr(ours is better on most tables) with its 95 % interval."""
+    """Pr(ours is better on most tables) with its 95 % interval; of tables without answers of ours nothing is known."""
+    if not len(probabilities):
+        return "unknown"
     rng = np.random.default_rng(0)
     drawn = [
         poisson_binomial_test(rng.choice(probabilities, len(probabilities))).probability

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +111,20 @@ def test_of_two_scores_of_a_cell_the_later_file_counts_and_a_lone_system_is_left
     found = peers_report.kept_report([tmp_path / "first.csv", tmp_path / "later.csv"], 60)
     assert list(found["risk"]) == pytest.approx([1.5, 10.0, 1.75])
     assert "60 s: 1 splits of 1 tables; 1 are not whole" in capsys.readouterr().out
+
+
+def test_a_system_without_answers_of_ours_beside_it_has_a_rank_and_no_test(
+    peers_report: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = split_with(tmp_path, {(60, "ours"): 0.5, (60, "rival"): 0.75, (60, "constant"): 9.0})
+    scores = peers_report.report(out, 60)
+    scores.loc[scores["system"] == "rival", "ours_better"] = np.nan
+    scores.to_csv(tmp_path / "alone.csv", index=False)
+    capsys.readouterr()
+    peers_report.kept_report([tmp_path / "alone.csv"], 60)
+    told = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.strip()}
+    assert re.match(r"rival +2\.0 +1\.0 +unknown ", told["rival"])
+    assert "unknown" not in told["ours"]
 
 
 def test_what_is_not_there_and_what_is_no_file_of_scores_is_told_in_a_sentence(
