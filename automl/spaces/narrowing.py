@@ -138,6 +138,9 @@ def _override(node: Hyperparameter, body: Any, place: Place) -> Hyperparameter:
     assert parsed is not None
     if not isinstance(parsed.distribution, Numerical):
         place.fail("must be a numerical distribution or a list of values")
+    is_whole = isinstance(node.distribution, Numerical) and node.distribution.integer
+    if is_whole and not parsed.distribution.integer:
+        place.fail(f"must be of whole numbers, with integer: true; got {body!r}")
     default = parsed.default
     if not (isinstance(body, dict) and "default" in body) and isinstance(node.default, int | float):
         default = parsed.distribution.closest(node.default)

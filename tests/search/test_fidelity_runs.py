@@ -72,11 +72,9 @@ def session_of(folder, home, settings, *, earlier=()):
     return Session(settings, home, folder, ledger, pool, journal, records, list(earlier))
 
 
-@pytest.fixture(scope="module", params=RUNS, ids="-".join)
-def ran(request, tmp_path_factory):
+def searched(path, *, trials=N_TRIALS, families=FAMILIES, spaces=SPACES, **options):
     """A finished search: its session, its trials and its summary."""
-    optimizer, fidelity = request.param
-    home = Home(tmp_path_factory.mktemp("home"))
+    home = Home(path)
     folder = home.create_run()
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(rng.normal(size=(960, 3)), columns=["a", "b", "c"])
@@ -84,17 +82,16 @@ def ran(request, tmp_path_factory):
     settings = Settings(
         table="frame",
         target="kind",
-        trials=N_TRIALS,
+        trials=trials,
         folds=3,
         seed=3,
-        families=FAMILIES,
-        spaces=SPACES,
-        optimizer=optimizer,
-        fidelity=fidelity,
+        families=families,
+        spaces=spaces,
         portfolio=False,
         racing=False,
         candidate_repeats=1,
         candidate_limit=2,
+        **options,
     )
     facts = {"run_id": folder.run_id, "settings": settings.model_dump(mode="json")}
     folder.write_facts({**facts, "data": prepare(folder, settings, frame=frame)})
@@ -104,11 +101,26 @@ def ran(request, tmp_path_factory):
     run_search(search)
     session.journal.close()
     return SimpleNamespace(
-        session=session,
-        trials=search.turns.trials,
-        summary=search.conclude().to_json(),
-        levels=RUNS[request.param],
+        session=session, trials=search.turns.trials, summary=search.conclude().to_json()
     )
+
+
+@pytest.fixture(scope="module", params=RUNS, ids="-".join)
+def ran(request, tmp_path_factory):
+    """A finished search, with the levels that its families climb."""
+    optimizer, fidelity = request.param
+    found = searched(tmp_path_factory.mktemp("home"), optimizer=optimizer, fidelity=fidelity)
+    found.levels = RUNS[request.param]
+    return found
+
+
+def test_a_search_names_the_families_that_it_had_no_priors_for(tmp_path):
+    bell = {"type": "lognormal", "mean": 2.0, "sd": 0.5, "low": 1, "high": 50, "integer": True}
+    spaces = {"knn": {"n_neighbors": bell}}
+    families = ("knn", "decision_tree")
+    found = searched(tmp_path, trials=8, families=families, spaces=spaces, optimizer="parametric")
+    said = "optimizer parametric drew at random, without priors: decision_tree"
+    assert said in found.session.warnings
 
 
 def partial(trials):

@@ -29,6 +29,19 @@ def test_distributions_can_be_replaced_by_mapping_and_by_text(space) -> None:
     assert leaf(narrowed, "leaf").distribution == Uniform(1, 9, integer=True)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "uniform(low=1, high=9)",
+        {"type": "lognormal", "mean": 2, "sd": 1},
+        {"low": 2, "integer": False},
+    ],
+)
+def test_a_whole_number_stays_one(space, body) -> None:
+    with pytest.raises(SettingsError, match="leaf: must be of whole numbers, with integer: true"):
+        space.narrow({"leaf": body})
+
+
 def test_numbers_can_be_restricted_to_a_list(space) -> None:
     narrowed = space.narrow({"leaf": [1, 5, 10], "C": 3})
     assert leaf(narrowed, "leaf").distribution == Categorical((1, 5, 10))

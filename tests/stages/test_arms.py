@@ -105,7 +105,18 @@ def test_optimizers_with_a_surrogate_are_given_the_vote_on_their_own_encoding(pl
 
 
 PLAIN = {"knn": {"n_neighbors": {"low": 1, "high": 20}}}
-BELL = {"knn": {"n_neighbors": {"type": "lognormal", "mean": 2.0, "sd": 0.5, "low": 1, "high": 50}}}
+BELL = {
+    "knn": {
+        "n_neighbors": {
+            "type": "lognormal",
+            "mean": 2.0,
+            "sd": 0.5,
+            "low": 1,
+            "high": 50,
+            "integer": True,
+        }
+    }
+}
 
 
 def test_an_optimizer_that_draws_from_priors_is_refused_where_no_number_has_one(plan):
