@@ -198,7 +198,7 @@ def test_it_survives_that_half_of_the_trials_fail(make, space):
     assert asked
 
 
-@pytest.mark.parametrize("score", [0.0, -1e6])
+@pytest.mark.parametrize("score", [0.0, -1e6, 1.0])
 def test_it_survives_equal_scores(make, space, score):
     n = N_STEPS // 2
     asked = drive(make(space), range(n), score=score)
