@@ -104,7 +104,7 @@ def test_a_wrong_option_is_refused_in_a_sentence(given, said):
 
 
 def test_priors_may_come_with_a_range():
-    bell = {"type": "lognormal", "mean": 2.0, "sd": 0.5, "low": 1, "high": 50}
+    bell = {"type": "lognormal", "mean": 2.0, "sd": 0.5, "low": 1, "high": 50, "integer": True}
     given = {"optimizer": "parametric", "spaces": {"knn": {"n_neighbors": bell}}}
     check_choices(resolve_settings({"table": "t.csv", "target": "y", **given}, environment={}))
 

@@ -13,7 +13,15 @@ from automl.evaluation.processes import has_ended, kill_marked
 def test_a_killed_process_has_ended_before_its_parent_collects_it() -> None:
     marker = f"AUTOML_TEST={uuid4().hex}"
     name, _, value = marker.partition("=")
-    process = subprocess.Popen(["sleep", "60"], env={**os.environ, name: value})
+    process = subprocess.Popen(
+        ["cat"],
+        env={**os.environ, name: value},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    process.stdin.write(b"is up\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == b"is up\n"
     assert not has_ended(process.pid)
     assert kill_marked(marker) == {process.pid}
     until = time.monotonic() + 10.0
@@ -22,5 +30,5 @@ def test_a_killed_process_has_ended_before_its_parent_collects_it() -> None:
     assert has_ended(process.pid)
     assert process.returncode is None
     assert kill_marked(marker) == set()
-    process.wait()
+    process.communicate()
     assert has_ended(process.pid)
