@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 ClassWeighting = Literal["none", "balanced"]
+ValueCounting = Literal["auto", "always", "never"]
 Decision = Literal["learned", "given"]
 """How two classes are separated: by a learned threshold, or by the costs alone."""
 FinalKind = Literal["bag", "refit", "bag_and_refit"]

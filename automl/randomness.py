@@ -25,6 +25,7 @@ class Purpose(IntEnum):
     PRIORS = 13
     META_FEATURES = 14
     META_LEARNER = 15
+    VALUE_COUNTS = 16
 
 
 def stream(root: int, purpose: Purpose, *keys: int) -> np.random.Generator:

@@ -37,6 +37,7 @@ class TrainingRequest:
     settings : plain JSON form
     task : that the run found, so that a new version of the table is the same problem
     overrides : settings of one retraining alone
+    recipe_settings : settings of the champion's run that its recipe needs
     how : one retraining is done: by a search, by one that begins with the champion's recipe, or by that alone
     """
 
@@ -44,6 +45,7 @@ class TrainingRequest:
     settings: Mapping[str, Any]
     task: str
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    recipe_settings: Mapping[str, Any] = field(default_factory=dict)
     how: How = "search"
 
     @classmethod
@@ -51,7 +53,8 @@ class TrainingRequest:
         """Request that a finished run goes back to, without overrides: its own, or the inherited."""
         facts = folder.read_facts()
         if KEY in facts:
-            return cls.from_json({**facts[KEY], "overrides": {}, "how": "search"})
+            own = {"overrides": {}, "recipe_settings": {}, "how": "search"}
+            return cls.from_json({**facts[KEY], **own})
         settings = facts["settings"]
         name = settings.get("name") or problem_name(settings)
         return cls(folder.run_id, {**settings, "name": name}, facts["data"]["task"])
@@ -73,7 +76,7 @@ class TrainingRequest:
         """
         limits = dict.fromkeys(LIMITS) if set(LIMITS) & self.overrides.keys() else {}
         own = {"task": self.task, "table": table, "challenge": True}
-        values = {**self.settings, **limits, **own, **self.overrides}
+        values = {**self.settings, **limits, **own, **self.recipe_settings, **self.overrides}
         return validated_settings(values, of=f"run {self.run_id}")
 
     def to_json(self) -> dict[str, Any]:

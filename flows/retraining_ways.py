@@ -77,10 +77,11 @@ def _asked_for(
     recipe = _champions_recipe(name, home)
     if how == "refit":
         given = {**given, "trials": n_trials_of(recipe)}
-        return replace(request.with_overrides(given), how=how), recipe
-    if not given.keys() & set(LIMITS):
+    elif not given.keys() & set(LIMITS):
         given = given | _shortened(request.settings, n_trials_of(recipe))
-    return replace(request.with_overrides(given), how=how), replace(recipe, is_final=False)
+    counts = {"value_counts": "always" if recipe.value_counts else "never"}
+    asked = replace(request.with_overrides(given), how=how, recipe_settings=counts)
+    return asked, recipe if how == "refit" else replace(recipe, is_final=False)
 
 
 def _champions_recipe(name: str, home: Home) -> Recipe:

@@ -23,11 +23,12 @@ from automl.preprocessing import (
     Reducer,
     Scaler,
     TablePreprocessor,
+    ValueCounts,
     VarianceFilter,
     build_preprocessor,
 )
 
-Transformer = Imputer | Encoder | VarianceFilter | Scaler | Reducer
+Transformer = Imputer | Encoder | VarianceFilter | ValueCounts | Scaler | Reducer
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
@@ -99,6 +100,18 @@ def fit_variance_filter(
 ) -> VarianceFilter:
     """Filter that keeps the varying columns of a training frame; see `filter_variance`."""
     return VarianceFilter(threshold, raw=raw).fit(frame)
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def count_values(frame: pd.DataFrame) -> pd.DataFrame:
+    """Frame with a further column for each column of numbers that repeat: how many rows have the number."""
+    return _frame(ValueCounts().fit_transform(frame))
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def fit_value_counts(frame: pd.DataFrame) -> ValueCounts:
+    """Counts of the numbers of a training frame; see `count_values`."""
+    return ValueCounts().fit(frame)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)

@@ -17,7 +17,7 @@ from automl.families.registry import get_family
 from automl.inference.model import FittedPipeline
 from automl.preprocessing.pipeline import TablePreprocessor, build_preprocessor
 from automl.randomness import Purpose, integer_seed, stream
-from automl.records import Configuration, IntArray, Trial
+from automl.records import Configuration, IntArray, JsonScalar, Trial
 
 LOOKING_FOLDS = 2
 """Folds that look for their number of rounds. With one the score is worse where it finds a poor number; see
@@ -129,7 +129,7 @@ def preprocess_fold(
         return cached
     training, validation = training_rows(plan, data)
     seed = integer_seed(plan.settings.seed, Purpose.ESTIMATOR, data.repeat, data.fold)
-    preprocessor = build_preprocessor(dict(configuration.preprocessing), seed=seed)
+    preprocessor = new_preprocessor(plan, configuration, seed)
     learned, judged = (plan.table.frame.iloc[rows] for rows in (training, validation))
     texts = _components(preprocessor, cache, data, learned, judged)
     part = PreprocessedFold(
@@ -139,6 +139,14 @@ def preprocess_fold(
     )
     cache.put(key, part)
     return part
+
+
+def new_preprocessor(
+    plan: EvaluationPlan, configuration: Configuration, seed: int
+) -> TablePreprocessor:
+    """Unfitted preprocessor of a configuration, with what the plan says for all of them."""
+    common: dict[str, JsonScalar] = {"prep.value_counts": plan.settings.value_counts}
+    return build_preprocessor({**common, **dict(configuration.preprocessing)}, seed=seed)
 
 
 def _components(

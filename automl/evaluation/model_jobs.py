@@ -14,11 +14,11 @@ from automl.evaluation.fitting import (
     SharedRounds,
     fit_estimator,
     fit_fold,
+    new_preprocessor,
     open_run,
 )
 from automl.evaluation.fold_models import save_models
 from automl.inference.model import FittedPipeline
-from automl.preprocessing.pipeline import build_preprocessor
 from automl.randomness import Purpose, integer_seed
 from automl.records import Configuration
 
@@ -67,7 +67,7 @@ def refit(context: str, payload: Mapping[str, Any]) -> float:
     started = time.perf_counter()
     rows = np.arange(len(plan.table))
     seed = integer_seed(plan.settings.seed, Purpose.FINAL)
-    preprocessor = build_preprocessor(dict(configuration.preprocessing), seed=seed)
+    preprocessor = new_preprocessor(plan, configuration, seed)
     matrix = preprocessor.fit_transform(plan.table.frame, plan.table.y)
     with fitting_within(Allowance(most_rounds=payload.get("most_rounds"))):
         estimator = fit_estimator(plan, configuration, matrix, rows, (REFIT,))

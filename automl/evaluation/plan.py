@@ -78,6 +78,8 @@ class PlanSettings:
         `automl.preprocessing.matrix_facts` of the table; empty in plans of old.
     trust
         Whether models may be stored as pickles.
+    value_counts
+        Whether all families see how many rows have a number, see `automl.preprocessing.ValueCounts`.
     """
 
     seed: int
@@ -91,6 +93,7 @@ class PlanSettings:
     n_bootstraps: int = 0
     matrix: Mapping[str, float] = field(default_factory=dict)
     trust: bool = False
+    value_counts: bool = False
 
 
 class EvaluationPlan:

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from automl.evaluation.fitting import REFIT, fit_estimator
+from automl.evaluation.fitting import REFIT, fit_estimator, new_preprocessor
 from automl.evaluation.fold_models import save_models
 from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.trial import TrialSummary
 from automl.inference.model import FittedPipeline
 from automl.inference.second_layer import StackInputs
 from automl.metrics.decisions import OutOfFold
-from automl.preprocessing.pipeline import build_preprocessor
 from automl.randomness import Purpose, integer_seed
 from automl.records import Configuration, FloatArray, FoldResult, IntArray
 
@@ -154,7 +153,7 @@ class _SecondLayer:
         stack = StackInputs.fit(inputs)
         preprocessor = features = None
         if self._takes_features:
-            preprocessor = build_preprocessor(dict(self._configuration.preprocessing), seed=seed)
+            preprocessor = new_preprocessor(self.plan, self._configuration, seed)
             features = preprocessor.fit_transform(table.frame.iloc[rows], table.y[rows])
         matrix = stack.transform(inputs, features)
         estimator = fit_estimator(self.plan, self._configuration, matrix, rows, keys)

@@ -38,6 +38,7 @@ _REVIEWED: dict[str, tuple[str, ...]] = {
     "automl.preprocessing.reduction": ("Reducer",),
     "automl.preprocessing.scaling": ("Scaler",),
     "automl.preprocessing.texts": ("TextEncoder",),
+    "automl.preprocessing.value_counts": ("ValueCounts",),
     "catboost.core": ("CatBoostClassifier", "CatBoostRegressor"),
     "collections": ("OrderedDict",),
     "lightgbm.sklearn": ("LGBMClassifier", "LGBMRegressor"),

@@ -11,6 +11,7 @@ from automl.preprocessing.pipeline import TablePreprocessor, build_preprocessor
 from automl.preprocessing.reduction import Reducer
 from automl.preprocessing.scaling import Scaler
 from automl.preprocessing.texts import TextEncoder
+from automl.preprocessing.value_counts import ValueCounts
 
 __all__ = [
     "MISSING",
@@ -21,6 +22,7 @@ __all__ = [
     "Scaler",
     "TablePreprocessor",
     "TextEncoder",
+    "ValueCounts",
     "VarianceFilter",
     "build_preprocessor",
 ]

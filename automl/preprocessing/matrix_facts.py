@@ -11,7 +11,7 @@ SAMPLE_ROWS = 2000
 """Rows that are prepared: a variance of them is right to a few percent, in some milliseconds."""
 
 
-def matrix_facts(frame: pd.DataFrame) -> dict[str, float]:
+def matrix_facts(frame: pd.DataFrame, *, value_counts: bool = False) -> dict[str, float]:
     """Columns and variance of a table's matrix, one-hot encoded and standardized.
 
     They are what ``gamma: scale`` of a support vector machine means: 1 / (p * variance), both
@@ -22,6 +22,8 @@ def matrix_facts(frame: pd.DataFrame) -> dict[str, float]:
     ----------
     frame : (n_rows, n_columns), typed
         At most `SAMPLE_ROWS` of its rows are used, evenly spaced.
+    value_counts
+        Whether numbers are counted, see `automl.preprocessing.ValueCounts`.
 
     Returns
     -------
@@ -33,7 +35,9 @@ def matrix_facts(frame: pd.DataFrame) -> dict[str, float]:
     .. [1] van Hoof (2018), section 3.1.1, parameter specific imputing.
     """
     rows = np.linspace(0, len(frame) - 1, min(len(frame), SAMPLE_ROWS)).astype(int)
-    preprocessor = build_preprocessor({"prep.scaler": "standard"}, seed=0)
+    preprocessor = build_preprocessor(
+        {"prep.scaler": "standard", "prep.value_counts": value_counts}, seed=0
+    )
     matrix = np.asarray(preprocessor.fit_transform(frame.iloc[rows].reset_index(drop=True)))
     variance = float(matrix.var(dtype=np.float64))
     return {"n_encoded": float(matrix.shape[1]), "variance": variance if variance > 0.0 else 1.0}

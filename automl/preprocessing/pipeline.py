@@ -19,6 +19,7 @@ from automl.preprocessing.imputation import Imputer
 from automl.preprocessing.reduction import Reducer
 from automl.preprocessing.scaling import Scaler
 from automl.preprocessing.texts import TextEncoder
+from automl.preprocessing.value_counts import ValueCounts
 
 T = TypeVar("T")
 JsonScalar = None | bool | int | float | str
@@ -35,6 +36,7 @@ DEFAULTS: dict[str, JsonScalar] = {
     "prep.reducer": "none",
     "prep.reducer_share": None,
     "prep.text": "words",
+    "prep.value_counts": False,
 }
 MAX_CATEGORIES = {"onehot": 100, "native": 1000}
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
@@ -49,6 +51,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         The steps; see their classes. They are fitted in place.
     text_encoder
         None leaves texts out.
+    value_counts
+        None counts no values.
 
     Notes
     -----
@@ -58,11 +62,12 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     (`get_feature_names_out` has the real ones). Indicators are neither scaled nor dropped for a low variance, only when constant.
     The raw form of the variance filter (X20 section II-A) sees the raw numeric columns only, those with missing
     values once more before imputing. If every column is dropped, one column of zeros remains.
-    Components of texts are imputed and filtered with the numbers, and scaled like them.
+    Counts of values and components of texts are imputed and filtered with the numbers, and scaled like them.
     `fit_transform` encodes by the target out of fold, so it is not ``fit(...).transform(...)``.
     """
 
     text_encoder: TextEncoder | None = None  # what was written before there were texts has none
+    value_counts: ValueCounts | None = None  # the same
 
     def __init__(
         self,
@@ -73,6 +78,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         reducer: Reducer,
         *,
         text_encoder: TextEncoder | None = None,
+        value_counts: ValueCounts | None = None,
     ) -> None:
         self.encoder = encoder
         self.imputer = imputer
@@ -80,6 +86,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         self.scaler = scaler
         self.reducer = reducer
         self.text_encoder = text_encoder
+        self.value_counts = value_counts
 
     def fit(self, frame: pd.DataFrame, y: ArrayLike | None = None) -> Self:
         """Learn every step from a typed frame (n_rows, n_columns) and its target (n_rows,)."""
@@ -123,6 +130,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         )
         if components is None:
             components = self.fit_texts(frame)
+        if self.value_counts is not None:
+            self.value_counts.fit_block(blocks.numbers)
         numbers, indicators = self._split(blocks.numbers, components, encoded)
         numbers = self._fit_numbers(numbers)
         self.varying_indicators_ = varying(indicators)
@@ -156,6 +165,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         observed = [
             name for name, keep in zip(self.numeric_names_, self.observed_, strict=True) if keep
         ]
+        if self.value_counts is not None:
+            observed += self.value_counts.count_names(self.numeric_names_)
         observed += [] if self.text_encoder is None else self.text_encoder.names()
         numbers, indicators = self._parted(self.encoder.names_by_column())
         names = [*observed, *chain.from_iterable(numbers)]
@@ -202,6 +213,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     ) -> tuple[Numbers, Table]:
         """Columns to be imputed, filtered and scaled; and indicators."""
         raw = numbers if self.observed_.all() else numbers[:, self.observed_]
+        if self.value_counts is not None:
+            raw = np.hstack([raw, self.value_counts.counts_of(numbers)])
         raw = np.hstack([raw, components]) if components.shape[1] else raw
         targets, indicators = self._parted(encoded) if encoded else ([], [])
         none = np.empty((len(raw), 0), dtype=np.float32)
@@ -305,6 +318,7 @@ def build_preprocessor(choices: Mapping[str, JsonScalar], *, seed: int) -> Table
         text_encoder=None
         if values["prep.text"] == "none"
         else TextEncoder(str(values["prep.text"]), random_state=seed),
+        value_counts=ValueCounts() if values["prep.value_counts"] else None,
     )
 
 

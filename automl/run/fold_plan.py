@@ -44,8 +44,8 @@ def plan_folds(
         )
         first = 0 if settings.halves != "all" else settings.search_repeats
         return {
-            "search": _stage_rows(table, settings, halves.search, scheme, repeats=searched),
-            "candidates": _stage_rows(
+            "search": stage_rows(table, settings, halves.search, scheme, repeats=searched),
+            "candidates": stage_rows(
                 table,
                 settings,
                 halves.selection,
@@ -56,8 +56,8 @@ def plan_folds(
     n_fresh = most_repeats(scheme, settings)
     fresh = range(settings.search_repeats, settings.search_repeats + n_fresh)
     return {
-        "search": _stage_rows(table, settings, everything, scheme, repeats=searched),
-        "candidates": _stage_rows(table, settings, everything, scheme, repeats=fresh),
+        "search": stage_rows(table, settings, everything, scheme, repeats=searched),
+        "candidates": stage_rows(table, settings, everything, scheme, repeats=fresh),
     }
 
 
@@ -126,9 +126,16 @@ def most_repeats(scheme: FoldScheme, settings: Settings) -> int:
     return max(kept, settings.candidate_scores // scheme.per_repeat)
 
 
-def _stage_rows(
+def stage_rows(
     table: Table, settings: Settings, rows: IntArray, scheme: FoldScheme, *, repeats: range
 ) -> StageRows:
+    """Some rows of a table, dealt to folds once for each repeat.
+
+    Raises
+    ------
+    DataError, SettingsError
+        As `automl.data.splits.make_folds`.
+    """
     groups = None if table.groups is None else table.groups[rows]
     if len(distinct_rows(rows)) < len(rows) and groups is None:
         groups = np.unique(rows, return_inverse=True)[1]

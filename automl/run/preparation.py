@@ -16,7 +16,7 @@ import automl
 from automl.data.readers import read_table
 from automl.data.splits import fold_rows, split_test
 from automl.data.table import Table, prepare_table, prepare_test_table
-from automl.data_facts import LEARNED_COLUMNS
+from automl.data_facts import LEARNED_COLUMNS, VALUE_COUNTS
 from automl.errors import DataError, SettingsError
 from automl.evaluation.machine_limits import capacity_mib
 from automl.evaluation.plan import EvaluationPlan, PlanSettings, StageRows
@@ -31,6 +31,7 @@ from automl.records import IntArray
 from automl.run.challenge import NO_ROWS, has_champion, hold_back
 from automl.run.fold_plan import plan_folds
 from automl.run.search_spaces import keep_priors
+from automl.run.value_counts import CountsVerdict, decide_counts
 from automl.settings import Settings
 from automl.settings.presets import usual_value
 
@@ -116,10 +117,14 @@ def prepare(
     table.write(folder.table)
     if test is not None:
         test.write(folder.test)
-    matrix = matrix_facts(table.frame)
-    notes = [*table.notes, *_notes_on_weights(table, index)]
+    verdict = decide_counts(table, settings, stages["search"], index)
+    matrix = matrix_facts(table.frame, value_counts=verdict.is_counted)
+    notes = [*table.notes, *_notes_on_weights(table, index), *verdict.notes]
     EvaluationPlan.write(
-        folder.path, settings=_plan_settings(settings, table, matrix), index=index, stages=stages
+        folder.path,
+        settings=_plan_settings(settings, table, matrix, verdict),
+        index=index,
+        stages=stages,
     )
     return {
         "digest": table.digest,
@@ -129,6 +134,7 @@ def prepare(
         "columns": table.frame.shape[1],
         LEARNED_COLUMNS: len(table.schema.columns),
         "matrix": matrix,
+        VALUE_COUNTS: verdict.is_counted,
         "task": str(table.task),
         "classes": None if table.classes is None else list(table.classes),
         "target": table.target,
@@ -265,7 +271,9 @@ def _refuse_lost_classes(table: Table, training: IntArray) -> None:
         )
 
 
-def _plan_settings(settings: Settings, table: Table, matrix: Mapping[str, float]) -> PlanSettings:
+def _plan_settings(
+    settings: Settings, table: Table, matrix: Mapping[str, float], verdict: CountsVerdict
+) -> PlanSettings:
     return PlanSettings(
         seed=settings.seed,
         threads=settings.threads,
@@ -278,6 +286,7 @@ def _plan_settings(settings: Settings, table: Table, matrix: Mapping[str, float]
         n_bootstraps=get_optimizer(settings.optimizer).n_bootstraps,
         matrix=matrix,
         trust=settings.trust,
+        value_counts=verdict.is_counted,
     )
 
 

@@ -21,6 +21,8 @@ class Recipe(StageRecord):
     configurations : of its members
     weights : (n,), positive, sum 1
     calibration : of the blend's probabilities; None where they stay as they are
+    value_counts
+        Whether their pipelines see how many rows have the same number.
     is_final
         Whether the model is these configurations with these weights; else a search begins with them.
     """
@@ -32,4 +34,5 @@ class Recipe(StageRecord):
     weights: tuple[float, ...]
     combine: Combine = "mean"
     calibration: Calibration | None = None
+    value_counts: bool = False
     is_final: bool = True

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import field_validator
 
-from automl.alternatives import ClassWeighting
+from automl.alternatives import ClassWeighting, ValueCounting
 from automl.settings.fields import Option, Section, setting
 from automl.settings.option_texts import absolute, parse_roles
 from automl.settings.preprocessing import parse_preprocessing
@@ -80,6 +80,14 @@ class Data(Section):
         help="Preprocessing of all families, by name",
         more="a value or a list to be searched, by numeric_imputer, nominal_imputer, variance, "
         "variance_raw, many_categories, reducer, reducer_share, text",
+    )
+
+    value_counts: ValueCounting = setting(
+        "auto",
+        help="Whether models see how many rows have the same number",
+        more="a further column for each column of numbers that repeat; auto: where LightGBM scores better with "
+        "them in each of five folds",
+        presets={"thesis": "never"},
     )
 
     @field_validator("roles", mode="before")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from automl.data_facts import has_value_counts
 from automl.errors import SettingsError
 from automl.evaluation.journal import read as read_journal
 from automl.home import RunFolder
@@ -42,6 +43,7 @@ def recipe_of(folder: RunFolder) -> Recipe:
         tuple(member.weight for member in members),
         ensemble.combine,
         ensemble.calibration,
+        has_value_counts(folder.read_facts()["data"]),
     )
 
 

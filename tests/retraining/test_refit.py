@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from command_line import Command
 from run_records import write
 
+from automl.alternatives import How
 from automl.errors import SettingsError
 from automl.evaluation.journal import read as read_journal
 from automl.home import Home
@@ -45,6 +47,19 @@ def test_a_refit_has_a_trial_for_each_configuration_and_the_constant(champion: H
     assert asked.overrides == {"seed": 3, "trials": n_trials_of(RECIPE)} == {"seed": 3, "trials": 3}
     assert (asked.how, recipe) == ("refit", RECIPE)
     assert "fitted once more" in asked.remark
+
+
+@pytest.mark.parametrize("how", ["refit", "warm"])
+@pytest.mark.parametrize(("is_counted", "word"), [(True, "always"), (False, "never")])
+def test_a_recipe_brings_its_counts_of_values(
+    champion: Home, monkeypatch: pytest.MonkeyPatch, how: How, is_counted: bool, word: str
+) -> None:
+    recipe = replace(RECIPE, value_counts=is_counted)
+    monkeypatch.setattr(retraining_ways, "recipe_of", lambda folder: recipe)
+    settings = {"table": "t.csv", "target": "y", "name": "p", "trials": 9}
+    asked, *_ = asked_for(request(**settings), how, "p", champion, {})
+    assert asked.settings_for("u.csv").value_counts == word
+    assert "value_counts" not in asked.remark
 
 
 @pytest.mark.parametrize(
@@ -93,7 +108,9 @@ def test_a_refit_has_the_champions_configurations_and_weights(
     command = Command(tmp_path / "home")
     options = ["--target", "target", "--name", "tumors", "--trials", "6", "--preset", "fast"]
     families = ["--families", "lda,knn,logistic_regression"]
-    first = command.json("train", str(versions["second"]), *options, *families)
+    (tmp_path / "own.yaml").write_text("value_counts: always\n")
+    own = ["--config", str(tmp_path / "own.yaml")]
+    first = command.json("train", str(versions["second"]), *options, *families, *own)
     outcome = command.json("retrain", "tumors", str(versions["third"]), "--how", "refit")
     home = Home(tmp_path / "home")
     old, new = home.run(first["run_id"]), home.run(outcome["run_id"])
@@ -105,4 +122,5 @@ def test_a_refit_has_the_champions_configurations_and_weights(
     assert len(trials) == n_trials_of(recipe)
     assert all(trial.stage == "search" for trial in trials)
     assert outcome["result"]["honest"]["reason"].startswith("nothing was chosen")
+    assert recipe_of(new).value_counts
     assert outcome["registered"].startswith("tumors/2")

@@ -167,6 +167,7 @@ STEPS = {
         preprocessing.fit_variance_filter,
         {"threshold": 0.01},
     ),
+    "counts": (preprocessing.count_values, preprocessing.fit_value_counts, {}),
     "scaler": (preprocessing.scale, preprocessing.fit_scaler, {"method": "robust"}),
     "reducer": (preprocessing.reduce, preprocessing.fit_reducer, {"method": "pca", "share": 0.8}),
 }
