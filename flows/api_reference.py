@@ -39,6 +39,8 @@ PUBLIC = {
             "fit_encoder",
             "filter_variance",
             "fit_variance_filter",
+            "count_values",
+            "fit_value_counts",
             "scale",
             "fit_scaler",
             "reduce",

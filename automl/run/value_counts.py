@@ -39,10 +39,11 @@ MOST_COLUMNS, MOST_CLASSES = 100, 10
 LEAST_SECONDS = 30.0
 """Of a time budget: the fits take a second or two."""
 MOST_NAMED = 3
-N_TREES = 200
-LEAST_ROUNDS, MOST_ROUNDS = 20, 100
-"""Rounds of a fit: so many that its trees are about `N_TREES` for three classes and more."""
+"""Columns that the note names; the others follow from them (by judgement)."""
 N_LEAVES = 15
+"""Of a tree: half of LightGBM's default, since 10,000 rows have enough of them (by judgement)."""
+N_TREES, LEAST_ROUNDS, MOST_ROUNDS = 200, 20, 100
+"""Rounds of a fit: so many that it has about `N_TREES` trees, within these limits; see ``benchmarks/columns``."""
 PREPROCESSING: Mapping[str, JsonScalar] = {
     "prep.encoder": "native",
     "prep.numeric_imputer": "none",
@@ -91,9 +92,11 @@ def decide_counts(
     """
     if settings.value_counts != "auto":
         return CountsVerdict(settings.value_counts == "always")
+    if not _is_affordable(table, settings):
+        return CountsVerdict(is_counted=False)
     rows = _some(table, distinct_rows(search.rows), settings.seed)
     columns = _repeating(table, rows)
-    if not columns or not _is_affordable(table, settings):
+    if not columns:
         return CountsVerdict(is_counted=False)
     scores: list[tuple[float, float]] = []
     with contextlib.suppress(Exception):  # what a metric of a user raises is told by the trials
@@ -106,7 +109,7 @@ def decide_counts(
 
 
 def _is_affordable(table: Table, settings: Settings) -> bool:
-    seconds = settings.seconds if settings.trials is None else None
+    seconds = settings.seconds
     return (
         settings.takes_part(DECIDER)
         and table.frame.shape[1] <= MOST_COLUMNS

@@ -135,6 +135,16 @@ def test_many_rows_are_decided_by_some_of_them(
     assert set(sizes) == {(1200, 300, 700)}
 
 
+def test_what_a_metric_of_a_user_raises_is_left_to_the_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> float:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(value_counts._Check, "_score", broken)
+    assert not counts_of(tmp_path, table())
+
+
 def test_the_first_fold_without_gain_ends_the_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
