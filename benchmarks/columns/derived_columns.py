@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from lightgbm import LGBMClassifier, LGBMRegressor
-from sklearn.model_selection import KFold, StratifiedKFold
-from value_counts import MODEL, TABLES, kept_lines, risk, table_of
+from value_counts import MODEL, TABLES, divided, kept_lines, risk
 
 from automl.records import IntArray
 
@@ -104,16 +103,10 @@ def measured(
     data: Path, names: Sequence[str], known: Collection[tuple[Any, ...]]
 ) -> Iterator[dict[str, Any]]:
     """Every table that is not known yet."""
-    tasks = pd.read_csv(data / "catalog.csv").set_index("name")["task"]
-    for name in names:
-        if (name,) in known:
-            continue
-        X, y = table_of(data, name)
-        X = X.astype(dict.fromkeys(X.select_dtypes("number"), float))
-        task = str(tasks[name])
-        split = KFold if task == "regression" else StratifiedKFold
+    for name, task, frame, y, folds in divided(data, names, known):
+        X = frame.astype(dict.fromkeys(frame.select_dtypes("number"), float))
         risks: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
-        for training, test in split(5, shuffle=True, random_state=1).split(X, y):
+        for training, test in folds:
             plain = risk(X, y, training, test, task)
             for kind, further in KINDS.items():
                 if made := further(X, y, training, task):

@@ -106,23 +106,32 @@ def risk(X: pd.DataFrame, y: pd.Series, training: IntArray, test: IntArray, task
     return float(log_loss(y.iloc[test], found, labels=model.classes_))
 
 
+def divided(
+    data: Path, names: Sequence[str], known: Collection[tuple[Any, ...]]
+) -> Iterator[tuple[str, str, pd.DataFrame, pd.Series, list[tuple[IntArray, IntArray]]]]:
+    """Name, task, columns, target and five folds of every table that is not known yet."""
+    tasks = pd.read_csv(data / "catalog.csv").set_index("name")["task"]
+    for name in names:
+        if (name,) not in known:
+            X, y = table_of(data, name)
+            task = str(tasks[name])
+            kind = KFold if task == "regression" else StratifiedKFold
+            folds = kind(5, shuffle=True, random_state=1).split(X, y)
+            yield name, task, X, y, list(folds)
+
+
 def measured(
     data: Path, names: Sequence[str], known: Collection[tuple[Any, ...]]
 ) -> Iterator[dict[str, Any]]:
-    """Every table that is not known yet and has such columns."""
-    tasks = pd.read_csv(data / "catalog.csv").set_index("name")["task"]
-    for name in names:
-        if (name,) in known:
-            continue
-        X, y = table_of(data, name)
-        task, columns = str(tasks[name]), repeating(X)
-        kind = KFold if task == "regression" else StratifiedKFold
+    """Every table that is not known yet."""
+    for name, task, X, y, folds in divided(data, names, known):
+        columns = repeating(X)
         pairs = [
             (
                 risk(X, y, training, test, task),
                 risk(with_counts(X, training, columns), y, training, test, task),
             )
-            for training, test in kind(5, shuffle=True, random_state=1).split(X, y)
+            for training, test in folds
             if columns
         ]
         found, seconds = decided(X, y, task)

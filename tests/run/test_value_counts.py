@@ -100,11 +100,22 @@ def test_wide_tables_are_left_as_they_are(tmp_path: Path) -> None:
     assert not counts_of(tmp_path, pd.concat([table(), further], axis=1))
 
 
-def test_rows_in_time_order_and_weighted_rows_are_decided_too(tmp_path: Path) -> None:
+def test_rows_in_time_order_and_weighted_rows_are_decided_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = table()
     frame["day"] = pd.date_range("2026-01-01", periods=len(frame)).astype(str)
     frame["mass"] = np.random.default_rng(3).integers(0, 3, len(frame)) + 0.5
+    score, is_earlier = value_counts._Check._score, []
+
+    def noted(self: Any, training: Any, validation: Any, *rest: Any) -> float:
+        time = self.table.time
+        is_earlier.append(time[training].max() < time[validation].min())
+        return score(self, training, validation, *rest)
+
+    monkeypatch.setattr(value_counts._Check, "_score", noted)
     assert counts_of(tmp_path, frame, time="day", weights="mass")
+    assert all(is_earlier)
 
 
 def test_too_few_groups_for_folds_leave_a_table_as_it_is(tmp_path: Path) -> None:
