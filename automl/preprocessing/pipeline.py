@@ -177,6 +177,15 @@ class TablePreprocessor(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         names += [encoded[i] for i in np.flatnonzero(self.varying_indicators_)]
         return np.array(self.reducer.block_names(names or ["constant"]), dtype=object)
 
+    @property
+    def count_positions(self) -> NDArray[np.intp]:
+        """Output columns that count values, before any reducer."""
+        n_counts = 0 if self.value_counts is None else len(self.value_counts.lengths_)
+        first = int(self.observed_.sum())
+        is_count = np.zeros(len(self.kept_numbers_), dtype=bool)
+        is_count[first : first + n_counts] = True
+        return np.flatnonzero(is_count[self.kept_numbers_])
+
     def fit_texts(self, frame: pd.DataFrame) -> Table:
         """Learn from the texts of a typed frame, and their components; see `components`."""
         if self.text_encoder is not None:

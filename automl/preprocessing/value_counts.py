@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from automl.preprocessing.blocks import BlockTransformer, Numbers
 
-LEAST_VALUES = 50
+FEW_VALUES = 50
 """Most different numbers of a column that is not counted: trees tell so few apart themselves (by judgement)."""
 MOST_DIFFERENT = 0.9
 """Least share of different numbers in a column that is not counted: hardly any repeats (by judgement)."""
@@ -20,7 +20,7 @@ class ValueCounts(BlockTransformer):
     """Adds a column for each column of numbers that repeat: how many training rows have the number.
 
     A number that no training row has counts as one that a single row has, and so does a missing one.
-    A column is counted if it has more than `LEAST_VALUES` different numbers, and less than
+    A column is counted if it has more than `FEW_VALUES` different numbers, and less than
     `MOST_DIFFERENT` of its present numbers are different.
     """
 
@@ -54,7 +54,7 @@ class ValueCounts(BlockTransformer):
 
     def count_names(self, names: list[str]) -> list[str]:
         """Names of the counts, of all columns called `names`."""
-        return [f"{names[column]}_count" for column in np.flatnonzero(self.is_counted_)]
+        return [f"{names[column]}.count" for column in np.flatnonzero(self.is_counted_)]
 
     def _tables(self) -> Iterator[tuple[int, Numbers, Numbers]]:
         """Position, repeated numbers and their counts of each counted column."""
@@ -69,7 +69,7 @@ def _repeated(column: NDArray[np.float64]) -> tuple[Numbers, Numbers] | None:
     """Numbers that more than one row has, ascending, and how many have each; None if the column is not counted."""
     present = column[~np.isnan(column)]
     values, counts = np.unique(present, return_counts=True)
-    if not LEAST_VALUES < len(values) < MOST_DIFFERENT * len(present):
+    if not FEW_VALUES < len(values) < MOST_DIFFERENT * len(present):
         return None
     is_repeated = counts > 1
     return values[is_repeated], counts[is_repeated].astype(np.float64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from automl.data.table import Table
 from automl.errors import DataError, SettingsError
 from automl.estimators.allowance import Allowance, fitting_within
 from automl.evaluation.plan import StageRows
-from automl.inference.model import FittedPipeline
+from automl.inference.prediction import raw_prediction
 from automl.listing import first_few
 from automl.metrics.index import PerformanceIndex
 from automl.preprocessing import ValueCounts, build_preprocessor
@@ -48,7 +47,10 @@ PREPROCESSING: Mapping[str, JsonScalar] = {
     "prep.encoder": "native",
     "prep.numeric_imputer": "none",
     "prep.text": "none",
+    "prep.value_counts": True,
 }
+_Part = tuple[pd.DataFrame, IntArray]
+"""Preprocessed rows, and their positions in the table."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +62,21 @@ class CountsVerdict:
     is_counted
     columns : names of the columns that are counted
     scores : (n_folds, 2) of performance indices, without and with counts; empty where nothing was tried
+    error : why the check could not be made; empty if it could
     """
 
     is_counted: bool
     columns: tuple[str, ...] = ()
     scores: tuple[tuple[float, float], ...] = ()
+    error: str = ""
 
     @property
     def notes(self) -> list[str]:
-        """What a run says of it; nothing where numbers are not counted, or by request."""
+        """What a run says of it; nothing where numbers are not counted by the check, or counted by request."""
+        if self.error:
+            return [
+                f"setting value_counts: numbers are not counted, since the check failed: {self.error}"
+            ]
         if not self.is_counted or not self.scores:
             return []
         without, counted = np.mean(self.scores, axis=0)
@@ -94,18 +102,20 @@ def decide_counts(
         return CountsVerdict(settings.value_counts == "always")
     if not _is_affordable(table, settings):
         return CountsVerdict(is_counted=False)
-    rows = _some(table, distinct_rows(search.rows), settings.seed)
+    rng = stream(settings.seed, Purpose.VALUE_COUNTS)
+    rows = _sample(table, distinct_rows(search.rows), MOST_ROWS, rng)
     columns = _repeating(table, rows)
     if not columns:
         return CountsVerdict(is_counted=False)
     scores: list[tuple[float, float]] = []
-    with contextlib.suppress(Exception):  # what a metric of a user raises is told by the trials
-        for pair in _Check(table, settings, index, rows).scores():
-            scores.append(pair)
-            if not pair[1] > pair[0]:
-                break
-    is_better = len(scores) == N_FOLDS and scores[-1][1] > scores[-1][0]
-    return CountsVerdict(is_better, columns, tuple(scores))
+    try:
+        for without, counted in _Check(table, settings, index, rows).scores():
+            scores.append((without, counted))
+            if not counted > without:
+                return CountsVerdict(False, columns, tuple(scores))
+    except Exception as error:  # noqa: BLE001 - the metric may be a user's
+        return CountsVerdict(False, columns, error=f"{type(error).__name__}: {error}")
+    return CountsVerdict(len(scores) == N_FOLDS, columns, tuple(scores))
 
 
 def _is_affordable(table: Table, settings: Settings) -> bool:
@@ -118,12 +128,12 @@ def _is_affordable(table: Table, settings: Settings) -> bool:
     )
 
 
-def _some(table: Table, rows: IntArray, seed: int) -> IntArray:
-    if len(rows) <= MOST_ROWS:
+def _sample(table: Table, rows: IntArray, most: int, rng: np.random.Generator) -> IntArray:
+    """At most so many of some rows, every class in proportion."""
+    if len(rows) <= most:
         return rows
     y = table.y[rows] if table.n_classes else None
-    rng = stream(seed, Purpose.VALUE_COUNTS)
-    return rows[share_of_rows(len(rows), MOST_ROWS / len(rows), y=y, rng=rng)]
+    return rows[share_of_rows(len(rows), most / len(rows), y=y, rng=rng)]
 
 
 def _repeating(table: Table, rows: IntArray) -> tuple[str, ...]:
@@ -158,43 +168,40 @@ class _Check:
         is_time = self.table.time is not None
         for _, fold in stage.jobs:
             training, validation = fold_rows(stage.folds[0], fold, time=is_time)
-            parts = self.rows[training], self.rows[validation]
-            yield self._score(*parts, fold, False), self._score(*parts, fold, True)
+            yield self._compare(self.rows[training], self.rows[validation], fold)
 
-    def _score(
-        self, training: IntArray, validation: IntArray, fold: int, value_counts: bool
-    ) -> float:
+    def _compare(self, training: IntArray, validation: IntArray, fold: int) -> tuple[float, float]:
+        """Score without and with counts, which are those of all training rows."""
         table, seed = self.table, integer_seed(self.settings.seed, Purpose.VALUE_COUNTS, fold)
-        choices = {**PREPROCESSING, "prep.value_counts": value_counts}
-        preprocessor = build_preprocessor(choices, seed=seed)
-        matrix = preprocessor.fit_transform(table.frame.iloc[training], table.y[training])
-        assert isinstance(matrix, pd.DataFrame)
-        some = self._learned(training, fold)
-        rounds = _rounds(table.n_classes)
+        preprocessor = build_preprocessor(PREPROCESSING, seed=seed)
+        matrix = pd.DataFrame(
+            preprocessor.fit_transform(table.frame.iloc[training], table.y[training])
+        )
+        judged = pd.DataFrame(preprocessor.transform(table.frame.iloc[validation]))
+        rng = stream(self.settings.seed, Purpose.VALUE_COUNTS, fold)
+        learned = _sample(table, training, MOST_LEARNED, rng)
+        known = matrix.iloc[np.searchsorted(training, learned)]
+        plain = matrix.columns.delete(preprocessor.count_positions)
+        without, counted = (
+            self._score((known[columns], learned), (judged[columns], validation), seed)
+            for columns in (plain, matrix.columns)
+        )
+        return without, counted
+
+    def _score(self, learned: _Part, judged: _Part, seed: int) -> float:
+        table, rounds = self.table, _rounds(self.table.n_classes)
         estimator = _kind(table)(
             n_estimators=rounds,
             num_leaves=N_LEAVES,
             random_state=seed,
             n_jobs=self.settings.threads,
         )
+        matrix, rows = learned
         with fitting_within(Allowance(most_rounds=rounds)):
-            estimator.fit(
-                matrix.iloc[some],
-                table.y[training[some]],
-                sample_weight=_weights(table, training[some]),
-            )
-        prediction = FittedPipeline(preprocessor, estimator).predict(
-            table.frame.iloc[validation], table.n_classes or None
-        )
-        weights = _weights(table, validation)
-        return self.index.learned_score(table.y[validation], prediction, weights)
-
-    def _learned(self, training: IntArray, fold: int) -> IntArray:
-        """Positions within the training rows."""
-        y = self.table.y[training] if self.table.n_classes else None
-        rng = stream(self.settings.seed, Purpose.VALUE_COUNTS, fold)
-        share = min(1.0, MOST_LEARNED / len(training))
-        return share_of_rows(len(training), share, y=y, rng=rng)
+            estimator.fit(matrix, table.y[rows], sample_weight=_weights(table, rows))
+        matrix, rows = judged
+        prediction = raw_prediction(estimator, matrix, table.n_classes or None)
+        return self.index.learned_score(table.y[rows], prediction, _weights(table, rows))
 
 
 def _kind(table: Table) -> Any:

@@ -81,7 +81,6 @@ class Data(Section):
         more="a value or a list to be searched, by numeric_imputer, nominal_imputer, variance, "
         "variance_raw, many_categories, reducer, reducer_share, text",
     )
-
     value_counts: ValueCounting = setting(
         "auto",
         help="Whether models see how many rows have the same number",

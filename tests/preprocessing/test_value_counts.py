@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from automl.inference.trusted import TRUSTED_TYPES
 from automl.preprocessing import ValueCounts, build_preprocessor
 from automl.preprocessing.matrix_facts import matrix_facts
-from automl.preprocessing.value_counts import LEAST_VALUES
+from automl.preprocessing.value_counts import FEW_VALUES
 
 numbers = hnp.arrays(
     np.float64,
@@ -39,7 +39,7 @@ def test_counts_are_those_of_pandas(training: np.ndarray, later: np.ndarray) -> 
 def test_columns_of_few_or_of_ever_different_numbers_are_not_counted(values: np.ndarray) -> None:
     table = pd.DataFrame(values)
     different, present = table.nunique(), table.notna().sum()
-    expected = (different > LEAST_VALUES) & (different < 0.9 * present)
+    expected = (different > FEW_VALUES) & (different < 0.9 * present)
     np.testing.assert_array_equal(ValueCounts().fit(values).is_counted_, expected)
 
 
@@ -65,7 +65,8 @@ def test_a_pipeline_has_the_counts_of_its_training_rows(frame: pd.DataFrame, enc
     training = frame.iloc[:200]
     preprocessor.fit_transform(training)
     names = list(preprocessor.get_feature_names_out())
-    assert names[:3] == ["often", "once", "often_count"]
+    assert names[:3] == ["often", "once", "often.count"]
+    assert preprocessor.count_positions.tolist() == [2]
     matrix = pd.DataFrame(preprocessor.transform(frame.iloc[200:]))
     expected = frame["often"].iloc[200:].map(training["often"].value_counts()).fillna(1.0)
     np.testing.assert_array_equal(matrix.iloc[:, 2], expected)

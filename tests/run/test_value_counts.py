@@ -18,6 +18,7 @@ from automl.home import Home, RunFolder
 from automl.run import value_counts
 from automl.run.preparation import prepare
 from automl.settings import Settings
+from automl.settings.sources import resolve_settings
 
 N_ROWS = 600
 
@@ -61,7 +62,7 @@ def test_numbers_are_counted_where_that_helps_and_the_run_says_so(tmp_path: Path
     assert "better in all 5 folds" in note
     configuration = get_family("lightgbm").space(plan.table.task).default()
     pipeline, _ = fit_fold(plan, FoldCache(0), configuration, stage="search", repeat=0, fold=0)
-    assert "size_count" in list(pipeline.preprocessor.get_feature_names_out())
+    assert "size.count" in list(pipeline.preprocessor.get_feature_names_out())
 
 
 def test_numbers_are_not_counted_where_that_does_not_help(tmp_path: Path) -> None:
@@ -79,7 +80,8 @@ def test_a_number_as_target_is_decided_too(tmp_path: Path) -> None:
 def test_the_setting_decides_where_it_says_so(tmp_path: Path) -> None:
     assert not counts_of(tmp_path, table(), value_counts="never")
     assert counts_of(tmp_path, without_relation(), value_counts="always")
-    assert not counts_of(tmp_path, table(), preset="thesis", value_counts="never")
+    thesis = {"table": "t.csv", "target": "y", "preset": "thesis"}
+    assert resolve_settings(thesis, environment={}).value_counts == "never"
 
 
 @pytest.mark.parametrize(
@@ -106,14 +108,14 @@ def test_rows_in_time_order_and_weighted_rows_are_decided_too(
     frame = table()
     frame["day"] = pd.date_range("2026-01-01", periods=len(frame)).astype(str)
     frame["mass"] = np.random.default_rng(3).integers(0, 3, len(frame)) + 0.5
-    score, is_earlier = value_counts._Check._score, []
+    compare, is_earlier = value_counts._Check._compare, []
 
-    def noted(self: Any, training: Any, validation: Any, *rest: Any) -> float:
+    def noted(self: Any, training: Any, validation: Any, fold: int) -> tuple[float, float]:
         time = self.table.time
         is_earlier.append(time[training].max() < time[validation].min())
-        return score(self, training, validation, *rest)
+        return compare(self, training, validation, fold)
 
-    monkeypatch.setattr(value_counts._Check, "_score", noted)
+    monkeypatch.setattr(value_counts._Check, "_compare", noted)
     assert counts_of(tmp_path, frame, time="day", weights="mass")
     assert all(is_earlier)
 
@@ -137,23 +139,29 @@ def test_many_rows_are_decided_by_some_of_them(
     sizes = []
     score = value_counts._Check._score
 
-    def noted(self: Any, training: Any, validation: Any, *rest: Any) -> float:
-        sizes.append((len(training), len(validation), len(self._learned(training, 0))))
-        return score(self, training, validation, *rest)
+    def noted(self: Any, learned: Any, judged: Any, seed: int) -> float:
+        sizes.append((*learned[0].shape, *judged[0].shape))
+        np.testing.assert_array_equal(
+            learned[0].iloc[:, 0], self.table.frame["size"].iloc[learned[1]]
+        )
+        return score(self, learned, judged, seed)
 
     monkeypatch.setattr(value_counts._Check, "_score", noted)
     assert counts_of(tmp_path, table(n_rows=3000))
-    assert set(sizes) == {(1200, 300, 700)}
+    assert set(sizes) == {(700, 2, 300, 2), (700, 3, 300, 3)}
 
 
-def test_what_a_metric_of_a_user_raises_is_left_to_the_trials(
+def test_what_a_metric_of_a_user_raises_is_noted_and_left_to_the_trials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> float:
-        raise ZeroDivisionError
+        raise ZeroDivisionError("no rows")
 
     monkeypatch.setattr(value_counts._Check, "_score", broken)
-    assert not counts_of(tmp_path, table())
+    folder, facts = prepared(tmp_path, table())
+    assert not EvaluationPlan(folder.path).settings.value_counts
+    said = "setting value_counts: numbers are not counted, since the check failed: ZeroDivisionError: no rows"
+    assert said in facts["notes"]
 
 
 def test_the_first_fold_without_gain_ends_the_check(
