@@ -21,7 +21,7 @@ def module() -> Iterator[Callable[[str], ModuleType]]:
     sys.path.insert(0, str(SECONDS))
     yield importlib.import_module
     sys.path.remove(str(SECONDS))
-    for name in ("bins", "giving_up"):
+    for name in ("bins", "giving_up", "learning_curves", "shared_rounds", "kept_lines"):
         sys.modules.pop(name, None)
 
 
@@ -69,3 +69,42 @@ def test_ratios_are_of_useful_to_all_bins_by_family_and_over_all(module) -> None
     assert f"seconds x {0.5:.3f}" in first
     assert first.endswith("index +0.0500")
     assert total.split()[1:] == first.split()[1:]
+
+
+def curve_line(table: str, family: str, *log_errors: float) -> dict[str, object]:
+    scores = [1.0 - float(np.exp(error)) for error in log_errors]
+    return {"table": table, "kind": "classes", "rows": 900, "family": family, "scores": scores}
+
+
+def test_a_curve_that_goes_on_as_on_other_tables_is_foreseen_exactly(module) -> None:
+    curves = module("learning_curves")
+
+    def straight(table: str, start: float, step: float) -> dict[str, object]:
+        return curve_line(table, "svm", start, start - step, start - 2 * step, start - 3 * step)
+
+    others = [straight("a", -0.1 * i, 0.05 + 0.1 * i) for i in range(5)]
+    own = [straight("b", -0.3, 0.12), straight("b", -0.1, 0.4)]
+    expected = [-0.3 - 3 * 0.12, -0.1 - 3 * 0.4]
+    np.testing.assert_allclose(curves.by_curve(others, own), expected)
+    np.testing.assert_allclose(curves.by_both(others, own), expected)
+    np.testing.assert_allclose(curves.by_score(others, own), [-0.42, -0.5])
+
+
+def test_what_a_family_gains_is_drawn_to_what_all_gain(module) -> None:
+    curves = module("learning_curves")
+    others = [curve_line("a", "svm", -0.1, -0.2, -0.3, -0.8)] * 4
+    others += [curve_line("a", "knn", -0.1, -0.2, -0.3, -0.4)] * 4
+    own = [curve_line("b", family, -0.1, -0.5, -0.6, -0.7) for family in ("svm", "knn", "lda")]
+    # four of each beside a prior of four: half of the way from -0.4 to -0.6 and to -0.2
+    np.testing.assert_allclose(curves.by_family(others, own), [-1.0, -0.8, -0.9])
+
+
+def test_the_best_of_a_third_and_of_two_are_beside_the_best_of_all(module) -> None:
+    curves = module("learning_curves")
+    scores = np.array([0.5, 0.6, 0.9, 0.1, 0.2, 0.3, 0.4, 0.0, 0.7])
+    correlation, third, two = curves.judged(-scores, scores)
+    assert (correlation, third, two) == (1.0, 0.0, 0.0)
+    forecast = np.arange(9.0)
+    _, third, two = curves.judged(forecast, scores)
+    assert third == 0.0
+    assert two == pytest.approx(0.3)
