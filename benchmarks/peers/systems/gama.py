@@ -6,7 +6,8 @@ import pandas as pd
 
 from systems.protocol import N_CORES, Job, as_categories
 
-SCORERS = {"roc_auc": "roc_auc", "log_loss": "neg_log_loss", "rmse": "neg_root_mean_squared_error"}
+SCORERS = {"roc_auc": "roc_auc", "log_loss": "neg_log_loss", "rmse": "neg_mean_squared_error"}
+"""GAMA knows no root of the squared error; it orders models alike."""
 
 
 def fit(job: Job):
