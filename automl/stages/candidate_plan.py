@@ -18,7 +18,11 @@ SAFETY = 1.1
 HEADROOM = 0.25
 """Share of the seconds left that a slightly late search may take without costing a candidate."""
 HEADROOM_SECONDS = 1.5
-"""The same at most: with a second less, two of eight searches of 60 s ended too late for any candidate."""
+"""The same at most where trials are short: with a second less, two of eight searches of 60 s ended too late for any
+candidate."""
+HEADROOM_OF_TRIAL = 0.5
+"""The same at most where they are long, as a share of a trial's seconds: a search whose best ten took 14 s ended
+5 s late, and 30 s of 300 that were kept for its candidates were of no use."""
 
 LEAST_PAIRED_SCORES = 10
 """Never fewer for the last two candidates: the paired test needs them."""
@@ -88,12 +92,16 @@ def likely_seconds(
         )
     fold_seconds = [*map(fold_seconds_of, best), *to_come][:limit]
     near = _stand_ins(session, best[:limit])
-    plan = plan_candidates(session, fold_seconds, min(most - _headroom(most), left), near)
-    return min(plan.seconds + _headroom(plan.seconds), most)
+    n_folds = len(session.plan.stage("search").jobs)
+    late = HEADROOM_OF_TRIAL * n_folds * sum(fold_seconds) / max(len(fold_seconds), 1)
+    affordable = min(most - _headroom(most, late), left)
+    plan = plan_candidates(session, fold_seconds, affordable, near)
+    return min(plan.seconds + _headroom(plan.seconds, late), most)
 
 
-def _headroom(seconds: float) -> float:
-    return min(HEADROOM * seconds, HEADROOM_SECONDS)
+def _headroom(seconds: float, late: float) -> float:
+    """Of some seconds, for a search that may end `late` by so many."""
+    return min(HEADROOM * seconds, max(HEADROOM_SECONDS, late))
 
 
 def plan_candidates(

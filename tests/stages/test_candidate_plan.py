@@ -95,6 +95,19 @@ def test_a_search_goes_on_where_too_little_is_left_for_fresh_folds(session, tria
     assert likely_seconds(session, trials, most=40.0, left=-1.0) == 0.0
 
 
+@pytest.mark.parametrize("most", [30.0, 47.0, 60.0, 200.0])
+def test_what_is_kept_is_of_use_after_a_search_that_ends_half_a_slow_trial_late(
+    session, trial_of, most
+):
+    trials = [trial_of(i, 20.0) for i in range(10)]
+    kept = likely_seconds(session, trials, most=most)
+    in_time = [
+        bool(plan_candidates(session, [4.0] * 10, kept - late).chosen) for late in (0.0, 9.9)
+    ]
+    assert in_time == [most >= 60.0] * 2  # two candidates take 44 s
+    assert (kept == 0.0) == (most < 60.0)
+
+
 def test_trials_that_are_still_to_come_count_as_far_as_there_are_too_few(session, trial_of):
     few, enough = ([trial_of(i, 3.0) for i in range(n)] for n in (4, 10))
     alone, followed = (likely_seconds(session, few, most=1e9, to_come=c) for c in ([], [0.6] * 6))
