@@ -37,7 +37,7 @@ from automl.records import Configuration, FloatArray
 
 SHARES = (1 / 27, 1 / 9, 1 / 3, 1.0)
 LONGEST_SECONDS = 90.0
-"""Of a fit; a run that begins on few rows ends such a trial too."""
+"""Of a fit that can stop between its rounds: a run limits its trials too."""
 LEAST_ERROR = 1e-4
 """Least distance of a score from 1 that has a logarithm."""
 PRIOR_CONFIGURATIONS = 4.0
@@ -46,7 +46,7 @@ LEAST_CONFIGURATIONS = 10
 """Of a table that is reported: of fewer a third is hardly a choice."""
 KEYS = ("table", "configuration")
 TABLES = (
-    "adult", "electricity", "bank-marketing", "magic-telescope", "eeg-eye-state", "shuttle", "letter", "pendigits",
+    "adult", "electricity", "bank-marketing", "magic-telescope", "eeg-eye-state", "letter", "pendigits",
     "nursery", "diamonds", "beijing-pm25", "house_8L", "cal_housing", "bike-sharing", "pol",
 )  # fmt: skip
 
