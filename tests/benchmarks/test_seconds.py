@@ -79,12 +79,14 @@ def curve_line(table: str, family: str, *log_errors: float) -> dict[str, object]
 def test_a_curve_that_goes_on_as_on_other_tables_is_foreseen_exactly(module) -> None:
     curves = module("learning_curves")
 
-    def straight(table: str, start: float, step: float) -> dict[str, object]:
-        return curve_line(table, "svm", start, start - step, start - 2 * step, start - 3 * step)
+    def alike(table: str, start: float, step: float) -> dict[str, object]:
+        return curve_line(
+            table, "svm", start, start - step, start - 2 * step, start - 3 * step - 0.2
+        )
 
-    others = [straight("a", -0.1 * i, 0.05 + 0.1 * i) for i in range(5)]
-    own = [straight("b", -0.3, 0.12), straight("b", -0.1, 0.4)]
-    expected = [-0.3 - 3 * 0.12, -0.1 - 3 * 0.4]
+    others = [alike("a", -0.1 * i, 0.05 + 0.1 * i) for i in range(5)]
+    own = [alike("b", -0.3, 0.12), alike("b", -0.1, 0.4)]
+    expected = [-0.3 - 3 * 0.12 - 0.2, -0.1 - 3 * 0.4 - 0.2]
     np.testing.assert_allclose(curves.by_curve(others, own), expected)
     np.testing.assert_allclose(curves.by_both(others, own), expected)
     np.testing.assert_allclose(curves.by_score(others, own), [-0.42, -0.5])

@@ -85,6 +85,12 @@ def test_what_is_likely_is_never_more_than_may_be_spent(session, trial_of):
     assert likely_seconds(session, [], most=5.0) == 0.0
 
 
+def test_short_trials_have_the_room_of_a_second_and_a_half(session, trial_of):
+    kept = likely_seconds(session, [trial_of(i, 1.0) for i in range(10)], most=1e9)
+    needed = plan_candidates(session, [0.2] * 10, 1e9).seconds
+    assert kept == pytest.approx(needed + HEADROOM_SECONDS)
+
+
 def test_a_search_goes_on_where_too_little_is_left_for_fresh_folds(session, trial_of):
     trials = [trial_of(i, 3.0) for i in range(20)]
     whole = likely_seconds(session, trials, most=40.0)
