@@ -9,7 +9,7 @@ Scores are AMLB's: area under the ROC curve, log loss, root mean squared error o
 the constant predictor. Mean ranks and winning frequencies are means over tables, of each table over its
 seeds; the Poisson-binomial test (L14, section 6.2) takes the probability that a system is better on redrawn test rows.
 Its interval is of the bootstrap over tables. Writes ``OUT/scores.csv``; its
-column `ours_better` is that probability, the mean over seeds.
+column `ours_better` is that probability, the mean over seeds; it is empty where ours is not among the systems.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ BEYOND = 2.0
 """Standard errors of a difference that redrawn test rows explain in one of twenty cases."""
 SMALLEST = 1e-15
 """Probability below which log loss counts no smaller one, as scikit-learn's."""
+OURS = "ours"
 CONSTANT = "constant"
 SCORE_COLUMNS = {
     "table", "seed", "system", "seconds", "risk", "ours_better", "is_done", "fit_seconds", "predict_seconds", "peak_mib",
@@ -138,7 +139,7 @@ def report(out: Path, seconds: int, wanted: Collection[str] | None = None) -> pd
         }
         for folder in folders
     ]
-    systems = sorted(set().union(*finished), key=lambda s: (s != "ours", s))
+    systems = sorted(set().union(*finished), key=lambda s: (s != OURS, s))
     whole = [
         folder.parent
         for folder, names in zip(folders, finished, strict=True)
@@ -150,14 +151,20 @@ def report(out: Path, seconds: int, wanted: Collection[str] | None = None) -> pd
         )
     found = [rows_of(folder, f"{seconds}s", systems) for folder in whole]
     frame = pd.DataFrame([row for rows, _ in found for row in rows])
+    is_told = OURS in systems
     better = (
         pd.DataFrame(
-            {folder: wins[0] for folder, (_, wins) in zip(whole, found, strict=True)}, index=systems
+            {
+                folder: wins[0] if is_told else np.nan
+                for folder, (_, wins) in zip(whole, found, strict=True)
+            },
+            index=systems,
         )
         .T.groupby(lambda folder: folder.parent.name)
         .mean()
     )
-    chances = better.stack().rename("ours_better").rename_axis(["table", "system"]).reset_index()
+    chances = better.rename_axis("table").reset_index()
+    chances = chances.melt("table", var_name="system", value_name="ours_better")
     scored = frame.assign(seconds=seconds).merge(chances, on=["table", "system"])
     _show(scored, n_left_out=len(folders) - len(whole))
     return scored
@@ -194,7 +201,7 @@ def _scores(file: Path) -> pd.DataFrame:
 
 def _show(frame: pd.DataFrame, *, n_left_out: int) -> None:
     """Print the table of a budget."""
-    systems = sorted(set(frame["system"]), key=lambda s: (s != "ours", s))
+    systems = sorted(set(frame["system"]), key=lambda s: (s != OURS, s))
     places = frame.pivot_table("risk", "system", ["table", "seed"], dropna=False).loc[systems]
     names = places.columns.get_level_values("table").to_numpy()
     seconds = frame["seconds"].iloc[0]
@@ -214,7 +221,9 @@ def _summary(
     summary = pd.DataFrame(
         {
             "mean rank": expected_rank(risks, data_sets=names).expected.round(2),
-            "ours wins": winning_frequency(risks, data_sets=names).frequency[0].round(2),
+            "ours wins": winning_frequency(risks, data_sets=names).frequency[0].round(2)
+            if OURS in systems
+            else np.nan,
             "PB test": [_tested(better[system].dropna().to_numpy()) for system in systems],
         },
         index=systems,
@@ -255,7 +264,7 @@ def across(out: Path, earlier: int, later: int, system: str) -> pd.DataFrame:
     """
     rows = []
     for folder in sorted(out.glob("*/seed-*")):
-        pair = (folder / f"{earlier}s", "ours"), (folder / f"{later}s", system)
+        pair = (folder / f"{earlier}s", OURS), (folder / f"{later}s", system)
         if all((budget / name / "cell.json").exists() for budget, name in pair):
             test = Test(folder)
             answers = [answer_of(test, budget, name) for budget, name in pair]

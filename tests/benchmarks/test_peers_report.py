@@ -127,6 +127,16 @@ def test_a_system_without_answers_of_ours_beside_it_has_a_rank_and_no_test(
     assert "unknown" not in told["ours"]
 
 
+def test_where_ours_is_not_among_the_systems_nothing_is_told_of_it(
+    peers_report: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = split_with(tmp_path, {(60, "rival"): 0.5, (60, "constant"): 9.0})
+    scored = peers_report.report(out, 60)
+    assert set(scored["system"]) == {"rival", "constant"}
+    assert scored["ours_better"].isna().all()
+    assert capsys.readouterr().out.count("unknown") == 2
+
+
 def test_what_is_not_there_and_what_is_no_file_of_scores_is_told_in_a_sentence(
     peers_report: ModuleType,
     tmp_path: Path,
