@@ -9,6 +9,7 @@ probability. What other data sets teach is believed as far as the trials bear it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,7 +29,7 @@ from automl.surrogates.informed_learning import (
 )
 from automl.surrogates.joint import JointPrediction, mixed
 from automl.surrogates.posterior import Posterior
-from automl.surrogates.source_processes import SourceProcesses, by_configuration, informed_rows
+from automl.surrogates.source_processes import MeansAt, SourceProcesses, informed_rows
 
 LEAST_WEIGHT = 1e-3
 """Weight, of an equal share, below which a part of the mixture is left out: it changes no digit that is
@@ -222,29 +223,35 @@ class InformedProcess:
         """Mean and std (m,) and their derivatives (m, d), for few points."""
         if self._processes is None:
             return self._alone.predict_with_gradient(X)
-        of_sources, gradient = self._processes.means_with_gradient(X)
-        rows = informed_rows(X, of_sources)
+        at = self._processes.at(X)
+        rows = at.rows
         found = [
             part.posterior.predict_with_gradient(_points(part, rows, X)) for part in self._parts
         ]
         means, variances = (np.array([one[i] for one in found]) for i in (0, 1))
-        d_means, d_variances = (
-            np.array(
-                [
-                    by_configuration(one[i], gradient) if part.is_informed else one[i]
-                    for part, one in zip(self._parts, found, strict=True)
-                ]
-            )
-            for i in (2, 3)
-        )
         weights = self._weights
         mean, variance = mixed(weights, means, variances)
-        d_mean = np.einsum("p,pmd->md", weights, d_means)
-        about = d_variances + 2.0 * (means - mean)[..., None] * d_means
         std = np.sqrt(variance)
-        d_std = np.einsum("p,pmd->md", weights, about) / (2.0 * std[:, None])
+        by_mean = [w * one[2] for w, one in zip(weights, found, strict=True)]
+        by_variance = [
+            w * (one[3] + 2.0 * (own - mean)[:, None] * one[2])
+            for w, own, one in zip(weights, means, found, strict=True)
+        ]
+        d_mean, d_variance = self._joined(by_mean, at), self._joined(by_variance, at)
         unit = self._unit
+        d_std = d_variance / (2.0 * std[:, None])
         return self._center + unit * mean, unit * std, unit * d_mean, unit * d_std
+
+    def _joined(self, slopes: Sequence[FloatArray], at: MeansAt) -> FloatArray:
+        """(m, d) sum of the parts' slopes, those by informed rows as slopes by the configuration."""
+        found = np.zeros(at.X.shape)
+        informed = np.zeros(at.rows.shape)
+        for part, of_part in zip(self._parts, slopes, strict=True):
+            if part.is_informed:
+                informed += of_part
+            else:
+                found += of_part
+        return found + at.by_configuration(informed)
 
     @property
     def _weights(self) -> FloatArray:
